@@ -99,7 +99,7 @@ func TestRowsThatComeGoAndTakeOthersSlotsAreFoundByCells(t *testing.T) {
 	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 300)
 	// As if the space were queued, cells are made when this test wants it and at no other moment.
 	for waiting := true; waiting; runtime.Gosched() {
-		_, waiting = x.ivfQueued.LoadOrStore(crashSpace, struct{}{})
+		_, waiting = x.ivfs.waiting.LoadOrStore(crashSpace, struct{}{})
 	}
 	rng := rand.New(rand.NewPCG(61, 62))
 	compared, tails, reused := 0, 0, 0
@@ -320,7 +320,7 @@ func TestCellsThatBecomeMoreUnevenAreCutAnew(t *testing.T) {
 	t.Parallel()
 	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 300)
 	for waiting := true; waiting; runtime.Gosched() { // cells are made when this test wants it and at no other moment
-		_, waiting = x.ivfQueued.LoadOrStore(crashSpace, struct{}{})
+		_, waiting = x.ivfs.waiting.LoadOrStore(crashSpace, struct{}{})
 	}
 	before := current(t, x)
 	var alike []index.Row

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -12,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// corruptSuffix marks the directory of a damaged space that was put aside.
+// corruptSuffix ends the name of a damaged space's directory that was put aside.
 const corruptSuffix = ".corrupt"
 
-// noteDamage remembers that a space was found damaged.
+// noteDamage records a damaged space and raises the alarm once.
 func (x *Index) noteDamage(ctx context.Context, id index.Space, err error) {
 	if !errors.Is(err, index.ErrCorrupt) || ctx.Err() != nil {
 		return
@@ -33,7 +34,7 @@ func (x *Index) noteDamage(ctx context.Context, id index.Space, err error) {
 	}
 }
 
-// Damaged lists the spaces in which damage was met since the index was opened, and that have not been discarded.
+// Damaged returns the spaces in which damage was found since Open, and that were not discarded.
 func (x *Index) Damaged() []index.Space {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -44,12 +45,11 @@ func (x *Index) Damaged() []index.Space {
 	return out
 }
 
-// Discard puts a damaged space aside, so that it is empty and can be rebuilt by replay. Its files are kept for inspection
-// beside it, in a directory whose name ends in ".corrupt", until it is discarded again or its last row is removed.
+// Discard puts a damaged space aside, so that replay can rebuild it, and reports whether it did. The files stay next to it for inspection,
+// in a directory that ends in ".corrupt", until the next Discard or until the space loses its last row.
 //
-// Only a space that Damaged lists is looked at: it is checked from end to end, which reads all of it, and discarded only
-// when damage is found. So discarding twice, or after a fault that has passed, loses nothing. It reports whether the space was
-// discarded. Calls that use the datastore meanwhile wait.
+// Only a space that Damaged lists is read from end to end, and it is discarded only if damage is found. So discarding twice, or after a
+// fault that has passed, loses nothing. Other calls on the datastore wait.
 func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -77,7 +77,7 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 		if err := putAside(x.path(key)); err != nil {
 			return false, fmt.Errorf("putting a damaged space of datastore %q aside: %w", id.DatastoreID, err)
 		}
-	case err != nil && !errors.Is(err, store.ErrNoSpace):
+	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return false, fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, err)
 	}
 	x.mu.Lock()
@@ -86,7 +86,7 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	return damaged, nil
 }
 
-// putAside renames a space's directory, over what was put aside before.
+// putAside renames the directory of a space, over an earlier one that was put aside.
 func putAside(dir string) error {
 	if err := os.RemoveAll(dir + corruptSuffix); err != nil {
 		return err
@@ -97,19 +97,17 @@ func putAside(dir string) error {
 	return durable.Dir(filepath.Dir(dir))
 }
 
-// Check reads a space from end to end and compares everything with its checksum. It fails with index.ErrCorrupt when
-// something differs; the space is then one that Damaged lists. A space that was never written is in order.
+// Check reads a whole space and compares all checksums. If one differs it fails with index.ErrCorrupt, and Damaged lists the space. A space
+// that was never written passes.
 func (x *Index) Check(ctx context.Context, id index.Space) error {
-	err := x.use(ctx, id, false, func(s *store.Space) error {
-		return s.Read(ctx, func(v store.View) error { return v.Check(ctx) })
-	})
-	if err != nil && !errors.Is(err, store.ErrNoSpace) {
+	err := x.read(ctx, id, func(v store.View) error { return v.Check(ctx) })
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, err)
 	}
 	return nil
 }
 
-// check reads a space that nobody has open from end to end.
+// check reads a space that is not open.
 func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	x.mu.Lock()
 	x.opened++
@@ -120,4 +118,97 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 		return err
 	}
 	return errors.Join(s.Read(ctx, func(v store.View) error { return v.Check(ctx) }), s.Close())
+}
+
+// DropDatastore implements index.Index. It waits for calls that use the datastore. Renaming the directory drops it; the next Open removes the remains of a crash.
+func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
+	if err := checkDatastore(datastoreID); err != nil {
+		return err
+	}
+	if err := x.beginDrop(ctx, datastoreID); err != nil {
+		return err
+	}
+	defer x.endDrop(datastoreID)
+	if err := x.closeSpaces(ctx, func(k spaceKey) bool { return k.datastore == datastoreID }); err != nil {
+		return fmt.Errorf("closing datastore %q: %w", datastoreID, err)
+	}
+	dir := filepath.Join(x.dir, datastoreID)
+	if !store.Exists(dir) {
+		return nil
+	}
+	if err := x.remove(dir); err != nil {
+		return fmt.Errorf("dropping datastore %q: %w", datastoreID, err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	maps.DeleteFunc(x.damaged, func(_ spaceKey, id index.Space) bool { return id.DatastoreID == datastoreID })
+	return nil
+}
+
+// remove renames a directory of the index, and then deletes it. The next Open removes the remains of a crash.
+func (x *Index) remove(dir string) error {
+	bin, err := os.MkdirTemp(x.dir, droppedPrefix)
+	if err != nil {
+		return err
+	}
+	err = os.Rename(dir, filepath.Join(bin, filepath.Base(dir)))
+	if err == nil {
+		err = errors.Join(durable.Dir(filepath.Dir(dir)), durable.Dir(bin))
+	}
+	return errors.Join(err, os.RemoveAll(bin))
+}
+
+// beginDrop keeps others from opening the datastore. It waits for another drop of it.
+func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
+	for {
+		x.mu.Lock()
+		if x.closed {
+			x.mu.Unlock()
+			return index.ErrClosed
+		}
+		if !x.dropping[datastoreID] {
+			x.dropping[datastoreID] = true
+			x.building.cancel(datastoreID)
+			x.mu.Unlock()
+			return nil
+		}
+		changed := x.changed
+		x.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting to drop datastore %q: %w", datastoreID, ctx.Err())
+		case <-changed:
+		}
+	}
+}
+
+func (x *Index) endDrop(datastoreID string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.dropping, datastoreID)
+	x.broadcast()
+}
+
+// vacate removes the files of an unused space without rows. The caller holds mu, and vacate releases it.
+func (x *Index) vacate(h *handle) error {
+	h.state = closing
+	x.mu.Unlock()
+	dir := x.path(h.key)
+	err := h.space.Close()
+	if !h.space.IsLost() { // otherwise another directory may be there
+		err = errors.Join(err, x.remove(dir))
+	}
+	err = errors.Join(err, os.RemoveAll(dir+corruptSuffix))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.spaces, h.key)
+	delete(x.damaged, h.key)
+	x.broadcast()
+	for key := range x.spaces {
+		if key.datastore == h.key.datastore {
+			return err
+		}
+	}
+	_ = os.Remove(filepath.Dir(dir)) // fails unless it is empty; no space can be created in it now
+	return err
 }

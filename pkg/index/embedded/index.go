@@ -3,7 +3,6 @@ package embedded
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,28 +15,25 @@ import (
 
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
-	"github.com/sluice/sluice/pkg/index/embedded/lexical"
-	"github.com/sluice/sluice/pkg/index/embedded/store"
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 	"github.com/sluice/sluice/pkg/processors"
 )
 
 // Options configures an Index. Zero values mean the defaults.
 type Options struct {
-	// MaxOpenSpaces is how many spaces are open at the same moment; an open one costs up to 24 file handles and, unless it
-	// is searched, some 100 KB. Default 32.
+	// MaxOpenSpaces is the largest number of open spaces. Each takes up to 24 file handles and, unless it is searched, 100 KB. Default 32.
 	MaxOpenSpaces int
-	// CacheBytes bounds the postings that are kept in memory for all spaces together. Default 32 MiB.
+	// CacheBytes bounds the postings in memory, for all spaces together. Default 32 MiB.
 	CacheBytes int64
-	// RowCacheBytes bounds the rows that are kept in memory, those found last, for all spaces together. Default 32 MiB.
+	// RowCacheBytes bounds the recently read rows in memory, for all spaces together. Default 32 MiB.
 	RowCacheBytes int64
-	// Alarm, if set, is called when a space is found damaged or without its files: an audit is due. It must not wait for
-	// the index.
+	// Alarm, if set, is called when a space is found damaged or without its files, so that an audit can run. It must not wait for the
+	// index.
 	Alarm func()
-	// sizes are others than the usual ones, in tests.
+	// Replaced by tests.
 	sizes vector.Thresholds
-	quiet time.Duration // likewise, after which a space that nobody writes to is settled
-	// Log receives what nobody waits for: merges that went wrong. Default slog.Default().
+	quiet time.Duration // time without writes after which a space is settled
+	// Log receives errors of background work. Default slog.Default().
 	Log *slog.Logger
 }
 
@@ -45,9 +41,9 @@ const (
 	defaultOpenSpaces = 32
 	defaultCacheBytes = 32 << 20
 	defaultRowBytes   = 32 << 20
-	// mergeQueue is how many spaces may wait for a merge; one that finds no room is queued by a later write.
+	// mergeQueue is the number of spaces that may wait for a merge, or for an IVF.
 	mergeQueue = 1024
-	// droppedPrefix marks directories of dropped datastores that are still to be removed.
+	// droppedPrefix begins the names of directories that await deletion.
 	droppedPrefix = ".dropped-"
 )
 
@@ -63,40 +59,37 @@ type Index struct {
 	spaces   map[spaceKey]*handle
 	dropping map[string]bool // datastores being dropped
 	damaged  map[spaceKey]index.Space
-	changed  chan struct{} // closed and replaced whenever a waiter may go on
+	changed  chan struct{} // closed and replaced when a waiter may go on
 	tick     uint64        // orders uses
 	opened   uint64        // numbers openings
 	closed   bool
 
 	analyzers analyzers
 
-	slots    *semaphore.Weighted // of searches, see turns
-	searches atomic.Uint64       // that were begun
-	rested   atomic.Uint64       // searches when Rest was called last
+	permits  *semaphore.Weighted // permits of searches: see maxSearches
+	searches atomic.Uint64       // searches begun
+	rested   atomic.Uint64       // searches at the last Rest
 
 	stop   context.CancelFunc
-	merges chan index.Space
-	queued sync.Map // index.Space → struct{}: those in merges
+	merges queue
 	merger sync.WaitGroup
 	quiet  quietSpaces
 
 	sizes     vector.Thresholds
-	ivfQueue  chan index.Space
-	ivfQueued sync.Map // index.Space → struct{}: those in cuts
+	ivfs      queue // of spaces whose IVF is due
 	ivfWorker sync.WaitGroup
 	building  ivfBuilds
 }
 
 var _ index.Index = (*Index)(nil)
 
-// maxSearches is how many searches work at once; the others have their turn in the order in which they came. More than there are
-// processors would take theirs from one another: whoever searches without a pause goes on until the scheduler notices, after ten
-// milliseconds or more, which is several searches, and the last of those that wait has waited for all of these. Two at least, so
-// that one that waits for the disk does not stop all.
+// maxSearches is the number of searches that run at once; others wait in order of arrival. With more than processors, a search would lose
+// its processor to others until the scheduler preempts them after 10 ms, which is several searches long. It is at least two, so that a
+// search that waits for the disk does not stop all.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
-// Open opens the index in a directory, which it makes if there is none. It opens no space yet. The caller must see to it
-// that no other process uses the directory.
+// Open opens the index in a directory, which it creates if need be. It opens no space yet. The caller must make sure that no other process
+// uses the directory.
 func Open(dir string, opts Options) (*Index, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the index directory: %w", err)
@@ -113,11 +106,11 @@ func Open(dir string, opts Options) (*Index, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	x := &Index{
 		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, alarm: opts.Alarm, stop: stop,
-		caches: cache.NewCaches(cmp.Or(opts.CacheBytes, defaultCacheBytes), cmp.Or(opts.RowCacheBytes, defaultRowBytes)),
-		slots:  semaphore.NewWeighted(maxSearches()), analyzers: newAnalyzers(processors.Count()),
+		caches:  cache.NewCaches(cmp.Or(opts.CacheBytes, defaultCacheBytes), cmp.Or(opts.RowCacheBytes, defaultRowBytes)),
+		permits: semaphore.NewWeighted(maxSearches()), analyzers: newAnalyzers(processors.Count()),
 		spaces:   make(map[spaceKey]*handle),
-		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
-		sizes: opts.sizes, ivfQueue: make(chan index.Space, mergeQueue),
+		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: queue{spaces: make(chan index.Space, mergeQueue)},
+		sizes: opts.sizes, ivfs: queue{spaces: make(chan index.Space, mergeQueue)},
 	}
 	if x.log == nil {
 		x.log = slog.Default()
@@ -131,81 +124,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	return x, nil
 }
 
-// mergeLater queues a space, which was opened or written to, for the merger when it needs it.
-func (x *Index) mergeLater(s *store.Space, id index.Space) {
-	x.queueIVF(s, id)
-	if s.NeedsSettling() {
-		x.quiet.note(id)
-	}
-	if !s.NeedsMerge() {
-		return
-	}
-	if _, waiting := x.queued.LoadOrStore(id, struct{}{}); waiting {
-		return
-	}
-	select {
-	case x.merges <- id:
-	default:
-		x.queued.Delete(id)
-	}
-}
-
-// runMerges merges one space at a time until the index is closed.
-func (x *Index) runMerges(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case id := <-x.merges:
-			x.queued.Delete(id)
-			x.mergeLogged(ctx, id, x.mergeAll)
-		case <-x.quiet.due:
-			for _, id := range x.quiet.take() {
-				x.mergeLogged(ctx, id, x.settle)
-			}
-		}
-	}
-}
-
-// mergeLogged merges for nobody who could be told that it went wrong.
-func (x *Index) mergeLogged(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
-	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNoSpace) && !errors.Is(err, index.ErrClosed) {
-		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
-	}
-}
-
-// mergeAll merges until nothing is left that has to be merged.
-func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
-	return x.mergeWhile(ctx, id, lexical.Crowded)
-}
-
-// settle merges until a space has so few segments as one should have that nobody writes to, and has cells made that wait for that.
-func (x *Index) settle(ctx context.Context, id index.Space) error {
-	if err := x.mergeWhile(ctx, id, lexical.Unsettled); err != nil {
-		return err
-	}
-	return x.use(ctx, id, false, func(s *store.Space) error {
-		s.MarkIdle()
-		x.queueIVF(s, id)
-		return nil
-	})
-}
-
-// mergeWhile merges as long as there are segments that choose picks.
-func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]lexical.Segment) []lexical.Segment) error {
-	for more := true; more; {
-		err := x.use(ctx, id, false, func(s *store.Space) (err error) {
-			more, err = s.Merge(ctx, choose)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Ready implements index.Index: the directory must be there. One that was deleted is made again, to be filled by replay.
+// Ready implements index.Index. A directory that was deleted is created again, to be filled by replay.
 func (x *Index) Ready(context.Context) error {
 	if x.isClosed() {
 		return index.ErrClosed
@@ -239,9 +158,7 @@ func (x *Index) Close() error {
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
 }
 
-// Rest gives up what is kept in memory for searches, unless there was one since Rest was called last: it is to be called from
-// time to time, and the next search finds everything on disk. It returns about how many bytes it has given up. What is known of
-// the words that were written goes, too: it takes a few hundredths of a second to learn again.
+// Rest drops caches, idle connections and the analysers' memory, unless a search began since the last Rest. Call it from time to time. It returns about the number of bytes dropped.
 func (x *Index) Rest() (bytes int64) {
 	x.analyzers.forget()
 	if now := x.searches.Load(); x.rested.Swap(now) != now {

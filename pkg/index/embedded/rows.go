@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// Write implements index.Index. A key that comes twice in one call keeps its last row.
+// Write implements index.Index. Of rows with the same key the last is kept.
 func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) error {
 	batch, err := x.prepare(ctx, id, rows)
 	if err != nil {
@@ -32,7 +33,7 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 	return nil
 }
 
-// prepare checks and analyses rows, and does for them what needs no slots: the writer of a space is one, and all wait for it.
+// prepare validates and analyses rows outside the write lock.
 func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (*store.Batch, error) {
 	words, err := x.analyzers.borrow(ctx)
 	if err != nil {
@@ -60,7 +61,7 @@ func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (
 	return store.NewBatch(preparer.Words, out), nil
 }
 
-// DeleteGenerations implements index.Index. What is named goes in one commit, or several when it is much.
+// DeleteGenerations implements index.Index. It commits once, or several times if there are many rows.
 func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, which ...index.Generations) error {
 	all := slices.DeleteFunc(slices.Clone(which), func(g index.Generations) bool { return g.From >= g.Below })
 	if len(all) == 0 {
@@ -73,7 +74,7 @@ func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, which ...
 		x.mergeLater(s, id)
 		return nil
 	})
-	if err != nil && !errors.Is(err, store.ErrNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("deleting generations of datasource %q and %d others: %w", all[0].DatasourceID, len(all)-1, err)
 	}
 	return nil
@@ -85,14 +86,11 @@ func (x *Index) Rows(ctx context.Context, id index.Space, datasourceID string, g
 		return nil, fmt.Errorf("%w: the limit %d is negative", index.ErrInvalid, limit)
 	}
 	var out []index.Row
-	err := x.use(ctx, id, false, func(s *store.Space) error {
-		return s.Read(ctx, func(v store.View) error {
-			var err error
-			out, err = v.RowsOf(ctx, datasourceID, generation, fromOrdinal, limit)
-			return err
-		})
+	err := x.read(ctx, id, func(v store.View) (err error) {
+		out, err = v.RowsOf(ctx, datasourceID, generation, fromOrdinal, limit)
+		return err
 	})
-	if err != nil && !errors.Is(err, store.ErrNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("reading rows of datasource %q: %w", datasourceID, err)
 	}
 	return out, nil
@@ -101,14 +99,11 @@ func (x *Index) Rows(ctx context.Context, id index.Space, datasourceID string, g
 // Count implements index.Index.
 func (x *Index) Count(ctx context.Context, id index.Space, datasourceID string, generation uint64) (int64, error) {
 	var n int64
-	err := x.use(ctx, id, false, func(s *store.Space) error {
-		return s.Read(ctx, func(v store.View) error {
-			var err error
-			n, err = v.Count(ctx, datasourceID, generation)
-			return err
-		})
+	err := x.read(ctx, id, func(v store.View) (err error) {
+		n, err = v.Count(ctx, datasourceID, generation)
+		return err
 	})
-	if err != nil && !errors.Is(err, store.ErrNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return 0, fmt.Errorf("counting rows of datasource %q: %w", datasourceID, err)
 	}
 	return n, nil
@@ -116,10 +111,8 @@ func (x *Index) Count(ctx context.Context, id index.Space, datasourceID string, 
 
 // Stored implements index.Index.
 func (x *Index) Stored(ctx context.Context, id index.Space, f func(index.Stored) error) error {
-	err := x.use(ctx, id, false, func(s *store.Space) error {
-		return s.Read(ctx, func(v store.View) error { return v.Stored(ctx, f) })
-	})
-	if errors.Is(err, store.ErrNoSpace) {
+	err := x.read(ctx, id, func(v store.View) error { return v.Stored(ctx, f) })
+	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -139,8 +132,46 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	err := x.use(ctx, id, false, func(s *store.Space) error {
 		return s.ReadLazy(ctx, func(v store.View) error { return v.Fill(ctx, wanted) })
 	})
-	if err != nil && !errors.Is(err, store.ErrNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("reading %d hits of datastore %q: %w", len(wanted), id.DatastoreID, err)
 	}
 	return nil
+}
+
+// analyzers lends one analyser per processor to batches. Each remembers the words that it has seen; a nil one has seen
+// none.
+type analyzers chan *analysis.Analyzer
+
+func newAnalyzers(n int) analyzers {
+	free := make(analyzers, n)
+	for range n {
+		free <- nil
+	}
+	return free
+}
+
+// borrow waits for an analyser, which the caller must give back.
+func (free analyzers) borrow(ctx context.Context) (*analysis.Analyzer, error) {
+	select {
+	case a := <-free:
+		if a == nil {
+			a = new(analysis.Analyzer)
+		}
+		return a, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting to analyse rows: %w", ctx.Err())
+	}
+}
+
+func (free analyzers) giveBack(a *analysis.Analyzer) { free <- a }
+
+// forget drops the memory of all idle analysers, a few megabytes each.
+func (free analyzers) forget() {
+	for range cap(free) {
+		select {
+		case <-free:
+			free <- nil
+		default:
+		}
+	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// maxLimit is the largest number of candidates per leg.
+// maxLimit is the largest number of candidates of each leg.
 const maxLimit = 10_000
 
 // Search implements index.Index.
@@ -42,10 +42,10 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	err = x.use(ctx, id, false, func(s *store.Space) error {
 		vector.Running.Add(1)
 		defer vector.Running.Add(-1)
-		if err := x.slots.Acquire(ctx, 1); err != nil {
-			return fmt.Errorf("waiting for its turn: %w", err)
+		if err := x.permits.Acquire(ctx, 1); err != nil {
+			return fmt.Errorf("waiting for a permit: %w", err)
 		}
-		defer x.slots.Release(1)
+		defer x.permits.Release(1)
 		defer x.repairIVF(s, id)
 		return s.ReadLazy(ctx, func(v store.View) error {
 			var err error
@@ -53,7 +53,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 			return err
 		})
 	})
-	if errors.Is(err, store.ErrNoSpace) {
+	if errors.Is(err, store.ErrNotFound) {
 		return emptyResult(q.Text), nil
 	}
 	if err != nil {
@@ -62,8 +62,8 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	return out, nil
 }
 
-// Prepare searches for a query's words, whose vector is not there yet; the query is then asked with what it returns. It does
-// nothing, and returns nil, while other searches have all turns, and where the space does not exist.
+// Prepare runs the lexical leg of a query whose vector is still being computed; Query.Prepared then takes the result. It returns nil while
+// all permits are taken, and if the space does not exist.
 func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
 	if err := checkLimit(q.Limit); err != nil {
 		return nil, err
@@ -74,10 +74,10 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 	}
 	var out index.Prepared
 	err = x.use(ctx, id, false, func(s *store.Space) error {
-		if !x.slots.TryAcquire(1) {
+		if !x.permits.TryAcquire(1) {
 			return nil
 		}
-		defer x.slots.Release(1)
+		defer x.permits.Release(1)
 		return s.ReadLazy(ctx, func(v store.View) error {
 			leg, err := lexicalSearch(ctx, v, q, fields)
 			if err == nil {
@@ -86,7 +86,7 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 			return err
 		})
 	})
-	if err != nil && !errors.Is(err, store.ErrNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("preparing to search the space of datastore %q: %w", id.DatastoreID, err)
 	}
 	return out, nil
@@ -99,7 +99,7 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// lexicalLeg is what a query finds by words in a snapshot.
+// lexicalLeg is the lexical result of a query in a snapshot.
 type lexicalLeg struct {
 	of     *store.Snapshot
 	text   string
@@ -111,8 +111,8 @@ type lexicalLeg struct {
 	best   []topk.Scored
 }
 
-// lexicalSearch runs the leg of words, and resolves the filter, which both legs need; or it takes what Prepare has found, of the
-// same query and in the same snapshot: slots of another one may be others' rows.
+// lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. It reuses a result of Prepare if query and snapshot
+// are the same: slots of another snapshot may belong to other rows.
 func lexicalSearch(ctx context.Context, v store.View, q index.Query, fields [][]string) (*lexicalLeg, error) {
 	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.limit == q.Limit &&
 		slices.EqualFunc(leg.fields, fields, slices.Equal) {
@@ -135,17 +135,17 @@ func lexicalSearch(ctx context.Context, v store.View, q index.Query, fields [][]
 	return leg, nil
 }
 
-// emptyResult is what a space finds that has no rows.
+// emptyResult is the result of a space without rows.
 func emptyResult(text string) index.Result {
 	l, err := lexical.Reader{}.Query(context.Background(), analysis.Query(text, nil))
 	if err != nil {
-		return index.Result{} // nothing is read where there is no segment
+		return index.Result{} // unreachable: without segments nothing is read
 	}
 	return index.Result{MaxLexical: l.Max, TermWeights: l.Weights}
 }
 
-// legs runs both legs: one after the other, or, where a processor is idle and no filter has to be resolved first, at the same
-// moment. A thread takes a tenth of a millisecond and more to begin, in which words are looked up.
+// legs runs both legs: at the same time if a processor is idle and no filter must be resolved first, otherwise one after the other.
+// Starting a goroutine takes 0.1 ms or more, which the lexical leg uses.
 func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
@@ -154,18 +154,18 @@ func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, q
 		}
 		return words, near, err
 	}
-	var beside errgroup.Group
-	defer func() { _ = beside.Wait() }() // whatever becomes of the words: the snapshot is ours for as long as this search lasts
-	beside.Go(vector.Recovered(func() (err error) {
+	var both errgroup.Group
+	defer func() { _ = both.Wait() }() // also on errors and panics: the snapshot is released afterwards
+	both.Go(vector.Recovered(func() (err error) {
 		near, err = vector.Search(ctx, &v.Set, nil, query, q.Limit)
 		return err
 	}))
 	words, err = lexicalSearch(ctx, v, q, fields)
-	fault := beside.Wait()
+	fault := both.Wait()
 	return words, near, errors.Join(err, fault)
 }
 
-// searchView runs both legs and gathers the union of their best.
+// searchView runs both legs and describes the union of their hits.
 func searchView(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (index.Result, error) {
 	leg, near, err := legs(ctx, v, q, fields, query)
 	if err != nil {
@@ -193,8 +193,7 @@ func searchView(ctx context.Context, v store.View, q index.Query, fields [][]str
 	return found, nil
 }
 
-// describe sets what the hits in slots are, with exact scores. Slots and near, those that were found by their vectors, with their
-// scores, are in ascending order.
+// describe sets the fields of the hits in slots, with exact scores. near are the hits of the vector leg. Both are in order of slots.
 func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
 	if err := v.Locate(ctx, slots, hits); err != nil {
 		return err
@@ -203,7 +202,7 @@ func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint3
 	if query == nil || v.Dimensions == 0 {
 		return nil
 	}
-	unscored := make([]int, 0, len(slots)-len(near)) // hits whose vectors have not been compared
+	unscored := make([]int, 0, len(slots)-len(near)) // hits that only the lexical leg has found
 	for i, slot := range slots {
 		if len(near) > 0 && near[0].Slot == slot {
 			hits[i].Dense = min(max(near[0].Score, -1), 1)

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -13,16 +15,16 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// spaceKey names an open space: its datastore's directory and its own inside.
+// spaceKey is the directory of a space, below that of its datastore.
 type spaceKey struct {
 	datastore string
 	name      string
 }
 
-// spaceNameBytes is how much of its hash names a space's directory.
+// spaceNameBytes is the number of bytes of the hash that names a directory.
 const spaceNameBytes = 12
 
-// handle is a space that is being opened, open, or being closed.
+// handle is a space that is opening, open or closing.
 type handle struct {
 	key   spaceKey
 	state handleState
@@ -39,7 +41,7 @@ const (
 	closing
 )
 
-// keyOf checks a space's name and returns where it lies.
+// keyOf returns the directory of a space. A name that cannot be one fails with index.ErrInvalid.
 func keyOf(id index.Space) (spaceKey, error) {
 	if err := checkDatastore(id.DatastoreID); err != nil {
 		return spaceKey{}, err
@@ -51,7 +53,7 @@ func keyOf(id index.Space) (spaceKey, error) {
 	return spaceKey{id.DatastoreID, hex.EncodeToString(sum[:spaceNameBytes])}, nil
 }
 
-// checkDatastore makes sure that a datastore's id can be the name of a directory, and of no other one.
+// checkDatastore makes sure that an id names a directory, and only one.
 func checkDatastore(id string) error {
 	if !index.ValidKey(id) || len(id) > 128 || id[0] == '.' {
 		return fmt.Errorf("%w: the datastore id %.80q cannot name a directory", index.ErrInvalid, id)
@@ -66,8 +68,8 @@ func checkDatastore(id string) error {
 
 func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
 
-// use calls f with the open space. It opens the space if need be, and makes it when create is set; otherwise it returns
-// errNoSpace for one that was never written.
+// use calls f with the open space, and opens it if need be. A space that does not exist is created if create is set, otherwise use fails
+// with store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -80,15 +82,20 @@ func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*st
 	defer x.release(h)
 	err = f(h.space)
 	if err == nil && create && h.space.IsLost() {
-		err = store.ErrLost // what was written has gone with the files
+		err = store.ErrLost // the written rows are gone with the files
 	}
 	if cause := ctx.Err(); err != nil && cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err) // SQLite only says that it was interrupted
+		err = fmt.Errorf("%w: %w", cause, err) // SQLite only reports an interrupt
 	}
 	if err != nil && !h.space.IsLost() {
 		x.noteDamage(ctx, id, err)
 	}
 	return err
+}
+
+// read calls f with a view of the last commit of a space.
+func (x *Index) read(ctx context.Context, id index.Space, f func(store.View) error) error {
+	return x.use(ctx, id, false, func(s *store.Space) error { return s.Read(ctx, f) })
 }
 
 // acquire returns an open space and counts the use.
@@ -117,7 +124,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 			return h, nil
 		case !create && !store.Present(x.path(key)):
 			x.mu.Unlock()
-			return nil, store.ErrNoSpace
+			return nil, store.ErrNotFound
 		case len(x.spaces) >= x.max:
 			if victim := x.idle(); victim != nil {
 				x.logged(x.shut(victim))
@@ -136,7 +143,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 	}
 }
 
-// open opens a space that nobody has open. The caller holds mu, which open gives up.
+// open opens a space. The caller holds mu, and open releases it.
 func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create bool) (*handle, error) {
 	h := &handle{key: key}
 	x.spaces[key] = h
@@ -149,7 +156,7 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	defer x.broadcast()
 	if err != nil {
 		delete(x.spaces, key)
-		if errors.Is(err, store.ErrNoSpace) {
+		if errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("opening space of datastore %q: %w", id.DatastoreID, err)
@@ -160,7 +167,7 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	return h, nil
 }
 
-// count notes a use. The caller holds mu.
+// count counts a use. The caller holds mu.
 func (x *Index) count(h *handle) {
 	h.refs++
 	x.tick++
@@ -184,14 +191,14 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logged reports the fault of a space that was closed to make room or to be reopened: no caller's own.
+// logged logs the error of closing a space, which no caller waits for.
 func (x *Index) logged(err error) {
 	if err != nil {
 		x.log.Error("closing an unused space", "error", err)
 	}
 }
 
-// idle returns the open space that has been unused for longest, or nil. The caller holds mu.
+// idle returns the least recently used open space without uses, or nil. The caller holds mu.
 func (x *Index) idle() *handle {
 	var oldest *handle
 	for _, h := range x.spaces {
@@ -202,7 +209,7 @@ func (x *Index) idle() *handle {
 	return oldest
 }
 
-// shut closes an unused space. The caller holds mu, which shut gives up.
+// shut closes an unused space. The caller holds mu, and shut releases it.
 func (x *Index) shut(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
@@ -253,8 +260,8 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 	}
 }
 
-// acquireKept acquires a space whose files are where they were. One that has lost them is given up, and opened anew from
-// what is there: nothing, most likely, which an audit then finds missing.
+// acquireKept acquires a space whose files are still in place. If they were deleted or replaced it opens the files that are there instead, and raises
+// the alarm.
 func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {
 		h, err := x.acquire(ctx, id, create)
@@ -262,10 +269,56 @@ func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*
 			return h, err
 		}
 		if h.space.Abandon() {
-			x.log.ErrorContext(ctx, "the files of a space were deleted or replaced while it was open; what is missing is to be rebuilt",
+			x.log.ErrorContext(ctx, "the files of a space were deleted or replaced while it was open; an audit will rebuild missing rows",
 				"datastore", id.DatastoreID, "path", x.path(h.key))
 			x.alarm()
 		}
 		x.release(h)
 	}
+}
+
+// Spaces implements index.Index. It opens no space.
+func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, error) {
+	if err := checkDatastore(datastoreID); err != nil {
+		return nil, err
+	}
+	if x.isClosed() {
+		return nil, index.ErrClosed
+	}
+	entries, err := os.ReadDir(filepath.Join(x.dir, datastoreID))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("listing the spaces of datastore %q: %w", datastoreID, err)
+	}
+	var out []index.Space
+	for _, e := range entries {
+		if !e.IsDir() || !isSpaceName(e.Name()) {
+			continue
+		}
+		key := spaceKey{datastoreID, e.Name()}
+		id, err := store.Identify(ctx, x.path(key), datastoreID, func(id index.Space) bool {
+			got, err := keyOf(id)
+			return err == nil && got == key
+		})
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("identifying the space of datastore %q in %s: %w", datastoreID, e.Name(), err)
+		}
+		out = append(out, id)
+	}
+	return out, nil
+}
+
+// isSpaceName reports whether a directory holds a space, and was not put aside.
+func isSpaceName(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(name) == 2*spaceNameBytes
 }

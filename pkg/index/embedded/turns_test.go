@@ -16,7 +16,7 @@ func TestSearchesHaveTheirTurn(t *testing.T) {
 	t.Parallel()
 	dir, _, want := damaged(t, 5)
 	x := mustOpen(t, dir, Options{})
-	if err := x.slots.Acquire(t.Context(), maxSearches()); err != nil {
+	if err := x.permits.Acquire(t.Context(), maxSearches()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -32,12 +32,12 @@ func TestSearchesHaveTheirTurn(t *testing.T) {
 			t.Errorf("a search whose turn has not come ended with %v, want %v", err, context.Canceled)
 		}
 	}
-	x.slots.Release(maxSearches())
+	x.permits.Release(maxSearches())
 	got, err := answers(t, x)
 	if diff := cmp.Diff(want, got, told); diff != "" || err != nil {
 		t.Errorf("afterwards: %v (-want +got):\n%s", err, diff)
 	}
-	if !x.slots.TryAcquire(maxSearches()) {
+	if !x.permits.TryAcquire(maxSearches()) {
 		t.Error("a turn was not given back")
 	}
 }

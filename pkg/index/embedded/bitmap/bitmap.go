@@ -1,3 +1,5 @@
+// Package bitmap holds sets of slots. A slot is the number of a row in a space, below MaxSlots. Words group 64 slots: slot s is bit
+// s%64 of word s/64.
 package bitmap
 
 import (
@@ -5,21 +7,22 @@ import (
 	"math/bits"
 )
 
-// MaxSlots bounds a space; slots are numbered by 32 bits, and so many are far beyond what one machine scans.
+// MaxSlots is the number of slots that a space can have.
 const MaxSlots = 1 << 30
 
-// ChunkWords is how many words one chunk of a bitset has: 65,536 slots, 8 KiB.
 const (
+	// ChunkWords is the number of words of a chunk: 65,536 slots, 8 KiB.
 	ChunkWords = 1024
 	chunkSlots = ChunkWords * 64
 )
 
-// Bitmap is an immutable set of slots. An edit copies only the chunks that it touches.
-type Bitmap struct {
-	chunks [][]uint64
-}
+// Bitmap is an immutable set of slots. An Edit copies only the chunks that it changes.
+type Bitmap struct{ chunks [][]uint64 }
 
-// Word returns the w-th group of 64 slots.
+// FromChunks returns the bitmap of chunks, each of ChunkWords words, or nil for an empty one.
+func FromChunks(chunks [][]uint64) Bitmap { return Bitmap{chunks} }
+
+// Word returns the slots 64w to 64w+63; beyond the last chunk 0.
 func (b Bitmap) Word(w int) uint64 {
 	if c := w / ChunkWords; c < len(b.chunks) && b.chunks[c] != nil {
 		return b.chunks[c][w%ChunkWords]
@@ -27,14 +30,13 @@ func (b Bitmap) Word(w int) uint64 {
 	return 0
 }
 
-func (b Bitmap) Has(slot uint32) bool {
-	return b.Word(int(slot/64))&(1<<(slot%64)) != 0
-}
+// Has reports whether a slot is in the set.
+func (b Bitmap) Has(slot uint32) bool { return b.Word(int(slot/64))&(1<<(slot%64)) != 0 }
 
-// FromChunks is a bitmap of chunks, each of chunkWords words or nil.
-func FromChunks(chunks [][]uint64) Bitmap { return Bitmap{chunks} }
+// Count returns the number of members in the words of the first n slots.
+func (b Bitmap) Count(n uint32) int64 { return int64(Set(nil).CountIn(b, n)) }
 
-// Rewrite starts a copy of which every chunk that there is counts as changed.
+// Rewrite starts a copy in which every chunk counts as changed.
 func (b Bitmap) Rewrite() *Edit {
 	e := b.Edit()
 	for c, words := range b.chunks {
@@ -45,12 +47,12 @@ func (b Bitmap) Rewrite() *Edit {
 	return e
 }
 
-// Edit starts a changed copy.
+// Edit starts a copy that can be changed.
 func (b Bitmap) Edit() *Edit {
 	return &Edit{chunks: append([][]uint64(nil), b.chunks...), changedChunks: make(map[int]bool)}
 }
 
-// Edit is a bitset being changed by one goroutine.
+// Edit is a Bitmap that one goroutine changes.
 type Edit struct {
 	chunks        [][]uint64
 	changedChunks map[int]bool // chunks that differ from the original
@@ -70,19 +72,19 @@ func (e *Edit) chunk(slot uint32) []uint64 {
 	return e.chunks[c]
 }
 
-func (e *Edit) Set(slot uint32) {
-	e.chunk(slot)[slot/64%ChunkWords] |= 1 << (slot % 64)
-}
+// Set adds a slot.
+func (e *Edit) Set(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] |= 1 << (slot % 64) }
 
-func (e *Edit) Clear(slot uint32) {
-	e.chunk(slot)[slot/64%ChunkWords] &^= 1 << (slot % 64)
-}
+// Clear removes a slot.
+func (e *Edit) Clear(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] &^= 1 << (slot % 64) }
 
+// Done returns the bitmap. The edit must not be used afterwards, except for Changed.
 func (e *Edit) Done() Bitmap { return Bitmap{e.chunks} }
 
+// Has reports whether a slot is in the changed set.
 func (e *Edit) Has(slot uint32) bool { return e.Done().Has(slot) }
 
-// Changed yields the number and the words of each chunk that differs from the original.
+// Changed yields the number and the words of each changed chunk, in no order.
 func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	return func(yield func(int, []uint64) bool) {
 		for c := range e.changedChunks {
@@ -93,16 +95,16 @@ func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	}
 }
 
-// Count counts the slots below slots.
-func (b Bitmap) Count(slots uint32) int64 { return int64(Set(nil).CountIn(b, slots)) }
-
-// Set is a set of slots that one search builds: its filter. A nil slotSet lets every slot pass.
+// Set is the set of slots that pass the filter of one search, as words. A nil Set passes every slot.
 type Set []uint64
 
-func NewSet(slots uint32) Set { return make(Set, (int(slots)+63)/64) }
+// NewSet returns an empty set for slots below n.
+func NewSet(n uint32) Set { return make(Set, (int(n)+63)/64) }
 
+// Add adds a slot, which must be below the number that NewSet was given.
 func (s Set) Add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
 
+// Word returns the slots 64w to 64w+63.
 func (s Set) Word(w int) uint64 {
 	if s == nil {
 		return ^uint64(0)
@@ -110,18 +112,17 @@ func (s Set) Word(w int) uint64 {
 	return s[w]
 }
 
-func (s Set) Has(slot uint32) bool {
-	return s == nil || s[slot/64]&(1<<(slot%64)) != 0
-}
+// Has reports whether a slot passes.
+func (s Set) Has(slot uint32) bool { return s == nil || s[slot/64]&(1<<(slot%64)) != 0 }
 
-// Intersect removes from s what other lacks.
+// Intersect removes from s the slots that other lacks. Neither set may be nil; other has at least as many words.
 func (s Set) Intersect(other Set) {
 	for i := range s {
 		s[i] &= other[i]
 	}
 }
 
-// Len is how many slots are in the set.
+// Len returns the number of slots in a set that is not nil.
 func (s Set) Len() (n int) {
 	for _, word := range s {
 		n += bits.OnesCount64(word)
@@ -129,7 +130,7 @@ func (s Set) Len() (n int) {
 	return n
 }
 
-// Each calls f for each slot of the set, in ascending order.
+// Each calls f for each slot of a set that is not nil, in ascending order.
 func (s Set) Each(f func(i int)) {
 	for w, word := range s {
 		for ; word != 0; word &= word - 1 {
@@ -138,11 +139,11 @@ func (s Set) Each(f func(i int)) {
 	}
 }
 
-// CountIn counts the slots that are in both sets.
-func (s Set) CountIn(live Bitmap, slots uint32) int {
-	n := 0
-	for w := range (int(slots) + 63) / 64 {
-		n += bits.OnesCount64(live.Word(w) & s.Word(w))
+// CountIn returns the number of members of b, in the words of the first n slots, that pass.
+func (s Set) CountIn(b Bitmap, n uint32) int {
+	count := 0
+	for w := range (int(n) + 63) / 64 {
+		count += bits.OnesCount64(b.Word(w) & s.Word(w))
 	}
-	return n
+	return count
 }

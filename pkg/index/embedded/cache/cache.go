@@ -1,3 +1,4 @@
+// Package cache keeps postings and rows that were read from disk in memory, up to a number of bytes.
 package cache
 
 import (
@@ -5,39 +6,38 @@ import (
 	"sync"
 )
 
-// Key names what a cache holds: a block, or the directory of a segment, by its number, a word's list, by its forms, or a
-// row, by its slot.
+// Key identifies a cached value.
 type Key struct {
-	Space uint64 // number of an opening of a space; never used twice
+	Space uint64 // number of the opening of the space; never used twice
 	Kind  Kind
-	Id    int64
-	Term  string
+	ID    int64  // of a block or a segment, or a slot
+	Term  string // of a list: the forms of the word
 }
 
+// Kind is the kind of a cached value.
 type Kind uint8
 
+// The kinds of cached values.
 const (
-	Block Kind = iota
-	Directory
-	List
-	Row
+	Block     Kind = iota // of postings, by its id
+	Directory             // of a segment, by its id
+	List                  // of a word, by its term
+	Row                   // by its slot
 )
 
-// Caches are those that the spaces of an index share: of words' lists and of directories, of blocks of postings, and of rows.
-//
-// What a search wants of a block is in the list that is made of it. So blocks, which are larger than most lists, have room of their
-// own: they are there for lists that a write has made stale.
+// Caches are shared by all spaces of an index: Lists holds term lists and directories. Blocks of postings have a cache of their own,
+// because they are larger than most lists, and are needed only until a list has been made of them.
 type Caches struct{ Lists, Blocks, Rows *Cache }
 
-// blockShare is the part of the memory for postings that blocks have, one in so many.
+// blockShare is the inverse of the share of the postings cache that blocks get.
 const blockShare = 4
 
-// NewCaches shares memory out.
+// NewCaches returns caches with these capacities in bytes.
 func NewCaches(postings, rows int64) Caches {
 	return Caches{New(postings - postings/blockShare), New(postings / blockShare), New(rows)}
 }
 
-// Clear drops everything, and returns how much that was.
+// Clear drops everything and returns the number of bytes.
 func (c Caches) Clear() int64 { return c.Lists.Clear() + c.Blocks.Clear() + c.Rows.Clear() }
 
 // Forget drops everything of one opening of a space.
@@ -47,14 +47,13 @@ func (c Caches) Forget(space uint64) {
 	c.Rows.forget(space)
 }
 
-// Cache keeps what was read from SQLite, and what was made of it, up to a number of bytes, the least recently used leaving
-// first. What it holds is immutable. It starts empty and allocates nothing in advance.
+// Cache is an LRU cache of immutable values, bounded in bytes. It is safe for concurrent use, and allocates nothing in advance.
 type Cache struct {
 	mu    sync.Mutex
 	max   int64
 	size  int64
 	items map[Key]*list.Element
-	order *list.List // of *cacheItem, most recent first
+	order *list.List // of *item, the most recently used first
 }
 
 type item struct {
@@ -63,10 +62,12 @@ type item struct {
 	size  int64
 }
 
+// New returns a cache with a capacity in bytes.
 func New(maxBytes int64) *Cache {
 	return &Cache{max: maxBytes, items: make(map[Key]*list.Element), order: list.New()}
 }
 
+// Get returns the value of a key.
 func (c *Cache) Get(key Key) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +79,9 @@ func (c *Cache) Get(key Key) (any, bool) {
 	return e.Value.(*item).value, true
 }
 
+// Put adds a value that takes size bytes, unless there is one for the key or it is larger than the cache.
 func (c *Cache) Put(key Key, value any, size int64) {
-	size += 128 // of the bookkeeping
+	size += 128 // for the item itself
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if size > c.max {
@@ -94,7 +96,7 @@ func (c *Cache) Put(key Key, value any, size int64) {
 	}
 }
 
-// Replace puts what supersedes an earlier value of the key.
+// Replace is Put for a value that supersedes an earlier one.
 func (c *Cache) Replace(key Key, value any, size int64) {
 	c.Drop(key)
 	c.Put(key, value, size)
@@ -109,7 +111,7 @@ func (c *Cache) Drop(key Key) {
 	}
 }
 
-// Clear drops everything, and returns how much that was.
+// Clear drops everything and returns the number of bytes.
 func (c *Cache) Clear() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +121,6 @@ func (c *Cache) Clear() int64 {
 	return was
 }
 
-// forget drops everything of one opening of a space.
 func (c *Cache) forget(space uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +137,7 @@ func (c *Cache) remove(e *list.Element) {
 	c.size -= item.size
 }
 
-// Held returns the number of items and of bytes that the cache holds.
+// Held returns the number of items and of bytes in the cache.
 func (c *Cache) Held() (items int, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

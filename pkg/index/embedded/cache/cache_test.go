@@ -13,7 +13,7 @@ func TestACacheHoldsNoMoreThanItMay(t *testing.T) {
 	c := New(most)
 	full := false
 	for range 20_000 {
-		key := Key{Space: r.Uint64N(3), Kind: Kind(r.UintN(4)), Id: r.Int64N(100)}
+		key := Key{Space: r.Uint64N(3), Kind: Kind(r.UintN(4)), ID: r.Int64N(100)}
 		size := r.Int64N(2000)
 		switch r.UintN(20) {
 		case 0:

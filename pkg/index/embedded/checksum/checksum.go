@@ -1,3 +1,5 @@
+// Package checksum seals stored data with a CRC-32C of the content and of the number that it is stored under. So a block that is
+// intact and in the wrong place is found as well.
 package checksum
 
 import (
@@ -8,24 +10,25 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
+// Table is the CRC-32C table.
 var Table = crc32.MakeTable(crc32.Castagnoli)
 
-// Of is the checksum of data that lies at a place, under a number: intact data at another place are wrong too.
-func Of(place int64, data []byte) uint32 {
+// Of returns the checksum of data that is stored under a number, such as a slot or a key.
+func Of(number int64, data []byte) uint32 {
 	var p [8]byte
-	binary.LittleEndian.PutUint64(p[:], uint64(place))
+	binary.LittleEndian.PutUint64(p[:], uint64(number))
 	return crc32.Update(crc32.Checksum(p[:], Table), Table, data)
 }
 
-// Seal appends a checksum to what will be stored at a place.
-func Seal(place int64, data []byte) []byte {
-	return binary.LittleEndian.AppendUint32(data, Of(place, data))
+// Seal appends the checksum to data.
+func Seal(number int64, data []byte) []byte {
+	return binary.LittleEndian.AppendUint32(data, Of(number, data))
 }
 
-// Unseal checks and removes the checksum of what was stored at a place.
-func Unseal(place int64, data []byte, what string) ([]byte, error) {
+// Unseal checks and removes the checksum that Seal has appended. It fails with index.ErrCorrupt, which names what the data are.
+func Unseal(number int64, data []byte, what string) ([]byte, error) {
 	n := len(data) - 4
-	if n < 0 || Of(place, data[:n]) != binary.LittleEndian.Uint32(data[n:]) {
+	if n < 0 || Of(number, data[:n]) != binary.LittleEndian.Uint32(data[n:]) {
 		return nil, fmt.Errorf("%w: %s does not match its checksum", index.ErrCorrupt, what)
 	}
 	return data[:n], nil

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// What filters ask for is indexed beside the words, as terms that no text can yield: they begin with a control character
-// and the field's letter. So a filter is resolved like a word, and is exact.
+// Filter terms are indexed like words: each begins with a control character, which no analysed text contains, and the letter of its field.
+// So a filter is resolved like a word, and is exact.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -18,7 +18,7 @@ const (
 	metadataFacet   = facetMark + "m"
 )
 
-// maxFacetBytes is the longest filter term; a longer one is replaced by its SHA-256.
+// maxFacetBytes is the longest value in a filter term. A longer one is replaced by its SHA-256.
 const maxFacetBytes = 120
 
 func facet(kind, value string) string {
@@ -29,7 +29,7 @@ func facet(kind, value string) string {
 	return kind + "#" + string(sum[:])
 }
 
-// Facets lists the filter terms of a row.
+// Facets returns the filter terms of a row. Metadata that cannot be indexed fails with index.ErrInvalid.
 func Facets(r *index.Row) ([]string, error) {
 	metadata, err := index.Facets(r.Metadata)
 	if err != nil {
@@ -49,7 +49,7 @@ func metadataTerm(key, value string) string {
 	return facet(metadataFacet, strconv.Itoa(len(key))+":"+key+value)
 }
 
-// alternatives returns the filter terms that one metadata field may match: a value, or any of a list of values.
+// alternatives returns the filter terms of a metadata field: those of a value, or of each value of a list.
 func alternatives(key string, value any) ([]string, error) {
 	terms, err := index.Alternatives(key, value)
 	for i, v := range terms {
@@ -58,7 +58,8 @@ func alternatives(key string, value any) ([]string, error) {
 	return terms, err
 }
 
-// FilterTerms turns a filter into fields, each a list of alternative filter terms.
+// FilterTerms returns the fields of a filter, each as a list of alternative filter terms. A filter that is malformed fails with
+// index.ErrInvalid.
 func FilterTerms(f index.Filter) ([][]string, error) {
 	var fields [][]string
 	for _, ids := range []struct {
@@ -84,19 +85,21 @@ func FilterTerms(f index.Filter) ([][]string, error) {
 	return fields, nil
 }
 
-// Filter returns the slots that pass a filter, or nil when nothing is filtered. Dead slots may be among them.
+// Filter returns the slots that pass a filter of FilterTerms, dead ones included, or nil if nothing is filtered.
 func (v Reader) Filter(ctx context.Context, fields [][]string) (bitmap.Set, error) {
 	var all bitmap.Set
 	var buf []Posting
 	for _, terms := range fields {
 		field := bitmap.NewSet(v.Slots)
 		for _, t := range terms {
-			var err error
-			if buf, err = v.postings(ctx, t, buf[:0]); err != nil {
-				return nil, err
-			}
-			for _, p := range buf {
-				field.Add(p.Slot)
+			for _, seg := range v.Segments {
+				var err error
+				if buf, err = v.segmentPostings(ctx, seg, t, buf[:0]); err != nil {
+					return nil, err
+				}
+				for _, p := range buf {
+					field.Add(p.Slot)
+				}
 			}
 		}
 		if all == nil {

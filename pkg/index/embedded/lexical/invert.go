@@ -9,44 +9,41 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Document is a row's terms: those of its text and context, and those that filters ask for.
+// Document is the terms of a row.
 type Document struct {
-	Length uint32               // terms of text and context, weighed
-	Terms  []analysis.TermCount // each once, by its number among the words of its batch
-	Facets []uint32             // filter terms, by their numbers; one may come twice
+	Length uint32               // number of terms of text and context, weighted
+	Terms  []analysis.TermCount // of the vocabulary
+	Facets []uint32             // filter terms, by number; duplicates are allowed
 }
 
-// Inverted is a batch by terms.
+// Inverted is a batch of rows by term. In place of slots, which are not yet chosen, its postings have the number of the row.
 type Inverted struct {
 	terms    []string  // each once
-	lists    []span    // which postings are of each
-	postings []Posting // of all terms
-	order    []termKey // of the terms that there are postings of
+	lists    []span    // of each term: its range of postings
+	postings []Posting // term by term
+	order    []termKey // terms with postings, sorted
 }
 
-// span is a part of something: from ≤ i < to.
 type span struct{ from, to uint32 }
 
-// termKey says where a term stands in order. Most terms differ in their first eight bytes, which compare as one number.
+// termKey sorts a term. Most terms differ in their first eight bytes, which compare as one number.
 type termKey struct {
 	start uint64
-	batch uint32 // that has the term, where several are read together
+	batch uint32 // the batch of the term, when several are merged
 	term  uint32
 }
 
-// startOf is what a term begins with.
 func startOf(term string) uint64 {
 	var start [8]byte
 	copy(start[:], term)
 	return binary.BigEndian.Uint64(start[:])
 }
 
-// Invert lists the rows of each term of a batch. What its postings have in the place of a slot, which is yet to be chosen, is the
-// number of the row in the batch. The numbers of rows' terms are those of words.
+// Invert returns the postings of documents by term. Terms are numbered by words.
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}
-	for _, p := range documents { // each list's length first, a facet perhaps twice for a row
+	for _, p := range documents { // the length of each list first; a facet may count twice
 		for _, t := range p.Terms {
 			out.lists[t.Term].to++
 		}
@@ -57,7 +54,7 @@ func Invert(words *analysis.Batch, documents []Document) Inverted {
 	total := uint32(0)
 	for n := range out.lists {
 		l := &out.lists[n]
-		if l.to > 0 { // else only rows have it that others of the same key have replaced
+		if l.to > 0 { // else only rows that a later one of the same key replaced have the term
 			out.order = append(out.order, termKey{start: startOf(terms[n]), term: uint32(n)})
 		}
 		length := l.to
@@ -88,13 +85,13 @@ func Invert(words *analysis.Batch, documents []Document) Inverted {
 	return out
 }
 
-// Placed is a batch whose rows have been given slots.
+// Placed is an inverted batch whose rows have slots.
 type Placed struct {
 	Inverted
-	Slots []uint32 // of the rows, ascending
+	Slots []uint32 // ascending
 }
 
-// eachPlacedTerm calls f for each term of batches in order, with all its postings in order of slots: those of a batch are below those
+// eachPlacedTerm calls f for each term of the batches in order, with its postings in order of slots: the slots of a batch are below those
 // of the next. f must not keep the postings.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	order := mergedOrder(batches)
@@ -119,7 +116,7 @@ func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	}
 }
 
-// mergedOrder returns the order of all batches' terms; where several have one, in order of batches.
+// mergedOrder merges the sorted terms of all batches; equal terms stay in order of batches.
 func mergedOrder(batches []Placed) []termKey {
 	runs := make([][]termKey, len(batches))
 	for n, b := range batches {
@@ -157,13 +154,13 @@ func mergedOrder(batches []Placed) []termKey {
 	return runs[0]
 }
 
-// BuildBlocks packs the postings of batches into blocks without checksums, and returns the first term of each.
+// BuildBlocks returns the postings of batches as blocks, without checksums, and the first term of each block.
 func BuildBlocks(batches []Placed) (blocks [][]byte, firsts []string) {
 	builder := BlockBuilder{Put: func(block []byte) error {
 		blocks = append(blocks, block)
 		return nil
 	}}
-	eachPlacedTerm(batches, func(term string, ps []Posting) { _ = builder.Add(term, ps) }) // only put could fail
+	eachPlacedTerm(batches, func(term string, ps []Posting) { _ = builder.Add(term, ps) }) // only Put can fail
 	_ = builder.Close()
 	return blocks, builder.Firsts
 }

@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	// boundSlack makes a sum of bounds no less than what rounding may make of a sum, in another order, of what they bound.
+	// boundSlack keeps a sum of bounds above a sum of scores that was rounded in another order.
 	boundSlack = 1 + 1e-9
-	// sparsePostings is up to how many postings in a window their slots are gone through, in place of all.
+	// sparsePostings is the number of postings of a window up to which only their slots are read back, not all.
 	sparsePostings = windowSlots / 4
-	// sparsePassing is up to how many slots of a window pass a filter if they are looked up in the lists.
+	// sparsePassing is the number of filtered slots of a window up to which they are looked up in the lists one by one.
 	sparsePassing = windowSlots / 64
-	// lookupCost is how many postings are gone through in the time in which a row is looked up in one list.
+	// lookupCost is the cost of looking up a row in a list, in postings read.
 	lookupCost = 5
 )
 
-// maxScore goes through the slots of a space by windows, and finds the best rows by words. A window in which no row can be among
-// them is left out, and in the others the words that count least, which together cannot bring a row among the best, are looked up
-// for those rows alone that the other words have brought near (MaxScore: Turtle and Flood, Query evaluation: strategies and
-// optimizations, Information Processing & Management 31(6), 1995).
+// maxScore finds the best rows window by window. A window whose bound is not above the threshold θ is skipped. In the others, the lists
+// with the lowest bounds whose sum stays below θ are non-essential: they alone bring no row among the best, so they are looked up only for
+// rows that the essential lists bring close to θ. (MaxScore: Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information
+// Processing & Management 31(6), 1995. Windows give block-max bounds.)
 type maxScore struct {
 	*scratch
 	lists  []*TermList
 	filter bitmap.Set
 	top    *topk.TopK
 
-	// Of each list, about the window that is looked at.
-	from         []int     // its first posting; of a list that is not dense, while rows are looked up, the first that may be of the next
-	next         []int     // the first one beyond
-	bounds       []float64 // the most that the word adds to a row; 0 where no row has it
-	nonEssential []bool    // whether it is looked up
+	// For each list, in the current window:
+	from         []int     // first posting; while rows are looked up in a sparse list, the next candidate
+	next         []int     // first posting beyond
+	bounds       []float64 // largest impact; 0 without postings
+	nonEssential []bool
 
-	order []int // lists that have postings in the window
+	order []int // lists with postings in the window
 }
 
-// scratch is where a window's rows are scored. It is all zero between windows.
+// scratch accumulates the scores of a window. It is zero between windows.
 type scratch struct {
 	scores  [windowSlots]float64
 	touched [windowWords]uint64
@@ -48,7 +48,7 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns the best rows by words that pass a filter.
+// Top returns the limit best live slots by BM25 that pass a filter, in no order.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 
 // window offers the rows of a window that may be among the best.
 func (s *maxScore) window(w int) {
-	var passing bitmap.Set // of the window's slots
+	var passing bitmap.Set // the window's part of the filter
 	passes := windowSlots
 	if s.filter != nil {
 		passing = s.filter[w*windowWords : min((w+1)*windowWords, len(s.filter))]
@@ -81,7 +81,7 @@ func (s *maxScore) window(w int) {
 	}
 	total := s.setBounds(w)
 	floor, full := s.top.Threshold()
-	if total == 0 || full && total <= floor { // of equal ones the first is kept
+	if total == 0 || full && total <= floor { // of equal scores the lower slot wins
 		return
 	}
 	if passes <= sparsePassing {
@@ -92,7 +92,7 @@ func (s *maxScore) window(w int) {
 	s.top.CompactOnce()
 }
 
-// setBounds finds out what each word adds to a row of the window at most, and returns what all of them do.
+// setBounds sets the bounds of all lists and returns their sum.
 func (s *maxScore) setBounds(w int) (total float64) {
 	begin := uint32(w) * windowSlots
 	end := begin + windowSlots
@@ -116,9 +116,9 @@ func (s *maxScore) setBounds(w int) (total float64) {
 	return total * boundSlack
 }
 
-// score adds up what words count in the rows of the window, and offers those that may be among the best.
+// score accumulates the essential lists, and offers the rows that may be among the best.
 func (s *maxScore) score(w int, floor float64, full bool, passing bitmap.Set) {
-	rest, least := 0.0, 0.0 // what the lesser words add at most, and what the others must add more than
+	rest, least := 0.0, 0.0 // bound of the non-essential lists, and what the essential ones must exceed
 	if full {
 		rest = s.partition(floor)
 		least = max(floor-rest, 0)
@@ -161,7 +161,7 @@ func (s *maxScore) score(w int, floor float64, full bool, passing bitmap.Set) {
 	clear(s.touched[:])
 }
 
-// offerScored offers a row that scores something without the lesser words, and returns what the next one must score more than.
+// offerScored offers a row by its score in the essential lists, and returns what the next row must exceed.
 func (s *maxScore) offerScored(w, i int, rest, least float64) float64 {
 	if rest > 0 {
 		s.offer(w, i)
@@ -174,11 +174,11 @@ func (s *maxScore) offerScored(w, i int, rest, least float64) float64 {
 	return least
 }
 
-// partition finds the words that together cannot bring a row among the best, and returns what they add at most: none, where to look
-// those rows up that have others would take longer than to go through all that have these.
+// partition marks the non-essential lists and returns the sum of their bounds. It marks none if looking up the rows of the essential lists
+// costs more than reading the non-essential ones.
 func (s *maxScore) partition(floor float64) (rest float64) {
 	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.bounds[a], s.bounds[b]) })
-	lesser, gone := 0, 0 // how many there are, and their postings
+	lesser, gone := 0, 0 // number of non-essential lists, and of their postings
 	for _, i := range s.order[:len(s.order)-1] {
 		more := (rest + s.bounds[i]) * boundSlack
 		if more > floor {
@@ -201,7 +201,7 @@ func (s *maxScore) partition(floor float64) (rest float64) {
 	return rest
 }
 
-// offer looks a row of the window up in all lists. It is called in order of slots.
+// offer looks a row up in all lists. Calls come in order of slots.
 func (s *maxScore) offer(w, i int) {
 	slot := uint32(w*windowSlots + i)
 	score := 0.0

@@ -12,25 +12,25 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Posting says that a slot's row has a term: how often, and how many terms the row has in all.
+// Posting says that the row in a slot has a term: tf times, among length terms in all.
 type Posting struct {
 	Slot   uint32
 	tf     uint32
 	length uint32
 }
 
-// blockBytes is the size from which a block of postings is closed, and the most that one entry puts into a block.
+// blockBytes is the size from which a block is closed, and about the most that one entry adds to a block.
 const blockBytes = 16 << 10
 
-// A block is a run of entries in order of their terms:
+// appendPostings encodes postings. A block is a sequence of entries in order of terms:
 //
 //	uvarint length of term, term, uvarint number of postings, uvarint length of the data, data
 //
-// and the data of an entry are its postings in order of slots:
+// The data of an entry are its postings in order of slots:
 //
-//	uvarint (difference to the slot before)·2 + (1 when tf > 1), uvarint tf when it is > 1, uvarint length
+//	uvarint 2·(difference to the previous slot) + (tf > 1), uvarint tf if tf > 1, uvarint length
 //
-// A term with many postings has entries in several blocks, one after the other.
+// A term with many postings has consecutive entries in several blocks.
 func appendPostings(dst []byte, ps []Posting) []byte {
 	var prev uint32
 	for _, p := range ps {
@@ -47,16 +47,16 @@ func appendPostings(dst []byte, ps []Posting) []byte {
 	return dst
 }
 
-// errBlock is what a block says that passed its checksum and still cannot be read.
+// errBlock is returned for a block whose checksum is right and whose content is not.
 var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCorrupt)
 
 // decodePostings appends the n postings of an entry to dst.
 func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
-	dst = slices.Grow(dst, min(n, len(data)/2)) // each has two bytes or more
+	dst = slices.Grow(dst, min(n, len(data)/2)) // each takes at least two bytes
 	var slot, delta, tf, length uint64
 	var ok bool
 	for range n {
-		// Most numbers have one byte, which is read here.
+		// Fast path: most numbers take one byte.
 		if len(data) > 0 && data[0] < 0x80 {
 			delta, data = uint64(data[0]), data[1:]
 		} else if delta, data, ok = uvarint(data); !ok {
@@ -81,7 +81,7 @@ func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
 	return dst, nil
 }
 
-// uvarint reads a number of up to 35 bits, and returns what follows it.
+// uvarint reads a number of up to 35 bits and returns what follows it.
 func uvarint(s string) (uint64, string, bool) {
 	if len(s) > 0 && s[0] < 0x80 {
 		return uint64(s[0]), s[1:], true
@@ -96,7 +96,6 @@ func uvarint(s string) (uint64, string, bool) {
 	return 0, s, false
 }
 
-// entry is one entry of a block. Its fields point into the block.
 type entry struct {
 	term  string
 	count int
@@ -117,7 +116,7 @@ func entries(block string, yield func(entry) bool) error {
 	return nil
 }
 
-// firstEntry reads the entry that a block begins with, and returns what follows it.
+// firstEntry reads the first entry of a block and returns what follows it.
 func firstEntry(block string) (e entry, rest string, ok bool) {
 	n, rest, ok := uvarint(block)
 	if !ok || n > uint64(len(rest)) {
@@ -136,36 +135,35 @@ func firstEntry(block string) (e entry, rest string, ok bool) {
 	return e, rest[n:], true
 }
 
-// MarkedBlock is a block in which a term is found without reading all that stands before it.
-type MarkedBlock struct {
+// markedBlock is a block with the offsets of some entries, to find a term by binary search.
+type markedBlock struct {
 	block string
-	marks []int32 // where every markEvery-th entry begins, the first one's apart
+	marks []int32 // offset of every markEvery-th entry but the first
 }
 
-// markEvery is how many entries are read to find one, at most, but for those of the same term.
+// markEvery is the number of entries between marks.
 const markEvery = 16
 
-// mark reads all entries of a block, which it fails for when that is not possible.
-func mark(block string) (MarkedBlock, error) {
-	m, n := MarkedBlock{block: block}, 0
+// mark reads all entries of a block. It fails with errBlock if it cannot.
+func mark(block string) (markedBlock, error) {
+	m, n := markedBlock{block: block}, 0
 	for rest := block; len(rest) > 0; n++ {
 		if n > 0 && n%markEvery == 0 {
 			m.marks = append(m.marks, int32(len(block)-len(rest)))
 		}
 		var ok bool
 		if _, rest, ok = firstEntry(rest); !ok {
-			return MarkedBlock{}, errBlock
+			return markedBlock{}, errBlock
 		}
 	}
 	m.marks = slices.Clip(m.marks)
 	return m, nil
 }
 
-// bytes is what it takes.
-func (m MarkedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
+func (m markedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
 
 // of calls yield for each entry of a term, until yield returns false.
-func (m MarkedBlock) of(term string, yield func(entry) bool) error {
+func (m markedBlock) of(term string, yield func(entry) bool) error {
 	at := sort.Search(len(m.marks), func(i int) bool {
 		e, _, ok := firstEntry(m.block[m.marks[i]:])
 		return !ok || e.term >= term
@@ -179,17 +177,17 @@ func (m MarkedBlock) of(term string, yield func(entry) bool) error {
 	})
 }
 
-// BlockBuilder packs entries, which come in order of their terms, into blocks.
+// BlockBuilder packs postings, which come in order of terms, into blocks.
 type BlockBuilder struct {
-	Put     func(block []byte) error // receives each finished block, without checksum
+	Put     func(block []byte) error // receives each block, without checksum
 	block   []byte
 	scratch []byte
-	Firsts  []string // first term of each block: the segment's directory
+	Firsts  []string // first term of each block
 }
 
-// Add appends a term's postings, which must be in order of slots.
+// Add appends the postings of a term, which are in order of slots. It fails if Put does.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
-	const step = blockBytes / 8 // postings per entry: a few bytes each
+	const step = blockBytes / 8 // postings per entry, of a few bytes each
 	for len(ps) > 0 {
 		n := min(step, len(ps))
 		if len(b.block) >= blockBytes {
@@ -199,7 +197,7 @@ func (b *BlockBuilder) Add(term string, ps []Posting) error {
 		}
 		if len(b.block) == 0 {
 			b.Firsts = append(b.Firsts, strings.Clone(term))
-			if b.block == nil && len(b.Firsts) > 1 { // there is more to come than what began small
+			if b.block == nil && len(b.Firsts) > 1 { // after the first block expect full ones
 				b.block = make([]byte, 0, blockBytes+blockBytes/4)
 			}
 		}
@@ -214,7 +212,7 @@ func (b *BlockBuilder) Add(term string, ps []Posting) error {
 	return nil
 }
 
-// Close hands the open block over, if there is one.
+// Close passes the last block to Put.
 func (b *BlockBuilder) Close() error {
 	if len(b.block) == 0 {
 		return nil
@@ -224,7 +222,7 @@ func (b *BlockBuilder) Close() error {
 	return err
 }
 
-// EncodeDirectory makes the stored form of a segment's directory.
+// EncodeDirectory returns the stored form of the directory of a segment: the first terms of its blocks, sealed.
 func EncodeDirectory(id int64, firsts []string) []byte {
 	var out []byte
 	for _, f := range firsts {

@@ -12,19 +12,18 @@ import (
 	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
-// gathererPool keeps the room in which postings are gathered.
 var gathererPool = sync.Pool{New: func() any { return new(gatherer) }}
 
-// Query is the words' leg.
+// Query is the lexical part of a query: the lists of its terms.
 type Query struct {
 	lists   []*TermList
-	names   []string // by which the query knows the lists
-	Weights map[string]float64
-	Max     float64
+	names   []string           // of the terms
+	Weights map[string]float64 // inverse document frequencies by term
+	Max     float64            // bound of the score: see index.Result
 }
 
-// Query gathers the lists of a query. Frequencies and lengths are those of the whole space, without dead rows, so that a filter
-// changes no score.
+// Query reads the lists of terms; of more than bm25.MaxTerms, the rarest. Document frequencies and lengths are those of all live rows, so a
+// filter changes no score.
 func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, error) {
 	l := &Query{Weights: make(map[string]float64, len(terms))}
 	for _, t := range terms {
@@ -44,7 +43,6 @@ func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, 
 	return l, nil
 }
 
-// keepRarest keeps so many lists, those with the fewest postings.
 func (l *Query) keepRarest(n int) {
 	order := make([]int, len(l.lists))
 	for i := range order {
@@ -58,15 +56,15 @@ func (l *Query) keepRarest(n int) {
 	l.lists, l.names = lists, names
 }
 
-// Fill sets what hits have of the words' leg. slots are those of the hits, in ascending order.
+// Fill sets Lexical, Terms and Counts of hits. slots are those of the hits, ascending.
 func (l *Query) Fill(hits []index.Hit, slots []uint32) {
-	var all []int                     // the counts of all hits, one after another
-	from := make([]int, len(l.lists)) // where in each list the next slot is looked for
+	var all []int                     // of all hits, one after the other
+	from := make([]int, len(l.lists)) // of each list: where the search for the next slot begins
 	terms := make(map[uint64][]string)
 	for i, slot := range slots {
-		var having uint64 // a bit for each list; there are bm25.MaxTerms at most
+		var having uint64 // one bit for each list; bm25.MaxTerms fit
 		if cap(all)-len(all) < len(l.lists) {
-			all = make([]int, 0, max(len(l.lists), 2*(len(slots)-i))) // those before stay where they are
+			all = make([]int, 0, max(len(l.lists), 2*(len(slots)-i))) // hits keep parts of the previous buffers
 		}
 		n := len(all)
 		for j, t := range l.lists {
@@ -91,7 +89,6 @@ func (l *Query) Fill(hits []index.Hit, slots []uint32) {
 	}
 }
 
-// namesOf names the lists whose bits are set.
 func (l *Query) namesOf(lists uint64) []string {
 	names := make([]string, 0, bits.OnesCount64(lists))
 	for ; lists != 0; lists &= lists - 1 {

@@ -1,9 +1,12 @@
+// Package lexical is the inverted index of a space: blocks of postings, term lists, BM25 and MaxScore. It reads stored blocks through
+// the interface Source, and knows neither the database nor vectors. See docs/embedded-index.md.
 package lexical
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sort"
 	"unsafe"
@@ -14,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Source is the storage of segments and blocks of postings. What it returns is as it was stored, and belongs to the caller.
+// Source reads stored segments and blocks. The bytes that it returns are sealed, and belong to the caller.
 type Source interface {
 	// Directory returns the directory of a segment.
 	Directory(ctx context.Context, segment int64) ([]byte, error)
@@ -22,28 +25,17 @@ type Source interface {
 	Block(ctx context.Context, id int64) ([]byte, error)
 }
 
-// Reader reads the postings of one snapshot of a space, and caches what it reads.
+// Reader reads the postings of one snapshot, through caches.
 type Reader struct {
-	Slots    uint32 // slots that were ever used
-	Rows     int64  // live
+	Slots    uint32 // slots ever used
+	Rows     int64  // live rows
 	Length   int64  // terms of all live rows
-	Version  int64  // of the rows: a list that was made of the same is still right
+	Version  int64  // of the rows: a cached list of the same version is current
 	Live     bitmap.Bitmap
 	Segments []Segment
-	Opening  uint64 // of the opening of the space: what caches know it by
+	Opening  uint64 // number of the opening of the space, for cache keys
 	Caches   cache.Caches
 	Source   Source
-}
-
-// postings appends to dst all postings of a term, segment by segment, dead slots among them.
-func (v Reader) postings(ctx context.Context, term string, dst []Posting) ([]Posting, error) {
-	for _, seg := range v.Segments {
-		var err error
-		if dst, err = v.segmentPostings(ctx, seg, term, dst); err != nil {
-			return nil, err
-		}
-	}
-	return dst, nil
 }
 
 // segmentPostings appends to dst the postings of a term in a segment, in order of slots.
@@ -57,18 +49,18 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 		dst, err = decodePostings(dst, e.data, e.count)
 		return err == nil
 	}
-	// The term's entries may begin in the block before the first one that starts with it.
+	// The first entry of the term may be in the block before the first one that begins with it.
 	i := max(sort.SearchStrings(firsts, term)-1, 0)
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
 		if id := seg.FirstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
-			// Nothing else is in the block. What the list of the term keeps of it is all that anyone will want.
+			// The block holds nothing else. It need not be cached, as the list of the term will be.
 			var block string
 			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
 				readErr = entries(block, add)
 			}
 		} else {
-			var block MarkedBlock
+			var block markedBlock
 			if block, readErr = v.block(ctx, id); readErr == nil {
 				readErr = block.of(term, add)
 			}
@@ -77,7 +69,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 			return nil, err
 		}
 	}
-	// Slots come from checked blocks; one beyond the range would still be an index out of range later.
+	// The blocks are checked, but a slot out of range would panic later.
 	for _, p := range dst[from:] {
 		if p.Slot >= v.Slots {
 			return nil, errBlock
@@ -86,9 +78,9 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	return dst, nil
 }
 
-// Directory returns the first term of each block of a segment.
+// Directory returns the first term of each block of a segment. It fails with index.ErrCorrupt if a checksum differs.
 func (v Reader) Directory(ctx context.Context, seg Segment) ([]string, error) {
-	key := cache.Key{Space: v.Opening, Kind: cache.Directory, Id: seg.ID}
+	key := cache.Key{Space: v.Opening, Kind: cache.Directory, ID: seg.ID}
 	if d, ok := v.Caches.Lists.Get(key); ok {
 		return d.([]string), nil
 	}
@@ -107,43 +99,42 @@ func (v Reader) Directory(ctx context.Context, seg Segment) ([]string, error) {
 	return firsts, nil
 }
 
-// block returns a block of postings, checked.
-func (v Reader) block(ctx context.Context, id int64) (MarkedBlock, error) {
-	key := cache.Key{Space: v.Opening, Kind: cache.Block, Id: id}
+func (v Reader) block(ctx context.Context, id int64) (markedBlock, error) {
+	key := cache.Key{Space: v.Opening, Kind: cache.Block, ID: id}
 	if b, ok := v.Caches.Blocks.Get(key); ok {
-		return b.(MarkedBlock), nil
+		return b.(markedBlock), nil
 	}
 	read, err := v.uncachedBlock(ctx, id)
 	if err != nil {
-		return MarkedBlock{}, err
+		return markedBlock{}, err
 	}
 	block, err := mark(read)
 	if err != nil {
-		return MarkedBlock{}, err
+		return markedBlock{}, err
 	}
 	v.Caches.Blocks.Put(key, block, block.bytes())
 	return block, nil
 }
 
-// uncachedBlock reads a block that is needed only once, checked.
+// uncachedBlock reads and checks a block that is needed only once.
 func (v Reader) uncachedBlock(ctx context.Context, id int64) (string, error) {
 	data, err := v.Source.Block(ctx, id)
 	if err != nil {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
 	data, err = checksum.Unseal(id, data, "a block of postings")
-	return unsafe.String(unsafe.SliceData(data), len(data)), err // data is ours and never written again
+	return unsafe.String(unsafe.SliceData(data), len(data)), err // data belongs to us and is never written again
 }
 
-// cursor walks the entries of one segment in order of terms.
+// cursor reads the entries of a segment in order of terms.
 type cursor struct {
 	seg     Segment
 	block   int64
 	entries []entry
-	room    []entry // that entries are a part of
+	room    []entry // the buffer of entries
 }
 
-// advance makes entries not empty, unless the segment is at its end.
+// advance reads the next block if entries is empty.
 func (c *cursor) advance(ctx context.Context, v Reader) error {
 	for len(c.entries) == 0 && c.block < c.seg.Blocks {
 		block, err := v.uncachedBlock(ctx, c.seg.FirstBlock+c.block)
@@ -163,7 +154,8 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 	return nil
 }
 
-// EachTerm calls f for each term of the segments in order, with all its postings in order of slots. f may change them.
+// EachTerm calls f for each term of segments in order, with its postings in order of slots, dead slots included. f may change the slice,
+// and must not keep it.
 func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term string, ps []Posting) error) error {
 	cursors := make([]*cursor, len(group))
 	for i, seg := range group {
@@ -202,4 +194,55 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 			return err
 		}
 	}
+}
+
+const (
+	// MergeFactor is the number of segments of a tier that are merged into one of the next, which is eight times as large.
+	MergeFactor = 8
+	// smallestTier is the number of rows up to which segments are of the lowest tier.
+	smallestTier = 512
+	// FewSegments is the number of segments that a search reads about as fast as one.
+	FewSegments = 3
+)
+
+// Segment is an immutable set of postings, stored as consecutive blocks.
+type Segment struct {
+	ID         int64
+	Rows       int64 // slots, live and dead
+	FirstBlock int64
+	Blocks     int64
+}
+
+func (s Segment) tier() int { return (bits.Len64(uint64(s.Rows)/smallestTier) + 2) / 3 }
+
+// Crowded returns the segments of the lowest tier that has MergeFactor of them, or nil.
+func Crowded(segments []Segment) []Segment {
+	tiers := make(map[int][]Segment)
+	for _, seg := range segments {
+		tiers[seg.tier()] = append(tiers[seg.tier()], seg)
+	}
+	for t := range 24 {
+		if len(tiers[t]) >= MergeFactor {
+			return tiers[t]
+		}
+	}
+	return nil
+}
+
+// Unsettled returns the segments to merge in an idle space: from the smallest on, as many as are at most twice as large as
+// all smaller ones together. So a row is written again only when half as many rows join it, and few segments are left. FewSegments or fewer
+// are left alone.
+func Unsettled(segments []Segment) []Segment {
+	if len(segments) <= FewSegments {
+		return nil
+	}
+	sorted := slices.SortedStableFunc(slices.Values(segments), func(a, b Segment) int { return cmp.Compare(a.Rows, b.Rows) })
+	n, smaller := 0, int64(0)
+	for i, seg := range sorted {
+		if i > 0 && seg.Rows <= 2*smaller {
+			n = i + 1
+		}
+		smaller += seg.Rows
+	}
+	return sorted[:n]
 }

@@ -13,75 +13,74 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// TermList is a word's postings of live rows, of all of its forms together, as they count while a space has the same rows. It is
-// immutable.
+// TermList holds the postings of the live rows for a word in all its forms, with their impact on the score. It is immutable, and current
+// while the version of the rows is the same.
 //
-// What a posting counts follows from how often the row has the word and how long it is, and few pairs of these are different:
-// a posting has the number of its pair, which takes a third of the memory of what follows from it, or a sixth. The slots of a word
-// that many rows have are told by their last byte, with where the postings of each 256 slots begin, which takes a quarter of the
-// memory of their numbers.
+// The impact of a posting follows from its kind, the pair of term frequency and document length. There are few different kinds, so a
+// posting stores the number of its kind in one, two or four bytes. A dense list stores the lowest byte of each slot, and for each block of
+// 256 slots its first posting.
 type TermList struct {
-	version   int64   // the version of the space since which it has these rows
+	version   int64   // of the rows
 	weight    float64 // inverse document frequency
-	Postings  int     // postings
-	maxImpact float64 // the most that the word adds to a row's score
+	Postings  int     // number of postings
+	maxImpact float64 // largest impact
 
-	slots      []uint32  // ascending; nil of a dense list, which has the following in its place
-	lowBytes   []uint8   // the last bytes of slots
-	blockStart []uint32  // where the postings of each block of slots begin, and last how many there are in all
-	windowMax  []float32 // no less than what the word adds to the score of any row of each window
+	slots      []uint32  // ascending; nil in a dense list, which has the following
+	lowBytes   []uint8   // lowest byte of each slot
+	blockStart []uint32  // first posting of each block of slots, and the number of postings at the end
+	windowMax  []float32 // upper bound of the impacts in each window
 
-	kinds       kindColumn // of each posting: which of the following it has
-	impacts     []float64  // what the word adds to the row's score
-	frequencies []uint32   // how often the row has it
+	kinds       kindColumn // of each posting: the index into the following
+	impacts     []float64  // weight · saturated frequency
+	frequencies []uint32   // term frequency
 }
 
 const (
-	// windowSlots is how many slots are scored at once: their scores stay in the processor's nearest memory meanwhile.
+	// windowSlots is the number of slots of a window. Its scores fit the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
-	// blockSlots is how many slots a byte tells apart.
+	// blockSlots is the number of slots that one byte distinguishes.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
-	// densePostings and denseShare are from how many postings on, and from which share of all slots, a list is dense.
+	// A list is dense from densePostings postings on, if they are one in denseShare of all slots.
 	densePostings = 1024
 	denseShare    = 100
 )
 
-// windowsOf is how many windows so many slots take.
+// windowsOf returns the number of windows of a number of slots.
 func windowsOf(slots uint32) int { return (int(slots) + windowSlots - 1) / windowSlots }
 
-// bytes is what the list takes.
 func (t *TermList) bytes() int64 {
 	return int64(4*len(t.slots)+len(t.lowBytes)+4*len(t.blockStart)+4*len(t.windowMax)+8*cap(t.impacts)+4*cap(t.frequencies)) + t.kinds.bytes() + 288
 }
 
-// dense reports whether the list has ends in place of slots.
 func (t *TermList) dense() bool { return t.lowBytes != nil }
 
-// kindColumn are numbers of kinds, in as few bytes as they fit: one of the slices has them.
+// kindColumn is a column of kind numbers, in the smallest type that fits.
 type kindColumn struct {
 	small  []uint8
 	middle []uint16
 	large  []uint32
 }
 
-// set takes numbers, all of which are below kinds.
+// set stores numbers, which are below kinds.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
 	case kinds <= math.MaxUint8+1:
-		k.small = make([]uint8, len(numbers))
-		for i, n := range numbers {
-			k.small[i] = uint8(n)
-		}
+		k.small = narrow[uint8](numbers)
 	case kinds <= math.MaxUint16+1:
-		k.middle = make([]uint16, len(numbers))
-		for i, n := range numbers {
-			k.middle[i] = uint16(n)
-		}
+		k.middle = narrow[uint16](numbers)
 	default:
 		k.large = append([]uint32{}, numbers...)
 	}
+}
+
+func narrow[K uint8 | uint16](numbers []uint32) []K {
+	out := make([]K, len(numbers))
+	for i, n := range numbers {
+		out[i] = K(n)
+	}
+	return out
 }
 
 func (k *kindColumn) bytes() int64 { return int64(len(k.small) + 2*len(k.middle) + 4*len(k.large)) }
@@ -96,8 +95,7 @@ func (k *kindColumn) of(i int) uint32 {
 	return k.large[i]
 }
 
-// find returns which posting is that of a slot, if there is one. from is that of a slot before, or 0: what is looked for lies near
-// as a rule.
+// find returns the index of the posting of a slot. In a sparse list the search begins at from, an index at or before it.
 func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	if !t.dense() {
 		return seek(t.slots, from, slot)
@@ -108,7 +106,7 @@ func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	return int(begin) + n, n >= 0
 }
 
-// seek returns where in a list, from an index on, a slot is or would be, and whether it is there.
+// seek returns the index of the first of slots from an index on that is at least slot, by galloping search, and whether it is equal.
 func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	step := 1
 	for from+step < len(slots) && slots[from+step] < slot {
@@ -119,8 +117,7 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	return from + at, ok
 }
 
-// between returns the postings, from and to, of slots from begin on and below end, in a list that is not dense. at is a posting before
-// the first of them, or 0.
+// between returns the postings of slots from begin to below end in a sparse list. at is an index at or before the first.
 func (t *TermList) between(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)
@@ -132,8 +129,8 @@ func (t *TermList) between(begin, end uint32, at int) (from, to int) {
 	return at, to
 }
 
-// addWindow adds what the word counts to the scores of those rows of a window that have it, and marks these if that is asked for; those of
-// lists that are not dense are marked in any case. from is the first posting of the window, end the first one beyond it.
+// addWindow adds the impacts of the postings from ≤ i < end of a window to its scores, and marks their slots as touched; in a dense list
+// only if mark is set.
 func (t *TermList) addWindow(room *scratch, window, from, end int, mark bool) {
 	switch {
 	case t.kinds.small != nil:
@@ -172,7 +169,7 @@ func addWindow[K uint8 | uint16 | uint32](t *TermList, kinds []K, room *scratch,
 	}
 }
 
-// TermList returns the list of a word with these forms, from the cache when it was made of the same rows.
+// TermList returns the list of a word with these forms, from the cache or from the segments.
 func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error) {
 	if len(v.Segments) == 0 {
 		return v.listOf(nil), nil
@@ -201,7 +198,7 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	return list, nil
 }
 
-// listOf works out what postings of live rows count in the view. The parts are in order of slots, one after the other.
+// listOf makes a list of postings, whose parts follow one another in order of slots. Dead slots are dropped.
 func (v Reader) listOf(parts ...[]Posting) *TermList {
 	room := listPool.Get().(*listBuilder)
 	defer listPool.Put(room)
@@ -235,7 +232,7 @@ func (v Reader) listOf(parts ...[]Posting) *TermList {
 	return t
 }
 
-// encodeDense sets what a dense list has in place of slots.
+// encodeDense sets the fields of a dense list.
 func (t *TermList) encodeDense(room *listBuilder, slots uint32) {
 	windows := windowsOf(slots)
 	t.lowBytes, t.blockStart, t.windowMax = make([]uint8, t.Postings), make([]uint32, windows*windowBlocks+1), make([]float32, windows)
@@ -251,7 +248,7 @@ func (t *TermList) encodeDense(room *listBuilder, slots uint32) {
 		begin, most := uint32(block*blockSlots), float32(0)
 		for at < t.Postings && room.slots[at]-begin < blockSlots {
 			t.lowBytes[at] = uint8(room.slots[at])
-			if a := above[room.numbers[at]]; a > most { // max would look for numbers that are none
+			if a := above[room.numbers[at]]; a > most { // the built-in max is slower, as it handles NaN
 				most = a
 			}
 			at++
@@ -262,21 +259,20 @@ func (t *TermList) encodeDense(room *listBuilder, slots uint32) {
 	t.blockStart[windows*windowBlocks] = uint32(t.Postings)
 }
 
-// listBuilder is where a list is made. It numbers pairs of how often a row has a word and how long it is, in the order in which they
-// come.
+// listBuilder collects the postings of a list, and numbers their kinds in order of appearance.
 type listBuilder struct {
 	slots   []uint32
-	numbers []uint32 // of their pairs
+	numbers []uint32 // kinds of the slots
 	kinds   []kind   // by number
 
-	common [commonFrequencies * commonLengths]uint32 // numbers and one, of pairs of small numbers
-	rare   map[kind]uint32                           // numbers of all others
+	common [commonFrequencies * commonLengths]uint32 // number plus one of kinds with small values
+	rare   map[kind]uint32                           // of other kinds
 }
 
-// kind is how often a row has a word, and how many terms it has in all.
+// kind is the term frequency of a posting and the number of terms of its row.
 type kind struct{ frequency, length uint32 }
 
-// What is looked up in a table: nearly all that there is.
+// Bounds of the table of common kinds.
 const (
 	commonFrequencies = 16
 	commonLengths     = 1024
@@ -284,7 +280,7 @@ const (
 
 var listPool = sync.Pool{New: func() any { return &listBuilder{rare: make(map[kind]uint32)} }}
 
-// kindOf returns the number of a pair.
+// kindOf returns the number of a kind.
 func (r *listBuilder) kindOf(times, length uint32) uint32 {
 	if times < commonFrequencies && length < commonLengths {
 		known := &r.common[times*commonLengths+length]
@@ -304,7 +300,6 @@ func (r *listBuilder) kindOf(times, length uint32) uint32 {
 	return n
 }
 
-// reset makes ready for another list.
 func (r *listBuilder) reset() {
 	for _, k := range r.kinds {
 		if k.frequency < commonFrequencies && k.length < commonLengths {
@@ -315,14 +310,13 @@ func (r *listBuilder) reset() {
 	clear(r.rare)
 }
 
-// gatherer is where the postings of a word are brought together.
+// gatherer brings the postings of a word together.
 type gatherer struct {
 	postings []Posting
-	runs     []run // of postings in order of slots
+	runs     []run // each in order of slots
 	spare    []Posting
 }
 
-// run is a part of a slice.
 type run struct{ from, to int }
 
 // add notes that the postings from an index on are a run.
@@ -332,10 +326,9 @@ func (g *gatherer) add(from int) {
 	}
 }
 
-// parts returns the postings gathered in order of slots, one part after the other; those of one slot, which has several forms of a
-// word, are added up.
+// parts returns the postings in order of slots, in consecutive parts. Postings of one slot, from several forms of a word, are added up.
 func (g *gatherer) parts() [][]Posting {
-	// As a rule each segment has slots of its own range.
+	// Usually each segment has a range of slots of its own.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	parts := make([][]Posting, 0, len(g.runs))
 	for i, r := range g.runs {
@@ -347,7 +340,7 @@ func (g *gatherer) parts() [][]Posting {
 	return parts
 }
 
-// united returns the postings gathered as one part.
+// united merges all runs.
 func (g *gatherer) united() []Posting {
 	for len(g.runs) > 1 {
 		g.mergePairs()
@@ -355,7 +348,7 @@ func (g *gatherer) united() []Posting {
 	return united(g.postings)
 }
 
-// mergePairs makes one run of each two.
+// mergePairs merges runs in pairs.
 func (g *gatherer) mergePairs() {
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	out, runs := g.spare[:0], g.runs[:0]
@@ -378,7 +371,7 @@ func (g *gatherer) mergePairs() {
 	g.postings, g.spare, g.runs = out, g.postings, runs
 }
 
-// united adds up those of the postings, which are in order of slots, that are of one slot.
+// united adds up postings of the same slot, which are adjacent.
 func united(ps []Posting) []Posting {
 	out := ps[:0]
 	for _, p := range ps {

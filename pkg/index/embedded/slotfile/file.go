@@ -1,3 +1,7 @@
+// Package slotfile stores one record of fixed length for each slot of a space, in a file that searches read through memory maps.
+//
+// A record is a payload and its checksum (4 bytes), padded to an alignment. In a columnar layout, groups of 64 records are transposed:
+// the first bytes of all 64, the second bytes, and so on, so that one vector instruction reads the same byte of many records.
 package slotfile
 
 import (
@@ -15,68 +19,69 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// ExtentSlots is how many slots one memory mapping covers. A multiple of the page size times any record is one too.
+// ExtentSlots is the number of slots of one memory map. It is a multiple of the page size, so maps of any record length begin at a page.
 const ExtentSlots = 4096
 
 // extent is one memory-mapped part of a slot file.
 type extent struct {
 	data mmap.MMap
-	// verified has a bit for each 64 slots whose records have been checked since the file was opened. What this process
-	// writes later needs no check.
+	// verified has a bit for each 64 slots whose checksums were compared since the file was opened. Records that this process
+	// writes later need no check.
 	verified atomic.Uint64
 }
 
-// Layout is how the records of a slot file lie.
+// Layout is the layout of the records in a file.
 type Layout struct {
 	Payload int // bytes of a record before its checksum
 	stride  int // bytes of a record
-	// Columns is how many of its first bytes lie by columns, in groups of 64 records: the first byte of each, the second of each, and
-	// so on, and behind them four bytes of each after the other, the checksums last. 0: records lie one after the other.
+	// Columns is the number of leading bytes that are transposed, in groups of 64 records. The rest follows transposed in units of
+	// four bytes, the checksums last. 0: records lie one after the other.
 	Columns int
 }
 
-// Records is the shape of records of so many bytes, in steps of align.
+// Records returns the layout of records with payload bytes each, aligned to align bytes.
 func Records(payload, align int) Layout {
 	return Layout{Payload: payload, stride: (payload + 4 + align - 1) / align * align}
 }
 
-// Columns is the shape of records of so many bytes, of which the first lie by columns.
+// Columns returns the layout of records with payload bytes each, the first columns of which are transposed.
 func Columns(payload, columns int) Layout {
 	s := Records(payload, columnsAlign)
 	s.Columns = columns
 	return s
 }
 
-// groupRows is how many records lie by columns together.
-const groupRows = 64
+const (
+	// groupRows is the number of records that are transposed together.
+	groupRows = 64
+	// columnsAlign is the alignment of transposed records in bytes: extents then end at a page.
+	columnsAlign = 8
+)
 
-// columnsAlign is of what a record that lies by columns is a multiple, so that no extent ends within a page.
-const columnsAlign = 8
-
-// View is the part of a slot file that a snapshot sees. It is immutable.
+// View is the part of a file that one snapshot reads. It is immutable.
 type View struct {
 	Layout
 	extents []*extent
 }
 
-// Group returns the records of the w-th 64 slots, unchecked.
+// Group returns the records of the slots 64w to 64w+63, unchecked.
 func (v View) Group(w int) []byte {
 	at := w * 64 % ExtentSlots * v.stride
 	return v.extents[w*64/ExtentSlots].data[at : at+64*v.stride : at+64*v.stride]
 }
 
-// Uint32 returns the i-th of a group's records' four bytes that lie behind so many bytes.
-func (v View) Uint32(group []byte, i, behind int) uint32 {
-	return binary.LittleEndian.Uint32(group[64*behind+4*i:])
+// Uint32 returns the four bytes at an offset, a multiple of four behind the columns, of the i-th record of a transposed group.
+func (v View) Uint32(group []byte, i, offset int) uint32 {
+	return binary.LittleEndian.Uint32(group[64*offset+4*i:])
 }
 
-// Record returns a slot's payload, unchecked, of records that lie one after the other.
+// Record returns the payload of a slot, unchecked. The layout must not be columnar.
 func (v View) Record(slot uint32) []byte {
 	at := int(slot%ExtentSlots) * v.stride
 	return v.extents[slot/ExtentSlots].data[at : at+v.Payload : at+v.Payload]
 }
 
-// Check verifies the records of the live slots in the w-th group of 64, once per opening of the file.
+// Check compares the checksums of the live slots among 64w to 64w+63, once per opening of the file. It fails with index.ErrCorrupt.
 func (v View) Check(w int, live uint64) error {
 	e := v.extents[w*64/ExtentSlots]
 	bit := uint64(1) << (w % (ExtentSlots / 64))
@@ -104,15 +109,15 @@ func (v View) Check(w int, live uint64) error {
 	return nil
 }
 
-// File is a file of equal records, one per slot, written by one writer and read through memory mappings.
+// File is a file of records. One writer uses it; readers use its views.
 type File struct {
 	Path string
+	View View // of all records written so far
 	file *os.File
-	View View
 }
 
-// Open opens the file for a number of committed slots. A file that is too short for them is corrupt; what lies
-// beyond them was never committed and is cut off.
+// Open opens a file with records for committed slots, and truncates records beyond, which were never committed. A file
+// that is missing or too short fails with index.ErrCorrupt. For 0 slots the file is created if need be.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR
@@ -149,7 +154,7 @@ func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	return f, nil
 }
 
-// Create makes an empty file in place of whatever lies there.
+// Create creates an empty file, in place of any that is there.
 func Create(path string, of Layout) (*File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing an abandoned vector file: %w", err)
@@ -159,19 +164,19 @@ func Create(path string, of Layout) (*File, error) {
 
 func (f *File) extentBytes() int64 { return ExtentSlots * int64(f.View.stride) }
 
-// mapNext maps the extent after the last one; the file must have it.
+// mapNext maps the extent after the last one. The file must be long enough.
 func (f *File) mapNext() error {
 	n := len(f.View.extents)
 	data, err := mmap.MapRegion(f.file, int(f.extentBytes()), mmap.RDONLY, 0, int64(n)*f.extentBytes())
 	if err != nil {
 		return fmt.Errorf("mapping vector file: %w", err)
 	}
-	// Appending never changes what older views see: they have their own length.
+	// Appending changes no view that a snapshot has: each has a length of its own.
 	f.View.extents = append(f.View.extents, &extent{data: data})
 	return nil
 }
 
-// Grow makes room for a number of slots.
+// Grow makes the file long enough for a number of slots.
 func (f *File) Grow(slots uint32) error {
 	for len(f.View.extents)*ExtentSlots < int(slots) {
 		if err := f.file.Truncate(int64(len(f.View.extents)+1) * f.extentBytes()); err != nil {
@@ -184,7 +189,7 @@ func (f *File) Grow(slots uint32) error {
 	return nil
 }
 
-// Write stores the records of slots in ascending order; neighbours go in one call. payloads[i] belongs to slots[i].
+// Write writes payloads[i] to slots[i]. Slots are ascending; adjacent ones are written in one call.
 func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	if f.View.Columns > 0 {
 		return f.writeGroups(slots, payloads)
@@ -208,8 +213,8 @@ func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// writeGroups is write where records lie by columns. What else is in their groups is written again as it was: readers see no
-// change in it, nor does a crash leave one.
+// writeGroups is Write for a columnar layout. The other records of a group are written again unchanged, which neither readers nor a
+// crash can tell.
 func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	record := make([]byte, f.View.Payload+4)
 	for i := 0; i < len(slots); {
@@ -231,7 +236,7 @@ func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// Append grows the file, writes records and makes them durable.
+// Append grows the file to end slots, writes records as Write does, and syncs the file.
 func (f *File) Append(slots []uint32, payloads [][]byte, end uint32) error {
 	if err := f.Grow(end); err != nil {
 		return err
@@ -242,7 +247,7 @@ func (f *File) Append(slots []uint32, payloads [][]byte, end uint32) error {
 	return f.Sync()
 }
 
-// Sync makes what was written durable.
+// Sync makes all writes durable.
 func (f *File) Sync() error {
 	if err := syncData(f.file); err != nil {
 		return fmt.Errorf("syncing vector file: %w", err)
@@ -250,8 +255,11 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Close unmaps and closes the file. No view of it may be used afterwards.
+// Close unmaps and closes the file, which may be nil. None of its views may be used afterwards.
 func (f *File) Close() error {
+	if f == nil {
+		return nil
+	}
 	var errs []error
 	for _, e := range f.View.extents {
 		errs = append(errs, e.data.Unmap())
@@ -260,8 +268,8 @@ func (f *File) Close() error {
 	return errors.Join(append(errs, f.file.Close())...)
 }
 
-// Put puts the i-th of groupRows records to its place in a group that lies by columns: one byte of each after the other for so many
-// columns, and then four bytes of each after the other. The rest of a record behind its columns is a multiple of four bytes.
+// Put stores the i-th of 64 records in a transposed group: each of its first columns bytes, and then each of its units of four
+// bytes, next to those of the other records. len(record)-columns is a multiple of four.
 func Put(group []byte, columns, i int, record []byte) {
 	for c, b := range record[:columns] {
 		group[c*groupRows+i] = b
@@ -271,7 +279,7 @@ func Put(group []byte, columns, i int, record []byte) {
 	}
 }
 
-// Take reads what putRecord has put, as much of it as record has room for.
+// Take reads the first len(record) bytes of the i-th record of a transposed group.
 func Take(record, group []byte, columns, i int) {
 	for c := range record[:columns] {
 		record[c] = group[c*groupRows+i]

@@ -14,27 +14,27 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// freeSlots are the slots that neither a row nor a segment uses. It belongs to the writer.
+// freeSlots are the slots that neither rows nor segments use. They belong to the writer.
 type freeSlots struct {
 	ready   *roaring.Bitmap
 	waiting []freed
 }
 
-// freed are slots that became free with a version: a reader of an older one may still look at their vectors.
+// freed are slots that became free with a version. Readers of older versions may still read their vectors.
 type freed struct {
 	version int64
 	slots   *roaring.Bitmap
 }
 
-// add notes that slots are free from a version on.
+// add adds slots that are free from a version on.
 func (f *freeSlots) add(version int64, slots *roaring.Bitmap) {
 	if !slots.IsEmpty() {
 		f.waiting = append(f.waiting, freed{version, slots})
 	}
 }
 
-// choose returns n slots in ascending order for a write: free ones first, then new ones from end on. oldest is the
-// version below which nobody reads. The slots stay free until taken.
+// choose returns n slots, ascending: free ones first, then new ones from end on. oldest is the oldest version with a reader. The slots
+// stay free until take.
 func (f *freeSlots) choose(n int, end uint32, oldest int64) []uint32 {
 	for len(f.waiting) > 0 && f.waiting[0].version <= oldest {
 		f.ready.Or(f.waiting[0].slots)
@@ -51,15 +51,14 @@ func (f *freeSlots) choose(n int, end uint32, oldest int64) []uint32 {
 	return out
 }
 
-// take notes that the chosen slots are in use.
 func (f *freeSlots) take(slots []uint32) {
 	for _, s := range slots {
 		f.ready.Remove(s)
 	}
 }
 
-// prepareWriting finds the free slots and removes what a merge left behind that was cut short. It runs once per opening,
-// before the first write. The caller holds writeMu.
+// prepareWriting finds the free slots, and removes blocks of an interrupted merge. It runs once per opening, before the first write. The
+// caller holds writeMu.
 func (s *Space) prepareWriting(ctx context.Context) error {
 	if s.slots != nil {
 		return nil
@@ -94,7 +93,6 @@ func (s *Space) prepareWriting(ctx context.Context) error {
 	return nil
 }
 
-// segmentSlots reads the set of slots that a segment has postings of.
 func segmentSlots(ctx context.Context, tx *sql.Tx, id int64) (*roaring.Bitmap, error) {
 	var data []byte
 	if err := tx.QueryRowContext(ctx, `SELECT slots FROM segments WHERE id = ?`, id).Scan(&data); err != nil {
@@ -111,7 +109,6 @@ func segmentSlots(ctx context.Context, tx *sql.Tx, id int64) (*roaring.Bitmap, e
 	return slots, nil
 }
 
-// removeOrphans deletes blocks that no segment has.
 func removeOrphans(ctx context.Context, tx *sql.Tx, snap *Snapshot) error {
 	from := int64(0)
 	remove := func(below int64) error {
@@ -129,7 +126,6 @@ func removeOrphans(ctx context.Context, tx *sql.Tx, snap *Snapshot) error {
 	return remove(1<<63 - 1)
 }
 
-// byBlock lists the segments in order of their blocks.
 func (s *Snapshot) byBlock() []lexical.Segment {
 	return slices.SortedFunc(slices.Values(s.Segments), func(a, b lexical.Segment) int { return cmp.Compare(a.FirstBlock, b.FirstBlock) })
 }

@@ -7,33 +7,32 @@ import (
 	"sync"
 )
 
-// maxGroupRows bounds the rows that are written together. A batch of more is written alone.
+// maxGroupRows is the largest number of rows of a group. A larger batch is written alone.
 const maxGroupRows = 1000
 
-// group gathers the batches that wait to be written, so that one transaction, one segment and one wait for the disk serve them
-// all: documents are small, and disks are slow to promise. Who comes while nobody writes does so for all that wait once writeMu is had;
-// then the first of those that have come meanwhile is called to do the same. Who was written for goes on at once, and waits for no turn.
+// group is the group commit of a space: one transaction, one segment and one sync serve many small batches. The first caller becomes the
+// leader: it waits for writeMu and commits every queued batch. It then promotes the next queued caller. A caller whose batch was committed
+// returns without taking the lock.
 type group struct {
 	mu      sync.Mutex
-	writing bool // somebody writes, or was called to
+	writing bool // there is a leader
 	waiting []*waitingBatch
 }
 
-// waitingBatch is a batch and what became of it. Who writes it has its fields, and its own writer once that is called.
+// waitingBatch is a queued batch and its result. The leader owns its fields until it has signalled called.
 type waitingBatch struct {
 	*Batch
-	called chan struct{} // gets a value when the batch was written, or when it is its writer's turn
+	called chan struct{} // signalled when the batch is done, or its caller becomes the leader
 	done   bool
 	err    error
 }
 
-// finish tells the batch's writer what became of it.
 func (b *waitingBatch) finish(err error) {
 	b.err, b.done = err, true
 	b.called <- struct{}{}
 }
 
-// add has a batch wait, and reports whether it is its writer's turn at once.
+// add queues a batch, and reports whether its caller is the leader.
 func (g *group) add(b *waitingBatch) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -43,7 +42,6 @@ func (g *group) add(b *waitingBatch) bool {
 	return first
 }
 
-// next ends a writer's turn, and calls the next.
 func (g *group) next() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,15 +50,15 @@ func (g *group) next() {
 	}
 }
 
-// leave takes back the batch that has waited longest.
+// leave removes the first batch of the queue.
 func (g *group) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = slices.Delete(g.waiting, 0, 1)
 }
 
-// take takes the batches that have waited longest, as many as may be written together. One that brings a key again is left for the
-// next time, so that of rows with the same key the last one stays.
+// take removes the first batches of the queue, up to the size of a group. A batch that repeats a key waits for the next group, so
+// that the last row of a key stays.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,15 +76,14 @@ func (g *group) take() []*waitingBatch {
 	return out
 }
 
-// hasOneOf reports whether there is a row with one of the keys.
 func (b *Batch) hasOneOf(keys map[string]bool) bool {
 	return slices.ContainsFunc(b.Rows, func(p *Prepared) bool { return keys[p.row.Key] })
 }
 
-// Write stores a batch, together with others that wait for the same moment. A caller that goes while its batch is being
-// written with others' leaves it to be written.
+// Write commits a batch, together with others that wait at the same moment. When it returns nil, the rows are durable and visible. A batch
+// is still written if ctx ends while another caller writes it.
 func (s *Space) Write(ctx context.Context, b *Batch) error {
-	makeCodesOf(b.Rows, &s.Snapshot().Set) // as the others do for theirs: who holds writeMu need not
+	makeCodesOf(b.Rows, &s.Snapshot().Set) // outside the write lock
 	own := &waitingBatch{Batch: b, called: make(chan struct{}, 1)}
 	if !s.group.add(own) {
 		if <-own.called; own.done {
@@ -104,17 +101,16 @@ func (s *Space) Write(ctx context.Context, b *Batch) error {
 	return own.err
 }
 
-// writeGroup writes batches for the writer of the first. If they cannot be written together, each has a try of its own, so that none
-// fails for another's fault.
+// writeGroup commits batches together. If that fails each is committed alone, so that no batch fails for the fault of another.
 func (s *Space) writeGroup(ctx context.Context, own *waitingBatch, waiting []*waitingBatch) {
 	defer func() {
 		for _, b := range waiting {
 			if !b.done {
-				b.finish(errors.New("who wrote this batch with others gave up in the middle"))
+				b.finish(errors.New("group commit failed: the leader stopped before committing this batch"))
 			}
 		}
 	}()
-	others := context.WithoutCancel(ctx) // they do not end with this caller
+	others := context.WithoutCancel(ctx) // the other batches outlive this caller
 	if len(waiting) > 1 {
 		batches := make([]*Batch, len(waiting))
 		for i, b := range waiting {

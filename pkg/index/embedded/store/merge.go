@@ -8,20 +8,21 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
 const (
-	// minDead and deadShare say when dead slots alone are a reason to rewrite segments: more than minDead, and more than
-	// one in deadShare of all slots in use.
+	// Segments with dead slots are rewritten if more than minDead slots, and more than one in deadShare, are dead.
 	minDead   = 512
 	deadShare = 4
-	// mergeStepBlocks is how many blocks one transaction of a merge stores; between them writers get their turn.
+	// mergeStepBlocks is the number of blocks that a merge stores in one transaction. Writers get the lock in between.
 	mergeStepBlocks = 64
 )
 
-// manyDead reports whether the slots in segments are dead to a large part. Free slots that no segment has are few.
-func (s *Snapshot) manyDead() bool {
+// needsSweep reports whether segments should be rewritten because of dead slots.
+func (s *Snapshot) needsSweep() bool {
 	var inSegments int64
 	for _, seg := range s.Segments {
 		inSegments += seg.Rows
@@ -30,12 +31,12 @@ func (s *Snapshot) manyDead() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose picks the segments to merge: what pick does, or those that are dead to a large part.
+// choose returns the segments to merge: those that pick returns, or those with many dead slots.
 func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) ([]lexical.Segment, error) {
 	if group := pick(v.Segments); len(group) > 0 {
 		return group, nil
 	}
-	if !v.manyDead() {
+	if !v.needsSweep() {
 		return nil, nil
 	}
 	var out []lexical.Segment
@@ -51,7 +52,6 @@ func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical
 	return out, nil
 }
 
-// dead returns those of the slots whose rows are gone.
 func (v View) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	out := roaring.New()
 	for it := slots.Iterator(); it.HasNext(); {
@@ -62,9 +62,9 @@ func (v View) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// Merge makes codes or places that are missing, or merges one group of segments, if pick returns one or dead slots are a reason, and
-// reports whether it did. Readers go on meanwhile, and writers, too, while segments are merged: the new segment is stored in small
-// transactions that nobody sees, and the last one swaps it in.
+// Merge makes missing codes or locations, or merges the group of segments that pick returns, or segments with many dead slots. It reports
+// whether there was something to do. Readers and writers go on: the new segment is stored in small transactions, and the last one puts it
+// in place of the group.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()
@@ -126,7 +126,7 @@ func (s *Space) mergeGroup(ctx context.Context, v View, group []lexical.Segment)
 	return s.swap(ctx, group, out, slots, dead, builder.Firsts)
 }
 
-// reserve takes numbers for a segment and its blocks, so that a write in between cannot take the same.
+// reserve reserves the ids of a segment and of its blocks.
 func (s *Space) reserve(ctx context.Context, blocks int64) (lexical.Segment, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -143,7 +143,6 @@ func (s *Space) reserve(ctx context.Context, blocks int64) (lexical.Segment, err
 	return seg, err
 }
 
-// mergeStore gathers finished blocks and stores them some at a time.
 type mergeStore struct {
 	space     *Space
 	next, end int64
@@ -180,7 +179,7 @@ func (m *mergeStore) flush(ctx context.Context) error {
 	return nil
 }
 
-// swap puts the merged segment in the place of those it was made of.
+// swap replaces a group of segments by the merged one. The dead slots become free.
 func (s *Space) swap(ctx context.Context, group []lexical.Segment, out lexical.Segment, slots, dead *roaring.Bitmap, firsts []string) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -208,4 +207,140 @@ func (s *Space) swap(ctx context.Context, group []lexical.Segment, out lexical.S
 	}
 	s.slots.add(s.current.Version, dead)
 	return nil
+}
+
+// Snapshot returns the state that was committed last.
+func (s *Space) Snapshot() *Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// pinCurrent returns the current snapshot and whether the space is idle. Slots that it reads are not used again until unpin, but later
+// snapshots are not kept for it.
+func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pinned = s.current
+	return s.pinned, s.idle
+}
+
+func (s *Space) unpin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pinned = nil
+}
+
+// oldestUse returns the version below which slots may be used again. The caller holds mu.
+func (s *Space) oldestUse() int64 {
+	if s.pinned != nil {
+		return min(s.pinned.Version, s.oldestReader())
+	}
+	return s.oldestReader()
+}
+
+// MaintainIVF builds or extends the IVF if that is due. Readers and writers go on.
+func (s *Space) MaintainIVF(ctx context.Context) error {
+	s.ivfMu.Lock()
+	defer s.ivfMu.Unlock()
+	snap, quiet := s.pinCurrent()
+	defer s.unpin()
+	work := snap.IVFWork(quiet)
+	if work == vector.NoWork {
+		return nil
+	}
+	c, files, err := s.vectors.BuildIVF(ctx, &snap.Set, work, uint64(snap.Version))
+	if err != nil {
+		return fmt.Errorf("building the IVF: %w", err)
+	}
+	return s.adoptIVF(ctx, snap, c, files)
+}
+
+// adoptIVF commits an IVF that was built from an earlier snapshot, unless the codes have been replaced since.
+func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, files *vector.IVFFiles) error {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if s.current.Epoch != from.Epoch { // the codes were replaced during the build
+		return files.Remove()
+	}
+	err := s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {
+		next.IVF, next.Assigned, next.Written = c, bitmap.Bitmap{}, next.Written-from.Written
+		if files != nil {
+			// All rows that were live are in the lists. None of their slots has been used again.
+			next.Assigned = from.Live
+		}
+		return storeListed(ctx, tx, next.Assigned)
+	})
+	if err != nil {
+		s.vectors.RetireIVF(files) // the outcome of the commit is unknown
+		return fmt.Errorf("committing the IVF: %w", err)
+	}
+	s.mu.Lock()
+	version, oldest := s.current.Version, s.oldestReader()
+	s.mu.Unlock()
+	s.vectors.ReplaceIVF(files, version)
+	return s.vectors.CloseRetired(oldest)
+}
+
+// recode computes codes that an earlier version did not write, and reports whether it did.
+func (s *Space) recode(ctx context.Context) (bool, error) {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if !s.current.NeedsCodes() {
+		return false, nil
+	}
+	if err := s.prepareWriting(ctx); err != nil {
+		return false, err
+	}
+	if err := s.commit(ctx, func(_ *sql.Tx, next *Snapshot) error { return s.vectors.RenewCodes(ctx, &next.Set) }); err != nil {
+		return false, fmt.Errorf("computing codes: %w", err)
+	}
+	s.vectors.AdoptCodes()
+	return true, nil
+}
+
+// The table listed has the slots in IVF lists, as live has the live ones. Without an IVF in the state it means nothing.
+
+const listedTable = `CREATE TABLE IF NOT EXISTS listed (
+	chunk INTEGER PRIMARY KEY, -- 65,536 slots
+	bits  BLOB NOT NULL
+)`
+
+// storeListed replaces the table.
+func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
+	for _, statement := range []string{listedTable, `DELETE FROM listed`} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("replacing the slots in lists: %w", err)
+		}
+	}
+	return storeChunks(ctx, tx, "listed", listed.Rewrite())
+}
+
+// unlist removes slots that are written again.
+func (s *Snapshot) unlist(ctx context.Context, tx *sql.Tx, slots []uint32) error {
+	s.Written += int64(len(slots))
+	in := s.AssignedAmong(slots)
+	if len(in) == 0 {
+		return nil
+	}
+	e := s.Assigned.Edit()
+	for _, slot := range in {
+		e.Clear(slot)
+	}
+	s.Assigned = e.Done()
+	return storeChunks(ctx, tx, "listed", e)
+}
+
+// makeCodesOf computes the codes of rows, unless they have those of the current epoch.
+func makeCodesOf(rows []*Prepared, of *vector.Set) {
+	if !of.HasCodes() {
+		return
+	}
+	encode := of.Encoder()
+	for _, p := range rows {
+		if p.bits == nil || p.epoch != of.Epoch {
+			p.bits, p.int8 = encode(p.row.Vector)
+			p.epoch = of.Epoch
+		}
+	}
 }

@@ -14,24 +14,24 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// Prepared is a row that has been checked and analysed, ready to be given a slot.
+// Prepared is a row that was checked and analysed.
 type Prepared struct {
 	row      *index.Row
 	metadata []byte
 	lang     analysis.Language
-	terms    lexical.Document // without its terms once the batch is inverted
+	terms    lexical.Document // without terms once the batch is inverted
 
-	bits, int8 []byte // of the vector; nil while there are none
+	bits, int8 []byte // codes of the vector; nil while there are none
 	epoch      int    // of the codes
 }
 
-// Batch are the rows of one call, and what can be told of them before they have slots.
+// Batch is the rows of one call, prepared as far as possible without slots.
 type Batch struct {
 	Rows  []*Prepared // of different keys
 	terms lexical.Inverted
 }
 
-// NewBatch makes a batch of rows that were prepared with words.
+// NewBatch makes a batch of rows with different keys, which a Preparer with these words has prepared.
 func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	documents := make([]lexical.Document, len(rows))
 	for i, p := range rows {
@@ -41,17 +41,18 @@ func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	return &Batch{Rows: rows, terms: lexical.Invert(words, documents)}
 }
 
-// Preparer checks and analyses rows, one after the other.
+// Preparer checks and analyses rows. One goroutine uses it.
 type Preparer struct {
 	dimensions int
-	Words      *analysis.Batch
+	Words      *analysis.Batch // vocabulary of the rows
 }
 
+// NewPreparer returns a preparer for rows with vectors of these dimensions; 0: without vectors.
 func NewPreparer(dimensions int, words *analysis.Analyzer) *Preparer {
 	return &Preparer{dimensions: dimensions, Words: words.Batch()}
 }
 
-// Prepare checks and analyses a row.
+// Prepare checks and analyses a row. A row that is not valid fails with index.ErrInvalid.
 func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	if err := index.CheckRow(r, w.dimensions); err != nil {
 		return nil, err
@@ -78,12 +79,12 @@ func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	return p, nil
 }
 
-// SQLite's integers are signed: generations are stored so that their order is kept.
+// SQLite has signed integers: flipping the top bit keeps the order of generations.
 func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
 
 func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
 
-// storedRow is a row as it lies in the table rows.
+// storedRow is a row of the table rows.
 type storedRow struct {
 	index.Row
 	slot     uint32
@@ -94,16 +95,16 @@ type storedRow struct {
 	sum      int64
 }
 
-// rowColumns are the columns of stored, in the order of fields.
+// rowColumns are the columns in the order of storedRow.fields.
 const rowColumns = `slot, key, datasource, generation, ordinal, length, lang, sum, page, start, custom_id, heading, context, metadata, text`
 
-// fields returns pointers for reading rowColumns.
+// fields returns pointers for scanning rowColumns.
 func (s *storedRow) fields(generation *int64) []any {
 	return []any{&s.slot, &s.Key, &s.DatasourceID, generation, &s.Ordinal, &s.length, &s.lang, &s.sum, &s.Page, &s.Offset,
 		&s.CustomID, &s.heading, &s.Context, &s.metadata, &s.Text}
 }
 
-// checksum covers every column.
+// checksum returns the checksum of all columns.
 func (s *storedRow) checksum() int64 {
 	var n [8]byte
 	sum := uint32(0)
@@ -121,7 +122,7 @@ func (s *storedRow) checksum() int64 {
 	return int64(crc32.Update(sum, checksum.Table, s.metadata))
 }
 
-// scanRow reads one row of rowColumns, checked, with the metadata as they are stored.
+// scanRow reads and checks a row of rowColumns. The metadata are left encoded.
 func scanRow(scan func(...any) error) (*storedRow, error) {
 	s := &storedRow{}
 	var generation int64
@@ -136,7 +137,6 @@ func scanRow(scan func(...any) error) (*storedRow, error) {
 	return s, nil
 }
 
-// decodeMetadata makes Metadata of what is stored.
 func (s *storedRow) decodeMetadata() error {
 	if len(s.metadata) == 0 {
 		return nil

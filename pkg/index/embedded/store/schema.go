@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	// formatVersion is the version of everything that lies in a space's directory.
+	// formatVersion is the version of all files of a space.
 	formatVersion = 3
-	// signsFormat is the version that had sign bits in place of codes, rowsFormat the one whose codes did not lie by columns. They are
-	// read, and codes are made of the vectors.
+	// signsFormat had sign bits in place of codes, rowsFormat had codes that were not transposed. Both are read, and codes are computed
+	// again.
 	signsFormat, rowsFormat = 1, 2
 )
 
-// schema creates a space's tables. Blobs end in a CRC-32C of their number and content, rows and state carry theirs in sum:
-// SQLite itself would hand out a damaged page's content without a word.
+// schema creates the tables of a space. SQLite does not detect damaged content, so blobs end in a CRC-32C, and rows carry one in sum.
 const schema = `
 CREATE TABLE state (
 	id      INTEGER PRIMARY KEY CHECK (id = 1),
@@ -62,7 +61,7 @@ CREATE UNIQUE INDEX rows_by_key ON rows (key);
 CREATE INDEX rows_by_datasource ON rows (datasource, generation, ordinal);
 `
 
-// openDB opens a space's database with at most conns connections. Writers start their transactions at once as writers.
+// openDB opens the database with at most conns connections. Transactions of a writer take the write lock at once.
 func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -78,10 +77,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	} else {
 		query["_pragma"] = append(query["_pragma"], "query_only(1)")
 	}
-	if runtime.GOOS != "windows" { // which has none of this name
-		// One process has the index. So what its connections share about the log lies in its own memory, and not in a mapped
-		// file: to write to that while the disk hangs would stop the thread within a page fault, where Go's collector waits for
-		// it, and all else for the collector.
+	if runtime.GOOS != "windows" { // which lacks this VFS
+		// One process uses the index, so the connections share the state of the WAL in memory, not in a mapped file. A page fault on a
+		// hanging disk would stop the garbage collector, and with it the process.
 		query.Set("vfs", "unix-excl")
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())
@@ -89,13 +87,13 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 		return nil, fmt.Errorf("opening database %q: %w", path, err)
 	}
 	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(conns) // until rest: to open one anew, the disk is asked
+	db.SetMaxIdleConns(conns) // opening a connection reads the disk
 	return db, nil
 }
 
-// begin begins a transaction, and returns what ends it unless it was committed before. One that is begun with a context which
-// can end is rolled back in a goroutine of database/sql when it does, which nobody can wait for: a database that is closed
-// then goes on being open for a while. The connection is waited for as long as ctx allows, and so is every statement.
+// begin begins a transaction and returns a function that ends it unless it was committed. database/sql rolls back a transaction whose
+// context ends in a goroutine that cannot be waited for, and would keep a closed database open; so the transaction does not end with ctx.
+// Waiting for the connection does.
 func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -110,7 +108,7 @@ func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx,
 	}, nil
 }
 
-// createTables makes the tables in an empty database; all of them or none.
+// createTables creates the tables in an empty database, all or none.
 func createTables(ctx context.Context, db *sql.DB, first *Snapshot) error {
 	tx, end, err := begin(ctx, db, nil)
 	if err != nil {

@@ -20,22 +20,22 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Snapshot is the in-memory state of a space at one version of its database. It is immutable once published.
+// Snapshot is the in-memory state of a space at one version of its database. It is immutable once published. Other packages use the exported fields.
 type Snapshot struct {
 	vector.Set
 	Version      int64
-	changed      int64 // version since which the rows are the same; after opening, the version that was opened
+	changed      int64 // version since which the rows are the same, as far as this process knows
 	model        string
 	length       int64 // terms of all live rows
 	langs        map[analysis.Language]int64
 	nextSegment  int64
 	nextBlock    int64
 	Segments     []lexical.Segment
-	HasLocations bool // there are hit records
+	HasLocations bool // the location file is complete
 	locations    slotfile.View
 }
 
-// stateBody is the part of a snapshot that the table state holds.
+// stateBody is the JSON of the table state.
 type stateBody struct {
 	Format      int                         `json:"format"`
 	Model       string                      `json:"model"`
@@ -50,12 +50,11 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centre      []byte                      `json:"centre,omitempty"`
-	// Fine says that there are fine codes of the same epoch beside the codes. It is not told by a program that keeps none, so what
-	// it has written has none.
+	// Fine says that there are int8 codes of the same epoch. Earlier versions do not write it, and keep none.
 	Fine bool `json:"fine,omitempty"`
-	// Placed is not told by a program that keeps no places, so what it has written has none.
+	// Placed says that there are locations. Earlier versions do not write it, and keep none.
 	Placed bool `json:"placed,omitempty"`
-	// Cells are of the codes of an epoch.
+	// Cells describes the IVF.
 	Cells *vector.IVFState `json:"cells,omitempty"`
 }
 
@@ -86,15 +85,15 @@ func (s *Snapshot) decode(data []byte) error {
 	}
 	if b.Format < signsFormat || b.Format > formatVersion {
 		return fmt.Errorf("the index has format %d, this program reads format %d: use the version of the program that wrote it, "+
-			"or remove the datastore's directory below index in the data directory, to have it built anew", b.Format, formatVersion)
+			"or remove the datastore's directory below index in the data directory, to have it rebuilt", b.Format, formatVersion)
 	}
 	s.model, s.Dimensions, s.Slots, s.Rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
 	s.nextSegment, s.nextBlock, s.Epoch, s.HasLocations = b.NextSegment, b.NextBlock, b.Epoch, b.Placed
-	if b.Format == formatVersion && b.Fine { // else the centre is that of other codes, or of codes without fine ones
+	if b.Format == formatVersion && b.Fine { // otherwise the centroid belongs to other codes
 		s.Centroid, s.CodedAt = slices.Clone(vector.Floats(b.Centre)), b.CodedAt
 	}
 	if b.Cells != nil {
-		s.IVF, s.Written = b.Cells.IVF(), b.Cells.Tail
+		s.IVF, s.Written = b.Cells.IVF(), b.Cells.Unassigned
 	}
 	for _, seg := range b.Segments {
 		s.Segments = append(s.Segments, lexical.Segment{ID: seg[0], Rows: seg[1], FirstBlock: seg[2], Blocks: seg[3]})
@@ -102,7 +101,7 @@ func (s *Snapshot) decode(data []byte) error {
 	return nil
 }
 
-// next starts the snapshot of the following version.
+// next returns a copy for the following version.
 func (s *Snapshot) next() *Snapshot {
 	n := *s
 	n.Version++
@@ -114,8 +113,8 @@ func (s *Snapshot) next() *Snapshot {
 	return &n
 }
 
-// Languages lists those of the live rows, the most common first. None is left out, however rare: a word of a query must
-// find the document that holds it, and that document was stemmed by its own language.
+// Languages returns the languages of the live rows, the most common first. Rare ones are included: a row can be found only by the stems of
+// its own language.
 func (s *Snapshot) Languages() []analysis.Language {
 	return slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
 		if s.langs[a] != s.langs[b] {
@@ -146,7 +145,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	}
 	if s.IVF != nil && s.IVF.Radius.Known() {
 		if s.Assigned, err = loadChunks(ctx, tx, "listed"); errors.Is(corrupt(err), index.ErrCorrupt) {
-			s.IVF, s.Assigned = nil, bitmap.Bitmap{} // they are made anew
+			s.IVF, s.Assigned = nil, bitmap.Bitmap{} // it is rebuilt
 		} else if err != nil {
 			return nil, err
 		}
@@ -157,7 +156,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	return s, nil
 }
 
-// loadChunks reads a set of slots from its table, live or listed.
+// loadChunks reads the bitmap in a table, live or listed. It fails with index.ErrCorrupt.
 func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, error) {
 	var chunks [][]uint64
 	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)
@@ -189,7 +188,7 @@ func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, e
 	return bitmap.FromChunks(chunks), rows.Err()
 }
 
-// storeChunks stores the chunks that an edit has changed in a table, live or listed.
+// storeChunks stores the changed chunks of a bitmap in a table, live or listed.
 func storeChunks(ctx context.Context, tx *sql.Tx, table string, e *bitmap.Edit) error {
 	for chunk, words := range e.Changed() {
 		data := make([]byte, 0, bitmap.ChunkWords*8+4)

@@ -1,3 +1,6 @@
+// Package store holds the rows of a space: a SQLite database and files with one record per slot, with snapshots for readers, group
+// commit for writers, merges, and the detection of damage. Searches are in packages lexical and vector, which read a View.
+// See docs/embedded-index.md.
 package store
 
 import (
@@ -19,44 +22,45 @@ import (
 
 const (
 	databaseName = "space.db"
-	// readConnections is how many searches read a space's database at the same moment; more wait.
+	// readConnections is the number of connections for readers; more readers wait.
 	readConnections = 4
 )
 
-// Space is one open space. Its owner counts the uses; see spaces.go.
+// Space is an open space. Its methods are safe for concurrent use. The owner counts the uses: Close must come last.
 type Space struct {
 	dir    string
-	files  []file // that must stay where they are
-	number uint64 // of this opening: the cache's name for it
+	files  []file // that must not be replaced: see IsLost
+	number uint64 // number of this opening, for cache keys
 	caches cache.Caches
 	reads  *sql.DB
 	writes *sql.DB
 
-	// What every search asks, prepared.
+	// Prepared statements of searches.
 	readVersion, readRows, readDirectory, readBlock *sql.Stmt
 
-	group     group            // of batches that wait for writeMu
-	writeMu   sync.Mutex       // held by the one writer: a Write, a deletion, a step of a merge
+	group     group            // batches that wait for writeMu
+	writeMu   sync.Mutex       // held by the writer: a group commit, a deletion, a step of a merge
 	vectors   vector.Files     // writer's
-	locations *slotfile.File   // writer's; nil without places
+	locations *slotfile.File   // writer's; nil without locations
 	failed    []*slotfile.File // writer's: files whose commit failed, which a reader may still have
 	slots     *freeSlots       // writer's; nil until the first write
-	mergeMu   sync.Mutex       // held by the one merge
-	ivfMu     sync.Mutex       // held by the one that makes cells
+	mergeMu   sync.Mutex       // held by a merge
+	ivfMu     sync.Mutex       // held while an IVF is built
 
 	mu      sync.Mutex
 	current *Snapshot
-	states  map[int64]*Snapshot // those that a reader may still find itself at
-	readers map[int64]int       // running readers by the version that was current when they began
-	pinned  *Snapshot           // whose rows are being put into cells; nil when none are
-	idle    bool                // nobody has written for a while
-	broken  bool                // a commit ended without a clear answer: reopen before the next use
+	states  map[int64]*Snapshot // of the versions that a reader may find in the database
+	readers map[int64]int       // number of readers by the version that was current when they began
+	pinned  *Snapshot           // the set that an IVF is built from
+	idle    bool                // no write for a while
+	broken  bool                // the space must be reopened before its next use
 }
 
-// ErrNoSpace says that a space has never been written.
-var ErrNoSpace = errors.New("no such space")
+// ErrNotFound says that the space was never written.
+var ErrNotFound = errors.New("no such space")
 
-// Open opens a space's directory, which it makes when create is set, else it returns errNoSpace when there is none.
+// Open opens the space in a directory. If there is none it creates one if create is set, otherwise it fails with ErrNotFound. Files that
+// are damaged or incomplete fail with index.ErrCorrupt. number identifies the opening in the caches.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -67,7 +71,7 @@ func Open(ctx context.Context, dir string, id index.Space, number uint64, c cach
 			return nil, fmt.Errorf("%w: there are vectors and no database", index.ErrCorrupt)
 		}
 		if !create {
-			return nil, ErrNoSpace
+			return nil, ErrNotFound
 		}
 		if err := makeDirs(dir); err != nil {
 			return nil, err
@@ -122,24 +126,21 @@ func Open(ctx context.Context, dir string, id index.Space, number uint64, c cach
 	return s, nil
 }
 
-// prepareReads prepares what every search asks.
+// prepareReads prepares the statements of searches.
 func (s *Space) prepareReads(ctx context.Context) (err error) {
-	if s.readVersion, err = s.reads.PrepareContext(ctx, `SELECT version FROM state`); err != nil {
-		return fmt.Errorf("preparing to read the version: %w", err)
-	}
-	if s.readRows, err = s.reads.PrepareContext(ctx, `SELECT `+rowColumns+` FROM rows WHERE slot IN (SELECT value FROM json_each(?))`); err != nil {
-		return fmt.Errorf("preparing to read rows: %w", err)
-	}
-	if s.readDirectory, err = s.reads.PrepareContext(ctx, `SELECT directory FROM segments WHERE id = ?`); err != nil {
-		return fmt.Errorf("preparing to read directories: %w", err)
-	}
-	if s.readBlock, err = s.reads.PrepareContext(ctx, `SELECT data FROM blocks WHERE id = ?`); err != nil {
-		return fmt.Errorf("preparing to read blocks: %w", err)
+	for statement, query := range map[**sql.Stmt]string{
+		&s.readVersion: `SELECT version FROM state`, &s.readDirectory: `SELECT directory FROM segments WHERE id = ?`,
+		&s.readBlock: `SELECT data FROM blocks WHERE id = ?`,
+		&s.readRows:  `SELECT ` + rowColumns + ` FROM rows WHERE slot IN (SELECT value FROM json_each(?))`,
+	} {
+		if *statement, err = s.reads.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // Close closes them
+			return fmt.Errorf("preparing %q: %w", query, err)
+		}
 	}
 	return nil
 }
 
-// ensureTables makes the tables of a new database. One that has lost its tables, though vectors were written, is corrupt.
+// ensureTables creates the tables of a new database. A database without tables next to vectors is corrupt.
 func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 	var n int
 	if err := s.writes.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'state'`).Scan(&n); err != nil {
@@ -149,12 +150,12 @@ func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 		return nil
 	}
 	if hasVectors(s.dir) {
-		return fmt.Errorf("%w: the database is empty beside vectors", index.ErrCorrupt)
+		return fmt.Errorf("%w: the database is empty, but there are vectors", index.ErrCorrupt)
 	}
 	return createTables(ctx, s.writes, first)
 }
 
-// Close releases everything. The owner has seen to it that nobody uses the space.
+// Close closes all files. Nobody may use the space any more.
 func (s *Space) Close() error {
 	var errs []error
 	for _, stmt := range []*sql.Stmt{s.readVersion, s.readRows, s.readDirectory, s.readBlock} {
@@ -168,9 +169,7 @@ func (s *Space) Close() error {
 		}
 	}
 	for _, f := range append(s.failed, s.locations) {
-		if f != nil {
-			errs = append(errs, f.Close())
-		}
+		errs = append(errs, f.Close())
 	}
 	errs = append(errs, s.vectors.Close())
 	s.caches.Forget(s.number)
@@ -180,10 +179,10 @@ func (s *Space) Close() error {
 	return nil
 }
 
-// errBroken is returned by uses of a space between a commit without a clear answer and its reopening.
+// errBroken is returned between a commit with an unknown outcome and the reopening.
 var errBroken = errors.New("the space is being reopened after a failed commit: try again")
 
-// commit runs one write transaction: change edits the next snapshot and the database. The caller holds writeMu.
+// commit runs one write transaction, in which change edits the next snapshot and the database. The caller holds writeMu.
 func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapshot) error) error {
 	s.mu.Lock()
 	next, broken := s.current.next(), s.broken
@@ -206,7 +205,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	if _, err := tx.ExecContext(ctx, `UPDATE state SET version = ?, body = ?`, next.Version, body); err != nil {
 		return fmt.Errorf("storing the state: %w", corrupt(err))
 	}
-	// A reader may see the new version as soon as it is committed, before Commit has returned: it must find the state.
+	// Readers may see the new version in the database before Commit returns: they must find its snapshot.
 	s.mu.Lock()
 	s.states[next.Version] = next
 	s.mu.Unlock()
@@ -214,7 +213,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		// Whether the commit is on disk cannot be told from here: only reading it again tells.
+		// The outcome is unknown until the database is read again.
 		s.broken = true
 		return fmt.Errorf("committing: %w", corrupt(err))
 	}
@@ -223,7 +222,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	return nil
 }
 
-// makeDirs makes a directory and those above it, and makes their entries durable.
+// makeDirs creates a directory and those above it, durably.
 func makeDirs(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making directory: %w", err)
@@ -244,55 +243,49 @@ func (s *Space) IsBroken() bool {
 }
 
 // IsEmpty reports whether the space has no rows.
-func (s *Space) IsEmpty() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current.Rows == 0
-}
+func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 
-// NeedsSettling tells whether there is something to do once nobody writes to the space: it has more segments than it should have then,
-// or cells wait for that.
+// NeedsSettling reports whether there is work for idle times: merging small segments, or an IVF that waits for that.
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(lexical.Unsettled(s.current.Segments)) > 0 || !s.idle && s.current.IVFWork(true) != s.current.IVFWork(false)
 }
 
-// NeedsMerge tells cheaply whether a merge may have something to do.
+// NeedsMerge reports whether Merge may have something to do.
 func (s *Space) NeedsMerge() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Of an empty space the files go, once nobody uses it.
-	return s.current.Rows > 0 && (len(lexical.Crowded(s.current.Segments)) > 0 || s.current.manyDead() || s.current.NeedsCodes() || !s.current.HasLocations)
+	// The files of an empty space are removed instead.
+	return s.current.Rows > 0 && (len(lexical.Crowded(s.current.Segments)) > 0 || s.current.needsSweep() || s.current.NeedsCodes() || !s.current.HasLocations)
 }
 
-// NeedsIVF reports whether there is something to do about the lists.
+// NeedsIVF reports whether MaintainIVF has something to do.
 func (s *Space) NeedsIVF() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current.IVFWork(s.idle) != vector.NoWork
 }
 
-// MarkIdle notes that nobody has written for a while.
+// MarkIdle notes that no write for a while. The next write ends that.
 func (s *Space) MarkIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle = true
 }
 
-// IVFBroken reports whether a search has found the lists damaged.
+// IVFBroken reports whether a search has found the IVF damaged.
 func (s *Space) IVFBroken() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current.IVF != nil && s.current.IVF.Broken.Load()
+	ivf := s.Snapshot().IVF
+	return ivf != nil && ivf.Broken.Load()
 }
 
-// ReleaseMemory closes connections that are open for the next reader, but for one, which keeps no pages: it can read what the system has
-// in memory while the disk hangs, when none can be opened. Nobody reads the space.
+// ReleaseMemory closes idle connections but one, which drops its pages: it can still read what the system has cached when the disk hangs
+// and no connection can be opened.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)
 	if s.reads.Stats().OpenConnections > 0 {
-		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // it says nothing, and cannot fail but where the next reader does
+		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // an error would show in the next read
 	}
 }

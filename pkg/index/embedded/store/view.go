@@ -10,24 +10,24 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// View is one reader's consistent sight of a space: the in-memory state of a version, and a transaction that sees the
-// database at the same one.
+// View is what one reader sees of a space: a snapshot, and a transaction on the database at the same version. One goroutine uses it, and
+// only within the function that received it.
 type View struct {
 	*Snapshot
 	space   *Space
 	reading *reading
 }
 
-// reading is a view's transaction. One goroutine uses it.
+// reading is the transaction of a view.
 type reading struct {
-	tx    *sql.Tx // nil until it is wanted
-	close func()  // ends it
+	tx    *sql.Tx // nil until it is needed
+	close func()  // ends the transaction
 }
 
-// errOvertaken says that the database has gone on before a view began its transaction.
+// errOvertaken says that a write was committed before the view's transaction began.
 var errOvertaken = errors.New("the space has changed since the search began")
 
-// Read calls f with a view of what was committed last.
+// Read calls f with a view of the last commit, with an open transaction.
 func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	defer s.leave(s.enter().Version)
 	r := &reading{}
@@ -45,8 +45,8 @@ func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	return corrupt(f(View{snap, s, r}))
 }
 
-// ReadLazy calls f with a view whose transaction begins when it is first asked for: what lies in memory and in mapped files
-// is read without one. Where a write has come in between, f is called once more, with a view of what that has left.
+// ReadLazy calls f with a view whose transaction begins when it is first needed: memory and mapped files are read without one. If a write
+// was committed in between, f is called a second time, with a new view.
 func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	snap := s.enter()
 	defer s.leave(snap.Version)
@@ -59,7 +59,7 @@ func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	return corrupt(err)
 }
 
-// transaction returns the view's transaction.
+// transaction returns the transaction of the view.
 func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 	if v.reading.tx != nil {
 		return v.reading.tx, nil
@@ -74,7 +74,7 @@ func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 	return v.reading.tx, nil
 }
 
-// begin begins the transaction, and returns the version that it sees.
+// begin begins the transaction and returns the version that it sees.
 func (r *reading) begin(ctx context.Context, s *Space) (version int64, err error) {
 	if r.tx, r.close, err = begin(ctx, s.reads, &sql.TxOptions{ReadOnly: true}); err != nil {
 		return 0, fmt.Errorf("beginning to read: %w", err)
@@ -87,14 +87,13 @@ func (r *reading) begin(ctx context.Context, s *Space) (version int64, err error
 	return version, nil
 }
 
-// end ends the transaction, if there is one.
 func (r *reading) end() {
 	if r.tx != nil {
 		r.close()
 	}
 }
 
-// enter counts a reader of the current state, whose slots nobody uses again before it leaves.
+// enter counts a reader of the current snapshot. Its slots are not used again before leave.
 func (s *Space) enter() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +110,7 @@ func (s *Space) leave(version int64) {
 	s.prune()
 }
 
-// prune forgets the snapshots that no reader can find itself at. The caller holds mu.
+// prune drops snapshots that no reader can reach. The caller holds mu.
 func (s *Space) prune() {
 	oldest := s.oldestReader()
 	for v := range s.states {
@@ -121,7 +120,7 @@ func (s *Space) prune() {
 	}
 }
 
-// oldestReader returns the version below which nobody reads. The caller holds mu.
+// oldestReader returns the oldest version with a reader. The caller holds mu.
 func (s *Space) oldestReader() int64 {
 	oldest := s.current.Version
 	for v := range s.readers {
@@ -130,7 +129,7 @@ func (s *Space) oldestReader() int64 {
 	return oldest
 }
 
-// Lexical returns a reader of the view's postings.
+// Lexical returns a reader of the postings.
 func (v View) Lexical() lexical.Reader {
 	return lexical.Reader{
 		Slots: v.Slots, Rows: v.Rows, Length: v.length, Version: v.changed, Live: v.Live, Segments: v.Segments,
@@ -148,7 +147,6 @@ func (v View) Block(ctx context.Context, id int64) ([]byte, error) {
 	return v.readBlob(ctx, v.space.readBlock, id)
 }
 
-// readBlob returns what a prepared statement selects by a number.
 func (v View) readBlob(ctx context.Context, prepared *sql.Stmt, id int64) (data []byte, err error) {
 	tx, err := v.transaction(ctx)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -20,10 +21,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// writeBatches stores batches, which have no key in common, in slots of their own: one transaction with all but what lies in the
-// slots' files. These are written beside it, and are durable before it is committed. The caller holds writeMu.
+// writeBatches commits batches without common keys. One transaction has all but the slot files; these are written next to it and synced
+// before the commit. The caller holds writeMu.
 func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
-	rows := rowsOf(batches)
+	var rows []*Prepared
+	for _, b := range batches {
+		rows = append(rows, b.Rows...)
+	}
 	if err := s.prepareWriting(ctx); err != nil {
 		return err
 	}
@@ -38,10 +42,10 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	slots := s.slots.choose(len(rows), end, oldest)
 	end = max(end, slots[len(slots)-1]+1)
 	s.dropRows(slots)
-	makeCodesOf(rows, &current.Set) // for those whose codes are of an epoch that has passed while they waited
+	makeCodesOf(rows, &current.Set) // the codes may have been replaced while the batch waited
 	files := s.writeFiles(slots, rows, end)
 	postings := buildPostings(batches, slots)
-	defer func() { // whatever becomes of the transaction, nothing goes on beside it
+	defer func() { // also on errors, nothing goes on after the return
 		_ = files.Wait()
 		postings.Wait()
 	}()
@@ -81,8 +85,8 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	return nil
 }
 
-// writeFiles puts what searches read of rows without asking the database into slots that no reader sees, and makes it durable. Each file
-// is written by a goroutine of its own, so that the disk is waited for once; they have the files until they have been waited for.
+// writeFiles writes and syncs the slot files, each in a goroutine, in slots that no reader sees. The goroutines own the files until they
+// have been waited for.
 func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
 	files := new(errgroup.Group)
 	write := func(f *slotfile.File, payload func(*Prepared) []byte) {
@@ -104,7 +108,7 @@ func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgr
 	return files
 }
 
-// see shows a snapshot what was written to the slots' files.
+// see gives a snapshot the views of all files.
 func (s *Space) see(next *Snapshot) {
 	s.vectors.Publish(&next.Set)
 	if s.locations != nil {
@@ -112,7 +116,6 @@ func (s *Space) see(next *Snapshot) {
 	}
 }
 
-// replaceKeys removes the rows whose keys the batch brings again.
 func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Edit, batch []*Prepared) error {
 	if has, err := hasKeys(ctx, tx, batch); err != nil || !has {
 		return err
@@ -134,7 +137,7 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether there is a row with one of the batch's keys. Mostly there is none, and one question tells.
+// hasKeys reports whether a key exists already. Usually none does, which one statement tells.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := make([]string, len(batch))
 	for i, p := range batch {
@@ -151,7 +154,7 @@ func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err 
 	return has, nil
 }
 
-// bury takes deleted rows out of the counters. It closes rows.
+// bury removes deleted rows from the counters, and closes rows.
 func (s *Snapshot) bury(rows *sql.Rows, live *bitmap.Edit) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -162,7 +165,7 @@ func (s *Snapshot) bury(rows *sql.Rows, live *bitmap.Edit) error {
 			return err
 		}
 		if slot >= s.Slots || !live.Has(slot) {
-			return fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, slot)
+			return fmt.Errorf("%w: there is a row in slot %d, which is not live", index.ErrCorrupt, slot)
 		}
 		live.Clear(slot)
 		s.changed = s.Version
@@ -201,27 +204,15 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Ed
 	return nil
 }
 
-// rowsOf lists the rows of batches.
-func rowsOf(batches []*Batch) []*Prepared {
-	if len(batches) == 1 {
-		return batches[0].Rows
-	}
-	var out []*Prepared
-	for _, b := range batches {
-		out = append(out, b.Rows...)
-	}
-	return out
-}
-
-// pendingPostings are the blocks of a segment, once they have been waited for.
+// pendingPostings are the blocks of a segment that are being built.
 type pendingPostings struct {
 	sync.WaitGroup
 	blocks [][]byte // without checksums
-	firsts []string // the first term of each
+	firsts []string // first term of each block
 	err    error
 }
 
-// buildPostings has a goroutine build the blocks of batches' postings. slots are ascending, and as many as there are rows.
+// buildPostings builds the blocks of batches in a goroutine. slots are those of all rows, ascending.
 func buildPostings(batches []*Batch, slots []uint32) *pendingPostings {
 	placed := make([]lexical.Placed, len(batches))
 	for i, b := range batches {
@@ -237,7 +228,6 @@ func buildPostings(batches []*Batch, slots []uint32) *pendingPostings {
 	return out
 }
 
-// insertSegment stores postings as a segment of its own.
 func insertSegment(ctx context.Context, tx *sql.Tx, next *Snapshot, slots []uint32, postings *pendingPostings) error {
 	if postings.err != nil {
 		return postings.err
@@ -255,7 +245,6 @@ func insertSegment(ctx context.Context, tx *sql.Tx, next *Snapshot, slots []uint
 	return nil
 }
 
-// insertBlocks stores blocks, which get numbers from first on.
 func insertBlocks(ctx context.Context, tx *sql.Tx, first int64, blocks [][]byte) error {
 	for i, block := range blocks {
 		id := first + int64(i)
@@ -266,7 +255,7 @@ func insertBlocks(ctx context.Context, tx *sql.Tx, first int64, blocks [][]byte)
 	return nil
 }
 
-// storeSegment stores a segment, whose blocks begin with the terms firsts.
+// storeSegment stores the slots and the directory of a segment.
 func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *roaring.Bitmap, firsts []string) error {
 	slots.RunOptimize()
 	set, err := slots.ToBytes()
@@ -278,4 +267,89 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 		return fmt.Errorf("storing a segment: %w", err)
 	}
 	return nil
+}
+
+// rowsPerDeletion is the number of deleted rows after which a deletion commits, so that writers need not wait long.
+const rowsPerDeletion = 10_000
+
+// DeleteGenerations deletes generations, each with From < Below, in one commit or several. On an error some may be deleted.
+func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations) error {
+	var rest []deletion
+	for _, g := range which {
+		rest = append(rest, deletionOf(g))
+	}
+	for len(rest) > 0 {
+		var err error
+		if rest, err = s.deleteRows(ctx, rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletion names the rows of a datasource, or of all if it is empty, with stored generations from first to last.
+type deletion struct {
+	datasource  string
+	first, last int64
+}
+
+func deletionOf(g index.Generations) deletion {
+	d := deletion{datasource: g.DatasourceID, first: storedGeneration(g.From), last: storedGeneration(g.Below - 1)}
+	if g.Below == math.MaxUint64 {
+		d.last = math.MaxInt64
+	}
+	return d
+}
+
+func (d deletion) where() (condition string, args []any) {
+	if d.datasource == "" {
+		return `generation BETWEEN ? AND ?`, []any{d.first, d.last}
+	}
+	return `datasource = ? AND generation BETWEEN ? AND ?`, []any{d.datasource, d.first, d.last}
+}
+
+// deleteRows runs one commit, and returns the deletions that are left.
+func (s *Space) deleteRows(ctx context.Context, which []deletion) (rest []deletion, err error) {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if which, err = s.withRows(ctx, which); err != nil || len(which) == 0 {
+		return nil, err
+	}
+	err = s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {
+		rest = which
+		live, rows := next.Live.Edit(), next.Rows
+		for len(rest) > 0 && rows-next.Rows < rowsPerDeletion {
+			if err := next.deleteFrom(ctx, tx, rest[0], live); err != nil {
+				return fmt.Errorf("deleting rows: %w", err)
+			}
+			rest = rest[1:]
+		}
+		next.Live = live.Done()
+		return storeChunks(ctx, tx, "live", live)
+	})
+	return rest, err
+}
+
+// withRows drops deletions from the front that match no row, so that deleting nothing commits nothing.
+func (s *Space) withRows(ctx context.Context, which []deletion) ([]deletion, error) {
+	for ; len(which) > 0; which = which[1:] {
+		condition, args := which[0].where()
+		var some bool
+		if err := s.writes.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM rows WHERE `+condition+`)`, args...).Scan(&some); err != nil {
+			return nil, fmt.Errorf("looking for rows: %w", corrupt(err))
+		}
+		if some {
+			break
+		}
+	}
+	return which, nil
+}
+
+func (s *Snapshot) deleteFrom(ctx context.Context, tx *sql.Tx, which deletion, live *bitmap.Edit) error {
+	condition, args := which.where()
+	rows, err := tx.QueryContext(ctx, `DELETE FROM rows WHERE `+condition+` RETURNING slot, length, lang`, args...)
+	if err != nil {
+		return err
+	}
+	return s.bury(rows, live)
 }

@@ -1,45 +1,48 @@
+// Package topk selects the k best of many scored slots.
 package topk
 
 import "slices"
 
-// Scored is a slot with its score in one leg.
+// Scored is a slot with its score: a BM25 score or an inner product.
 type Scored struct {
 	Slot  uint32
 	Score float64
 }
 
-// before reports whether a ranks above b: by score, then the lower slot, so that a ranking never depends on the order of
-// scanning.
+// before reports whether a ranks above b: by the higher score, then by the lower slot. So the order of a scan never changes a result.
 func (a Scored) before(b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Slot < b.Slot
 }
 
-// minSpare is how many more than are wanted a pile takes in at least until it parts the best from the others.
+// minSpare is the least number of items that a TopK holds beyond k before it selects.
 const minSpare = 64
 
-// TopK keeps the k best of what it is offered, on a pile: what may be among them is put on top, and when there are too many by
-// a quarter, those that are not are taken away at once, which is quicker by far than keeping an order.
+// TopK keeps the K best of the items that it is offered. It is an unordered buffer: when k plus a quarter have gathered, quickselect
+// drops all but the k best. That takes constant time for each item, where a heap takes log k.
 type TopK struct {
 	K        int
-	capacity int // how many there are at most
+	capacity int
 	items    []Scored
-	kth      Scored // the worst of k that were parted from the others
-	full     bool   // there is such
+	kth      Scored // the worst of the k items that the last selection kept; valid when full
+	full     bool
 }
 
+// New returns a TopK for the k best.
 func New(k int) *TopK {
-	most := k + max(minSpare, k/4)
-	return &TopK{K: k, capacity: most, items: make([]Scored, 0, min(most, 1024))}
+	t := &TopK{items: make([]Scored, 0, min(k+max(minSpare, k/4), 1024))}
+	t.Reset(k)
+	return t
 }
 
-// Reset empties the pile for the k best of something else.
+// Reset drops all items, and keeps the memory for the k best of others.
 func (t *TopK) Reset(k int) {
 	*t = TopK{K: k, capacity: k + max(minSpare, k/4), items: t.items[:0]}
 }
 
-// Threshold returns a score that k of those offered have reached, when it is known: what is below it need not be offered.
-func (t *TopK) Threshold() (float64, bool) { return t.kth.Score, t.full }
+// Threshold returns a score that K of the offered items have reached, if one is known. Items below it need not be offered.
+func (t *TopK) Threshold() (score float64, known bool) { return t.kth.Score, t.full }
 
+// Offer adds an item unless it is known not to be among the K best.
 func (t *TopK) Offer(s Scored) {
 	if t.full && !s.before(t.kth) {
 		return
@@ -50,7 +53,7 @@ func (t *TopK) Offer(s Scored) {
 	}
 }
 
-// Compact takes away all but the k best, and so makes the floor as high as it can be.
+// Compact drops all but the K best, which raises the threshold as far as it goes.
 func (t *TopK) Compact() {
 	if t.K == 0 || len(t.items) < t.K {
 		t.items = t.items[:min(t.K, len(t.items))]
@@ -61,27 +64,27 @@ func (t *TopK) Compact() {
 	t.kth, t.full = t.items[t.K-1], true
 }
 
-// CompactOnce makes a floor as soon as there are enough for one.
+// CompactOnce compacts if there are K items and no threshold yet.
 func (t *TopK) CompactOnce() {
 	if !t.full && len(t.items) >= t.K {
 		t.Compact()
 	}
 }
 
-// Merge offers all that another one has kept.
+// Merge offers the items of another TopK.
 func (t *TopK) Merge(other *TopK) {
 	for _, s := range other.items {
 		t.Offer(s)
 	}
 }
 
-// Items returns the best in no order.
+// Items returns the best K, or fewer if fewer were offered, in no order. The TopK owns the slice.
 func (t *TopK) Items() []Scored {
 	t.Compact()
 	return t.items
 }
 
-// Best returns the n best of what is kept, best first.
+// Best returns the n best, best first; n is at most K. The TopK owns the slice.
 func (t *TopK) Best(n int) []Scored {
 	kept := t.Items()
 	slices.SortFunc(kept, func(a, b Scored) int {
@@ -93,11 +96,11 @@ func (t *TopK) Best(n int) []Scored {
 	return kept[:min(n, len(kept))]
 }
 
-// selectBest brings the k best to the front, 1 ≤ k ≤ len(s), and the worst of them to their end.
+// selectBest moves the k best to the front, the k-th best last among them (quickselect), 1 ≤ k ≤ len(s).
 func selectBest(s []Scored, k int) {
-	from, to := 0, len(s) // where the k-th best is
+	from, to := 0, len(s) // bounds of the k-th best
 	for to-from > 1 {
-		// The middle one of three parts the rest: scans offer much in an order of its own, which ends would part badly.
+		// The pivot is the median of three, because scans often offer items in order.
 		a, b, c := s[from], s[from+(to-from)/2], s[to-1]
 		if b.before(a) {
 			a, b = b, a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"path/filepath"
 
@@ -13,24 +14,112 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// FileName is the name of the file of vectors in a space's directory.
+const (
+	// codesFrom is the number of slots from which there are codes. Smaller spaces are searched exactly.
+	codesFrom = 16_384
+	// RecentreFactor is the growth after which the centroid and all codes are computed again.
+	RecentreFactor = 4
+	// centroidSample is the number of vectors that the centroid is the mean of.
+	centroidSample = 16_384
+	// codesPerWrite is the number of codes that are written together.
+	codesPerWrite = 1024
+	// int8Align is the alignment of int8 codes in bytes.
+	int8Align = 4
+)
+
+// HasCodes reports whether there are 1-bit and int8 codes.
+func (s *Set) HasCodes() bool { return len(s.Centroid) > 0 }
+
+// NeedsCodes reports whether codes are missing, or the space has outgrown their centroid.
+func (s *Set) NeedsCodes() bool {
+	return s.Dimensions > 0 && int(s.Slots) >= s.Thresholds.codesFrom() && (!s.HasCodes() || uint64(s.Slots) >= RecentreFactor*uint64(s.CodedAt))
+}
+
+// needsCodesSoon reports whether the codes are about to be replaced, so that an IVF over them should wait.
+func (s *Set) needsCodesSoon() bool {
+	const tenths = 9
+	return s.HasCodes() && 10*uint64(s.Slots) >= tenths*RecentreFactor*uint64(s.CodedAt)
+}
+
+// writeCodes writes the codes of the live slots in the groups from ≤ w < to.
+func (s *Set) writeCodes(coder *quant.Coder, from, to int, file, fine *slotfile.File) error {
+	var slots []uint32
+	var codes, bytes [][]byte
+	flush := func() error {
+		err := errors.Join(file.Write(slots, codes), fine.Write(slots, bytes))
+		slots, codes, bytes = slots[:0], codes[:0], bytes[:0]
+		return err
+	}
+	err := s.eachGroup(nil, s.Full, from, to, func(w int, live uint64) error {
+		for ; live != 0; live &= live - 1 {
+			slot := uint32(w*64 + bits.TrailingZeros64(live))
+			code, of := codesOf(coder, Floats(s.Full.Record(slot)))
+			slots, codes, bytes = append(slots, slot), append(codes, code), append(bytes, of)
+		}
+		if len(slots) >= codesPerWrite {
+			return flush()
+		}
+		return nil
+	})
+	return errors.Join(err, flush())
+}
+
+func bitsLayout(dimensions int) slotfile.Layout {
+	return slotfile.Columns(quant.CodeBytes(dimensions), quant.Columns(dimensions))
+}
+
+// Encoder returns a function that quantises unit vectors around the set's centroid. One goroutine may use it.
+func (s *Set) Encoder() func(v []float32) (code, fine []byte) {
+	coder := quant.NewCoder(s.Centroid)
+	return func(v []float32) (code, fine []byte) { return codesOf(coder, v) }
+}
+
+func codesOf(c *quant.Coder, v []float32) (code, fine []byte) {
+	code, fine = make([]byte, quant.CodeBytes(len(v))), make([]byte, quant.FineBytes(len(v)))
+	c.Encode(code, fine, v)
+	return code, fine
+}
+
+func centroidOf(s *Set) ([]float32, error) {
+	step := max(1, int(s.Rows)/centroidSample)
+	sums := make([]float64, s.Dimensions)
+	i, n := 0, 0
+	err := s.each(s.Full, func(slot uint32) error {
+		if i++; i%step != 0 {
+			return nil
+		}
+		n++
+		for d, x := range Floats(s.Full.Record(slot)) {
+			sums[d] += float64(x)
+		}
+		return nil
+	})
+	centre := make([]float32, s.Dimensions)
+	for d, sum := range sums {
+		centre[d] = float32(sum / float64(max(n, 1)))
+	}
+	return centre, err
+}
+
+// FileName is the name of the file of vectors in the directory of a space.
 const FileName = "vectors.f32"
 
-// Files are the open files of a space's vectors. They belong to the writer of the space, whose lock the caller of every
-// method holds. drawCells is the exception: one caller at a time may run it next to the writer.
+// Files are the open files of the vectors of a space. They belong to its writer: the caller of every method holds the write lock. Only
+// BuildIVF may run next to the writer, once at a time.
 type Files struct {
 	Dir          string
 	Full         *slotfile.File   // nil without vectors
 	Bits         *slotfile.File   // nil without codes
 	Int8         *slotfile.File   // nil without codes
-	retiredCodes []*slotfile.File // files that older snapshots may still read
+	retiredCodes []*slotfile.File // that older snapshots may still read
 
-	ivf      *IVFFiles   // nil without lists
-	Retired  []*IVFFiles // that older snapshots may still read
-	ivfEpoch int         // of the list files that were made last; drawCells changes it
+	ivf        *IVFFiles   // nil without an IVF
+	retiredIVF []*IVFFiles // that older snapshots may still read
+	ivfEpoch   int         // of the last IVF files; only BuildIVF changes it
 }
 
-// Open opens the files of a set, and removes files of codes and lists that it does not know.
+// Open opens the files of a set, and removes codes and IVF files that the set does not name. Missing or short files fail with
+// index.ErrCorrupt, except those of the IVF, which is then dropped.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil
@@ -43,7 +132,7 @@ func (f *Files) Open(snap *Set) (err error) {
 		if f.Bits, err = slotfile.Open(f.codesPath(snap.Epoch), bitsLayout(snap.Dimensions), snap.Slots); err != nil {
 			return err
 		}
-		if f.Int8, err = slotfile.Open(f.finePath(snap.Epoch), slotfile.Records(quant.FineBytes(snap.Dimensions), int8Align), snap.Slots); err != nil {
+		if f.Int8, err = slotfile.Open(f.int8Path(snap.Epoch), slotfile.Records(quant.FineBytes(snap.Dimensions), int8Align), snap.Slots); err != nil {
 			return err
 		}
 		snap.Bits, snap.Int8 = f.Bits.View, f.Int8.View
@@ -57,23 +146,19 @@ func (f *Files) Open(snap *Set) (err error) {
 	return f.openIVF(snap)
 }
 
-// each lists what is open.
+// Close closes all files.
 func (f *Files) Close() error {
 	var errs []error
 	for _, file := range append(f.retiredCodes, f.Full, f.Bits, f.Int8) {
-		if file != nil {
-			errs = append(errs, file.Close())
-		}
+		errs = append(errs, file.Close())
 	}
-	for _, c := range append(f.Retired, f.ivf) {
-		if c != nil {
-			errs = append(errs, c.close())
-		}
+	for _, c := range append(f.retiredIVF, f.ivf) {
+		errs = append(errs, c.close())
 	}
 	return errors.Join(errs...)
 }
 
-// Publish shows a set what has been written to the files.
+// Publish gives a set the current views of the files.
 func (f *Files) Publish(next *Set) {
 	if f.Full != nil {
 		next.Full = f.Full.View
@@ -83,17 +168,12 @@ func (f *Files) Publish(next *Set) {
 	}
 }
 
-// RenewCodes makes new files of codes when they are due. It reads all vectors, which costs some ten seconds of processor time for a
-// million, shared by several goroutines; it happens once per fourfold growth, inside a write.
+// RenewCodes computes the centroid and all codes again, in new files, when they are due. That takes about ten seconds of processor time for
+// a million vectors, on several goroutines, once per fourfold growth. The caller commits next, and then calls AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil
 	}
-	return f.makeCodes(ctx, next)
-}
-
-// makeCodes makes new files of codes around the centre of a snapshot's vectors.
-func (f *Files) makeCodes(ctx context.Context, next *Set) error {
 	centre, err := centroidOf(next)
 	if err != nil {
 		return err
@@ -102,8 +182,8 @@ func (f *Files) makeCodes(ctx context.Context, next *Set) error {
 	if err != nil {
 		return err
 	}
-	f.retiredCodes = append(f.retiredCodes, file) // until it is known to be committed, and for closing in every case
-	fine, err := slotfile.Create(f.finePath(next.Epoch+1), slotfile.Records(quant.FineBytes(next.Dimensions), int8Align))
+	f.retiredCodes = append(f.retiredCodes, file) // until AdoptCodes; closed in any case
+	fine, err := slotfile.Create(f.int8Path(next.Epoch+1), slotfile.Records(quant.FineBytes(next.Dimensions), int8Align))
 	if err != nil {
 		return err
 	}
@@ -128,11 +208,11 @@ func (f *Files) makeCodes(ctx context.Context, next *Set) error {
 	next.CodedAt = next.Slots
 	next.Centroid = centre
 	next.Bits, next.Int8 = file.View, fine.View
-	next.IVF, next.Assigned = nil, bitmap.Bitmap{} // which repeat the codes before
+	next.IVF, next.Assigned = nil, bitmap.Bitmap{} // they repeat the old codes
 	return nil
 }
 
-// AdoptCodes makes the files of codes that a commit has brought those that the writer goes on with.
+// AdoptCodes makes the new files of codes current, after their commit.
 func (f *Files) AdoptCodes() {
 	last := len(f.retiredCodes) - 2
 	codes, fine := f.retiredCodes[last], f.retiredCodes[last+1]
@@ -143,17 +223,15 @@ func (f *Files) AdoptCodes() {
 	f.Bits, f.Int8 = codes, fine
 }
 
-// codesPath is where the codes of an epoch lie.
 func (f *Files) codesPath(epoch int) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("codes-%d.bits", epoch))
 }
 
-// finePath is where the fine codes of an epoch lie.
-func (f *Files) finePath(epoch int) string {
+func (f *Files) int8Path(epoch int) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("codes-%d.bytes", epoch))
 }
 
-// removeOtherCodes removes files of codes but those of an epoch, and the sign bits that earlier programs had.
+// removeOtherCodes removes the codes of other epochs, and the sign bits of format 1.
 func (f *Files) removeOtherCodes(epoch int) error {
 	for _, pattern := range []string{"codes-*.bits", "codes-*.bytes", "signs-*.bits"} {
 		files, err := filepath.Glob(filepath.Join(f.Dir, pattern))
@@ -161,7 +239,7 @@ func (f *Files) removeOtherCodes(epoch int) error {
 			return fmt.Errorf("listing files of codes: %w", err)
 		}
 		for _, path := range files {
-			if path != f.codesPath(epoch) && path != f.finePath(epoch) {
+			if path != f.codesPath(epoch) && path != f.int8Path(epoch) {
 				if err := os.Remove(path); err != nil {
 					return fmt.Errorf("removing old codes: %w", err)
 				}

@@ -70,7 +70,7 @@ func benchCells(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 		b.Skip("these vectors are better looked at all")
 	}
 	var bytes [2]int64 // of cells, and of all else
-	for i, paths := range [][]string{{s.ivf.centroids.Path, s.ivf.means.Path, s.ivf.codes.Path}, {s.Full.Path, s.codesPath(snap.Epoch), s.finePath(snap.Epoch)}} {
+	for i, paths := range [][]string{{s.ivf.centroids.Path, s.ivf.means.Path, s.ivf.codes.Path}, {s.Full.Path, s.codesPath(snap.Epoch), s.int8Path(snap.Epoch)}} {
 		for _, path := range paths {
 			info, err := os.Stat(path)
 			if err != nil {
@@ -86,7 +86,7 @@ func benchCells(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 	if err := reopened.openIVF(&again); err != nil || !again.IVF.Usable() {
 		b.Fatalf("cells %+v: %v", again.IVF, err)
 	}
-	b.Logf("%d cells, reach %.3f, %.1f MB beside %.1f MB, opened in %v", with.IVF.lists, with.IVF.Radius, float64(bytes[0])/1e6, float64(bytes[1])/1e6, time.Since(began))
+	b.Logf("%d cells, reach %.3f, %.1f MB beside %.1f MB, opened in %v", with.IVF.Lists, with.IVF.Radius, float64(bytes[0])/1e6, float64(bytes[1])/1e6, time.Since(began))
 	if err := reopened.ivf.close(); err != nil {
 		b.Fatal(err)
 	}

@@ -16,26 +16,25 @@ import (
 )
 
 const (
-	// listsPerRoot is how many cells there are for each row that there would be in a square of all rows.
+	// listsPerRoot: there are this many lists for each row of the square root of all rows.
 	listsPerRoot = 8
-	// samplesPerList is from how many vectors for each cell the centres are found: all that training reads more than once.
+	// samplesPerList is the number of training vectors for each list.
 	samplesPerList = 32
-	// noList stands for no cell, of a slot.
+	// noList marks a slot in no list.
 	noList = math.MaxUint32
-	// skewFactor is by how much more uneven cells become until they are cut anew.
+	// skewFactor is the growth of the imbalance after which centroids are trained again.
 	skewFactor = 2
 )
 
-// builder is what is made of a snapshot's rows: the cells that a later one is to have.
+// builder assigns the rows of a set to lists.
 type builder struct {
 	set   *Set
 	tree  *tree
-	list  []uint32 // the cell of each slot, or noCell
-	sizes []uint32 // of the cells
+	list  []uint32 // of each slot: its list, or noList
+	sizes []uint32 // of the lists
 	radii []float32
 }
 
-// newBuilder has all rows in no cell.
 func newBuilder(s *Set, t *tree) *builder {
 	d := &builder{set: s, tree: t, list: make([]uint32, s.Slots), sizes: make([]uint32, t.lists.len()), radii: make([]float32, t.lists.len())}
 	for i := range d.list {
@@ -44,7 +43,7 @@ func newBuilder(s *Set, t *tree) *builder {
 	return d
 }
 
-// sample draws at most n live slots at random, in ascending order, and some more that are not among them.
+// sample draws at most n live slots at random, in ascending order, and more others, which are held out from training.
 func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.Rows)/2)
 	more = min(more, int(s.Rows)/4)
@@ -65,8 +64,7 @@ func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	return drawn, held
 }
 
-// buildLists finds centres of the snapshot's vectors and puts all rows into the cells around them. It returns the rows that are kept for
-// measuring, too.
+// buildLists trains centroids and assigns all rows. It returns the held-out rows, too.
 func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held []uint32, err error) {
 	n := max(1, int(listsPerRoot*math.Sqrt(float64(s.Rows))))
 	drawn, held := sample(s, n*samplesPerList, heldOutRows, rng)
@@ -83,11 +81,11 @@ func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held [
 	return d, held, d.assign(ctx)
 }
 
-// assign puts all rows that are in no cell into the nearest one.
+// assign puts each row that is in no list into the nearest one.
 func (d *builder) assign(ctx context.Context) error {
 	find := finder{tree: d.tree}
 	squares, counts := make([]float64, len(d.sizes)), make([]float64, len(d.sizes))
-	for i, r := range d.radii { // of rows that are there
+	for i, r := range d.radii { // of the rows that are assigned
 		squares[i], counts[i] = float64(r)*float64(r)*float64(d.sizes[i]), float64(d.sizes[i])
 	}
 	n := 0
@@ -114,7 +112,7 @@ func (d *builder) assign(ctx context.Context) error {
 	return err
 }
 
-// imbalance is how many times as many rows a row has around it in its cell as it would have if all cells were alike.
+// imbalance is the expected size of the list of a random row, relative to lists of equal size.
 func (d *builder) imbalance() float64 {
 	var rows, squares float64
 	for _, n := range d.sizes {
@@ -124,7 +122,7 @@ func (d *builder) imbalance() float64 {
 	return squares * float64(len(d.sizes)) / max(1, rows*rows)
 }
 
-// store writes files of the cells, which the snapshot is to have from now on.
+// store writes the files of the lists, and returns the IVF for the next version.
 func (d *builder) store(ctx context.Context, in *Files, epoch int) (_ *IVF, _ *IVFFiles, err error) {
 	f := &IVFFiles{}
 	defer func() {
@@ -132,7 +130,7 @@ func (d *builder) store(ctx context.Context, in *Files, epoch int) (_ *IVF, _ *I
 			err = errors.Join(err, f.Remove())
 		}
 	}()
-	c := &IVF{Epoch: epoch, Coded: d.set.Epoch, lists: d.tree.lists.len(), coarse: d.tree.coarse.len(), Broken: new(atomic.Bool)}
+	c := &IVF{IVFState: IVFState{Epoch: epoch, Coded: d.set.Epoch, Lists: d.tree.lists.len(), Coarse: d.tree.coarse.len()}, Broken: new(atomic.Bool)}
 	from := make([]uint32, len(d.sizes))
 	for i, n := range d.sizes {
 		from[i] = c.Rows
@@ -157,7 +155,7 @@ func (d *builder) store(ctx context.Context, in *Files, epoch int) (_ *IVF, _ *I
 	return c, f, nil
 }
 
-// storeCentroids writes the centres of cells, and the means of these and, behind them, of their groups.
+// storeCentroids writes the centroids of the lists as int8 codes, and in full precision, followed by the coarse ones.
 func (d *builder) storeCentroids(centres, means *slotfile.File, from []uint32) error {
 	t, coder := d.tree, quant.NewCoder(d.set.Centroid)
 	leaves := t.lists.len()
@@ -180,7 +178,7 @@ func (d *builder) storeCentroids(centres, means *slotfile.File, from []uint32) e
 	return errors.Join(centres.Write(slots[:leaves], fine), means.Write(slots, full))
 }
 
-// withNumbers is a copy of what tells where a centre lies, with what follows it.
+// withNumbers returns a copy of a centroid followed by the radius, the first row and the number of rows of its list.
 func withNumbers(centre []byte, radius float32, from, n uint32) []byte {
 	out := append(make([]byte, 0, len(centre)+centroidNumbers), centre...)
 	for _, x := range [...]uint32{math.Float32bits(radius), from, n} {
@@ -189,7 +187,7 @@ func withNumbers(centre []byte, radius float32, from, n uint32) []byte {
 	return out
 }
 
-// storeLists writes the codes of all cells' rows, cell by cell, each with its row's slot.
+// storeLists writes the 1-bit codes of all rows, list by list, each followed by its slot.
 func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []uint32, rows uint32) error {
 	if err := file.Grow(rows); err != nil {
 		return err
@@ -229,21 +227,21 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 	return nil
 }
 
-// reload has the rows of a snapshot in the cells that it has, those in none left out.
+// reload returns a builder with the lists of a set. Rows that were written since are not assigned.
 func reload(s *Set) (*builder, error) {
 	c := s.IVF
-	t := &tree{coarse: newMeans(s.Dimensions, c.coarse), lists: newMeans(s.Dimensions, c.lists)}
+	t := &tree{coarse: newMeans(s.Dimensions, c.Coarse), lists: newMeans(s.Dimensions, c.Lists)}
 	d := newBuilder(s, t)
-	for i := range c.lists + c.coarse {
+	for i := range c.Lists + c.Coarse {
 		record, err := c.mean(i)
 		if err != nil {
 			return nil, err
 		}
 		radius, from, n := numbersOf(record)
 		point := Floats(record[:4*s.Dimensions])
-		if at := i - c.lists; at >= 0 {
-			if t.first = append(t.first, int(from)); int(from)+int(n) > c.lists {
-				return nil, c.damaged("a mean", errors.New("its cells are beyond all"))
+		if at := i - c.Lists; at >= 0 {
+			if t.first = append(t.first, int(from)); int(from)+int(n) > c.Lists {
+				return nil, c.damaged("a mean", errors.New("a coarse centroid names lists that do not exist"))
 			}
 			t.coarse.set(at, point)
 			continue
@@ -251,7 +249,7 @@ func reload(s *Set) (*builder, error) {
 		t.lists.set(i, point)
 		d.radii[i] = radius
 		if uint64(from)+uint64(n) > uint64(c.Rows) {
-			return nil, c.damaged("a mean", errors.New("its rows are beyond the list's"))
+			return nil, c.damaged("a mean", errors.New("its list ends beyond the last row"))
 		}
 		for at := from; at < from+n; at++ {
 			records, err := c.group(int(at / 64))
@@ -265,6 +263,6 @@ func reload(s *Set) (*builder, error) {
 			}
 		}
 	}
-	t.first = append(t.first, c.lists)
+	t.first = append(t.first, c.Lists)
 	return d, nil
 }

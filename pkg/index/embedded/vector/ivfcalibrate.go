@@ -11,48 +11,47 @@ import (
 )
 
 const (
-	// heldOutRows is how many rows that no centre was found from are queries when it is measured how far cells are looked at.
+	// heldOutRows is the number of held-out rows that are used as queries for calibration.
 	heldOutRows = 64
-	// targetRecall is how many of the truly nearest rows must be found, at each depth, of each kind of query.
+	// targetRecall is the share of the nearest rows that searches must find, for each limit and kind of query.
 	targetRecall = 0.995
-	// maxScanned is of all rows the share that may be looked at: a scan of all codes is better than one by cells that looks at more.
+	// maxScanned is the largest share of all rows that searches may scan. Above it a scan of all codes is cheaper.
 	maxScanned = 0.33
-	// radiusTries is how many are tried for each depth. When the first is too little, reachStep times as much is.
+	// radiusTries is the number of attempts for each limit. If the first finds too little, the factor grows by radiusStep.
 	radiusTries, radiusStep = 5, 1.1
-	// minRadius is one of next to nothing, but known.
+	// minRadius is a factor of next to nothing that still counts as known.
 	minRadius = 1e-3
 )
 
-// calibratedLimits are the numbers of rows that are asked for, for which the reach is measured: as many as a query shows, and as it has
-// candidates.
+// calibratedLimits are the limits for which the factor is calibrated: hits shown, and candidates of a query.
 var calibratedLimits = [2]int{10, 200}
 
-// queryNoise are the lengths of what is added, in any direction, to vectors of rows: questions lie farther from rows than those from one
+// queryNoise are the norms of random noise added to row vectors to imitate queries, which are farther from rows than rows are from one
 // another.
 var queryNoise = []float32{0, 0.5, 1}
 
-// Radius is how many radii from a cell's centre its rows are looked for, in the query's direction, when as many rows are wanted as
-// depths say. 0 says that looking at all codes is better.
+// Radius is the factor of a list's radius in the bound of ScanLists, for each calibrated limit. 0: scanning all codes is better.
 type Radius [len(calibratedLimits)]float32
 
+// Known reports whether the factors were calibrated.
 func (r Radius) Known() bool { return r[0] > 0 && r[1] > 0 }
 
-// at is the reach when so many rows are wanted: the more, the lower, for the last of many is one of many that are like it.
+// at interpolates the factor for a limit. It falls as the limit grows, because low ranks are densely populated.
 func (r Radius) at(limit int) float32 {
 	from, to := math.Log(float64(calibratedLimits[0])), math.Log(float64(calibratedLimits[1]))
 	part := (math.Log(float64(limit)) - from) / (to - from)
 	return r[0] + (r[1]-r[0])*float32(min(max(part, 0), 1))
 }
 
-// trial is a question about which it is known what is nearest.
+// trial is a query with its true nearest rows.
 type trial struct {
-	kind  int    // in noises
-	slot  uint32 // whose own vector it is, or nearly, and which does not count
+	kind  int    // index into queryNoise
+	slot  uint32 // of the row that it was made of, which does not count
 	query []float32
-	near  []topk.Scored // best first, as many as the greatest depth
+	near  []topk.Scored // best first, up to the larger limit
 }
 
-// makeTrials makes questions of rows, and answers them by looking at all codes.
+// makeTrials makes queries of held-out rows and answers them by scanning all codes.
 func makeTrials(ctx context.Context, s *Set, held []uint32, rng *rand.Rand) ([]trial, error) {
 	most := calibratedLimits[1]
 	var out []trial
@@ -70,7 +69,7 @@ func makeTrials(ctx context.Context, s *Set, held []uint32, rng *rand.Rand) ([]t
 	return out, nil
 }
 
-// others returns the rows but one, best first.
+// others returns all rows but one, best first.
 func others(found []topk.Scored, slot uint32) []topk.Scored {
 	top := topk.New(len(found))
 	for _, f := range found {
@@ -81,8 +80,8 @@ func others(found []topk.Scored, slot uint32) []topk.Scored {
 	return top.Best(len(found))
 }
 
-// neededRadius returns the reach at a depth with which as many of the nearest rows are in the cells looked at as are wanted: the share of
-// them that are in cells looked at in any case, or in some that lie, in radii, no farther below the score of the last row.
+// neededRadius returns the factor with which targetRecall of the nearest rows are in probed lists: those that are always probed, and those
+// whose centroids are at most factor·radius below the score of the last wanted row.
 func (d *builder) neededRadius(questions []trial, depth int) (most float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
@@ -115,7 +114,7 @@ func (d *builder) neededRadius(questions []trial, depth int) (most float32) {
 	return most
 }
 
-// noisy returns a vector of unit length that is another one with so much added in a random direction.
+// noisy returns a unit vector with noise of a norm added in a random direction.
 func noisy(v []float32, noise float32, rng *rand.Rand) []float32 {
 	added, sum := make([]float64, len(v)), 0.0
 	for i := range added {
@@ -135,11 +134,10 @@ func noisy(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is what searches by cells find: the share of the nearest rows, of that kind of question of which it is least, and the
-// share of all rows whose codes they compare.
+// measured is the outcome of searches by lists: the recall of the worst kind of query, and the mean share of rows scanned.
 type measured struct{ recall, scanned float64 }
 
-// measure puts the questions to a snapshot with cells.
+// measure searches a set by its lists.
 func measure(ctx context.Context, s *Set, questions []trial, depth int) (o measured, err error) {
 	found, wanted := make([]float64, len(queryNoise)), make([]float64, len(queryNoise))
 	for _, q := range questions {
@@ -165,8 +163,7 @@ func measure(ctx context.Context, s *Set, questions []trial, depth int) (o measu
 	return o, nil
 }
 
-// calibrate sets the least reach of the cells with which searches find what they must. It leaves it unknown when they would look
-// at too much for that.
+// calibrate sets the smallest factor that reaches targetRecall, by bisection. It sets none if that scans more than maxScanned.
 func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *rand.Rand) error {
 	if d.set.Thresholds.Radius.Known() {
 		c.Radius = d.set.Thresholds.Radius
@@ -180,10 +177,10 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 	with.IVF, with.Assigned, with.Written = &tried, d.set.Live, 0
 	var found Radius
 	for i, depth := range calibratedLimits {
-		// What is needed when the floor is known at once is a little more than what is when it rises.
+		// Searches begin with a lower threshold, so they need a little less than this.
 		from, to := float32(minRadius), d.neededRadius(questions, depth)
 		for n := 0; n < radiusTries; n++ {
-			reaches := to // the first time
+			reaches := to
 			if n > 0 {
 				reaches = max((from+to)/2, minRadius)
 			}
@@ -196,7 +193,7 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 				to, found[i] = reaches, reaches
 			case o.scanned > maxScanned:
 				to = reaches
-			case n == 0: // rounding, and rows that are as near as others
+			case n == 0: // ties and rounding
 				to *= radiusStep
 			default:
 				from = reaches

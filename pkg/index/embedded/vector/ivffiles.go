@@ -14,26 +14,23 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 )
 
-// IVFFiles are the files of cells, of one epoch.
+// IVFFiles are the files of an IVF.
 type IVFFiles struct {
-	version                 int64 // from which they are no longer read
+	version                 int64 // version from which they are no longer read; 0: not known
 	centroids, means, codes *slotfile.File
 }
 
-// each lists the files, nil those that are not there.
+// each lists the files; nil are those that are not open.
 func (f *IVFFiles) each() []*slotfile.File { return []*slotfile.File{f.centroids, f.means, f.codes} }
 
 func (f *IVFFiles) close() error {
-	var errs []error
-	for _, file := range f.each() {
-		if file != nil {
-			errs = append(errs, file.Close())
-		}
+	if f == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	return errors.Join(f.centroids.Close(), f.means.Close(), f.codes.Close())
 }
 
-// unlink removes the files' names. Where the system does not let go of files that are open, the next opening does.
+// unlink removes the names of the files. Where the system refuses that for open files, the next Open removes them.
 func (f *IVFFiles) unlink() {
 	for _, file := range f.each() {
 		if file != nil {
@@ -42,7 +39,7 @@ func (f *IVFFiles) unlink() {
 	}
 }
 
-// Remove closes and removes files that no snapshot has seen. Of none it does nothing.
+// Remove closes and removes files that no snapshot has seen. f may be nil.
 func (f *IVFFiles) Remove() error {
 	if f == nil {
 		return nil
@@ -51,13 +48,11 @@ func (f *IVFFiles) Remove() error {
 	return f.close()
 }
 
-// ivfPath is where what there is of the cells of an epoch lies: centres, means or lists.
 func (f *Files) ivfPath(epoch int, what string) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("cells-%d.%s", epoch, what))
 }
 
-// openIVF opens the cells of a snapshot, if it has such and they are in order as far as can be told at once, and removes other
-// files of cells. What is not in order is made anew.
+// openIVF opens the files of the IVF of a set, and removes those of others. An IVF that is damaged or of other codes is dropped.
 func (f *Files) openIVF(snap *Set) error {
 	c := snap.IVF
 	if c != nil && (!snap.HasCodes() || c.Coded != snap.Epoch) {
@@ -83,37 +78,39 @@ func (f *Files) openIVF(snap *Set) error {
 	return f.removeOtherIVF()
 }
 
-// openIVFFiles opens the files of cells. When it fails it returns those that it has opened.
+// openIVFFiles opens the files of an IVF. On an error it returns those that it has opened.
 func (f *Files) openIVFFiles(c *IVF, dimensions int) (_ *IVFFiles, err error) {
 	of := &IVFFiles{}
-	if of.centroids, err = slotfile.Open(f.ivfPath(c.Epoch, "centres"), slotfile.Records(centroidBytes(dimensions), centroidAlign), uint32(c.lists)); err != nil {
+	if of.centroids, err = slotfile.Open(f.ivfPath(c.Epoch, "centres"), slotfile.Records(centroidBytes(dimensions), centroidAlign), uint32(c.Lists)); err != nil {
 		return of, err
 	}
-	if of.means, err = slotfile.Open(f.ivfPath(c.Epoch, "means"), slotfile.Records(meanBytes(dimensions), centroidAlign), uint32(c.lists+c.coarse)); err != nil {
+	if of.means, err = slotfile.Open(f.ivfPath(c.Epoch, "means"), slotfile.Records(meanBytes(dimensions), centroidAlign), uint32(c.Lists+c.Coarse)); err != nil {
 		return of, err
 	}
 	of.codes, err = slotfile.Open(f.ivfPath(c.Epoch, "lists"), listLayout(dimensions), c.Rows)
 	return of, err
 }
 
-// removeOtherIVF removes files of cells but those that are open.
+// removeOtherIVF removes all IVF files but the open ones.
 func (f *Files) removeOtherIVF() error {
 	files, err := filepath.Glob(filepath.Join(f.Dir, "cells-*"))
 	if err != nil {
-		return fmt.Errorf("listing files of cells: %w", err)
+		return fmt.Errorf("listing IVF files: %w", err)
 	}
 	for _, path := range files {
 		if f.ivf != nil && slices.ContainsFunc(f.ivf.each(), func(open *slotfile.File) bool { return open.Path == path }) {
 			continue
 		}
 		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("removing old cells: %w", err)
+			return fmt.Errorf("removing old IVF files: %w", err)
 		}
 	}
 	return nil
 }
 
-// BuildIVF makes cells of a snapshot's rows and their files, which there are none of if it is better to have none.
+// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. Work says whether centroids are trained. No
+// files are returned if scanning all codes is better for these vectors; the IVF says so then. The caller commits the IVF, and then calls
+// ReplaceIVF.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(snap.Rows)))
 	var d *builder
@@ -136,10 +133,10 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.imbalance = d.imbalance()
+	c.Imbalance = d.imbalance()
 	if work == Assign {
 		old := snap.IVF
-		c.Radius, c.BuiltAt, c.Skewed, c.imbalance = old.Radius, old.BuiltAt, c.imbalance > skewFactor*old.imbalance, old.imbalance
+		c.Radius, c.BuiltAt, c.Skewed, c.Imbalance = old.Radius, old.BuiltAt, c.Imbalance > skewFactor*old.Imbalance, old.Imbalance
 		return c, files, nil
 	}
 	c.BuiltAt = snap.Rows
@@ -152,21 +149,24 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes files those of the current lists, nil for none. Snapshots below the version may still read those before.
+// ReplaceIVF makes files, nil for none, those of the current IVF, after its commit with a version.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
 		f.ivf.unlink()
 		f.ivf.version = version
-		f.Retired = append(f.Retired, f.ivf)
+		f.retiredIVF = append(f.retiredIVF, f.ivf)
 	}
 	f.ivf = files
 }
 
-// CloseRetired closes the files of cells that nobody reads any longer. oldest is the version below which nobody reads.
+// RetireIVF keeps files whose commit failed, as a reader may have seen them, until Close.
+func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
+
+// CloseRetired closes IVF files that only versions below oldest could read.
 func (f *Files) CloseRetired(oldest int64) error {
 	var kept []*IVFFiles
 	var errs []error
-	for _, c := range f.Retired {
+	for _, c := range f.retiredIVF {
 		if c == nil {
 			continue
 		}
@@ -176,6 +176,6 @@ func (f *Files) CloseRetired(oldest int64) error {
 		}
 		errs = append(errs, c.close())
 	}
-	f.Retired = kept
+	f.retiredIVF = kept
 	return errors.Join(errs...)
 }

@@ -13,32 +13,30 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// A search by cells begins with a fixed share of them, those whose centres have the highest products with the query. As many rows
-// as are wanted have a score then, and the least of these is a floor. Other cells are looked at as long as what they may have
-// reaches the floor: the product of the centre with the query, and so many of the cell's radii as were found to be needed in this
-// space (its reach). So how many that are depends on the query, on how many rows are wanted. What is looked at goes through the same stages as a scan of all codes. Each round of cells has a floor that depends on nothing but the
-// rounds before, so that an answer never depends on which goroutine was the fastest.
+// ScanLists probes lists in rounds. The first round takes a fixed share of the lists, those whose centroids have the highest inner products
+// with the query. The limit-th best score so far is the threshold θ. A list is probed while its bound, product + factor·radius, reaches θ;
+// the factor is calibrated for the space and depends on the limit. Rows of the probed lists go through the same stages as in ScanCodes. θ
+// of a round depends only on earlier rounds, so a result never depends on the timing of goroutines.
 
 const (
-	// minProbeShare is of how many cells one is looked at in any case; leastFirst is how many are.
+	// 1/minProbeShare of the lists, and minProbeCount more, are always probed.
 	minProbeShare, minProbeCount = 32, 4
-	// firstRoundRows is how many rows the first round has at least, for each that is wanted.
+	// firstRoundRows is the least number of rows of the first round, for each row of the limit.
 	firstRoundRows = 4
-	// roundFactor is by how much a round has more rows than the one before.
+	// roundFactor is the growth of the number of rows from round to round.
 	roundFactor = 4
 )
 
-// minProbes is how many of so many cells are looked at in any case.
 func minProbes(cells int) int { return min(cells, cells/minProbeShare+minProbeCount) }
 
-// probe is a cell, and what scores in it may be.
+// probe is a list that may be probed.
 type probe struct {
-	product float32 // of its centre and the query
+	product float32 // of centroid and query
 	bound   float32
 	from, n uint32
 }
 
-// listSearch is one search by cells.
+// listSearch is one search by ScanLists.
 type listSearch struct {
 	s        *Set
 	question *quant.Question
@@ -46,15 +44,16 @@ type listSearch struct {
 	parts    [maxScanners]*selector
 	shared   atomic.Uint32
 	all      *refined
-	probes   []probe  // that have not been looked at
-	masks    []uint64 // which rows of the lists are looked at in this round
-	scanned  int      // rows whose codes were compared
+	probes   []probe  // not yet probed
+	masks    []uint64 // rows of the lists that this round scans
+	scanned  int      // rows whose 1-bit codes were compared
 }
 
-// ScanLists returns the nearest of the live slots, as far as the cells near the query have them, and how many rows it has looked at.
-func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found Found, looked int, err error) {
+// ScanLists returns the nearest live slots that the probed lists and the unassigned rows have, best first, and the number of rows whose
+// 1-bit codes it has compared. The set must have a usable IVF. A damaged IVF fails with errIVF.
+func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found Found, scanned int, err error) {
 	wanted := limit
-	limit = max(limit, calibratedLimits[0]) // for which the reach has been measured
+	limit = max(limit, calibratedLimits[0]) // the smallest limit that is calibrated
 	c := &listSearch{s: s, limit: limit, question: quant.NewCoder(s.Centroid).Ask(query)}
 	c.shared.Store(math.Float32bits(float32(math.Inf(-1))))
 	if err := c.setBounds(); err != nil {
@@ -63,11 +62,7 @@ func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found F
 	c.all = refinedPool.Get().(*refined)
 	defer c.all.release()
 	c.all.begin(limit)
-	defer func() {
-		for _, p := range c.parts {
-			p.release()
-		}
-	}()
+	defer releaseAll(c.parts[:])
 	c.masks = make([]uint64, (int(s.IVF.Rows)+63)/64)
 	for rows := c.first(); rows > 0; rows = c.next(roundFactor * rows) {
 		if err := c.round(ctx, rows); err != nil {
@@ -85,31 +80,29 @@ func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found F
 	return Found{best.Best(wanted), c.all.compared, len(slots)}, c.scanned, nil
 }
 
-// setBounds lists all cells with what scores in them may be.
 func (c *listSearch) setBounds() error {
-	of, reach := c.s.IVF, c.s.IVF.Radius.at(c.limit)
-	c.probes = make([]probe, 0, of.lists)
-	for i := range of.lists {
+	of, factor := c.s.IVF, c.s.IVF.Radius.at(c.limit)
+	c.probes = make([]probe, 0, of.Lists)
+	for i := range of.Lists {
 		record, err := of.centroid(i)
 		if err != nil {
 			return err
 		}
 		radius, from, n := numbersOf(record)
 		if uint64(from)+uint64(n) > uint64(of.Rows) {
-			return of.damaged("a centre", errors.New("its rows are beyond the list's"))
+			return of.damaged("a centroid", errors.New("its list ends beyond the last row"))
 		}
 		if n > 0 {
 			product, off := c.question.Fine(record)
-			c.probes = append(c.probes, probe{product, product + off + reach*radius, from, n})
+			c.probes = append(c.probes, probe{product, product + off + factor*radius, from, n})
 		}
 	}
 	return nil
 }
 
-// first chooses the cells that are looked at in any case, and returns how many rows they have. They are more when few rows
-// would be in them.
+// first chooses the lists of the first round, more if they have few rows, and returns their number of rows.
 func (c *listSearch) first() (rows int) {
-	for n := minProbes(c.s.IVF.lists); len(c.probes) > 0 && rows < firstRoundRows*c.limit; n *= roundFactor {
+	for n := minProbes(c.s.IVF.Lists); len(c.probes) > 0 && rows < firstRoundRows*c.limit; n *= roundFactor {
 		n = min(n, len(c.probes))
 		nearestFirst(c.probes, n)
 		for _, b := range c.probes[:n] {
@@ -122,7 +115,7 @@ func (c *listSearch) first() (rows int) {
 	return rows
 }
 
-// nearestFirst brings the n cells whose centres have the highest products with the query to the front.
+// nearestFirst moves the n lists with the highest products to the front.
 func nearestFirst(cells []probe, n int) {
 	near := topk.New(n)
 	for i, b := range cells {
@@ -133,13 +126,13 @@ func nearestFirst(cells []probe, n int) {
 		at = append(at, int(k.Slot))
 	}
 	slices.Sort(at)
-	for i, from := range at { // from is i at least
+	for i, from := range at { // from ≥ i
 		cells[i], cells[from] = cells[from], cells[i]
 	}
 }
 
-// next chooses the cells of a round of about so many rows, those that may have the highest scores, and returns how many rows they
-// have: none when no cell is left that may reach the floor.
+// next chooses the lists with the highest bounds, with about most rows in all, and returns their number of rows: 0 when no bound reaches
+// the threshold.
 func (c *listSearch) next(most int) (rows int) {
 	floor := c.all.threshold()
 	c.probes = slices.DeleteFunc(c.probes, func(b probe) bool { return b.bound < floor })
@@ -159,7 +152,7 @@ func (c *listSearch) next(most int) (rows int) {
 	return rows
 }
 
-// add has the rows of a cell looked at in this round.
+// add marks the rows of a list for this round.
 func (c *listSearch) add(b probe) {
 	to := b.from + b.n
 	for w := b.from / 64; w*64 < to; w++ {
@@ -174,7 +167,6 @@ func (c *listSearch) add(b probe) {
 	}
 }
 
-// round looks at what was chosen, of about so many rows.
 func (c *listSearch) round(ctx context.Context, rows int) error {
 	return c.scan(ctx, rows, len(c.masks), func(sieve *selector, from, to int) error {
 		for w, of := range c.masks[from:to] {
@@ -189,7 +181,6 @@ func (c *listSearch) round(ctx context.Context, rows int) error {
 	})
 }
 
-// tail looks at the rows that are in no cell.
 func (c *listSearch) tail(ctx context.Context) error {
 	if c.s.Written == 0 {
 		return nil
@@ -213,7 +204,7 @@ func (c *listSearch) tail(ctx context.Context) error {
 	})
 }
 
-// scan has n items of about so many rows looked at, and compares what may be among the nearest.
+// scan visits n items with about that number of rows, and rescores the candidates.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sieve *selector, from, to int) error) error {
 	floor := c.all.threshold()
 	c.shared.Store(math.Float32bits(floor))
@@ -227,31 +218,10 @@ func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sieve *se
 	if err != nil {
 		return err
 	}
-	for _, p := range c.parts {
-		if p == nil {
-			continue
-		}
-		if err := p.end(); err != nil {
-			return err
-		}
-		c.all.add(&p.rescorer)
-		p.empty()
-	}
-	for _, likely := range []bool{true, false} {
-		if err := c.all.compare(ctx, c.s, c.question, c.all.remaining(c.parts[:], likely)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.all.rescore(ctx, c.s, c.question, c.parts[:])
 }
 
-// empty forgets what has been taken over from a comparison.
-func (c *rescorer) empty() {
-	c.lower.Reset(c.lower.K)
-	c.candidates, c.compared = c.candidates[:0], 0
-}
-
-// list estimates those of the w-th 64 rows of the lists whose bits are set.
+// list estimates the marked rows among 64w to 64w+63 of the lists.
 func (s *selector) list(snap *Set, w int, of uint64) error {
 	c := snap.IVF
 	records, err := c.group(w)
@@ -266,7 +236,7 @@ func (s *selector) list(snap *Set, w int, of uint64) error {
 		if slot >= snap.Slots {
 			return c.damaged("a list", errors.New("a row lies beyond all slots"))
 		}
-		// A slot that is not listed belongs to another row by now.
+		// A slot that is no longer assigned belongs to another row.
 		if snap.Live.Has(slot) && snap.Assigned.Has(slot) {
 			s.offer(slot, s.e.Product[i], s.e.Spread[i])
 		}

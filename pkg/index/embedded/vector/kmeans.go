@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// lloydRounds is how often means are moved to the middle of what is nearest to them.
+	// lloydRounds is the number of iterations of Lloyd's algorithm.
 	lloydRounds = 6
-	// coarseSample is of how many vectors for each the tops are the means.
+	// coarseSample is the number of training vectors for each coarse centroid.
 	coarseSample = 256
-	// coarseProbes is into how many of the tops a vector's nearest mean is looked for.
+	// coarseProbes is the number of coarse centroids under which the nearest list is looked for.
 	coarseProbes = 3
-	// checkEvery is after how many vectors it is asked whether all this is still wanted.
+	// checkEvery is the number of vectors between checks of the context.
 	checkEvery = 256
 )
 
-// means are points of one length, one after the other, and half of the square of each one's length.
+// means are centroids and the halves of their squared norms.
 type means struct {
 	dimensions int
 	points     []float32
@@ -42,13 +42,11 @@ func (m *means) set(i int, v []float32) {
 	m.halves[i] = quant.Dot(p, p) / 2
 }
 
-// add adds those of another to the end.
 func (m *means) add(other *means) {
 	m.points, m.halves = append(m.points, other.points...), append(m.halves, other.halves...)
 }
 
-// nearest returns which of the means from one to another is nearest to a vector, and by which number it is: the highest, of the
-// product with the mean without half of its square.
+// nearest returns the centroid in from ≤ i < to that is nearest to v, and its score v·m - |m|²/2, which is highest for the nearest.
 func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	best, score = from, float32(math.Inf(-1))
 	for i := from; i < to; i++ {
@@ -59,15 +57,14 @@ func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	return best, score
 }
 
-// tree has means in groups, each of them under one that is the mean of their vectors: so the nearest is found without looking
-// at all.
+// tree is a two-level k-means: lists are grouped under coarse centroids, so that the nearest is found without comparing all.
 type tree struct {
 	coarse *means
 	lists  *means
-	first  []int // of a top's leaves, and then how many there are
+	first  []int // first list of each coarse centroid, and the number of lists at the end
 }
 
-// growTree finds about n means of the vectors in slots, live ones, which it reads where they lie.
+// growTree trains about n centroids of the vectors in slots, which are live and checked.
 func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*tree, error) {
 	tops := max(1, int(math.Sqrt(float64(n))))
 	some := slots
@@ -103,8 +100,7 @@ func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand
 	return t, nil
 }
 
-// findMeans finds n means of vectors, or as many as there are vectors, by moving each to the middle of those that are nearest to
-// it, some times (Lloyd's algorithm).
+// findMeans trains n centroids, at most one per vector, by Lloyd's algorithm.
 func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*means, error) {
 	n = min(n, len(slots))
 	m := newMeans(s.Dimensions, n)
@@ -129,7 +125,7 @@ func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Ran
 		}
 		point := make([]float32, s.Dimensions)
 		for i, count := range counts {
-			if count == 0 { // nothing is nearest to it: it begins anew somewhere
+			if count == 0 { // an empty list starts again from a random vector
 				m.set(i, Floats(s.Full.Record(slots[rng.IntN(len(slots))])))
 				continue
 			}
@@ -142,14 +138,13 @@ func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Ran
 	return m, nil
 }
 
-// finder looks for the leaf that is nearest to a vector. One goroutine uses it.
+// finder finds the nearest list of a vector. One goroutine uses it.
 type finder struct {
 	*tree
 	near topk.TopK
 }
 
-// leaf returns the nearest leaf of those under the tops that are nearest, and the square of its distance from the vector, which
-// has unit length.
+// leaf returns the nearest list under the nearest coarse centroids, and the squared distance of a unit vector from its centroid.
 func (f *finder) leaf(v []float32) (best int, distance float32) {
 	f.near.Reset(min(coarseProbes, f.coarse.len()))
 	for i := range f.coarse.len() {

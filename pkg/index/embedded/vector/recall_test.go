@@ -124,10 +124,11 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*Fi
 			t.Fatal(err)
 		}
 	}
-	snap := &Set{Dimensions: dimensions, Slots: uint32(n), Rows: int64(n), Live: live.Done(), Full: file.View}
-	if err := s.makeCodes(t.Context(), snap); err != nil {
+	snap := &Set{Dimensions: dimensions, Slots: uint32(n), Rows: int64(n), Live: live.Done(), Full: file.View, Thresholds: Thresholds{Codes: 1}}
+	if err := s.RenewCodes(t.Context(), snap); err != nil {
 		t.Fatal(err)
 	}
+	snap.Thresholds = Thresholds{}
 	return s, snap
 }
 

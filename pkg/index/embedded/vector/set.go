@@ -1,3 +1,7 @@
+// Package vector searches the vectors of a space: exactly, by quantised codes, and by an inverted file (IVF) over the codes.
+//
+// A Set is what one snapshot reads, Files are what the writer of the space keeps open. The package knows neither rows nor the
+// database: rows are slots, and the caller commits. See docs/embedded-index.md.
 package vector
 
 import (
@@ -13,26 +17,26 @@ import (
 // Set is the vectors of a space at one version. It is immutable once published.
 type Set struct {
 	Dimensions int
-	Slots      uint32 // slots that were ever used: the range of a scan
+	Slots      uint32 // slots ever used: the range of a scan
 	Rows       int64  // live slots
 	Live       bitmap.Bitmap
 	Thresholds Thresholds
 
 	Epoch    int       // of the code files; 0: there are none
-	Centroid []float32 // centroid that codes are relative to, of the length dimensions; nil without codes
+	Centroid []float32 // centroid that codes are relative to, Dimensions long; nil without codes
 	CodedAt  uint32    // slots when the centroid was computed
 
-	IVF      *IVF          // nil: there are none
+	IVF      *IVF          // nil: there is none
 	Assigned bitmap.Bitmap // slots whose rows are in the lists, live or dead
 	Written  int64         // rows written since the lists were built
 
-	Full slotfile.View // in full precision
-	Bits slotfile.View
-	Int8 slotfile.View
+	Full slotfile.View // float32, in this machine's byte order
+	Bits slotfile.View // 1-bit codes (RaBitQ)
+	Int8 slotfile.View // int8 codes (SQ8)
 }
 
-// Products calls f with the inner product of a query and the vectors in those of the slots that which names. They are live, and in
-// ascending order.
+// Products calls f with the inner product of the query and the vector in slots[i], for each i in which. The slots are live and ascending.
+// It fails with index.ErrCorrupt if a checksum differs.
 func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i int, product float32)) error {
 	for n, i := range which {
 		if n+1 < len(which) {
@@ -47,36 +51,36 @@ func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i in
 	return nil
 }
 
-// Vector returns a copy of a live slot's vector, checked.
+// Vector returns a copy of the vector of a live slot, nil in a space without vectors. It fails with index.ErrCorrupt if its checksum
+// differs.
 func (v *Set) Vector(slot uint32) ([]float32, error) {
 	if v.Dimensions == 0 {
 		return nil, nil
 	}
-	w := int(slot / 64)
-	if err := v.Full.Check(w, v.Live.Word(w)); err != nil {
+	if err := v.Full.Check(int(slot/64), v.Live.Word(int(slot/64))); err != nil {
 		return nil, err
 	}
 	return slices.Clone(Floats(v.Full.Record(slot))), nil
 }
 
-// Thresholds says from how many rows on a space has what; zero values mean the constants. Tests have all of it with few rows.
+// Thresholds are the sizes from which a space has codes and an IVF. Zero values mean the defaults; tests lower them.
 type Thresholds struct {
-	Codes  int    // slots from which a space has codes
-	Exact  int    // rows up to which every vector is compared
-	IVF    int    // rows from which a space has cells
-	Radius Radius // of the cells, in place of what is measured
+	Codes  int    // slots from which there are codes; default 16,384
+	Exact  int    // rows up to which every vector is compared; default 20,000
+	IVF    int    // rows from which there is an IVF; default 1,000,000
+	Radius Radius // of the IVF, in place of the calibrated one
 }
 
 func (z Thresholds) codesFrom() int { return cmp.Or(z.Codes, codesFrom) }
 func (z Thresholds) exactUpTo() int { return cmp.Or(z.Exact, exactUpTo) }
-func (z Thresholds) cellsFrom() int { return cmp.Or(z.IVF, ivfFrom) }
+func (z Thresholds) ivfFrom() int   { return cmp.Or(z.IVF, ivfFrom) }
 
-// Floats reads a record as a vector, in place: records are aligned to 4 bytes, and hold this machine's byte order.
+// Floats returns a record as a vector without copying. The record is aligned to four bytes.
 func Floats(record []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(record))), len(record)/4)
 }
 
-// Bytes is the opposite of floatsOf.
+// Bytes is the inverse of Floats.
 func Bytes(v []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*4)
 }

@@ -13,35 +13,34 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// A staged scan estimates all scores from codes, which take a twentieth of what the vectors take, and compares those rows by
-// their fine codes, a quarter of a vector, that may be among the nearest. It knows how far an estimate may be off, for each row,
-// and so which rows these are: those whose score, were it sureness times the spread above its estimate, would be among the best
-// that were found. Where codes tell nothing, that is every row. A fine code tells within which bounds a score lies, so that only
-// few vectors need be read: of those rows whose score may be as high as as many others' are at least.
+// Three-stage scan.
 //
-// So few fine codes are compared as need be, for they are the larger part of what is read: at first those that have the highest
-// estimates of a part of the rows, then, as the scan goes on, whatever has a higher one than as many others as are wanted. So
-// there are soon scores to hold estimates against. What only may be among the nearest is compared at the end, if it still may.
+//  1. Estimate every score from 1-bit codes, a twentieth of the data. RaBitQ knows the standard deviation σ of each estimate.
+//  2. Rescore with int8 codes, a quarter of a vector, the rows whose upper bound, estimate + confidence·σ, reaches the threshold θ. An int8
+// code gives strict bounds of a score.
+//  3. Read full vectors of the rows whose upper bound reaches the limit-th best lower bound.
+//
+// θ is the limit-th best lower bound so far. To raise it early, stage 2 begins with the best estimates of a first part of the rows, then
+// takes rows whose estimates are among the limit best so far; the other candidates wait until the end, when θ has dropped most of them.
 
-// confidence is how many standard deviations a row's score is taken to lie above its estimate. One of a thousand lies
-// higher; of the rows asked for most lie well above the last of them, and are found even then.
+// confidence is the number of standard deviations between an estimate and its upper bound. One row in a thousand lies above.
 const confidence = 3
 
-// Found is the outcome of a staged scan.
+// Found is the outcome of a scan of codes.
 type Found struct {
 	Best     []topk.Scored
-	compared int // rows whose fine codes were compared
-	rescored int // rows that were compared in full precision
+	compared int // rows compared by int8 codes
+	rescored int // rows compared in full precision
 }
 
 // candidate is a row that may be among the nearest.
 type candidate struct {
 	slot  uint32
-	score float32 // what its score seems to be
-	upper float32 // what its score may be
+	score float32 // estimate
+	upper float32 // upper bound of the score
 }
 
-// ScanCodes returns the nearest of the live slots that pass the filter, of which there are about so many rows.
+// ScanCodes returns the nearest live slots that pass the filter, of which there are about rows, in no order. The set must have codes.
 func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (Found, error) {
 	question := quant.NewCoder(s.Centroid).Ask(query)
 	var parts [maxScanners]*selector
@@ -54,30 +53,15 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 			return s.eachGroup(filter, s.Bits, from, to, sieve.group)
 		}
 	})
-	defer func() {
-		for _, p := range parts {
-			p.release()
-		}
-	}()
+	defer releaseAll(parts[:])
 	if err != nil {
 		return Found{}, err
 	}
 	all := refinedPool.Get().(*refined)
 	defer all.release()
 	all.begin(limit)
-	for _, p := range parts {
-		if p == nil {
-			continue
-		}
-		if err := p.end(); err != nil {
-			return Found{}, err
-		}
-		all.add(&p.rescorer)
-	}
-	for _, likely := range []bool{true, false} {
-		if err := all.compare(ctx, s, question, all.remaining(parts[:], likely)); err != nil {
-			return Found{}, err
-		}
+	if err := all.rescore(ctx, s, question, parts[:]); err != nil {
+		return Found{}, err
 	}
 	slots := all.slots()
 	found, err := rescoreFull(ctx, s, slots, query, limit)
@@ -87,15 +71,15 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	return Found{found.Items(), all.compared, len(slots)}, nil
 }
 
-// remaining takes from what sieves have found the rows that may reach the floor, or only those that seem to. They are in ascending
-// order, and hold until it is called again.
+// remaining takes the candidates of selectors that may reach the threshold, or with likely those whose estimate does. Slots are ascending
+// and valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	floor, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
 		if p == nil {
 			continue
 		}
-		least := floor // what an estimate must reach
+		least := floor // least estimate
 		if !likely {
 			least = float32(math.Inf(-1))
 		}
@@ -106,15 +90,14 @@ func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	return slots
 }
 
-// refined is what comparisons by fine codes have found together.
+// refined is what all rescorers of a search have found.
 type refined struct {
-	lower      topk.TopK // of what scores are at least
+	lower      topk.TopK // of the lower bounds
 	candidates []candidate
 	compared   int
 	scratch    []uint32
 }
 
-// refinedPool keeps their room between searches.
 var refinedPool = sync.Pool{New: func() any { return new(refined) }}
 
 func (f *refined) begin(limit int) {
@@ -128,13 +111,35 @@ func (f *refined) release() {
 	}
 }
 
+// add moves what a rescorer has found to f.
 func (f *refined) add(c *rescorer) {
 	f.lower.Merge(&c.lower)
 	f.candidates = append(f.candidates, c.candidates...)
 	f.compared += c.compared
+	c.lower.Reset(c.lower.K)
+	c.candidates, c.compared = c.candidates[:0], 0
 }
 
-// threshold is what scores must be able to reach, or a little less: as many rows as are wanted reach it.
+// rescore takes over what selectors have found, and rescores the candidates that are left, first those that are likely.
+func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Question, parts []*selector) error {
+	for _, p := range parts {
+		if p == nil {
+			continue
+		}
+		if err := p.end(); err != nil {
+			return err
+		}
+		f.add(&p.rescorer)
+	}
+	for _, likely := range []bool{true, false} {
+		if err := f.compare(ctx, s, q, f.remaining(parts, likely)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// threshold returns the limit-th best lower bound, less a rounding error.
 func (f *refined) threshold() float32 {
 	f.lower.Compact()
 	if last, full := f.lower.Threshold(); full {
@@ -143,7 +148,7 @@ func (f *refined) threshold() float32 {
 	return float32(math.Inf(-1))
 }
 
-// compare compares the fine codes of slots, which are in ascending order, too.
+// compare rescores slots, which are ascending.
 func (f *refined) compare(ctx context.Context, s *Set, q *quant.Question, slots []uint32) error {
 	if len(slots) == 0 {
 		return nil
@@ -166,7 +171,7 @@ func (f *refined) compare(ctx context.Context, s *Set, q *quant.Question, slots 
 	return err
 }
 
-// slots returns those whose scores may be among the best, in ascending order.
+// slots returns the slots whose scores may be among the best, ascending.
 func (f *refined) slots() []uint32 {
 	floor, slots := f.threshold(), f.scratch[:0]
 	for _, e := range f.candidates {
@@ -179,17 +184,16 @@ func (f *refined) slots() []uint32 {
 	return slots
 }
 
-// rescorer compares rows by their fine codes, and keeps those that may be among the nearest.
+// rescorer compares rows by their int8 codes and keeps those that may be among the nearest.
 type rescorer struct {
 	s          *Set
 	question   *quant.Question
-	threshold  float32   // what scores must be able to reach, or a little less
+	threshold  float32   // that upper bounds must reach
 	lower      topk.TopK // of what scores are at least
 	candidates []candidate
 	compared   int
 }
 
-// rescorerPool keeps their room between searches.
 var rescorerPool = sync.Pool{New: func() any { return new(rescorer) }}
 
 func (c *rescorer) release() {
@@ -205,7 +209,6 @@ func (c *rescorer) begin(s *Set, q *quant.Question, limit int) {
 	c.candidates, c.compared = c.candidates[:0], 0
 }
 
-// compare compares the fine codes of live slots.
 func (c *rescorer) compare(slots []uint32) error {
 	fine := &c.s.Int8
 	for i, slot := range slots {
@@ -223,40 +226,38 @@ func (c *rescorer) compare(slots []uint32) error {
 		}
 	}
 	c.compared += len(slots)
-	c.lower.CompactOnce() // until there is a floor, nothing is known not to be among the nearest
+	c.lower.CompactOnce() // until there is a threshold, no row can be dropped
 	if last, full := c.lower.Threshold(); full {
 		c.threshold = max(c.threshold, float32(last)-roundingSlack)
 	}
 	return nil
 }
 
-// selector keeps the rows that may be among the nearest of those that it was shown.
+// selector selects candidates by their 1-bit codes.
 type selector struct {
 	rescorer
-	shared    *atomic.Uint32 // the highest floor of all sieves of a scan, as bits
-	warmup    int            // rows that it looks at before it compares any
-	estimates topk.TopK      // of the estimates
-	next      []uint32       // slots that are compared next, which are on their way from memory
-	found     []candidate    // not compared; some more than may be
-	siftAt    int            // from how many found it sifts them again
+	shared    *atomic.Uint32 // highest threshold of all selectors of the scan, as float32 bits
+	warmup    int            // rows to estimate before any is rescored
+	estimates topk.TopK      // the best estimates
+	next      []uint32       // slots to rescore next, prefetched
+	found     []candidate    // candidates that wait; some are below the threshold by now
+	siftAt    int            // number of waiting candidates from which they are sifted again
 	e         quant.Estimates
 }
 
 const (
-	// warmupShare is of how many rows one is looked at before any is compared.
+	// 1/warmupShare of the rows are estimated before any is rescored.
 	warmupShare = 16
-	// minScratch is from how many rows at least a sieve sifts what it has found, mostRoom how many at most it has room for when
-	// it is used again.
+	// minScratch is the least number of candidates that are sifted; buffers for more than maxScratch are not kept.
 	minScratch, maxScratch = 8192, 1 << 18
-	// rescoreBatch is how many rows are compared one after another.
+	// rescoreBatch is the number of rows that are rescored together.
 	rescoreBatch = 16
-	// prefetchAhead is how many fine codes are on their way from memory while one is compared.
+	// prefetchAhead is the number of int8 codes that are prefetched.
 	prefetchAhead = 6
-	// roundingSlack is more than what rounding does to a floor.
+	// roundingSlack is more than the rounding error of a threshold.
 	roundingSlack = 1e-6
 )
 
-// selectorPool keeps the room of sieves between searches.
 var selectorPool = sync.Pool{New: func() any { return new(selector) }}
 
 func newSelector(s *Set, q *quant.Question, limit, first int, shared *atomic.Uint32) *selector {
@@ -268,7 +269,13 @@ func newSelector(s *Set, q *quant.Question, limit, first int, shared *atomic.Uin
 	return v
 }
 
-// release gives the room back; of no sieve it does nothing.
+func releaseAll(parts []*selector) {
+	for _, p := range parts {
+		p.release()
+	}
+}
+
+// release returns the buffers. s may be nil.
 func (s *selector) release() {
 	if s == nil || cap(s.found) > maxScratch || cap(s.candidates) > maxScratch {
 		return
@@ -277,7 +284,7 @@ func (s *selector) release() {
 	selectorPool.Put(s)
 }
 
-// group estimates the passing rows of the w-th group of 64 slots.
+// group estimates the passing slots among 64w to 64w+63.
 func (s *selector) group(w int, passing uint64) error {
 	s.threshold = max(s.threshold, math.Float32frombits(s.shared.Load()))
 	seen := bits.OnesCount64(passing)
@@ -298,7 +305,7 @@ func (s *selector) group(w int, passing uint64) error {
 	return s.compareNext()
 }
 
-// offer takes a row in, by its estimate, unless it is clear that it is not among the nearest.
+// offer adds a row unless its upper bound is below the threshold.
 func (s *selector) offer(slot uint32, score, spread float32) {
 	most := score + confidence*spread
 	if most < s.threshold {
@@ -317,13 +324,13 @@ func (s *selector) offer(slot uint32, score, spread float32) {
 	}
 }
 
-// enqueue has a row compared soon.
+// enqueue prefetches a row for rescoring.
 func (s *selector) enqueue(slot uint32) {
 	quant.Prefetch(s.s.Int8.Record(slot))
 	s.next = append(s.next, slot)
 }
 
-// compareLikely compares those with the highest estimates of the rows found so far.
+// compareLikely rescores the best estimates so far.
 func (s *selector) compareLikely() error {
 	s.warmup = 0
 	s.estimates.Compact()
@@ -335,7 +342,6 @@ func (s *selector) compareLikely() error {
 	return s.compareNext()
 }
 
-// end compares what still waits for it.
 func (s *selector) end() error {
 	if s.warmup > 0 {
 		return s.compareLikely()
@@ -343,7 +349,7 @@ func (s *selector) end() error {
 	return s.compareNext()
 }
 
-// compareNext compares the rows that wait for it.
+// compareNext rescores the queue and raises the shared threshold.
 func (s *selector) compareNext() error {
 	if err := s.compare(s.next); err != nil {
 		return err
@@ -353,7 +359,7 @@ func (s *selector) compareNext() error {
 	return nil
 }
 
-// raiseShared raises the floor of all sieves of the scan to its own.
+// raiseShared raises the threshold of all selectors of the scan.
 func (s *selector) raiseShared() {
 	for {
 		was := s.shared.Load()
@@ -363,8 +369,7 @@ func (s *selector) raiseShared() {
 	}
 }
 
-// sift drops the rows of which it has become clear that they are not among the nearest. Which are is chance to the processor,
-// so there is no branch on it.
+// sift drops candidates below the threshold. It has no branch, because the outcome is unpredictable.
 func (s *selector) sift() {
 	n := 0
 	for _, e := range s.found {
@@ -376,8 +381,8 @@ func (s *selector) sift() {
 	s.found = s.found[:n]
 }
 
-// take takes those out of what was found whose score may reach a floor, and whose estimate reaches least; their slots are added
-// to slots. What cannot reach the floor is gone, too.
+// take moves the slots of candidates that may reach a threshold, and whose estimates reach least, to slots. Candidates below the threshold
+// are dropped.
 func (s *selector) take(slots []uint32, floor, least float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

@@ -1,6 +1,6 @@
 package quant
 
-// Dot is the inner product of two vectors of one length.
+// Dot returns the inner product of two vectors of the same length.
 func Dot(a, b []float32) float32 {
 	b = b[:len(a)]
 	whole := len(a) &^ (dotWidth - 1)
@@ -10,17 +10,17 @@ func Dot(a, b []float32) float32 {
 	return dotWide(&a[0], &b[0], whole) + dotPortable(a[whole:], b[whole:])
 }
 
-// Prefetch has a record that is looked at next brought near the processor, while another one is being looked at. It is a hint.
+// Prefetch hints that a record will be read soon.
 func Prefetch(record []byte) {
 	if wide && len(record) > 0 {
 		prefetchWide(&record[0], len(record))
 	}
 }
 
-// dotWidth is of how many numbers dotWide takes a multiple.
+// dotWide takes multiples of dotWidth numbers.
 const dotWidth = 32
 
-// dotPortable has eight independent sums that the processor overlaps.
+// dotPortable has eight independent sums, which the processor overlaps.
 func dotPortable(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32

@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// turns is how often a rotation mixes the dimensions.
+// turns is the number of passes of a rotation.
 const turns = 4
 
-// rotation turns vectors of one length, all in the same way: lengths and products stay. It flips signs at random and then
-// adds and subtracts by Hadamard's matrices, of the powers of two that make up the length: the largest of them at the
-// front and, at the next turn, at the back, so that each number reaches all others.
+// rotation is a random rotation for vectors of one length. Each pass flips random signs and applies Hadamard matrices, whose sizes are the
+// powers of two that make up the length: the largest at the front in even passes, and at the back in odd ones, so that each component
+// reaches all others.
 type rotation struct {
-	signs []float32 // 1 or -1: for each turn as many as dimensions
+	signs []float32 // 1 or -1, for each pass and dimension
 }
 
-// rotations keeps those that were made, by their dimensions, of which a process sees few.
+// rotations caches rotations by dimensions, of which a process sees few.
 var rotations sync.Map
 
-// rotationOf returns newRotation's, which nobody changes.
+// rotationOf returns the cached rotation, which must not be changed.
 func rotationOf(dimensions int) *rotation {
 	if r, ok := rotations.Load(dimensions); ok {
 		return r.(*rotation)
@@ -28,7 +28,7 @@ func rotationOf(dimensions int) *rotation {
 	return r.(*rotation)
 }
 
-// newRotation is what codes on disk were made with: it must never change.
+// newRotation must never change: codes on disk were made with it.
 func newRotation(dimensions int) *rotation {
 	r := &rotation{signs: make([]float32, turns*dimensions)}
 	state := uint64(dimensions)
@@ -42,7 +42,7 @@ func newRotation(dimensions int) *rotation {
 	return r
 }
 
-// apply turns a vector in place.
+// apply rotates a vector in place.
 func (r *rotation) apply(v []float32) {
 	for turn := range turns {
 		for i, s := range r.signs[turn*len(v) : (turn+1)*len(v)] {
@@ -61,14 +61,14 @@ func (r *rotation) apply(v []float32) {
 	}
 }
 
-// hadamard multiplies a vector, whose length is a power of two, with Hadamard's matrix, and keeps its length.
+// hadamard multiplies a vector, whose length is a power of two, with the normalised Hadamard matrix.
 func hadamard(v []float32) {
 	unit := float32(1 / math.Sqrt(float64(len(v))))
 	for i := range v {
 		v[i] *= unit
 	}
 	h := 1
-	if len(v)&3 == 0 { // the first two steps at once
+	if len(v)&3 == 0 { // the first two steps together
 		for w := v; len(w) >= 4; w = w[4:] {
 			a, b, c, d := w[0]+w[1], w[0]-w[1], w[2]+w[3], w[2]-w[3]
 			w[0], w[1], w[2], w[3] = a+c, b+d, a-c, b-d
@@ -86,7 +86,7 @@ func hadamard(v []float32) {
 				x[3], y[3] = x[3]+y[3], x[3]-y[3]
 				a, b = a[4:], b[4:]
 			}
-			for j, x := range a { // of less than four
+			for j, x := range a { // fewer than four
 				a[j], b[j] = x+b[j], x-b[j]
 			}
 		}

@@ -7,15 +7,14 @@ import (
 )
 
 var (
-	// wide says whether vector instructions are used, wider whether those of AVX-512 are. The system must save the wide
-	// registers too, which the detection asks.
+	// wide says whether AVX2 is used, wider whether AVX-512 is. The detection includes that the system saves the registers.
 	wide  = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	wider = wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 )
 
-// survey is what codes are compared with.
+// survey holds the arguments of the kernels.
 type survey struct {
-	total  int32 // what is taken from twice a sum
+	total  int32 // subtracted from twice a sum
 	base   float32
 	step   float32
 	length float32
@@ -24,7 +23,7 @@ type survey struct {
 	floor  float32
 }
 
-// above is Above by vector instructions; it reports whether there are such.
+// above is Above with vector instructions. It reports whether there are any.
 func (q *Question) above(e *Estimates, codes []byte, times, floor float32) (uint64, bool) {
 	if !wide {
 		return 0, false
@@ -54,13 +53,13 @@ func (q *Question) aboveWide(e *Estimates, codes []byte, times, floor float32, w
 }
 
 const (
-	// halfTables is how many bytes the two tables of a column take.
+	// halfTables is the number of bytes of the two tables of a column.
 	halfTables = 2 * 16
-	// mostColumns is over how many columns sums hold in 16 bits, as numbers above the least that they can be; a multiple of 8.
+	// mostColumns is the number of columns whose sums, less their least value, fit 16 bits; a multiple of 8.
 	mostColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
-// prepareHalves makes what columns are looked up in, where that is done.
+// prepareHalves makes the lookup tables, if the processor uses them.
 func (q *Question) prepareHalves() {
 	if !wide {
 		return
@@ -71,7 +70,7 @@ func (q *Question) prepareHalves() {
 	}
 }
 
-// fillHalf sets what each value of four bits adds to the least that they can add, and returns that.
+// fillHalf sets the sums of weights for each nibble, less the least one, and returns that.
 func fillHalf(table *[16]byte, weight []int8) (least int32) {
 	for _, w := range weight {
 		least += min(int32(w), 0)

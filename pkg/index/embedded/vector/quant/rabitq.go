@@ -1,9 +1,10 @@
-// Package quant compares vectors: in full, by codes of one bit for each dimension, and by fine codes of one byte.
+// Package quant quantises vectors and estimates inner products from the codes: RaBitQ with one bit for each dimension, and SQ8 with one
+// byte. It also has the vector kernels.
 //
-// A code holds the signs of a vector from which a centre was taken and that was then turned at random, and three numbers
-// that make an estimate of inner products from them: unbiased, with an error that is known for each vector and distributed
-// normally whatever the vectors are, for the turning makes its direction a random one. So a search knows how far it must
-// look to find all but a known share of what is nearest. The method is RaBitQ's (Gao and Long, SIGMOD 2024).
+// A 1-bit code holds the signs of the residue, the vector less a centroid, after a random rotation, and three numbers. The estimate of an
+// inner product is unbiased, and its error is normally distributed with a standard deviation that is known for each vector, whatever the
+// vectors are, because of the rotation. See Gao and Long, RaBitQ: Quantizing High-Dimensional Vectors with a Theoretical Error Bound
+// (SIGMOD 2024).
 package quant
 
 import (
@@ -11,20 +12,20 @@ import (
 	"math"
 )
 
-// Rows is how many codes are compared together. They lie by columns: the first byte of each, the second of each, and so on, and
-// then, as 32-bit floats, the scale of each, the offset of each, and the error of each.
+// Rows is the number of codes that are compared together. They are transposed: the first byte of each, the second of each, and so on, and
+// then, as float32, the scale, the offset and the error of each.
 const Rows = 64
 
-// numbers are the three that follow a code's bits, as 32-bit floats: scale, offset, error.
+// numbers is the length of scale, offset and error, as float32.
 const numbers = 3 * 4
 
-// Words is how many words of 64 bits the signs of a vector take.
+// Words returns the number of 64-bit words of a code's signs.
 func Words(dimensions int) int { return (dimensions + 63) / 64 }
 
-// Columns is how many bytes the signs take, which are the columns of codes.
+// Columns returns the number of bytes of a code's signs.
 func Columns(dimensions int) int { return Words(dimensions) * 8 }
 
-// CodeBytes is how long a code is.
+// CodeBytes returns the length of a 1-bit code.
 func CodeBytes(dimensions int) int { return Words(dimensions)*8 + numbers }
 
 // Coder makes codes. It is not safe for concurrent use.
@@ -34,13 +35,12 @@ type Coder struct {
 	residue []float32 // scratch
 }
 
-// NewCoder returns a coder for vectors that lie around a centre, of which it keeps no copy.
+// NewCoder returns a coder for vectors around a centroid, which it keeps.
 func NewCoder(centre []float32) *Coder {
 	return &Coder{centre: centre, turn: rotationOf(len(centre)), residue: make([]float32, len(centre))}
 }
 
-// take sets the residue to what is left of a vector without the centre, turned, and returns its length, and its product
-// with the centre.
+// take sets the rotated residue of a vector, and returns its norm, and its inner product with the centroid.
 func (c *Coder) take(v []float32) (length, offset float64) {
 	for i, x := range v {
 		r := x - c.centre[i]
@@ -52,7 +52,7 @@ func (c *Coder) take(v []float32) (length, offset float64) {
 	return math.Sqrt(length), offset
 }
 
-// Encode writes a vector's code to dst, which is CodeBytes long, and its fine code to fine, which is FineBytes long.
+// Encode writes the 1-bit code of a unit vector to dst, of CodeBytes, and its int8 code to fine, of FineBytes.
 func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	length, offset := c.take(v)
 	c.encodeFine(fine, offset)
@@ -65,8 +65,8 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 			words[i/8] |= 1 << (i % 8)
 		}
 	}
-	// The signs, as numbers of 1 and -1, times scale are as long in the residue's direction as the residue itself. Across it
-	// they have a rest, which meets a part of the query that lies in any direction.
+	// The signs, as ±1, times scale project onto the residue as its own length. The remainder is orthogonal to the residue; its norm per
+	// dimension is the error.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -78,36 +78,36 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	}
 }
 
-// Question is a query's vector, prepared for comparing it with codes. It may be used by several goroutines.
+// Question is a query prepared for comparison with codes. It is safe for concurrent use.
 type Question struct {
 	words  int
-	weight []int8  // the turned residue in steps, filled up with 0 to whole words
-	step   float32 // what a step is
-	total  int32   // of all weights
-	base   float32 // product of query and centre
-	length float32 // of the residue, with what rounding weights adds to the error
+	weight []int8  // rotated residue in steps, zero-padded to words
+	step   float32 // size of a step
+	total  int32   // sum of all weights
+	base   float32 // inner product of query and centroid
+	length float32 // norm of the residue, with the rounding error of the weights
 	tables [][256]int16
-	halves []byte // what half bytes of codes add to least, two tables for each column, where there are instructions that look it up
+	halves []byte // lookup tables for nibbles of codes, two for each column, if the processor has the instructions
 	least  int32
 	fine   fineQuestion
 }
 
-// maxWeight is the greatest weight with which what eight bits let pass holds in a byte, as a number above the least that it can
-// be. It tells a residue's parts well enough: what rounding adds to the error is less than a hundredth.
+// maxWeight is the largest weight: the sum of eight weights, less its least value, then fits a byte. The rounding adds less than a
+// hundredth to the error.
 const maxWeight = math.MaxUint8 / 8
 
-// ofScale is how many times a code's scale, squared and times the dimensions, is its spread, squared and times the same:
-// π/2 to π/2-1 where the parts of residues are distributed normally, as turning makes them.
+// ofScale is the ratio of scale²·dimensions to error²·dimensions, (π/2)/(π/2-1) for normally distributed components, which the rotation
+// provides.
 const ofScale = (math.Pi / 2) / (math.Pi/2 - 1)
 
-// rounding is by how much two ways to work out the same product differ at most, of vectors of unit length.
+// rounding bounds the difference between two ways of computing an inner product of unit vectors.
 const rounding = 1e-6
 
 // Ask prepares a query of unit length.
 func (c *Coder) Ask(query []float32) *Question {
 	length, offset := c.take(query)
 	q := &Question{words: Words(len(query)), weight: make([]int8, Words(len(query))*64)}
-	base := offset // (query-centre)·centre, and the centre's product with itself
+	base := offset // (query-c)·c + c·c
 	for _, x := range c.centre {
 		base += float64(x) * float64(x)
 	}
@@ -119,7 +119,7 @@ func (c *Coder) Ask(query []float32) *Question {
 	step := 1.0
 	if most > 0 {
 		step = most / maxWeight
-		// What rounding does to a part is spread evenly over a step, and scale times as much of it goes into the estimate.
+		// The rounding error of a weight is uniform over a step, and scale times as much goes into the estimate.
 		length = math.Sqrt(length*length + ofScale*float64(len(query))*step*step/12)
 	}
 	for i, x := range c.residue {
@@ -135,16 +135,15 @@ func (c *Coder) Ask(query []float32) *Question {
 	return q
 }
 
-// Estimates are those of a group of codes: what the product of each vector and the query seems to be, and how far it is off
-// in one of three cases at most (the standard deviation).
+// Estimates are the estimated inner products of Rows codes, and their standard deviations.
 type Estimates struct {
 	Product [Rows]float32
 	Spread  [Rows]float32
 	sums    [Rows]int32
 }
 
-// Above compares the query with Rows codes, which lie by columns, and tells by bits which may have a product of floor or more, were
-// it so many times the spread above its estimate.
+// Above compares the query with Rows transposed codes. It returns the bits of those whose estimate plus times standard deviations reaches
+// floor.
 func (q *Question) Above(e *Estimates, codes []byte, times, floor float32) uint64 {
 	if found, ok := q.above(e, codes, times, floor); ok {
 		return found
@@ -176,7 +175,7 @@ func (q *Question) abovePortable(e *Estimates, codes []byte, times, floor float3
 	return found
 }
 
-// tables holds, for each byte of the bits, what each of its values adds.
+// tables returns, for each byte of a code, the sum of the weights of the bits of each value.
 func tables(weight []int8) [][256]int16 {
 	out := make([][256]int16, len(weight)/8)
 	for i := range out {

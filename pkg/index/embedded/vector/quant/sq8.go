@@ -5,34 +5,34 @@ import (
 	"math"
 )
 
-// A fine code holds a byte for each dimension of the same turned residue, and three numbers: what a step of the bytes is, the
-// offset, and how far the bytes are from the residue. It takes a quarter of the vector, and says of a product within which bounds
-// it lies, not how likely: what is left of the residue meets at most the whole length of the query.
+// An int8 code (SQ8) has one byte for each dimension of the rotated residue, and three numbers: the step of the bytes, the offset, and the
+// norm of the quantisation error. It takes a quarter of the vector. It bounds an inner product strictly, by Cauchy and Schwarz: the error
+// contributes at most its norm times the norm of the query.
 
-// fineNumbers are the numbers that follow a fine code's bytes, as 32-bit floats: step, offset, rest.
+// fineNumbers is the length of step, offset and error norm, as float32.
 const fineNumbers = 3 * 4
 
-// FineBytes is how long a fine code is.
+// FineBytes returns the length of an int8 code.
 func FineBytes(dimensions int) int { return dimensions + fineNumbers }
 
 const (
-	// maxByte is the greatest of a fine code's bytes, maxShort of a query's weights.
+	// Largest byte of a code, and largest weight of a query.
 	maxByte, maxShort = math.MaxInt8, math.MaxInt16
-	// maxShorts is more than what all weights of a query add up to, without their signs: then no sum of products leaves 32 bits.
+	// maxShorts bounds the sum of the absolute weights of a query, so that no sum of products overflows 32 bits.
 	maxShorts = 16_000_000
-	// longest is more than the length of a residue: vectors are of unit length, and a centre is not longer.
+	// longest bounds the norm of a residue: vectors are of unit length, and a centroid is not longer.
 	longest = 2.01
-	// turning is more than what the arithmetic of turning and adding does to a product.
+	// turning bounds the rounding errors of rotation and sum.
 	turning = 1e-5
 )
 
-// encodeFine writes the fine code of the residue, whose product with the centre is offset.
+// encodeFine writes the int8 code of the residue. offset is its inner product with the centroid.
 func (c *Coder) encodeFine(dst []byte, offset float64) {
 	most := 0.0
 	for _, r := range c.residue {
 		most = max(most, math.Abs(float64(r)))
 	}
-	// The step as it is read again: the rest must be that of what the code says.
+	// The step is rounded first: the error must be that of the stored code.
 	step := float64(float32(most / maxByte))
 	var rest float64
 	for i, r := range c.residue {
@@ -44,21 +44,21 @@ func (c *Coder) encodeFine(dst []byte, offset float64) {
 		d := float64(r) - b*step
 		rest += d * d
 	}
-	const upwards = 1 + 1e-6 // than what is nearest to it in 32 bits
+	const upwards = 1 + 1e-6 // rounds up in float32
 	for i, x := range [...]float64{step, offset, math.Sqrt(rest) * upwards} {
 		binary.LittleEndian.PutUint32(dst[len(c.residue)+4*i:], math.Float32bits(float32(x)))
 	}
 }
 
-// fineQuestion is what fine codes are compared with.
+// fineQuestion is a query prepared for int8 codes.
 type fineQuestion struct {
 	weight []int16
 	step   float32
 	length float32 // of the residue
-	rest   float32 // what weights lack of it, times the longest that a vector can be
+	rest   float32 // norm of the quantisation error of the query, times the longest residue
 }
 
-// askFine prepares the residue of a query, of this length.
+// askFine prepares the residue of a query, which has this norm.
 func askFine(residue []float32, length float64) fineQuestion {
 	q := fineQuestion{weight: make([]int16, len(residue)), length: float32(length)}
 	var most, all, rest float64
@@ -79,7 +79,7 @@ func askFine(residue []float32, length float64) fineQuestion {
 	return q
 }
 
-// Fine compares the query with a fine code: their product lies within off of what is returned.
+// Fine compares the query with an int8 code. The inner product differs from product by at most off.
 func (q *Question) Fine(code []byte) (product, off float32) {
 	n := len(q.fine.weight)
 	numbers := code[n : n+fineNumbers : n+fineNumbers]
@@ -90,7 +90,7 @@ func (q *Question) Fine(code []byte) (product, off float32) {
 	return product, rest*q.fine.length + q.fine.rest*(longest+rest) + turning
 }
 
-// dotBytes is the product of weights and as many bytes.
+// dotBytes returns the inner product of weights and as many signed bytes.
 func dotBytes(weight []int16, code []byte) int32 {
 	code = code[:len(weight)]
 	whole := len(weight) &^ (bytesWidth - 1)
@@ -100,7 +100,7 @@ func dotBytes(weight []int16, code []byte) int32 {
 	return dotBytesWide(&weight[0], &code[0], whole) + dotBytesPortable(weight[whole:], code[whole:])
 }
 
-// bytesWidth is of how many bytes dotBytesWide takes a multiple.
+// dotBytesWide takes multiples of bytesWidth bytes.
 const bytesWidth = 64
 
 func dotBytesPortable(weight []int16, code []byte) int32 {

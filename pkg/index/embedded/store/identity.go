@@ -11,20 +11,20 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// identityFile says in a space's directory whose name is a hash which space it is, also when the database cannot be read.
+// identityFile names the space of a directory, whose own name is a hash, even when the database is damaged.
 const identityFile = "space.json"
 
-// maxIdentityBytes bounds what is read of one.
+// maxIdentityBytes is the largest size of an identity file that is read.
 const maxIdentityBytes = 64 << 10
 
-// identity is what the file holds.
+// identity is the content of the file.
 type identity struct {
 	Model      string `json:"model"`
 	Dimensions int    `json:"dimensions"`
 }
 
-// Identify tells which space of a datastore lies in a directory: its file says so, or in a directory without one that is right its
-// database. It returns errNoSpace where there is neither.
+// Identify returns the space in a directory of a datastore. It reads the identity file or, if right rejects its content, the
+// database. It fails with ErrNotFound if there is no space.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {
 		id := index.Space{DatastoreID: datastoreID, Model: name.Model, Dimensions: name.Dimensions}
@@ -34,7 +34,7 @@ func Identify(ctx context.Context, dir, datastoreID string, right func(index.Spa
 	}
 	path := filepath.Join(dir, databaseName)
 	if !Exists(path) {
-		return index.Space{}, ErrNoSpace
+		return index.Space{}, ErrNotFound
 	}
 	db, err := openDB(path, false, 1)
 	if err != nil {
@@ -43,7 +43,7 @@ func Identify(ctx context.Context, dir, datastoreID string, right func(index.Spa
 	snap, err := loadSnapshot(ctx, db)
 	if err := errors.Join(err, db.Close()); err != nil {
 		if !Exists(path) {
-			return index.Space{}, ErrNoSpace // it was dropped meanwhile
+			return index.Space{}, ErrNotFound // dropped by another call
 		}
 		return index.Space{}, corrupt(err)
 	}
@@ -66,8 +66,7 @@ func readIdentity(dir string) (name identity, err error) {
 	return name, json.Unmarshal(data, &name)
 }
 
-// writeIdentity makes the file, unless there is a usable one. It is durable with the next sync of the directory; one that is
-// lost or half written is made again.
+// writeIdentity writes the file unless it is right. It becomes durable with the next sync of the directory.
 func writeIdentity(dir string, id index.Space) error {
 	want := identity{id.Model, id.Dimensions}
 	if got, err := readIdentity(dir); err == nil && got == want {

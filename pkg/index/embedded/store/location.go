@@ -18,26 +18,21 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// What ranking wants to know of a hit lies in a file of its own, a cache line for each slot, so that a search with hundreds
-// of hits reads no row. It repeats what the database says, and is written as the vectors are.
+// The location file repeats what ranking needs of a row, one cache line for each slot, so that a search with hundreds of hits reads no row.
 
 const locationsName = "places.slots"
 
-// A place is laid out as
-//
-//	generation 8 bytes, ordinal 4, length in terms 4, number of bytes of the datasource's id 1, the id 43
-//
-// in little-endian order; with its checksum it is 64 bytes long.
+// A location record is, in little-endian order,
 const (
 	locationBytes = 60
 	locationAlign = 64
 	locationIDAt  = 17
 	maxLocatedID  = locationBytes - locationIDAt
-	// unlocated, as the number of an id's bytes, says that the row does not fit.
+	// unlocated is the length byte of a row that does not fit.
 	unlocated = 255
 )
 
-// location is what a slot's record tells.
+// location is the content of a record.
 type location struct {
 	datasource string
 	generation uint64
@@ -45,13 +40,13 @@ type location struct {
 	length     int64
 }
 
-// fits reports whether a record can tell of the row all that it has to, its key among it.
+// fits reports whether a record can hold the location of the row with this key.
 func (p location) fits(key string) bool {
 	return len(p.datasource) <= maxLocatedID && p.ordinal >= 0 && p.ordinal <= math.MaxInt32 && p.length >= 0 && p.length <= math.MaxUint32 &&
 		key == domain.ChunkKey(p.datasource, p.generation, p.ordinal)
 }
 
-// encode makes the record of the row with this key.
+// encode returns the record of the row with this key.
 func (p location) encode(key string) []byte {
 	out := make([]byte, locationBytes)
 	if !p.fits(key) {
@@ -66,8 +61,8 @@ func (p location) encode(key string) []byte {
 	return out
 }
 
-// readLocation sets what of a hit are numbers, and adds its key, which begins with n bytes that are the datasource's id, to keys. It
-// reports false for a row that does not fit.
+// readLocation sets the numbers of a hit and appends its key to keys; the first n bytes of the key are the id of the datasource. It reports
+// false for a row that did not fit.
 func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
 	if n = int(record[locationIDAt-1]); n > maxLocatedID {
 		return keys, 0, false
@@ -78,22 +73,22 @@ func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool
 	return domain.AppendChunkKey(append(keys, record[locationIDAt:locationIDAt+n]...), h.Generation, h.Ordinal), n, true
 }
 
-// keyEnd is where among the keys that of a hit ends, and how many bytes of it are the datasource's id.
+// keyEnd is where the key of a hit ends among all keys, and the length of its datasource's id.
 type keyEnd struct{ end, id int }
 
-// keyScratch is where keys are put together.
+// keyScratch holds the keys of the hits of a search.
 type keyScratch struct {
 	keys  []byte
 	names []keyEnd
 }
 
-// keyPool keeps that room between searches.
 var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 
-// Locate sets what the hits in slots, which are in ascending order, are called, and how long they are.
+// Locate sets Place, Key, DatasourceID, Generation, Ordinal and Length of the hits in slots, which are ascending. It fails with
+// index.ErrCorrupt if a checksum differs.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
-	var odd []int // hits whose rows must be read
-	// All keys are made one behind the other, as parts of one string.
+	var odd []int // hits without location: their rows are read
+	// The keys of all hits are parts of one string.
 	const ahead, usual = 8, 48
 	room := keyPool.Get().(*keyScratch)
 	defer keyPool.Put(room)
@@ -123,7 +118,7 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 	room.keys, room.names = keys, names
 	all, from := string(keys), 0
 	for i, n := range names {
-		if n.end == 0 { // not told by its place
+		if n.end == 0 { // no location
 			continue
 		}
 		hits[i].Key = all[from:n.end]
@@ -149,10 +144,9 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 	return nil
 }
 
-// locationsPath is where the places lie.
 func (s *Space) locationsPath() string { return filepath.Join(s.dir, locationsName) }
 
-// openLocations opens the places of a snapshot that has such, or makes their file when nothing was written yet.
+// openLocations opens the locations of a snapshot, or creates the file of an empty space.
 func (s *Space) openLocations(snap *Snapshot) (err error) {
 	if snap.Slots == 0 {
 		snap.HasLocations = true
@@ -167,12 +161,11 @@ func (s *Space) openLocations(snap *Snapshot) (err error) {
 	return nil
 }
 
-// location is the record of the row.
 func (p *Prepared) location() []byte {
 	return location{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.terms.Length)}.encode(p.row.Key)
 }
 
-// makeLocations makes the places that a space of an earlier program lacks, and reports whether it did.
+// makeLocations writes the locations of a space that an earlier version wrote without, and reports whether it did.
 func (s *Space) makeLocations(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -197,13 +190,12 @@ func (s *Space) makeLocations(ctx context.Context) (bool, error) {
 		if file != nil {
 			s.failed = append(s.failed, file)
 		}
-		return false, fmt.Errorf("making places of rows: %w", err)
+		return false, fmt.Errorf("writing locations: %w", err)
 	}
 	s.locations = file
 	return true, nil
 }
 
-// fillLocations writes the places of all rows.
 func fillLocations(ctx context.Context, tx *sql.Tx, file *slotfile.File, next *Snapshot) error {
 	if err := file.Grow(next.Slots); err != nil {
 		return err
@@ -226,7 +218,7 @@ func fillLocations(ctx context.Context, tx *sql.Tx, file *slotfile.File, next *S
 			return err
 		}
 		if r.slot >= next.Slots {
-			return fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, r.slot)
+			return fmt.Errorf("%w: there is a row in slot %d, which is not live", index.ErrCorrupt, r.slot)
 		}
 		slots = append(slots, r.slot)
 		payloads = append(payloads, location{r.DatasourceID, r.Generation, r.Ordinal, r.length}.encode(r.Key))

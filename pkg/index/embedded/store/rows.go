@@ -11,22 +11,21 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// A row is never changed where it lies: what replaces it gets a slot of its own. So a row that was read is kept until its slot
-// is given to another one, which happens only when nobody reads a version of the space that has it.
+// Rows are never changed in place: a replacement gets another slot. A cached row is valid until its slot is used again, which happens only
+// when no reader can see it.
 
 func (s *Space) rowKey(slot uint32) cache.Key {
-	return cache.Key{Space: s.number, Kind: cache.Row, Id: int64(slot)}
+	return cache.Key{Space: s.number, Kind: cache.Row, ID: int64(slot)}
 }
 
-// dropRows forgets the rows that were in slots before. It is called before others are committed there.
+// dropRows drops cached rows of slots that are about to be used again.
 func (s *Space) dropRows(slots []uint32) {
 	for _, slot := range slots {
 		s.caches.Rows.Drop(s.rowKey(slot))
 	}
 }
 
-// rowsIn returns the rows of live slots, which are in ascending order, in that order, without metadata. They are shared and
-// must not be changed.
+// rowsIn returns the rows of live slots, which are ascending, without metadata. They are shared and must not be changed.
 func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) {
 	out := make([]*storedRow, len(slots))
 	for i, slot := range slots {
@@ -36,8 +35,8 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	}
 	missing := lacking(slots, out)
 	if len(missing) > 0 && v.reading.tx == nil {
-		// What the database holds in these slots now are the rows of this view: none is changed there, and no slot is used again
-		// while somebody reads. Only what has been deleted since is missing.
+		// Outside a transaction the database may be newer. But no slot of this view is used again while it is read, so a row is either
+		// right or, if it was deleted, missing.
 		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
 			return nil, err
 		}
@@ -61,7 +60,6 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	return out, nil
 }
 
-// lacking lists the slots whose rows are not there.
 func lacking(slots []uint32, rows []*storedRow) (out []uint32) {
 	for i, slot := range slots {
 		if rows[i] == nil {
@@ -71,7 +69,6 @@ func lacking(slots []uint32, rows []*storedRow) (out []uint32) {
 	return out
 }
 
-// readRows reads the missing ones of the rows of slots into out, as far as they are there.
 func (v View) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uint32, out []*storedRow) error {
 	list, err := json.Marshal(missing)
 	if err != nil {
@@ -89,9 +86,9 @@ func (v View) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 		}
 		at, ok := slices.BinarySearch(slots, r.slot)
 		if !ok || out[at] != nil {
-			return fmt.Errorf("%w: a row lies in slot %d, which was not asked for", index.ErrCorrupt, r.slot)
+			return fmt.Errorf("%w: there is a row in slot %d, which was not requested", index.ErrCorrupt, r.slot)
 		}
-		r.metadata = nil // which nobody asks for
+		r.metadata = nil // hits have no metadata
 		out[at] = r
 		v.space.caches.Rows.Put(v.space.rowKey(r.slot), r, r.bytes())
 	}
@@ -101,12 +98,13 @@ func (v View) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 	return nil
 }
 
-// bytes is about what the row takes in memory.
+// bytes returns roughly the memory that the row takes.
 func (s *storedRow) bytes() int64 {
 	const fixed = 512
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
 }
 
+// RowsOf returns up to limit rows of a generation from an ordinal on, in order, with vectors and metadata.
 func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
 		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
@@ -125,7 +123,7 @@ func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64
 			return nil, err
 		}
 		if r.slot >= v.Slots || !v.Live.Has(r.slot) {
-			return nil, fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, r.slot)
+			return nil, fmt.Errorf("%w: there is a row in slot %d, which is not live", index.ErrCorrupt, r.slot)
 		}
 		if r.Vector, err = v.Vector(r.slot); err != nil {
 			return nil, err
@@ -135,7 +133,7 @@ func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64
 	return out, rows.Err()
 }
 
-// Count counts the rows of a generation.
+// Count returns the number of rows of a generation.
 func (v View) Count(ctx context.Context, datasourceID string, generation uint64) (n int64, err error) {
 	err = v.reading.tx.QueryRowContext(ctx, `SELECT count(*) FROM rows WHERE datasource = ? AND generation = ?`,
 		datasourceID, storedGeneration(generation)).Scan(&n)
@@ -145,6 +143,7 @@ func (v View) Count(ctx context.Context, datasourceID string, generation uint64)
 	return n, nil
 }
 
+// Stored calls f for each generation of each datasource, until f fails.
 func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT datasource, generation, count(*) FROM rows GROUP BY datasource, generation`)
 	if err != nil {
@@ -165,7 +164,7 @@ func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	return rows.Err()
 }
 
-// Fill reads the rows of hits by their slots. Another row may lie there by now, or none.
+// Fill completes hits by their slots. Hits whose rows were removed or replaced since are left as they are.
 func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	slots := make([]uint32, 0, len(wanted))
 	for slot := range wanted {

@@ -1,0 +1,236 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
+)
+
+// queue is a queue of spaces in which each space waits once. A space that finds the queue full is queued again by a later write.
+type queue struct {
+	spaces  chan index.Space
+	waiting sync.Map // index.Space → struct{}
+}
+
+// add queues a space unless it waits already.
+func (q *queue) add(id index.Space) {
+	if _, waiting := q.waiting.LoadOrStore(id, struct{}{}); waiting {
+		return
+	}
+	select {
+	case q.spaces <- id:
+	default:
+		q.waiting.Delete(id)
+	}
+}
+
+// mergeLater queues a space, after it was opened or written, for the background work that it needs.
+func (x *Index) mergeLater(s *store.Space, id index.Space) {
+	x.queueIVF(s, id)
+	if s.NeedsSettling() {
+		x.quiet.note(id)
+	}
+	if s.NeedsMerge() {
+		x.merges.add(id)
+	}
+}
+
+// queueIVF queues a space whose IVF is due.
+func (x *Index) queueIVF(s *store.Space, id index.Space) {
+	if s.NeedsIVF() {
+		x.ivfs.add(id)
+	}
+}
+
+// runMerges merges one space at a time until the index is closed.
+func (x *Index) runMerges(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case id := <-x.merges.spaces:
+			x.merges.waiting.Delete(id)
+			x.mergeLogged(ctx, id, x.mergeAll)
+		case <-x.quiet.due:
+			for _, id := range x.quiet.take() {
+				x.mergeLogged(ctx, id, x.settle)
+			}
+		}
+	}
+}
+
+// mergeLogged logs errors: it has no caller.
+func (x *Index) mergeLogged(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
+	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, index.ErrClosed) {
+		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
+	}
+}
+
+func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
+	return x.mergeWhile(ctx, id, lexical.Crowded)
+}
+
+// settle merges an idle space down to its final segment count, and then lets its IVF be built.
+func (x *Index) settle(ctx context.Context, id index.Space) error {
+	if err := x.mergeWhile(ctx, id, lexical.Unsettled); err != nil {
+		return err
+	}
+	return x.use(ctx, id, false, func(s *store.Space) error {
+		s.MarkIdle()
+		x.queueIVF(s, id)
+		return nil
+	})
+}
+
+func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]lexical.Segment) []lexical.Segment) error {
+	for more := true; more; {
+		err := x.use(ctx, id, false, func(s *store.Space) (err error) {
+			more, err = s.Merge(ctx, choose)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repairIVF queues a space whose IVF a search has found damaged.
+func (x *Index) repairIVF(s *store.Space, id index.Space) {
+	if s.IVFBroken() {
+		x.queueIVF(s, id)
+	}
+}
+
+// runIVF builds the IVF of one space at a time until the index is closed. Merges do not wait for it.
+func (x *Index) runIVF(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case id := <-x.ivfs.spaces:
+			x.ivfs.waiting.Delete(id)
+			err := x.building.with(ctx, x, id, (*store.Space).MaintainIVF)
+			// Damage of vectors or codes was noted by use.
+			known := errors.Is(err, store.ErrNotFound) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
+			if err != nil && ctx.Err() == nil && !known {
+				x.log.Error("building the IVF", "datastore", id.DatastoreID, "error", err)
+			}
+		}
+	}
+}
+
+// ivfBuilds are the IVF builds in progress.
+type ivfBuilds struct {
+	mu    sync.Mutex
+	stops map[*index.Space]context.CancelFunc
+}
+
+// with runs do on a space. If its datastore is dropped while do runs, the context of do ends, and with returns nil.
+func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.mu.Lock()
+	if c.stops == nil {
+		c.stops = make(map[*index.Space]context.CancelFunc)
+	}
+	c.stops[&id] = cancel
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.stops, &id)
+	}()
+	err := x.use(ctx, id, false, func(s *store.Space) error { return do(s, ctx) })
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// cancel ends the builds of a datastore.
+func (c *ivfBuilds) cancel(datastore string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, stop := range c.stops {
+		if id.DatastoreID == datastore {
+			stop()
+		}
+	}
+}
+
+// quietTime is the time without writes after which a space is settled.
+const quietTime = 2 * time.Second
+
+// quietSpaces finds the spaces that have not been written to for a while.
+type quietSpaces struct {
+	due chan struct{} // signalled when take has something to return
+
+	mu      sync.Mutex
+	after   time.Duration
+	timer   *time.Timer
+	written map[index.Space]time.Time // time of the last write
+	running bool                      // the timer is running
+	ended   bool
+}
+
+func (q *quietSpaces) begin(after time.Duration) {
+	q.due, q.after, q.written = make(chan struct{}, 1), after, make(map[index.Space]time.Time)
+	q.timer = time.AfterFunc(after, func() {
+		select {
+		case q.due <- struct{}{}:
+		default:
+		}
+	})
+	q.timer.Stop()
+}
+
+// note records a write to a space.
+func (q *quietSpaces) note(id index.Space) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.written[id] = time.Now()
+	q.run(q.after)
+}
+
+// run starts the timer. The caller holds mu.
+func (q *quietSpaces) run(after time.Duration) {
+	if !q.running && !q.ended {
+		q.running = true
+		q.timer.Reset(after)
+	}
+}
+
+// take returns, once, the spaces that have become quiet.
+func (q *quietSpaces) take() []index.Space {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running = false
+	now := time.Now()
+	var out []index.Space
+	next := q.after
+	for id, at := range q.written {
+		if left := at.Add(q.after).Sub(now); left > 0 {
+			next = min(next, left)
+			continue
+		}
+		delete(q.written, id)
+		out = append(out, id)
+	}
+	if len(q.written) > 0 {
+		q.run(next)
+	}
+	return out
+}
+
+func (q *quietSpaces) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+	q.timer.Stop()
+}
