@@ -5,5 +5,5 @@ import "embed"
 
 // Files are all pages, decisions and pictures, by their paths within this directory.
 //
-//go:embed *.md adr/*.md images
+//go:embed *.md adr/*.md adr/archive/*.md images
 var Files embed.FS
