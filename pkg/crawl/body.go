@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // memoryBody is how much of a body stays in memory; longer ones go to a temporary file.
 const memoryBody = 1 << 20
-
-// errTooLarge is returned by a read beyond a limit: nothing is ever cut off silently.
-var errTooLarge = errors.New("larger than the limit")
 
 // Body is the fetched content, unpacked, as the server sent it: its character encoding is untouched. It lies in
 // memory or in a temporary file that Close removes.
@@ -57,10 +56,10 @@ func (b *Body) head(n int) ([]byte, error) {
 	return p, b.rewind()
 }
 
-// spool reads r to its end, or to errTooLarge when there are more than limit bytes. expected is how many there are
+// spool reads r to its end, or to bounded.ErrTooLarge when there are more than limit bytes. expected is how many there are
 // likely to be, if that is known.
 func spool(r io.Reader, expected, limit int64, dir string) (*Body, error) {
-	r = &capped{r: r, left: limit}
+	r = bounded.NewReader(r, limit)
 	var mem bytes.Buffer
 	if expected > 0 {
 		mem.Grow(int(min(expected, memoryBody)) + bytes.MinRead)
@@ -94,23 +93,4 @@ func spoolFile(r io.Reader, dir string) (_ *Body, err error) {
 		return nil, err
 	}
 	return b, b.rewind()
-}
-
-// capped fails with errTooLarge where io.LimitReader would pretend that the end has come.
-type capped struct {
-	r    io.Reader
-	left int64
-}
-
-func (c *capped) Read(p []byte) (int, error) {
-	if int64(len(p)) > c.left+1 {
-		p = p[:c.left+1]
-	}
-	n, err := c.r.Read(p)
-	if int64(n) > c.left {
-		n, c.left = int(c.left), 0
-		return n, errTooLarge
-	}
-	c.left -= int64(n)
-	return n, err
 }

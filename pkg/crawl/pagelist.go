@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // pageListHead is how much of a body is looked at to tell a list of pages from a page.
@@ -22,7 +24,7 @@ func isPageList(b *Body, kind contentType) (bool, error) {
 // isPageListHead is isPageList for the first bytes of a body. more says that the body is longer.
 func isPageListHead(head []byte, more bool, kind contentType) bool {
 	text, err := beginning(head)
-	cut := more || errors.Is(err, errTooLarge)
+	cut := more || errors.Is(err, bounded.ErrTooLarge)
 	if readXMLSitemap(bytes.NewReader(text), nil) == nil || !kind.isHTML() && xmlBegins(text) >= 0 {
 		return true
 	}

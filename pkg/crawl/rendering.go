@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // Renderer shows a page as a browser does when its scripts have run. All requests for it go through via, whose errors
@@ -55,7 +57,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell 
 		return Page{}, err
 	}
 	body, err := spool(bytes.NewReader(out.HTML), int64(len(out.HTML)), c.opts.MaxBody, c.opts.TempDir)
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, bounded.ErrTooLarge) {
 		return Page{}, permanent(shell.URL, "%s is too large: the limit is %d bytes", shell.URL, c.opts.MaxBody).because(err)
 	}
 	if err != nil {
@@ -205,7 +207,7 @@ func (b *browsedBody) Read(p []byte) (int, error) {
 	b.browsing.mu.Lock()
 	defer b.browsing.mu.Unlock()
 	if b.browsing.bytes -= int64(n); b.browsing.bytes < 0 {
-		return 0, fmt.Errorf("%s is made of more than %d bytes: %w", b.browsing.page, maxRenderBytes, errTooLarge)
+		return 0, fmt.Errorf("%s is made of more than %d bytes: %w", b.browsing.page, maxRenderBytes, bounded.ErrTooLarge)
 	}
 	return n, err
 }

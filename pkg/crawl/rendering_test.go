@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -158,10 +159,10 @@ func TestFetch_bounds_what_a_browser_asks_for(t *testing.T) {
 			}
 		},
 		"bytes are counted": func(t *testing.T, get func(string) (int, string, error)) {
-			if _, _, err := get(root + "/endless"); !errors.Is(err, errTooLarge) {
+			if _, _, err := get(root + "/endless"); !errors.Is(err, bounded.ErrTooLarge) {
 				t.Error(err)
 			}
-			if _, _, err := get(root + "/api"); !errors.Is(err, errTooLarge) {
+			if _, _, err := get(root + "/api"); !errors.Is(err, bounded.ErrTooLarge) {
 				t.Error(err)
 			}
 		},

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 const (
@@ -92,7 +94,7 @@ func sitemapText(r io.Reader, limit int64, all *int64) (*bufio.Reader, error) {
 	if all != nil {
 		r = &shared{r: r, left: all}
 	}
-	br := bufio.NewReaderSize(&capped{r: r, left: limit}, 4<<10)
+	br := bufio.NewReaderSize(bounded.NewReader(r, limit), 4<<10)
 	head, err := br.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
 		return nil, fmt.Errorf("reading the sitemap: %w", err)

@@ -10,6 +10,8 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"time"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // maxHTMLBytes is how much of an HTML page is parsed for links and title; the page itself may be larger.
@@ -112,7 +114,7 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	switch {
 	case err == nil, errors.As(err, &own):
 		return err
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, bounded.ErrTooLarge):
 		return permanent(u, "%s is too large: the limit is %d bytes", u, h.limit).because(err)
 	case errors.As(err, &encoding):
 		return permanent(u, "%s cannot be read: the server packs it as %q, which is not known", u, string(encoding)).because(err)

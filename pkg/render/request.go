@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
@@ -25,10 +26,7 @@ type response struct {
 	body    []byte
 }
 
-var (
-	errTooLarge = errors.New("larger than the limit")
-	errNotHTML  = errors.New("not an HTML page")
-)
+var errNotHTML = errors.New("not an HTML page")
 
 // get makes the request and gives the browser what comes of it.
 func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
@@ -58,7 +56,7 @@ func (n *traffic) pageError(e *fetch.EventRequestPaused, err error) error {
 	switch {
 	case errors.As(err, &known):
 		return err
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, bounded.ErrTooLarge):
 		return tooLarge(u, n.opts.MaxHTML)
 	case errors.Is(err, errNotHTML):
 		return permanent(u, "%s cannot be rendered: it is %v", u, err)
@@ -196,7 +194,7 @@ func checkPage(h http.Header) error {
 // read reads a body, unpacked, of at most limit bytes.
 func read(res *http.Response, limit int64) ([]byte, error) {
 	if res.ContentLength > limit {
-		return nil, errTooLarge
+		return nil, bounded.ErrTooLarge
 	}
 	var r io.Reader = res.Body
 	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
@@ -210,14 +208,7 @@ func read(res *http.Response, limit int64) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("the server packs its answer as %q", encoding)
 	}
-	body, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(body)) > limit {
-		return nil, errTooLarge
-	}
-	return body, nil
+	return bounded.ReadAll(r, limit)
 }
 
 func (n *traffic) fulfil(ctx context.Context, e *fetch.EventRequestPaused, r response) error {
