@@ -20,7 +20,7 @@ RACE_FLAGS := -gcflags='modernc.org/sqlite/...=-race=false' -gcflags='modernc.or
 # Tests are linked without tables for debuggers, and not vetted once more: make lint does that, and more of it.
 TEST_FLAGS := -vet=off -ldflags=-w -timeout 15m
 
-GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(shell cat deployments/golangci-version)
+GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(shell cat tools/golangci-version)
 
 .PHONY: help
 help: ## list the targets
@@ -28,7 +28,7 @@ help: ## list the targets
 
 .PHONY: demo
 demo: build ## serve, ingest the documents and the web site of testdata, ask, show the cited answer and a link to it
-	go run ./deployments/demo -api $(BIN)/sluice
+	go run ./tools/demo -api $(BIN)/sluice
 
 .PHONY: run
 run: build ## leave the service up on 127.0.0.1:8080, data in ./data
@@ -41,127 +41,23 @@ build: ## the program, bin/sluice, and links to it by the names of its processes
 
 .PHONY: test
 test: ## all tests, on real engines: PostgreSQL, Milvus, NATS clusters, Chromium; some minutes
-	go run ./deployments/local exec -- go test $(TEST_FLAGS) ./...
+	go run ./tools/local exec -- go test $(TEST_FLAGS) ./...
 
 .PHONY: test-race
 test-race: ## the concurrent packages under the race detector, without the tests that are not about goroutines (-short)
-	go run ./deployments/local exec -- env CGO_ENABLED=1 go test -race $(RACE_FLAGS) $(TEST_FLAGS) -short $(RACE)
-
-.PHONY: chaos
-chaos: ## the fleet under kills and stops of everything, for CHAOS (default 30m)
-	TEST_CHAOS=$(or $(CHAOS),30m) go test -v -timeout 0 -run TestAFleetSurvivesChaos ./pkg/app
-
-.PHONY: damage
-damage: ## every file of a data directory spoiled in every way: mended, named or refused, never silently wrong; some minutes
-	TEST_DAMAGE=1 go test -v -timeout 0 -run 'TestADamaged|TestDamageTo' ./pkg/app
-
-.PHONY: backup-large
-backup-large: ## a backup of SIZE (default 3GiB) of originals, and its restore: memory and speed of each
-	TEST_BACKUP_SIZE=$(or $(SIZE),3GiB) go test -v -timeout 0 -run TestALargeBackup ./pkg/app
-
-.PHONY: backup-fleet
-backup-fleet: ## a fleet backed up by the tools of PostgreSQL and NATS as docs/deployment.md says, lost, and brought back in new engines
-	GOBIN=$(abspath $(BIN)) go install github.com/nats-io/natscli/nats@v0.5.1
-	TEST_BACKUP_FLEET=$(abspath $(BIN))/nats go test -v -timeout 0 -run TestAFleetComesBack ./pkg/app
-
-.PHONY: overload
-overload: ## a service on one processor, asked for three times of what it can do, for OVERLOAD (default 30s)
-	TEST_OVERLOAD=$(or $(OVERLOAD),30s) go test -v -timeout 0 -run TestOverload ./pkg/app
-
-.PHONY: soak
-soak: ## mixed load at 80% of the capacity for SOAK (default 10m): nothing may grow; then make overload
-	TEST_SOAK=$(or $(SOAK),10m) go test -v -timeout 0 -run TestSoak ./pkg/app
-	$(MAKE) overload
-
-.PHONY: faults
-faults: ## every dependency refusing, silent, slow, cut and flapping under every kind of request, and kills at every write; FAULTS: part of a cell's name (nats/refuse)
-	TEST_FAULTS=$(or $(FAULTS),1) go run ./deployments/local exec -- go test -v -timeout 0 -parallel 1 \
-		-run 'TestEveryDependency|TestAProcessStarts|TestAKeyedUpload|TestAFullDisk|TestADisk|TestAProcessWith' ./pkg/app
-
-.PHONY: crawl
-crawl: ## a generated site of TEST_SITE_PAGES (default 5000) pages: crawled, refreshed, and with crawlers killed 20 times
-	TEST_SITE_PAGES=$(or $(TEST_SITE_PAGES),5000) TEST_SITE_KILLS=$(or $(TEST_SITE_KILLS),20) go test -v -timeout 0 -parallel 1 \
-		-run 'TestASite|TestAnUnchangedSite|TestARefresh|TestKilledCrawlers' ./pkg/app
-
-.PHONY: crawl-content
-crawl-content: ## documentation sites of five programs, fetched by apt into .cache: what is read of each page against the main region of its theme
-	deployments/docsites.sh .cache/doc-sites
-	TEST_DOC_SITES=$(abspath .cache/doc-sites)/usr/share/doc go test -v -count 1 -timeout 0 -run 'TestDocumentationSites' ./pkg/extract
-
-.PHONY: engines
-engines: ## PostgreSQL, Milvus and three NATS servers on this machine, until make engines-down; prints their settings
-	@go run ./deployments/local up
-
-.PHONY: engines-down
-engines-down: ## stop them; their data stay in data/local
-	@go run ./deployments/local down
+	go run ./tools/local exec -- env CGO_ENABLED=1 go test -race $(RACE_FLAGS) $(TEST_FLAGS) -short $(RACE)
 
 .PHONY: check-deployments
 check-deployments: ## chart, compose files, Dockerfile, NATS configuration, alerts and dashboard, without any of their tools
-	cd deployments/check && test -z "$$(gofmt -l .)" && go vet ./... && go test ./... && go run .
-
-.PHONY: check-clients
-check-clients: ## clients and retrievers of Python and Node (OpenAI, MCP, LangChain, LlamaIndex), and those that five generators make, as their registries have them, against a service of its own
-	deployments/check-clients.sh
-
-.PHONY: check-contract
-check-contract: ## the service against its OpenAPI document, by schemathesis in an environment of its own: CONTRACT_EXAMPLES, CONTRACT_SEED
-	deployments/check-contract.sh
-
-.PHONY: check-console
-check-console: ## the console in a Chromium: axe on every view, 10,000 datasources, 1,000 files over a network that fails
-	deployments/check-console.sh
-
-.PHONY: bench
-bench: ## benchmarks of every stage
-	go test -run '^$$' -bench . -skip 'Filters|Recall|OfTheLimit|Growth|Approximate' -benchmem ./pkg/...
-
-.PHONY: bench-index
-bench-index: ## filters of 200,000 chunks proved against a full scan and timed, and recall of the dense leg, on every engine; VECTORS, QUERIES: files of real vectors
-	for engine in embedded milvus; do \
-		go test -v -run '^$$' -bench 'Filters|Recall|OfTheLimit' -benchtime 20x -timeout 0 ./pkg/index/$$engine \
-			$(if $(VECTORS),-recall.vectors $(abspath $(VECTORS)) -recall.queries $(abspath $(QUERIES)) -recall.dimensions $(or $(DIMENSIONS),384)) || exit 1; \
-	done
-
-.PHONY: bench-peers
-bench-peers: build ## queries beside the stores of Python, which it installs in an environment of its own: PEERS_VENV, else ~/.cache/sluice/peers; figures of docs/performance.md
-	go run ./deployments/benchpeers -api $(BIN)/sluice $(if $(PEERS_VENV),-venv $(PEERS_VENV)) -write docs/performance.md
-
-.PHONY: bench-pipelines
-bench-pipelines: build ## from upload to searchable, beside LlamaIndex and Haystack, on made-up documents or those of FILES; BENCH_MODEL: with that model, too
-	go run ./deployments/benchpipelines -api $(BIN)/sluice $(if $(FILES),-files $(FILES)) -write docs/performance.md
-
-.PHONY: bench-report
-bench-report: ## short benchmarks of each stage, beside the figures of the last release
-	deployments/benchreport.sh
-
-.PHONY: bench-figures
-bench-figures: ## leave those figures, for the next release to be held against
-	deployments/benchreport.sh write
-
-.PHONY: bench-extract
-bench-extract: build ## how well, how fast and in how much memory documents are read, beside other extractors; figures of docs/extraction.md
-	go run ./deployments/benchextract -ingestor $(BIN)/ingestor -write docs/extraction.md
-
-.PHONY: torture-extract
-torture-extract: ## read every document whole, cut short and damaged; fails when one does harm
-	go run ./deployments/benchextract -torture
-
-.PHONY: bench-retrieval
-bench-retrieval: build ## how good the fragments are that come back, on the collections of BENCH_IR, on both engines; docs/retrieval.md
-	go run ./deployments/benchretrieval -api $(BIN)/sluice
-
-.PHONY: bench-answers
-bench-answers: build ## how good the built-in answerer's answers are, on the collections of BENCH_IR whose answers BENCH_ANSWERS has; docs/answers.md
-	go run ./deployments/benchanswers -api $(BIN)/sluice
+	cd tools/check && test -z "$$(gofmt -l .)" && go vet ./... && go test ./... && go run .
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
-	@deployments/fuzz.sh each $(or $(FUZZTIME),30s)
+	@tools/fuzz.sh each $(or $(FUZZTIME),30s)
 
 .PHONY: fuzz-core
 fuzz-core: ## the fuzz targets of readers, chunker, tokenizers, cursors and filters for FUZZTIME (default 60s) each, two a processor, from the kept corpora
-	@deployments/fuzz.sh core $(or $(FUZZTIME),60s)
+	@tools/fuzz.sh core $(or $(FUZZTIME),60s)
 
 .PHONY: generate
 generate: ## generated code, documents and tables
@@ -174,17 +70,17 @@ generate-check: generate ## fails when generated files are not up to date
 .PHONY: lint
 lint: ## vet, gofmt and golangci-lint
 	go vet ./...
-	go vet -C deployments/benchpeers/bleve .
-	@test -z "$$(gofmt -l cmd pkg docs testdata deployments)" || { gofmt -l cmd pkg docs testdata deployments; echo "run gofmt -w"; exit 1; }
+	go vet -C tools/benchpeers/bleve .
+	@test -z "$$(gofmt -l cmd pkg docs testdata tools)" || { gofmt -l cmd pkg docs testdata tools; echo "run gofmt -w"; exit 1; }
 	$(GOLANGCI) run ./...
 
 .PHONY: vulnerabilities
 vulnerabilities: ## known vulnerabilities that the programs can reach, by govulncheck; GOVULNDB: where its database is
-	@deployments/vulnerabilities.sh
+	@tools/vulnerabilities.sh
 
 .PHONY: sbom
 sbom: build ## what the program is built of, as CycloneDX, in bin/sbom.cdx.json
-	go run ./deployments/sbom -o $(BIN)/sbom.cdx.json -version '$(VERSION)' $(BIN)/sluice
+	go run ./tools/sbom -o $(BIN)/sbom.cdx.json -version '$(VERSION)' $(BIN)/sluice
 
 .PHONY: reproducible
 reproducible: ## the program built twice, from two directories and with two caches, and compared
@@ -192,7 +88,7 @@ reproducible: ## the program built twice, from two directories and with two cach
 
 .PHONY: check-systems
 check-systems: ## the program, type-checked for every system of a release without compiling them; some 40 s
-	go run ./deployments/systems
+	go run ./tools/systems
 
 .PHONY: release-check
 release-check: check-systems ## the configuration of releases, and the archive of one system (TARGET=linux_arm64) made to its end
@@ -200,3 +96,5 @@ release-check: check-systems ## the configuration of releases, and the archive o
 
 .PHONY: verify
 verify: lint generate-check vulnerabilities test test-race check-deployments demo ## what CI checks, but for its minutes of fuzzing
+
+include tools/bench.mk

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 export CGO_ENABLED=0 TARGET=${TARGET:-$(go env GOOS)_$(go env GOARCH)}
 export GOOS=${TARGET%_*} GOARCH=${TARGET#*_}
-goreleaser() { env -u GOOS -u GOARCH go run "github.com/goreleaser/goreleaser/v2@$(cat deployments/goreleaser-version)" "$@"; }
+goreleaser() { env -u GOOS -u GOARCH go run "github.com/goreleaser/goreleaser/v2@$(cat tools/goreleaser-version)" "$@"; }
 config=deployments/release/goreleaser.yaml
 trap 'rm -rf dist dist-licences.txt' EXIT
 goreleaser check --config "$config"

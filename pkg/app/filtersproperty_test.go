@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	local "github.com/sluice/sluice/deployments/local/engines"
+	local "github.com/sluice/sluice/tools/local/engines"
 )
 
 // filtering makes documents and filters at random, of few names and values, so that they meet.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/deployments/local/engines"
+	local "github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/testdata/site"
 )
 

@@ -24,7 +24,7 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/deployments/local/engines"
+	local "github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/extract"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/deployments/local/engines"
+	local "github.com/sluice/sluice/tools/local/engines"
 )
 
 // shelf is a datastore as the API shows it.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/deployments/local/engines"
+	local "github.com/sluice/sluice/tools/local/engines"
 )
 
 func TestReplayRefusesWhatItDoesNotUnderstand(t *testing.T) {

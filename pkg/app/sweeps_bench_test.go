@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/deployments/local/engines"
+	local "github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/domain"

@@ -15,7 +15,7 @@ import (
 )
 
 // fixtures are data directories as older versions have left them, one for each version of the catalog's schema; see
-// deployments/upgradefixtures, which has put in what is looked for here.
+// tools/upgradefixtures, which has put in what is looked for here.
 const fixtures = "../../testdata/upgrade"
 
 func unpackFixture(t testing.TB, file, dir string) {
@@ -56,7 +56,7 @@ func TestDataDirectoriesOfOlderVersionsOpenInThisOne(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(fixtures, "schema-*.tar.zst"))
 	if err != nil || len(files) < 4 {
-		t.Fatalf("%d fixtures, %v: go run ./deployments/upgradefixtures", len(files), err)
+		t.Fatalf("%d fixtures, %v: go run ./tools/upgradefixtures", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {

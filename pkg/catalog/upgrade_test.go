@@ -20,12 +20,12 @@ import (
 )
 
 // TestRowsOfOlderVersionsComeThroughAlikeInBothEngines takes databases that older versions have left in SQLite, see
-// deployments/upgradefixtures, and puts their rows into a PostgreSQL of the same version. Migrated, both hold the same.
+// tools/upgradefixtures, and puts their rows into a PostgreSQL of the same version. Migrated, both hold the same.
 func TestRowsOfOlderVersionsComeThroughAlikeInBothEngines(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../testdata/upgrade/schema-*.tar.zst")
 	if err != nil || len(files) < 4 {
-		t.Fatalf("%d fixtures, %v: go run ./deployments/upgradefixtures", len(files), err)
+		t.Fatalf("%d fixtures, %v: go run ./tools/upgradefixtures", len(files), err)
 	}
 	schemas := newSchemas(t)
 	for _, file := range files {

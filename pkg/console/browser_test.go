@@ -25,7 +25,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/app"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/extract"

@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/crawl"
 )
 

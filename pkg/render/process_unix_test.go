@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/tools/local/engines"
 )
 
 // members lists the processes of a group that have not ended.

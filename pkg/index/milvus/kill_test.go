@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/index"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
-	"github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded"
 	"github.com/sluice/sluice/pkg/index/indextest"

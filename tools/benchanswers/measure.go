@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/tools/local/figures"
+	"github.com/sluice/sluice/tools/local/started"
+	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+const (
+	concurrent     = 2 // questions that are asked at once
+	batchDocuments = 50
+)
+
+// measure takes the figures and prints them, and writes them into the document.
+func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
+	wanted, err := names(s)
+	if err != nil {
+		return err
+	}
+	dir := s.keep
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "benchanswers-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	b, err := started.Start(ctx, s.api, dir, "SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h")
+	defer func() { err = errors.Join(err, b.Close()) }()
+	if err != nil {
+		return err
+	}
+	if s.small {
+		return measureAllSmall(ctx, s, b.Service, wanted, out, errs)
+	}
+	var results []result
+	for _, name := range wanted {
+		c, err := load(s, name)
+		if err != nil {
+			return err
+		}
+		r, err := measureCollection(ctx, b.Service, c, errs)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		results = append(results, r)
+	}
+	var text bytes.Buffer
+	writeFigures(&text, results)
+	if _, err := out.Write(text.Bytes()); err != nil || s.write == "" {
+		return err
+	}
+	return figures.Replace(s.write, "bench-answers", text.String())
+}
+
+// measureCollection has each part of a collection taken in and asks the questions about it.
+func measureCollection(ctx context.Context, b *service.Service, c collection, errs io.Writer) (result, error) {
+	r := result{name: c.name}
+	for i, p := range parts {
+		documents, questions := p.of(c)
+		store, agent, err := fill(ctx, b, c.name+", "+p.name, documents)
+		if err != nil {
+			return r, err
+		}
+		asked, err := askAll(ctx, b, store, agent, questions, i == 0)
+		if err != nil {
+			return r, err
+		}
+		if i == 0 {
+			for j, q := range questions {
+				r.answered.add(asked[j], c.gold[q.ID], c.relevant.Relevant(q.ID))
+			}
+		} else {
+			r.foreign = append(r.foreign, refusals(asked))
+		}
+		fmt.Fprintf(errs, "%s, %s: %d questions\n", c.name, p.name, len(questions))
+	}
+	return r, nil
+}
+
+// askAll asks an agent all questions; the answers come in their order. With top, each one's best fragment is looked up, too.
+func askAll(ctx context.Context, b *service.Service, store, agent string, questions []eval.Question, top bool) ([]exchange, error) {
+	asked := make([]exchange, len(questions))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrent)
+	for i, q := range questions {
+		group.Go(func() (err error) {
+			asked[i], err = ask(gctx, b, store, agent, q, top)
+			return err
+		})
+	}
+	return asked, group.Wait()
+}
+
+// exchange is a question with what came back.
+type exchange struct {
+	answer service.Answer
+	top    []service.Fragment // the best fragment
+}
+
+func ask(ctx context.Context, b *service.Service, store, agent string, q eval.Question, top bool) (e exchange, err error) {
+	if e.answer, err = b.Ask(ctx, agent, q.Text); err != nil {
+		return e, fmt.Errorf("asking question %s: %w", q.ID, err)
+	}
+	if top {
+		if e.top, err = b.Query(ctx, store, service.Query{Text: q.Text, TopK: 1}); err != nil {
+			return e, fmt.Errorf("searching for question %s: %w", q.ID, err)
+		}
+	}
+	return e, nil
+}
+
+// fill makes a datastore with the documents, all of them searchable, and an agent that answers from it.
+func fill(ctx context.Context, b *service.Service, name string, documents []service.Document) (store, agent string, err error) {
+	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: name})
+	if err != nil {
+		return "", "", fmt.Errorf("making datastore %q: %w", name, err)
+	}
+	for from := 0; from < len(documents); from += batchDocuments {
+		if _, err := b.Upsert(ctx, made.ID, documents[from:min(from+batchDocuments, len(documents))]); err != nil {
+			return "", "", fmt.Errorf("filling %q: %w", name, err)
+		}
+	}
+	if err := b.Settled(ctx, made.ID); err != nil {
+		return "", "", fmt.Errorf("filling %q: %w", name, err)
+	}
+	agent, err = b.CreateAgent(ctx, name, made.ID)
+	return made.ID, agent, err
+}
+
+// result is what was measured on one collection.
+type result struct {
+	name     string
+	answered tally
+	foreign  []tally // of the parts that do not answer
+}
+
+// tally adds figures up.
+type tally struct {
+	questions  int
+	answered   int // questions that were answered at all
+	held       int // answers that hold the one that was looked for
+	cited      int // fragments cited
+	citedGold  int // of documents that answer
+	characters int // of the answers
+	topHeld    int // questions whose best fragment holds the answer
+	topGold    int // whose best fragment is of a document that answers
+	topLength  int // characters of the best fragments
+}
+
+func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
+	t.questions++
+	for _, f := range e.top {
+		t.topLength += utf8.RuneCountInString(f.Text)
+		if holds(f.Text, gold) {
+			t.topHeld++
+		}
+		if relevant[f.CustomID] > 0 {
+			t.topGold++
+		}
+	}
+	if len(e.answer.Sources) == 0 {
+		return
+	}
+	t.answered++
+	text := quoted(e.answer.Text)
+	t.characters += utf8.RuneCountInString(text)
+	if holds(text, gold) {
+		t.held++
+	}
+	for _, f := range e.answer.Sources {
+		t.cited++
+		if relevant[f.CustomID] > 0 {
+			t.citedGold++
+		}
+	}
+}
+
+// refusals counts how many questions were answered that should not have been.
+func refusals(asked []exchange) (t tally) {
+	for _, e := range asked {
+		t.questions++
+		if len(e.answer.Sources) > 0 {
+			t.answered++
+		}
+	}
+	return t
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/tools/local/figures"
+	"github.com/sluice/sluice/pkg/extract"
+)
+
+// measure takes the figures that were asked for and prints them, and writes them into the document.
+func measure(ctx context.Context, s settings, out, errs io.Writer) error {
+	samples, err := sampleDocuments(s.documents)
+	if err != nil {
+		return err
+	}
+	shared, err := sharedDocuments(s.data)
+	if err != nil {
+		return err
+	}
+	pages, err := sharedPages(s.data)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(s.ingestor); err != nil {
+		return fmt.Errorf("the program to measure: %w; make build builds it", err)
+	}
+	if len(shared)+len(pages) == 0 {
+		fmt.Fprintf(errs, "There is no measuring data in %s: the documents of testdata alone are read.\n", s.data)
+	}
+	python := pythonEnvironment(ctx, s.venv, errs)
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%d processors of %s, %s.\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
+	for _, part := range []struct {
+		name, title string
+		run         func(io.Writer) error
+	}{
+		{"score", "What is found of the text", func(w io.Writer) error {
+			if err := readSamples(ctx, s, samples, w); err != nil {
+				return err
+			}
+			return score(ctx, s, python, only(slices.Clone(shared), s.only), only(slices.Clone(pages), s.only), w, errs)
+		}},
+		{"speed", "Speed on PDFs", func(w io.Writer) error {
+			return speed(ctx, s, python, append(slices.Clone(samples), shared...), w)
+		}},
+		{"memory", "Memory on a long PDF", func(w io.Writer) error { return memory(ctx, s, python, w) }},
+		{"office", "Speed on office files", func(w io.Writer) error {
+			return office(ctx, python, append(slices.Clone(samples), shared...), w)
+		}},
+	} {
+		if !slices.Contains(strings.Split(s.parts, ","), part.name) {
+			continue
+		}
+		fmt.Fprintf(errs, "%s …\n", part.title)
+		fmt.Fprintf(&text, "\n### %s\n\n", part.title)
+		if err := part.run(&text); err != nil {
+			return err
+		}
+	}
+	if _, err := out.Write(text.Bytes()); err != nil {
+		return err
+	}
+	if s.write == "" {
+		return nil
+	}
+	return figures.Replace(s.write, "bench-extract", text.String())
+}
+
+// readSamples has the program read the documents of the repository, all of which it must read.
+func readSamples(ctx context.Context, s settings, samples []document, out io.Writer) error {
+	folder, err := os.MkdirTemp("", "benchextract-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	results, err := extractAll(ctx, s, samples, folder)
+	if err != nil {
+		return err
+	}
+	for _, d := range samples {
+		if r := results[d.kind+"/"+d.name]; r.failed {
+			return fmt.Errorf("the sample document %s was not read: %s", d.name, r.cause)
+		}
+	}
+	_, err = fmt.Fprintf(out, "All %d sample documents are read (version %s of the readers).\n\n", len(samples), fmt.Sprint(extract.Version))
+	return err
+}

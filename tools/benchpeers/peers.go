@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/sluice/sluice/tools/local/peer"
+)
+
+//go:embed peers.py
+var peersScript []byte
+
+// store is one of Python and the packages that it is, or one of Go, which is a module beside this command.
+type store struct {
+	name     string // of the script's part, or of the module's folder
+	title    string
+	packages []string
+	module   bool
+}
+
+// peers are pinned: figures of another day are of the same programs.
+var peers = []store{
+	{name: "chroma", title: "Chroma 1.5.9 (HNSW)", packages: []string{"chromadb==1.5.9"}},
+	{name: "chroma-server", title: "Chroma 1.5.9, its server over HTTP", packages: []string{"chromadb==1.5.9"}},
+	{name: "qdrant", title: "Qdrant, local mode of its client 1.20.0", packages: []string{"qdrant-client==1.20.0"}},
+	{name: "lancedb", title: "LanceDB 0.40.0 (no index)", packages: []string{"lancedb==0.40.0"}},
+	{name: "milvus", title: "Milvus Lite 3.2.2", packages: []string{"pymilvus==3.0.2", "milvus-lite==3.2.2"}},
+	{name: "bm25s", title: "bm25s 0.3.16", packages: []string{"bm25s==0.3.16"}},
+	{name: "tantivy", title: "Tantivy 0.27.0", packages: []string{"tantivy==0.27.0"}},
+	{name: "bleve", title: "Bleve 2.6.1", module: true},
+	{name: "fts5", title: "SQLite FTS5"},
+}
+
+func peerNames() []string {
+	var names []string
+	for _, p := range peers {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// measurePeers has every peer that is asked for filled and asked. One that cannot be is reported as such.
+func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io.Writer) []result {
+	var results []result
+	for _, p := range peers {
+		wanted := false
+		for _, name := range s.peers {
+			wanted = wanted || name == p.name
+		}
+		if !wanted {
+			continue
+		}
+		r := result{Name: p.title}
+		program, err := p.install(ctx, s, dir, errs)
+		if err == nil {
+			r, err = p.measure(ctx, s, program, embedder, dir, errs)
+		}
+		if err != nil {
+			r.Absent = firstLine(err.Error())
+			fmt.Fprintf(errs, "%s: %v\n", p.title, err)
+		}
+		r.tell(errs)
+		results = append(results, r)
+	}
+	return results
+}
+
+// install returns the program that runs the peer.
+func (p store) install(ctx context.Context, s settings, dir string, errs io.Writer) (string, error) {
+	if !p.module {
+		return peer.Install(ctx, s.venv, append([]string{"numpy==2.4.6", "pyarrow==26.0.1", "openai==3.57.0"}, p.packages...), errs)
+	}
+	program := filepath.Join(dir, p.name+"-peer")
+	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("tools", "benchpeers", p.name), "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("not built: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return program, nil
+}
+
+// measure has the peer filled in one process and asked in another, which opens what the first has left.
+func (p store) measure(ctx context.Context, s settings, program, embedder, dir string, errs io.Writer) (result, error) {
+	r := result{Name: p.title}
+	for _, step := range []string{"fill", "ask"} {
+		fmt.Fprintf(errs, "%s: %s …\n", p.title, step)
+		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(s.idle.Seconds())}
+		var err error
+		if p.module {
+			_, err = peer.Command(ctx, program, args, &r)
+		} else {
+			_, err = peer.Run(ctx, program, peersScript, append(append([]string{p.name}, args...), embedder), &r)
+		}
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", step, err)
+		}
+	}
+	return r, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line[:min(len(line), 120)]
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+
+	"github.com/sluice/sluice/tools/local/peer"
+)
+
+//go:embed pipelines.py
+var script []byte
+
+// peers are pinned: figures of another day are of the same programs.
+var peers = []struct{ name, title string }{
+	{"llamaindex", "LlamaIndex 0.14.25"},
+	{"haystack", "Haystack 3.4.0"},
+}
+
+// packages are the peers, what they read files with, and what runs a model; BeautifulSoup and the like come with them.
+var packages = []string{
+	"llama-index-core==0.14.25", "llama-index-readers-file==0.7.0", "haystack-ai==3.4.0",
+	"pypdf==6.21.4", "docx2txt==0.9", "python-docx==1.2.0", "python-pptx==1.0.2", "lxml_html_clean", "openpyxl", "pandas", "tabulate",
+	"trafilatura", "markdown-it-py", "mdit_plain", "python-magic",
+	"onnx==1.23.2", "onnxruntime==1.31.1", "tokenizers==0.23.3", "safetensors==0.8.0",
+}
+
+// measurePeers has every peer take the files in. One that cannot is reported as such.
+func measurePeers(ctx context.Context, s settings, g gathered, model string, errs io.Writer) []result {
+	program, fault := peer.Install(ctx, s.venv, packages, errs)
+	var results []result
+	for _, p := range peers {
+		r := result{Name: p.title}
+		if fault == nil {
+			fmt.Fprintf(errs, "%s …\n", p.title)
+			_, fault = peer.Run(ctx, program, script, []string{p.name, g.dir, model}, &r)
+		}
+		if fault == nil {
+			fmt.Fprintf(errs, "%s: %.2f s, %.2f s of processor time, %d read\n", p.title, r.Took, r.Used, r.Files)
+		} else {
+			r.Absent = fault.Error()
+			fmt.Fprintf(errs, "%s: %v\n", p.title, fault)
+			fault = nil
+		}
+		results = append(results, r)
+	}
+	return results
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/tools/local/started"
+	"github.com/sluice/sluice/pkg/client"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// uploaders is how many files are on their way to the service at once: each waits for the disk most of the time.
+func uploaders() int { return max(8, runtime.NumCPU()) }
+
+// result is what was measured of one pipeline.
+type result struct {
+	Name   string
+	Absent string  // why it was not measured; "" when it was
+	Took   float64 // seconds, until everything could be searched
+	Used   float64 // seconds of processor time
+	Files  int     // that were read
+	Chunks int
+	Words  int // different ones of each file, of all that was read of it; 0 when they were not counted
+
+	Tokens    int // of the model, that were embedded; 0 where nothing was
+	CutTokens int // that the model did not read, as their text was too long for it
+}
+
+// compare has everyone take the files in, Sluice first.
+func compare(ctx context.Context, s settings, g gathered, model, dir string, errs io.Writer) ([]result, error) {
+	fmt.Fprintf(errs, "Sluice: %d files …\n", len(g.paths))
+	ours, err := measureSluice(ctx, s, g, model, dir)
+	if err != nil {
+		return nil, fmt.Errorf("measuring Sluice: %w", err)
+	}
+	fmt.Fprintf(errs, "Sluice: %.2f s, %.2f s of processor time, %d read\n", ours.Took, ours.Used, ours.Files)
+	if model != "" {
+		if ours.Tokens, ours.CutTokens, err = countTokens(ctx, g, model); err != nil {
+			return nil, fmt.Errorf("counting what Sluice has embedded: %w", err)
+		}
+	}
+	if s.alone {
+		return []result{ours}, nil
+	}
+	return append([]result{ours}, measurePeers(ctx, s, g, model, errs)...), ctx.Err()
+}
+
+// measureSluice uploads the files to a service that it starts in dir, and waits until all of them can be searched.
+func measureSluice(ctx context.Context, s settings, g gathered, model, dir string) (r result, err error) {
+	r.Name = "Sluice, over HTTP"
+	environ := []string{"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h"}
+	if model != "" {
+		environ = append(environ, "SLUICE_EMBED_DIR="+model)
+	}
+	svc, err := started.Start(ctx, s.api, dir, environ...)
+	defer func() {
+		err = errors.Join(err, svc.Close())
+		r.Used = svc.Used().Seconds()
+	}()
+	if err != nil {
+		return r, err
+	}
+	store, err := svc.CreateDatastore(ctx, service.NewDatastore{Name: "pipelines"})
+	if err != nil {
+		return r, err
+	}
+	began := time.Now()
+	uploads, uploading := errgroup.WithContext(ctx)
+	uploads.SetLimit(uploaders())
+	for _, path := range g.paths {
+		uploads.Go(func() error {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			_, err = svc.Upload(uploading, store.ID, filepath.Base(path), data)
+			if refused := (*client.Error)(nil); errors.As(err, &refused) {
+				return nil // of a kind that is not read: counted as missing
+			}
+			return err
+		})
+	}
+	if err := uploads.Wait(); err != nil {
+		return r, err
+	}
+	if err := svc.Settled(ctx, store.ID); err != nil {
+		return r, err
+	}
+	r.Took = time.Since(began).Seconds()
+	return r, svc.Datasources(ctx, store.ID, "synched", func(d service.Datasource) error {
+		r.Files++
+		r.Chunks += int(d.Chunks)
+		if s.alone {
+			return nil // there is nothing to compare them with, and reading them back takes processor time
+		}
+		found := make(wordSet)
+		defer func() { r.Words += len(found) }()
+		return svc.Chunks(ctx, d.ID, func(c service.Chunk) error {
+			found.add(c.Text)
+			return nil
+		})
+	})
+}
+
+// wordSet are the different words of a text, which are runs of ASCII letters and digits in lower case: what a form of tables or
+// overlap repeats counts once, and white space and signs count nothing.
+type wordSet map[string]bool
+
+func (s wordSet) add(text string) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		s[word] = true
+	}
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Runs a short benchmark of each stage and compares its figures with those that the last release left: a report, which
+# never fails a build for being slower. benchreport.sh write leaves the figures for the next one.
+# Figures of another machine tell little by themselves; what has changed against the others tells where to look.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kept=tools/benchmarks.txt
+benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+# A package and its benchmarks, in the order of a document's way through the service.
+stages='
+./pkg/originals           Put|Get
+./pkg/jobs                Publish$
+./pkg/extract             PDFPages
+./pkg/analysis            Terms
+./pkg/chunk               Cut
+./pkg/embed/static        EmbedPassage|EmbedQuery
+./pkg/embed/transformer   Multiply
+./pkg/index/embedded      Hybrid200|Lexical|Dense
+./pkg/retrieve            WeighDocuments|Choose
+./pkg/answer              Extractive
+'
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+now=$work/now
+# All are built before the first runs: at once, and beside nothing that is measured.
+mapfile -t packages < <(awk 'NF { print $1 }' <<<"$stages")
+go test -c -ldflags=-w -o "$work/" "${packages[@]}"
+GOBIN=$work go install "$benchstat"
+while read -r package benchmarks; do
+  [ -n "$package" ] || continue
+  (cd "$package" && "$work/$(basename "$package").test" -test.run '^$' -test.bench "^Benchmark($benchmarks)" -test.benchtime "${BENCHTIME:-50ms}" -test.count "${COUNT:-6}") |
+    tee -a "$now" | grep -vE '^(goos|goarch|pkg|cpu|PASS|ok)' | cut -c1-100 >&2
+done <<<"$stages"
+if [ "${1:-}" = write ]; then
+  grep -E '^(goos|goarch|pkg|cpu|Benchmark)' "$now" >"$kept"
+  exit
+fi
+"$work/benchstat" "last=$kept" "now=$now"

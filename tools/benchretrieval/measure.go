@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/tools/local/figures"
+	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+const (
+	mostFragments = 100 // of one answer
+	concurrent    = 4   // questions that are asked at once
+)
+
+// measure takes the figures that were asked for and prints them, and writes them into the document.
+func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
+	wanted, err := names(s)
+	if err != nil {
+		return err
+	}
+	baseline, err := baselines(s.data)
+	if err != nil {
+		return err
+	}
+	b, err := start(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%d processors of %s, %s; the %s model; engines: %s.\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version(),
+		modelName(s), strings.Join(s.engines, ", "))
+	if slices.Contains(s.parts, "collections") {
+		var results []result
+		for _, name := range wanted {
+			if slices.Contains(passageSets, name) {
+				continue
+			}
+			c, err := load(s.data, name)
+			if err != nil {
+				return err
+			}
+			c.bm25 = baseline[name]
+			r, err := b.measureCollection(ctx, s, c, errs)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			results = append(results, r)
+		}
+		writeCollections(&text, s, results)
+	}
+	if slices.Contains(s.parts, "passages") {
+		if err := b.measurePassages(ctx, s, wanted, &text, errs); err != nil {
+			return err
+		}
+	}
+	if _, err := out.Write(text.Bytes()); err != nil {
+		return err
+	}
+	if s.write == "" {
+		return nil
+	}
+	return figures.Replace(s.write, "bench-retrieval", text.String())
+}
+
+// result is what was measured on one collection.
+type result struct {
+	name   string
+	bm25   float64
+	scores map[way]scores
+}
+
+// way is how a collection was searched.
+type way struct{ engine, mode string }
+
+// scores are a collection's figures, question by question.
+type scores struct{ ndcg, recall10, recall100, mrr []float64 }
+
+// measureCollection has the collection taken in by each engine and asks its questions in each mode.
+func (b *bench) measureCollection(ctx context.Context, s settings, c collection, errs io.Writer) (result, error) {
+	r := result{name: c.name, bm25: c.bm25, scores: map[way]scores{}}
+	for _, engine := range s.engines {
+		id, err := b.datastore(ctx, s, content{name: c.name, documents: c.whole()}, engine, errs)
+		if err != nil {
+			return r, err
+		}
+		for _, mode := range s.modes {
+			run, err := b.ask(ctx, id, mode, c.questions)
+			if err != nil {
+				return r, fmt.Errorf("asking in mode %s on %s: %w", mode, engine, err)
+			}
+			if err := keepRun(s.runs, c.name, engine, mode, run); err != nil {
+				return r, err
+			}
+			r.scores[way{engine, mode}] = score(c, run)
+			fmt.Fprintf(errs, "%s, %s, %s: nDCG@10 %.4f, BM25 %.4f\n", c.name, engine, mode, average(r.scores[way{engine, mode}].ndcg), c.bm25)
+		}
+	}
+	return r, nil
+}
+
+// ask puts every question and notes the documents whose fragments came back, each where its best one stands.
+func (b *bench) ask(ctx context.Context, id, mode string, questions []eval.Question) (eval.Run, error) {
+	answers, err := b.answers(ctx, id, mode, questions)
+	if err != nil {
+		return nil, err
+	}
+	run := eval.Run{}
+	for i, q := range questions {
+		for _, f := range answers[i] {
+			run.Add(q.ID, f.CustomID, f.Score)
+		}
+	}
+	return run, nil
+}
+
+// answers are the fragments for each question, in the order of the questions.
+func (b *bench) answers(ctx context.Context, id, mode string, questions []eval.Question) ([][]service.Fragment, error) {
+	answers := make([][]service.Fragment, len(questions))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrent)
+	for i, q := range questions {
+		group.Go(func() error {
+			found, err := b.Query(gctx, id, service.Query{Text: q.Text, TopK: b.top, Mode: mode})
+			if err != nil {
+				return fmt.Errorf("question %s: %w", q.ID, err)
+			}
+			answers[i] = found
+			return nil
+		})
+	}
+	return answers, group.Wait()
+}
+
+// score scores a run by the rules of trec_eval, over the questions that have a relevant document.
+func score(c collection, run eval.Run) scores {
+	var s scores
+	for _, q := range c.qrels.Judged() {
+		ranking, grades := run.Ranking(q), c.qrels.Relevant(q)
+		s.ndcg = append(s.ndcg, eval.NDCG(ranking, grades, 10))
+		s.recall10 = append(s.recall10, eval.Recall(ranking, grades, 10))
+		s.recall100 = append(s.recall100, eval.Recall(ranking, grades, 100))
+		s.mrr = append(s.mrr, eval.MRR(ranking, grades, 10))
+	}
+	return s
+}
+
+func average(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(max(1, len(values)))
+}
+
+func keepRun(folder, name, engine, mode string, run eval.Run) error {
+	if folder == "" {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(folder, name+"."+engine+"."+mode+".tsv"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(run.Write(f), f.Close())
+}

@@ -1,0 +1,110 @@
+// Command check verifies what lies in deployments/ without Docker, Kubernetes or Helm being installed: the chart is linted
+// and rendered by Helm's own packages and its objects are decoded strictly, the compose files are loaded by Compose's own
+// loader, the Dockerfile by BuildKit's parser, the configuration of NATS by its server, alerts and dashboard by Prometheus's
+// loader. Beside the formats it holds the
+// rules that a format cannot: every process without rights, workers without database credentials, no setting that the
+// service does not know. It prints every fault and exits 1 if there is one.
+//
+// It is a module of its own, so that the service's does not carry what only these checks need.
+//
+//	cd tools/check && go run .                  check everything
+//	cd tools/check && go run . -render full     print what the chart makes of ci/full-values.yaml
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+func main() {
+	root := flag.String("root", "../..", "root of the repository")
+	set := flag.String("render", "", "print what the chart makes of this set of values, as helm template does, and check nothing")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var err error
+	if *set != "" {
+		err = printChart(ctx, *root, *set, os.Stdout)
+	} else {
+		err = run(ctx, *root, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "check:", err)
+		os.Exit(1)
+	}
+}
+
+// repository is where things lie, and what the service says of itself.
+type repository struct {
+	root     string
+	settings settings
+	workers  workerNames
+	server   validator
+}
+
+func (r repository) path(elements ...string) string {
+	return filepath.Join(append([]string{r.root}, elements...)...)
+}
+
+func openRepository(root string) (repository, error) {
+	r := repository{root: root}
+	var err error
+	if r.settings, err = readSettings(r.path("docs", "configuration.md")); err != nil {
+		return r, err
+	}
+	if r.workers, err = readWorkerNames(r.path("pkg", "jobs", "subjects.go")); err != nil {
+		return r, err
+	}
+	r.server, err = newValidator()
+	return r, err
+}
+
+func run(ctx context.Context, root string, out io.Writer) error {
+	repo, err := openRepository(root)
+	if err != nil {
+		return err
+	}
+	checks := []struct {
+		name  string
+		check func(context.Context, repository, *faults) (summary string)
+	}{
+		{"Dockerfile", checkDockerfile},
+		{"compose", checkCompose},
+		{"NATS", checkNATS},
+		{"chart", checkChart},
+		{"monitoring", checkMonitoring},
+		{"documents", checkDocuments},
+	}
+	count := 0
+	for _, c := range checks {
+		var f faults
+		summary := c.check(ctx, repo, &f)
+		for _, fault := range f {
+			fmt.Fprintf(out, "%s: %s\n", c.name, fault)
+		}
+		if count += len(f); len(f) == 0 {
+			fmt.Fprintf(out, "%s: ok, %s\n", c.name, summary)
+		}
+	}
+	if count > 0 {
+		return fmt.Errorf("%d faults in deployments", count)
+	}
+	return nil
+}
+
+// faults is what is wrong, in the order found.
+type faults []string
+
+func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
+
+// must adds a fault unless the condition holds.
+func (f *faults) must(holds bool, format string, args ...any) {
+	if !holds {
+		f.add(format, args...)
+	}
+}

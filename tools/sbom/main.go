@@ -1,0 +1,241 @@
+// Command sbom lists what programs are built of, as a CycloneDX document: the modules with their versions and checksums, as the
+// programs themselves carry them. It reads Go binaries, and .tar.gz and .zip archives of them; two runs write the same bytes.
+//
+//	go run ./tools/sbom [-o FILE] [-version VERSION] PROGRAM|ARCHIVE…
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "sbom: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
+	to := flags.String("o", "", "file that the document is written to; empty: standard output")
+	version := flags.String("version", "", "of the programs; empty: what they say of themselves, which those built with -trimpath do not")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() == 0 {
+		return errors.New("usage: sbom [-o FILE] [-version VERSION] PROGRAM|ARCHIVE…")
+	}
+	var programs []program
+	for _, name := range flags.Args() {
+		found, err := read(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		programs = append(programs, found...)
+	}
+	if len(programs) == 0 {
+		return errors.New("there is no Go program in it")
+	}
+	text, err := json.MarshalIndent(document(programs, *version), "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if *to == "" {
+		_, err = stdout.Write(text)
+		return err
+	}
+	return os.WriteFile(*to, text, 0o644)
+}
+
+// program is a binary with what it says of itself.
+type program struct {
+	name string
+	sum  string // SHA-256 of the file
+	info *buildinfo.BuildInfo
+}
+
+// largest is more than any program of ours has.
+const largest = 1 << 30
+
+// read finds the programs in a file.
+func read(name string) ([]program, error) {
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var out []program
+	take := func(member string, r io.Reader) error {
+		data, err := io.ReadAll(io.LimitReader(r, largest))
+		if err != nil {
+			return err
+		}
+		info, err := buildinfo.Read(bytes.NewReader(data))
+		if err != nil {
+			return nil // a text
+		}
+		sum := sha256.Sum256(data)
+		out = append(out, program{path.Base(filepath.ToSlash(member)), hex.EncodeToString(sum[:]), info})
+		return nil
+	}
+	switch {
+	case strings.HasSuffix(name, ".tar.gz"):
+		z, err := gzip.NewReader(bytes.NewReader(content))
+		if err != nil {
+			return nil, err
+		}
+		members := tar.NewReader(z)
+		for {
+			h, err := members.Next()
+			if errors.Is(err, io.EOF) {
+				return out, nil
+			}
+			if err == nil {
+				err = take(h.Name, members)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	case strings.HasSuffix(name, ".zip"):
+		members, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range members.File {
+			r, err := f.Open()
+			if err != nil {
+				return nil, err
+			}
+			err = errors.Join(take(f.Name, r), r.Close())
+			if err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	default:
+		return out, take(name, bytes.NewReader(content))
+	}
+}
+
+// The parts of CycloneDX 1.6 that are used: https://cyclonedx.org/docs/1.6/json.
+type bom struct {
+	Format       string       `json:"bomFormat"`
+	SpecVersion  string       `json:"specVersion"`
+	Version      int          `json:"version"`
+	Metadata     metadata     `json:"metadata"`
+	Components   []component  `json:"components"`
+	Dependencies []dependency `json:"dependencies"`
+}
+
+type metadata struct {
+	Component component `json:"component"`
+}
+
+type component struct {
+	Type       string     `json:"type"`
+	Ref        string     `json:"bom-ref"`
+	Name       string     `json:"name"`
+	Version    string     `json:"version,omitempty"`
+	URL        string     `json:"purl,omitempty"`
+	Hashes     []hash     `json:"hashes,omitempty"`
+	Properties []property `json:"properties,omitempty"`
+}
+
+type hash struct {
+	Algorithm string `json:"alg"`
+	Content   string `json:"content"`
+}
+
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type dependency struct {
+	Ref string   `json:"ref"`
+	On  []string `json:"dependsOn"`
+}
+
+// document lists programs of a version, and the modules that they are built of. No version is what each program says.
+func document(programs []program, version string) bom {
+	main := programs[0].info.Main
+	of := func(p program) string { return cmp.Or(version, stated(p.info)) }
+	out := bom{Format: "CycloneDX", SpecVersion: "1.6", Version: 1}
+	out.Metadata.Component = component{Type: "application", Ref: "pkg:golang/" + main.Path, Name: main.Path, Version: of(programs[0]), URL: "pkg:golang/" + main.Path}
+	if v := out.Metadata.Component.Version; v != "" {
+		out.Metadata.Component.URL += "@" + v
+	}
+	modules := map[string]component{}
+	whole := dependency{Ref: out.Metadata.Component.Ref}
+	for _, p := range programs {
+		ref := "file:" + p.name
+		whole.On = append(whole.On, ref)
+		out.Components = append(out.Components, component{Type: "application", Ref: ref, Name: p.name, Version: of(p), Hashes: []hash{{"SHA-256", p.sum}},
+			Properties: []property{{"go:os", setting(p.info, "GOOS")}, {"go:arch", setting(p.info, "GOARCH")}}})
+		toolchain := component{Type: "library", Ref: "pkg:golang/std@" + p.info.GoVersion, Name: "std", Version: p.info.GoVersion, URL: "pkg:golang/std@" + strings.TrimPrefix(p.info.GoVersion, "go")}
+		modules[toolchain.Ref] = toolchain
+		needs := dependency{Ref: ref, On: []string{toolchain.Ref}}
+		for _, m := range p.info.Deps {
+			if m.Replace != nil {
+				m = &debug.Module{Path: m.Path, Version: m.Replace.Version, Sum: m.Replace.Sum}
+			}
+			c := component{Type: "library", Name: m.Path, Version: m.Version, URL: "pkg:golang/" + m.Path}
+			if m.Version != "" {
+				c.URL += "@" + m.Version
+			}
+			c.Ref = c.URL
+			if m.Sum != "" {
+				c.Properties = []property{{"go:sum", m.Sum}} // of the module's files, as in go.sum
+			}
+			modules[c.Ref] = c
+			needs.On = append(needs.On, c.Ref)
+		}
+		slices.Sort(needs.On)
+		out.Dependencies = append(out.Dependencies, needs)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(modules)) {
+		out.Components = append(out.Components, modules[ref])
+	}
+	out.Dependencies = append([]dependency{whole}, out.Dependencies...)
+	return out
+}
+
+func setting(info *buildinfo.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// stated is the version that the program was linked with, where its flags tell, else that of its module. A module that was built in its
+// directory is of none.
+func stated(info *buildinfo.BuildInfo) string {
+	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
+	if !found {
+		return strings.TrimSuffix(info.Main.Version, "(devel)")
+	}
+	version, _, _ := strings.Cut(after, " ")
+	return strings.Trim(version, "\"'")
+}

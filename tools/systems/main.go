@@ -1,0 +1,221 @@
+// Command systems checks that the programs compile for every system that releases are made for: all packages that go into them are
+// parsed and type-checked as that system's compiler would take them, and nothing is compiled. What of theirs is no Go, or needs another
+// assembler, is the compiler's to see: make release-check.
+//
+//	go run ./tools/systems [GOOS/GOARCH ...]
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// systems are those that deployments/release/goreleaser.yaml makes archives for.
+var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+
+const (
+	programs = "./cmd/..."
+	ours     = "github.com/sluice/sluice/"
+	mostTold = 20 // faults of one system
+	atOnce   = 2  // systems: more would take gigabytes
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	wanted := os.Args[1:]
+	if len(wanted) == 0 {
+		wanted = systems
+	}
+	if err := run(ctx, wanted, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "systems:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, wanted []string, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	s := newSources()
+	failed := make([]error, len(wanted))
+	var working errgroup.Group
+	working.SetLimit(min(runtime.GOMAXPROCS(0), atOnce))
+	for i, system := range wanted {
+		working.Go(func() error {
+			n, err := s.check(ctx, ".", system, programs)
+			if err != nil {
+				failed[i] = fmt.Errorf("%s: %w", system, err)
+				return nil // the others are looked at, too
+			}
+			fmt.Fprintf(out, "%s: %d packages are right\n", system, n)
+			return nil
+		})
+	}
+	return errors.Join(append(failed, working.Wait())...)
+}
+
+// listed is a package as go list tells of it.
+type listed struct {
+	ImportPath, Dir, Name string
+	GoFiles               []string
+	ImportMap             map[string]string
+	Standard              bool
+	Module                *struct{ GoVersion string }
+	Error                 *struct{ Err string }
+}
+
+func (l listed) isOurs() bool { return strings.HasPrefix(l.ImportPath, ours) }
+
+// check type-checks the packages that the pattern needs on the system, and returns how many those are.
+func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int, err error) {
+	goos, goarch, ok := strings.Cut(system, "/")
+	if !ok {
+		return 0, errors.New("a system is written GOOS/GOARCH")
+	}
+	packages, err := list(ctx, dir, goos, goarch, pattern)
+	if err != nil {
+		return 0, err
+	}
+	parsed, err := s.parse(packages)
+	if err != nil {
+		return 0, err
+	}
+	checked := map[string]*types.Package{"unsafe": types.Unsafe}
+	var faults []error
+	for i, p := range packages { // go list tells of a package after those that it imports
+		if p.ImportPath == "unsafe" {
+			continue
+		}
+		conf := types.Config{
+			Importer: imports{p.ImportMap, checked}, Sizes: types.SizesFor("gc", goarch), FakeImportC: true,
+			IgnoreFuncBodies: !p.isOurs(), // the bodies of others are their concern, and most of the work
+			Error: func(err error) {
+				if len(faults) < mostTold {
+					faults = append(faults, err)
+				}
+			},
+		}
+		if p.Module != nil && p.Module.GoVersion != "" {
+			conf.GoVersion = "go" + p.Module.GoVersion
+		}
+		checked[p.ImportPath], _ = conf.Check(p.ImportPath, s.positions, parsed[i], nil) // what is wrong has been told to Error
+	}
+	return len(packages), errors.Join(faults...)
+}
+
+// list asks which packages, and which files of each, a build for the system takes.
+func list(ctx context.Context, dir, goos, goarch, pattern string) ([]listed, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=ImportPath,Dir,Name,GoFiles,ImportMap,Standard,Module,Error", pattern)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w: %s", err, &errs)
+	}
+	var packages []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		switch err := d.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return packages, nil
+		case err != nil:
+			return nil, fmt.Errorf("reading what go list says: %w", err)
+		case p.Error != nil:
+			return nil, fmt.Errorf("%s: %s", p.ImportPath, p.Error.Err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// sources are files that have been parsed, for all systems that take them.
+type sources struct {
+	positions *token.FileSet
+
+	mu     sync.Mutex
+	parsed map[string]*ast.File
+}
+
+func newSources() *sources {
+	return &sources{positions: token.NewFileSet(), parsed: map[string]*ast.File{}}
+}
+
+// parse reads the packages' files, and returns them by the packages' places in their list.
+func (s *sources) parse(packages []listed) ([][]*ast.File, error) {
+	all := make([][]*ast.File, len(packages))
+	var working errgroup.Group
+	working.SetLimit(runtime.GOMAXPROCS(0))
+	for i, p := range packages {
+		all[i] = make([]*ast.File, len(p.GoFiles))
+		working.Go(func() (err error) {
+			for n, name := range p.GoFiles {
+				if all[i][n], err = s.file(filepath.Join(p.Dir, name), p.isOurs()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return all, working.Wait()
+}
+
+func (s *sources) file(path string, whole bool) (*ast.File, error) {
+	s.mu.Lock()
+	f := s.parsed[path]
+	s.mu.Unlock()
+	if f != nil {
+		return f, nil
+	}
+	f, err := parser.ParseFile(s.positions, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				fn.Body = &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: fn.Body.Rbrace} // nobody looks at it, and it is most of the memory
+			}
+		}
+	}
+	s.mu.Lock()
+	s.parsed[path] = f
+	s.mu.Unlock()
+	return f, nil
+}
+
+// imports are the packages that have been checked, under the names that a package imports them by.
+type imports struct {
+	renamed map[string]string
+	checked map[string]*types.Package
+}
+
+// Import implements types.Importer.
+func (i imports) Import(path string) (*types.Package, error) {
+	if to, ok := i.renamed[path]; ok {
+		path = to
+	}
+	if p := i.checked[path]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("%s is not among the packages of %s", path, build.Default.Compiler)
+}
