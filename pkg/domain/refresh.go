@@ -3,10 +3,12 @@ package domain
 import (
 	"fmt"
 	"math/bits"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/robfig/cron/v3"
 )
 
 // Bounds of a refresh.
@@ -52,14 +54,14 @@ func ParseRefresh(text string) (Refresh, error) {
 		fields = append([]string{"0"}, fields...)
 		fallthrough
 	case len(fields) == 6:
-		second, err := cronField{name: "second", max: 59}.value(fields[0], fields[0])
-		if err == nil {
-			err = checkCron(fields[1:])
+		second, err := strconv.ParseUint(fields[0], 10, 8)
+		if err != nil || second > 59 {
+			return Refresh{}, refreshFault("%q as second: %q must be a number of 0 to 59", fields[0], fields[0])
 		}
-		if err != nil {
+		if err := checkCron(fields[1:]); err != nil {
 			return Refresh{}, err
 		}
-		return Refresh{cron: strconv.Itoa(second) + " " + strings.Join(fields[1:], " ")}, nil
+		return Refresh{cron: strconv.FormatUint(second, 10) + " " + strings.Join(fields[1:], " ")}, nil
 	}
 	return Refresh{}, refreshFault("%q has %d fields: write an interval such as \"24h\", or the five fields minute, hour, day of month, month and day of week, such as \"0 3 * * 1-5\"",
 		text, len(fields))
@@ -133,35 +135,44 @@ func shortDuration(d time.Duration) string {
 type cronField struct {
 	name     string
 	min, max int
-	names    []string // of the values from min on
+	names    string // in words, as far as there are any
+	bits     func(*cron.SpecSchedule) uint64
 }
 
 var cronFields = [5]cronField{
-	{name: "minute", max: 59},
-	{name: "hour", max: 23},
-	{name: "day of month", min: 1, max: 31},
-	{name: "month", min: 1, max: 12, names: []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}},
-	{name: "day of week", max: 6, names: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
+	{name: "minute", max: 59, bits: func(s *cron.SpecSchedule) uint64 { return s.Minute }},
+	{name: "hour", max: 23, bits: func(s *cron.SpecSchedule) uint64 { return s.Hour }},
+	{name: "day of month", min: 1, max: 31, bits: func(s *cron.SpecSchedule) uint64 { return s.Dom }},
+	{name: "month", min: 1, max: 12, names: ", or jan to dec", bits: func(s *cron.SpecSchedule) uint64 { return s.Month }},
+	{name: "day of week", max: 6, names: ", or sun to sat; Sunday is 0", bits: func(s *cron.SpecSchedule) uint64 { return s.Dow }},
 }
 
-// cronSet is what a field matches: a bit for each value. free says that it is "*": every value, on purpose.
-type cronSet struct {
-	bits uint64
-	free bool
-}
+// cronParser reads expressions as the NATS server does, whose parser is a copy of it.
+var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+
+// cronPart is what the list of a field may consist of. The parser takes more, in other meanings than somebody may expect.
+var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
+
+// everyValue is the parser's mark of a field that is "*" on purpose.
+const everyValue = 1 << 63
+
+// restricted reports whether a field of days leaves any out.
+func restricted(bits uint64) bool { return bits&everyValue == 0 }
 
 // checkCron says what keeps five fields from being a refresh.
 func checkCron(fields []string) error {
-	var sets [5]cronSet
+	var sets [5]uint64
 	for i, f := range cronFields {
-		set, err := f.parse(fields[i])
-		if err != nil {
-			return err
+		for part := range strings.SplitSeq(fields[i], ",") {
+			set, err := f.parse(i, part)
+			if err != nil {
+				return refreshFault("%q as %s: %v", fields[i], f.name, err)
+			}
+			sets[i] |= set
 		}
-		sets[i] = set
 	}
 	text := strings.Join(fields, " ")
-	if gap := shortestGap(sets[0].bits, sets[1].bits); gap < MinRefresh {
+	if gap := shortestGap(sets[0], sets[1]); gap < MinRefresh {
 		return refreshFault("%q comes again after %s, and the shortest interval is %s: name fewer minutes", text, shortDuration(gap), shortDuration(MinRefresh))
 	}
 	if !dayComes(sets[2], sets[3], sets[4]) {
@@ -170,68 +181,38 @@ func checkCron(fields []string) error {
 	return nil
 }
 
-// parse reads a list of values and ranges with steps.
-func (f cronField) parse(text string) (set cronSet, err error) {
-	for part := range strings.SplitSeq(text, ",") {
-		span, stepText, stepped := strings.Cut(part, "/")
-		step := 1
-		if stepped {
-			if step, err = strconv.Atoi(stepText); err != nil || step < 1 || step > f.max {
-				return set, refreshFault("%q as %s: the step %q must be 1 to %d", text, f.name, stepText, f.max)
-			}
+// parse reads one part of the list of field i, which the others of an expression do not restrict.
+func (f cronField) parse(i int, part string) (uint64, error) {
+	found := cronPart.FindStringSubmatch(part)
+	if found == nil {
+		return 0, fmt.Errorf("%q must be a number of %d to %d%s, a range such as %d-%d, \"*\", or one of these with a step such as */2", part, f.min, f.max, f.names, f.min, f.min+1)
+	}
+	if step, err := strconv.Atoi(found[3]); found[3] != "" && (err != nil || step < 1 || step > f.max) {
+		return 0, fmt.Errorf("the step %q must be 1 to %d", found[3], f.max)
+	}
+	for _, value := range found[1:3] {
+		if value == "" {
+			continue
 		}
-		first, last := f.min, f.max
-		if span == "*" {
-			set.free = set.free || step == 1
-		} else {
-			from, to, ranged := strings.Cut(span, "-")
-			if first, err = f.value(text, from); err != nil {
-				return set, err
-			}
-			switch {
-			case ranged:
-				if last, err = f.value(text, to); err != nil {
-					return set, err
-				}
-			case !stepped: // "5/10" is 5 to the greatest
-				last = first
-			}
-		}
-		if first > last {
-			return set, refreshFault("%q as %s: %d comes after %d", text, f.name, first, last)
-		}
-		for v := first; v <= last; v += step {
-			set.bits |= 1 << v
+		if _, err := f.schedule(i, value); err != nil {
+			return 0, fmt.Errorf("%q must be a number of %d to %d%s", value, f.min, f.max, f.names)
 		}
 	}
-	return set, nil
+	schedule, err := f.schedule(i, part)
+	if err != nil {
+		return 0, fmt.Errorf("%q must not end before it begins", part)
+	}
+	return f.bits(schedule), nil
 }
 
-func (f cronField) value(field, text string) (int, error) {
-	if i := slices.Index(f.names, strings.ToLower(text)); i >= 0 {
-		return f.min + i, nil
+func (f cronField) schedule(i int, part string) (*cron.SpecSchedule, error) {
+	fields := [5]string{"*", "*", "*", "*", "*"}
+	fields[i] = part
+	parsed, err := cronParser.Parse(strings.Join(fields[:], " "))
+	if err != nil {
+		return nil, err
 	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return 0, f.outOfRange(field, text)
-		}
-	}
-	v, err := strconv.Atoi(text)
-	if err != nil || v < f.min || v > f.max {
-		return 0, f.outOfRange(field, text)
-	}
-	return v, nil
-}
-
-func (f cronField) outOfRange(field, text string) error {
-	hint := ""
-	if len(f.names) > 0 {
-		hint = fmt.Sprintf(", or %s to %s", f.names[0], f.names[len(f.names)-1])
-		if f.min == 0 {
-			hint += "; Sunday is 0"
-		}
-	}
-	return refreshFault("%q as %s: %q must be a number of %d to %d%s", field, f.name, text, f.min, f.max, hint)
+	return parsed.(*cron.SpecSchedule), nil
 }
 
 // shortestGap is the least time between two of the times of day, as if every day had them.
@@ -256,14 +237,14 @@ func shortestGap(minutes, hours uint64) time.Duration {
 }
 
 // dayComes reports whether some day matches. When both fields of days are restricted, a day of the week is enough.
-func dayComes(days, months, weekdays cronSet) bool {
-	if days.free || !weekdays.free {
+func dayComes(days, months, weekdays uint64) bool {
+	if !restricted(days) || restricted(weekdays) {
 		return true
 	}
 	lengths := [13]int{0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
-	earliest := bits.TrailingZeros64(days.bits)
+	earliest := bits.TrailingZeros64(days)
 	for month := 1; month <= 12; month++ {
-		if months.bits>>month&1 == 1 && earliest <= lengths[month] {
+		if months>>month&1 == 1 && earliest <= lengths[month] {
 			return true
 		}
 	}
