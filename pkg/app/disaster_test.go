@@ -21,12 +21,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	local "github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded"
 	"github.com/sluice/sluice/pkg/index/milvus"
 	"github.com/sluice/sluice/pkg/jobs"
+	local "github.com/sluice/sluice/tools/local/engines"
 )
 
 const agree = "index, originals, job log and catalog agree"

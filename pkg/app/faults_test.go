@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/faultproxy"
+	local "github.com/sluice/sluice/tools/local/engines"
 )
 
 // fleetFaults are the tests that need engines and minutes: TEST_FAULTS=1, or a part of the names of cells such as

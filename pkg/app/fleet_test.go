@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/testdata/site"
+	local "github.com/sluice/sluice/tools/local/engines"
 )
 
 // fleet is the shape of many processes: a cluster of NATS servers, PostgreSQL, Milvus, an api process, ingestors and a

@@ -24,8 +24,8 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/extract"
+	local "github.com/sluice/sluice/tools/local/engines"
 )
 
 // childVariable makes the test binary a process of the named shape, so that a test can start it, and kill it.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/catalog"
+	local "github.com/sluice/sluice/tools/local/engines"
 )
 
 // once is a request that is repeated under one key until it is answered.

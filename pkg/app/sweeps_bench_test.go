@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	local "github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded"
 	"github.com/sluice/sluice/pkg/index/milvus"
+	local "github.com/sluice/sluice/tools/local/engines"
 )
 
 // BenchmarkSweeps measures how fast the rows of documents leave the index that have been replaced, four of each.

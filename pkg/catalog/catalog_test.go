@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/tools/local/engines"
 )
 
 func TestMain(m *testing.M) {

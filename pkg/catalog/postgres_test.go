@@ -13,9 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest"
+	"github.com/sluice/sluice/tools/local/engines"
 )
 
 func TestPostgres(t *testing.T) {

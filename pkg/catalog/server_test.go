@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/tools/local/engines"
 )
 
 // second opens a catalog that another one is open on, as another process does.

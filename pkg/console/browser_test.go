@@ -25,10 +25,10 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/app"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/tools/local/engines"
 )
 
 const testKey = "sk_test_0123456789abcdef0123456789abcdef"

@@ -18,8 +18,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/tools/local/engines"
 )
 
 func TestMain(m *testing.M) {

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/lockdir"
+	"github.com/sluice/sluice/tools/local/engines"
 )
 
 // running starts a Chromium as others would, which has the whole network, and returns the address of its WebSocket.

@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sluice/sluice/tools/local/figures"
-	"github.com/sluice/sluice/tools/local/started"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/tools/local/figures"
+	"github.com/sluice/sluice/tools/local/started"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice/sluice/tools/local/figures"
 	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/tools/local/figures"
 )
 
 // measure takes the figures that were asked for and prints them, and writes them into the document.

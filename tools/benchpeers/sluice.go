@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice/sluice/tools/local/started"
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/tools/local/started"
 )
 
 // measureSluice measures a service, and then by itself the index that it has left.

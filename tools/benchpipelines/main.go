@@ -17,9 +17,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/tools/benchpipelines/corpus"
 	"github.com/sluice/sluice/tools/local/figures"
-	"github.com/sluice/sluice/pkg/extract"
 )
 
 // settings are the command's flags.

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sluice/sluice/tools/local/started"
 	"github.com/sluice/sluice/pkg/client"
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/tools/local/started"
 )
 
 // uploaders is how many files are on their way to the service at once: each waits for the disk most of the time.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/tools/local/engines"
 )
 
 // mortal is a server of the test's own, which it may kill.

@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
-	"github.com/sluice/sluice/tools/local/engines"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded"
 	"github.com/sluice/sluice/pkg/index/indextest"
+	"github.com/sluice/sluice/tools/local/engines"
 )
 
 func TestMain(m *testing.M) {

@@ -10,8 +10,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/sluice/sluice/tools/benchpipelines/corpus"
 	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/tools/benchpipelines/corpus"
 )
 
 func TestAHundredDocumentsHaveTheirSharesAndAreTheSameEachTime(t *testing.T) {
