@@ -187,11 +187,12 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 			break
 		}
 		var e event
-		if err := json.Unmarshal([]byte(sent.Data), &e); err != nil {
-			return err
-		}
-		if e.failed() {
+		err := json.Unmarshal([]byte(sent.Data), &e)
+		if e.failed() || sent.Type == "error" { // some servers name the event, and send the error itself
 			return remote.ReadStatus(0, []byte(sent.Data))
+		}
+		if err != nil {
+			return err
 		}
 		r.Event()
 		reason, err := read(e, r, &said)

@@ -268,7 +268,18 @@ func TestCompleteFails(t *testing.T) {
 		"once when the stream breaks in the middle": {step: cut, says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
 		"once when the stream ends too soon":        {step: events(delta("It opens")), says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
 		"once when an error comes in the middle":    {step: events(delta("It opens"), `{"error":{"message":"boom"}}`), says: "reported an error", tries: 1, pieces: []string{"It opens"}},
-		"once when a piece is no JSON":              {step: events(delta("It opens"), `{"choices":`), says: "cannot be read", tries: 1, pieces: []string{"It opens"}},
+		"after three answers without a body":        {step: func(http.ResponseWriter, *http.Request) {}, says: "ended its answer before it said anything", tries: 3},
+		"after three answers of status 204":         {step: status(204, ""), says: "ended its answer before it said anything", tries: 3},
+		"after three answers that are no event":     {step: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, delta("It opens")) }, says: "ended its answer before it said anything", tries: 3},
+		"once when an event is an error by its name": {step: func(w http.ResponseWriter, r *http.Request) {
+			events(delta("It opens"))(w, r)
+			fmt.Fprint(w, "event: error\ndata: {\"message\":\"boom\"}\n\n")
+		}, says: "reported an error", tries: 1, pieces: []string{"It opens"}},
+		"once when such an event is no JSON": {step: func(w http.ResponseWriter, r *http.Request) {
+			events(delta("It opens"))(w, r)
+			fmt.Fprint(w, "event: error\ndata: boom\n\n")
+		}, says: "reported an error", tries: 1, pieces: []string{"It opens"}},
+		"once when a piece is no JSON": {step: events(delta("It opens"), `{"choices":`), says: "cannot be read", tries: 1, pieces: []string{"It opens"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,6 +26,9 @@ func readWhole(body io.Reader, r *remote.Reply) error {
 	raw, err := bounded.ReadAll(body, maxWholeBytes)
 	if err != nil {
 		return err
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return remote.ErrCut
 	}
 	var got event
 	if err := json.Unmarshal(raw, &got); err != nil {

@@ -95,6 +95,8 @@ func (c *Caller) explain(err error, begun bool) error {
 		out.Message = fmt.Sprintf("%s sent more in one piece than is taken; try again", name)
 	case malformed(err):
 		out.Message = fmt.Sprintf("%s sent something that cannot be read; try again", name)
+	case errors.Is(err, ErrCut) && !begun:
+		out.Message = fmt.Sprintf("%s ended its answer before it said anything; try again", name)
 	case begun:
 		out.Message = fmt.Sprintf("the connection to %s broke in the middle of the answer; try again", name)
 	default:
