@@ -141,6 +141,20 @@ func TestKeysThatNoHeaderCanHoldAreRefused(t *testing.T) {
 	}
 }
 
+func TestAddressesOfModelServersAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "ANTHROPIC_BASE_URL", "RERANK_URL"} {
+		for value, good := range map[string]bool{
+			"http://127.0.0.1:11434/v1": true, "https://a.example/?key=1": true, "127.0.0.1:11434": false, "localhost:11434/v1": false, "http:///v1": false, "ftp://a.example": false, "http://[::1": false,
+		} {
+			_, err := Parse(nil, []string{name + "=" + value}, io.Discard)
+			if (err == nil) != good || err != nil && (!strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "http://")) {
+				t.Errorf("%s=%s: %v", name, value, err)
+			}
+		}
+	}
+}
+
 func TestAValueInQuotesIsRefused(t *testing.T) {
 	t.Parallel()
 	for value, quoted := range map[string]bool{`"sk_0123456789abcdef"`: true, `'sk_0123456789abcdef'`: true, `"`: false, `"it's"-0123456789abc`: false} {

@@ -127,6 +127,19 @@ func secretKey(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
+// httpAddress parses the address of an HTTP server. It may be empty.
+func httpAddress(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v != "" {
+			if u, err := url.Parse(v); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+				return errors.New("must begin with http:// or https:// and name a host, such as http://localhost:11434/v1")
+			}
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
 // proxy parses the address of a proxy. It may be empty. Errors do not repeat it, because it may hold a password.
 func proxy(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
