@@ -31,7 +31,7 @@ func fault(err error) error {
 	if fileFault(err) {
 		words = "the catalog's database cannot be read or written at the moment; the disk that it is on may be full"
 	}
-	return &domain.Error{Code: domain.CodeUnavailable, Message: words, Err: err}
+	return &domain.Error{Code: domain.CodeUnavailable, Message: words, Err: damage(err)}
 }
 
 // passing reports whether the database or the way to it is at fault, and not the statement.

@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -39,6 +41,9 @@ func TestATransactionThatTheDiskDoesNotTakeIsRefusedAndLeavesNothing(t *testing.
 	}
 	if _, err := d.update(ctx, large(1)); domain.CodeOf(err) != domain.CodeUnavailable {
 		t.Errorf("a transaction that there is no room for: %v", err)
+	}
+	if _, err := d.write.ExecContext(ctx, `INSERT INTO texts (n, text) VALUES (0, ?)`, strings.Repeat("x", 1<<20)); !errors.Is(damage(err), syscall.ENOSPC) {
+		t.Errorf("a full disk is not recognised: %v", err)
 	}
 	// One that has room shares its commit with one that has none.
 	release := occupy(t, d)
