@@ -388,10 +388,10 @@ func (t *tab) keys(keys string, options ...chromedp.KeyOption) {
 	t.do("pressing keys", chromedp.KeyEvent(keys, options...))
 }
 
-// until waits until an expression of the page is true.
+// until waits until an expression of the page is true. It may fail before: the page may go on to another document.
 func (t *tab) until(expression string) {
 	t.Helper()
-	within(t, patience, expression, func() bool { return value[bool](t, "Boolean("+expression+")") })
+	t.eventually("waiting for "+expression, func() (bool, error) { return evaluate[bool](t, "Boolean("+expression+")") })
 }
 
 // value evaluates an expression in the page, waiting for a promise.

@@ -43,6 +43,7 @@ func testMarkdown(t *testing.T, c *tab) {
 		"code without an end":     {"```\nx", `<pre tabindex="0"><code>x</code></pre>`},
 		"quotes":                  {"> a\n> b", "<blockquote><p>a<br>b</p></blockquote>"},
 		"citations":               {"So it is [1][22].", `<p>So it is <b>1</b>[22].</p>`},
+		"subscripts":              {"x[1] = 2, arr[1], m[1][1], f(a)[1], row[1].id, but dawn[1] and (so)[1].", "<p>x[1] = 2, arr[1], m[1][1], f(a)[1], row[1].id, but dawn<b>1</b> and (so)<b>1</b>.</p>"},
 		"html stays text":         {"<img src=x onerror=alert(1)><script>alert(1)</script>", "<p>&lt;img src=x onerror=alert(1)&gt;&lt;script&gt;alert(1)&lt;/script&gt;</p>"},
 		"links to the web":        {"[a](https://example.com/b)", `<p><a href="https://example.com/b" target="_blank" rel="noopener noreferrer nofollow">a</a></p>`},
 		"links to scripts":        {"[a](javascript:alert(1)) [b](data:text/html,x)", "<p>[a](javascript:alert(1)) [b](data:text/html,x)</p>"},

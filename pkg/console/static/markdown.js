@@ -94,9 +94,27 @@ function table(head, rows, cite) {
 // In the order in which they are tried at each place. None can match more than a line.
 const marks = /`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.+?)__(?!\w)|(?<!\*)\*(?=[^\s*])([^*]+?)\*(?!\*)|\[(\d{1,3})\](?!\()|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
 
+// How a name is subscripted in code. An answer of the service has such brackets beside its citations: the rules are those
+// of subscript.go in package answer.
+const names = [
+  /(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$/u,
+  /(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$/u,
+  /[0-9A-Za-z_]\([^()]*\)$/,
+];
+const name = /[A-Za-z_$][0-9A-Za-z_$]*$/;
+const codeFollows = /^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])/;
+
+/** @param {string} before @param {string} after */
+function subscripted(before, after) {
+  const end = before.slice(-64);
+  if (/:\/\/\S*$/.test(end)) return false;
+  return names.some((pattern) => pattern.test(end)) || (name.test(end) && codeFollows.test(after));
+}
+
 /** @param {string} text @param {Cite} cite @returns {any[]} */
 function inline(text, cite) {
   const out = [];
+  let subscriptsTo = -1; // where the last subscript ends
   for (let rest = text; rest;) {
     const m = marks.exec(rest);
     if (!m) {
@@ -108,7 +126,12 @@ function inline(text, cite) {
     if (code !== undefined) out.push(h('code', {}, code));
     else if (strong ?? strong2) out.push(h('strong', {}, inline(strong ?? strong2, cite)));
     else if (em) out.push(h('em', {}, inline(em, cite)));
-    else if (number) out.push(cite(Number(number)) ?? whole);
+    else if (number) {
+      const at = text.length - rest.length + m.index;
+      const isCode = at === subscriptsTo || subscripted(text.slice(0, at), text.slice(at + whole.length));
+      if (isCode) subscriptsTo = at + whole.length;
+      out.push(isCode ? whole : cite(Number(number)) ?? whole);
+    }
     else if (label) out.push(away(target, label));
     else out.push(away(address, address));
     rest = rest.slice(m.index + whole.length);
