@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -193,8 +194,13 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 		replacement.Metadata = &metadata
 		replacement.CustomID = optional(customID)
 	}
-	if r.Body.CustomId != nil {
-		replacement.CustomID = r.Body.CustomId
+	if id := r.Body.CustomId; id != nil {
+		replacement.CustomID = id
+		if _, kept := d.Metadata["custom_id"]; kept && replacement.Metadata == nil { // it would name another id
+			metadata := maps.Clone(d.Metadata)
+			metadata["custom_id"] = *id
+			replacement.Metadata = &metadata
+		}
 	}
 	if replacement.Original, err = s.Originals.Put(ctx, d.ID, textName, textType, strings.NewReader(r.Body.Text)); err != nil {
 		return nil, err

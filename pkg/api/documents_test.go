@@ -100,6 +100,10 @@ func TestUpdate(t *testing.T) {
 	if d, text := s.read(s.datasource); text != "newer" || d.Name != "Trial" || d.Metadata["author"] != "Ada" {
 		t.Errorf("null has changed something: %+v with %q", d, text)
 	}
+	update(object{"text": "newer", "custom_id": "c-2"})
+	if d, _ := s.read(s.datasource); d.CustomID != "c-2" || d.Metadata["custom_id"] != "c-2" || d.Metadata["author"] != "Ada" {
+		t.Errorf("custom id %q, metadata %v", d.CustomID, d.Metadata)
+	}
 	update(object{"text": "newest", "metadata": object{}})
 	if d, _ := s.read(s.datasource); len(d.Metadata) != 0 {
 		t.Errorf("metadata was not replaced: %+v", d.Metadata)
