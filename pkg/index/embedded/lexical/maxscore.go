@@ -53,12 +53,12 @@ func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil
 	}
-	room := scratchPool.Get().(*scratch)
-	defer scratchPool.Put(room)
+	buf := scratchPool.Get().(*scratch)
+	defer scratchPool.Put(buf)
 	n := len(l.lists)
 	numbers := make([]int, 3*n)
 	s := &maxScore{
-		scratch: room, lists: l.lists, filter: filter, top: topk.New(limit),
+		scratch: buf, lists: l.lists, filter: filter, top: topk.New(limit),
 		from: numbers[:n:n], next: numbers[n : 2*n : 2*n], order: numbers[2*n:][:0],
 		bounds: make([]float64, n), nonEssential: make([]bool, n),
 	}
@@ -80,14 +80,14 @@ func (s *maxScore) window(w int) {
 		return
 	}
 	total := s.setBounds(w)
-	floor, full := s.top.Threshold()
-	if total == 0 || full && total <= floor { // of equal scores the lower slot wins
+	threshold, full := s.top.Threshold()
+	if total == 0 || full && total <= threshold { // of equal scores the lower slot wins
 		return
 	}
 	if passes <= sparsePassing {
 		passing.Each(func(i int) { s.offer(w, i) })
 	} else {
-		s.score(w, floor, full, passing)
+		s.score(w, threshold, full, passing)
 	}
 	s.top.CompactOnce()
 }
@@ -117,11 +117,11 @@ func (s *maxScore) setBounds(w int) (total float64) {
 }
 
 // score accumulates the essential lists, and offers the rows that may be among the best.
-func (s *maxScore) score(w int, floor float64, full bool, passing bitmap.Set) {
-	rest, least := 0.0, 0.0 // bound of the non-essential lists, and what the essential ones must exceed
+func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set) {
+	otherBound, required := 0.0, 0.0 // bound of the non-essential lists, and what the essential ones must exceed
 	if full {
-		rest = s.partition(floor)
-		least = max(floor-rest, 0)
+		otherBound = s.partition(threshold)
+		required = max(threshold-otherBound, 0)
 	}
 	postings := 0
 	for _, i := range s.order {
@@ -145,15 +145,15 @@ func (s *maxScore) score(w int, floor float64, full bool, passing bitmap.Set) {
 		}
 		for at, word := range candidates {
 			for ; word != 0; word &= word - 1 {
-				if i := at*64 + bits.TrailingZeros64(word); s.scores[i%windowSlots] > least {
-					least = s.offerScored(w, i, rest, least)
+				if i := at*64 + bits.TrailingZeros64(word); s.scores[i%windowSlots] > required {
+					required = s.offerScored(w, i, otherBound, required)
 				}
 			}
 		}
 	} else {
 		for i := range s.scores {
-			if s.scores[i] > least {
-				least = s.offerScored(w, i, rest, least)
+			if s.scores[i] > required {
+				required = s.offerScored(w, i, otherBound, required)
 			}
 		}
 	}
@@ -162,43 +162,43 @@ func (s *maxScore) score(w int, floor float64, full bool, passing bitmap.Set) {
 }
 
 // offerScored offers a row by its score in the essential lists, and returns what the next row must exceed.
-func (s *maxScore) offerScored(w, i int, rest, least float64) float64 {
-	if rest > 0 {
+func (s *maxScore) offerScored(w, i int, otherBound, required float64) float64 {
+	if otherBound > 0 {
 		s.offer(w, i)
 	} else {
 		s.top.Offer(topk.Scored{Slot: uint32(w*windowSlots + i), Score: s.scores[i]})
 	}
-	if floor, full := s.top.Threshold(); full {
-		return max(floor-rest, 0)
+	if threshold, full := s.top.Threshold(); full {
+		return max(threshold-otherBound, 0)
 	}
-	return least
+	return required
 }
 
 // partition marks the non-essential lists and returns the sum of their bounds. It marks none if looking up the rows of the essential lists
 // costs more than reading the non-essential ones.
-func (s *maxScore) partition(floor float64) (rest float64) {
+func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.bounds[a], s.bounds[b]) })
-	lesser, gone := 0, 0 // number of non-essential lists, and of their postings
+	count, skipped := 0, 0 // number of non-essential lists, and of their postings
 	for _, i := range s.order[:len(s.order)-1] {
-		more := (rest + s.bounds[i]) * boundSlack
-		if more > floor {
+		more := (otherBound + s.bounds[i]) * boundSlack
+		if more > threshold {
 			break
 		}
-		rest = more
-		lesser++
-		gone += s.next[i] - s.from[i]
+		otherBound = more
+		count++
+		skipped += s.next[i] - s.from[i]
 	}
-	left := 0
-	for _, i := range s.order[lesser:] {
-		left += s.next[i] - s.from[i]
+	read := 0
+	for _, i := range s.order[count:] {
+		read += s.next[i] - s.from[i]
 	}
-	if left*len(s.order)*lookupCost > gone {
+	if read*len(s.order)*lookupCost > skipped {
 		return 0
 	}
-	for _, i := range s.order[:lesser] {
+	for _, i := range s.order[:count] {
 		s.nonEssential[i] = true
 	}
-	return rest
+	return otherBound
 }
 
 // offer looks a row up in all lists. Calls come in order of slots.

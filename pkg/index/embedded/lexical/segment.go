@@ -131,7 +131,7 @@ type cursor struct {
 	seg     Segment
 	block   int64
 	entries []entry
-	room    []entry // the buffer of entries
+	buf     []entry // the buffer of entries
 }
 
 // advance reads the next block if entries is empty.
@@ -142,14 +142,14 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 			return err
 		}
 		c.block++
-		c.room = c.room[:0]
+		c.buf = c.buf[:0]
 		if err := entries(block, func(e entry) bool {
-			c.room = append(c.room, e)
+			c.buf = append(c.buf, e)
 			return true
 		}); err != nil {
 			return err
 		}
-		c.entries = c.room
+		c.entries = c.buf
 	}
 	return nil
 }

@@ -131,37 +131,37 @@ func (t *TermList) between(begin, end uint32, at int) (from, to int) {
 
 // addWindow adds the impacts of the postings from ≤ i < end of a window to its scores, and marks their slots as touched; in a dense list
 // only if mark is set.
-func (t *TermList) addWindow(room *scratch, window, from, end int, mark bool) {
+func (t *TermList) addWindow(buf *scratch, window, from, end int, mark bool) {
 	switch {
 	case t.kinds.small != nil:
-		addWindow(t, t.kinds.small, room, window, from, end, mark)
+		addWindow(t, t.kinds.small, buf, window, from, end, mark)
 	case t.kinds.middle != nil:
-		addWindow(t, t.kinds.middle, room, window, from, end, mark)
+		addWindow(t, t.kinds.middle, buf, window, from, end, mark)
 	default:
-		addWindow(t, t.kinds.large, room, window, from, end, mark)
+		addWindow(t, t.kinds.large, buf, window, from, end, mark)
 	}
 }
 
-func addWindow[K uint8 | uint16 | uint32](t *TermList, kinds []K, room *scratch, window, from, end int, mark bool) {
+func addWindow[K uint8 | uint16 | uint32](t *TermList, kinds []K, buf *scratch, window, from, end int, mark bool) {
 	impacts := t.impacts
 	if !t.dense() {
 		kinds = kinds[from:end]
 		for i, slot := range t.slots[from:end] {
 			slot %= windowSlots
-			room.scores[slot] += impacts[kinds[i]]
-			room.touched[slot/64] |= 1 << (slot % 64)
+			buf.scores[slot] += impacts[kinds[i]]
+			buf.touched[slot/64] |= 1 << (slot % 64)
 		}
 		return
 	}
 	for b, begin := range t.blockStart[window*windowBlocks:][:windowBlocks] {
 		ends := t.lowBytes[begin:t.blockStart[window*windowBlocks+b+1]]
 		kinds := kinds[begin:][:len(ends)]
-		scores := (*[blockSlots]float64)(room.scores[b*blockSlots:])
+		scores := (*[blockSlots]float64)(buf.scores[b*blockSlots:])
 		for i, end := range ends {
 			scores[end] += impacts[kinds[i]]
 		}
 		if mark {
-			touched := (*[blockSlots / 64]uint64)(room.touched[b*blockSlots/64:])
+			touched := (*[blockSlots / 64]uint64)(buf.touched[b*blockSlots/64:])
 			for _, end := range ends {
 				touched[end/64] |= 1 << (end % 64)
 			}
@@ -200,40 +200,40 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 
 // listOf makes a list of postings, whose parts follow one another in order of slots. Dead slots are dropped.
 func (v Reader) listOf(parts ...[]Posting) *TermList {
-	room := listPool.Get().(*listBuilder)
-	defer listPool.Put(room)
-	defer room.reset()
+	buf := listPool.Get().(*listBuilder)
+	defer listPool.Put(buf)
+	defer buf.reset()
 	for _, ps := range parts {
 		for _, p := range ps {
 			if v.Live.Has(p.Slot) {
-				room.slots = append(room.slots, p.Slot)
-				room.numbers = append(room.numbers, room.kindOf(p.tf, p.length))
+				buf.slots = append(buf.slots, p.Slot)
+				buf.numbers = append(buf.numbers, buf.kindOf(p.tf, p.length))
 			}
 		}
 	}
-	n := len(room.slots)
+	n := len(buf.slots)
 	t := &TermList{version: v.Version, weight: bm25.Weight(float64(v.Rows), float64(n)), Postings: n}
 	average := 1.0
 	if v.Rows > 0 && v.Length > 0 {
 		average = float64(v.Length) / float64(v.Rows)
 	}
-	t.impacts, t.frequencies = make([]float64, len(room.kinds)), make([]uint32, len(room.kinds))
-	for i, k := range room.kinds {
+	t.impacts, t.frequencies = make([]float64, len(buf.kinds)), make([]uint32, len(buf.kinds))
+	for i, k := range buf.kinds {
 		t.frequencies[i] = k.frequency
 		t.impacts[i] = t.weight * bm25.Saturated(float64(k.frequency), bm25.Norm(float64(k.length), average))
 		t.maxImpact = max(t.maxImpact, t.impacts[i])
 	}
-	t.kinds.set(room.numbers, len(room.kinds))
+	t.kinds.set(buf.numbers, len(buf.kinds))
 	if n < densePostings || n < int(v.Slots)/denseShare {
-		t.slots = append([]uint32{}, room.slots...)
+		t.slots = append([]uint32{}, buf.slots...)
 	} else {
-		t.encodeDense(room, v.Slots)
+		t.encodeDense(buf, v.Slots)
 	}
 	return t
 }
 
 // encodeDense sets the fields of a dense list.
-func (t *TermList) encodeDense(room *listBuilder, slots uint32) {
+func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	windows := windowsOf(slots)
 	t.lowBytes, t.blockStart, t.windowMax = make([]uint8, t.Postings), make([]uint32, windows*windowBlocks+1), make([]float32, windows)
 	above := make([]float32, len(t.impacts))
@@ -246,9 +246,9 @@ func (t *TermList) encodeDense(room *listBuilder, slots uint32) {
 	for block := range windows * windowBlocks {
 		t.blockStart[block] = uint32(at)
 		begin, most := uint32(block*blockSlots), float32(0)
-		for at < t.Postings && room.slots[at]-begin < blockSlots {
-			t.lowBytes[at] = uint8(room.slots[at])
-			if a := above[room.numbers[at]]; a > most { // the built-in max is slower, as it handles NaN
+		for at < t.Postings && buf.slots[at]-begin < blockSlots {
+			t.lowBytes[at] = uint8(buf.slots[at])
+			if a := above[buf.numbers[at]]; a > most { // the built-in max is slower, as it handles NaN
 				most = a
 			}
 			at++

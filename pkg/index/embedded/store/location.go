@@ -90,9 +90,9 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 	var odd []int // hits without location: their rows are read
 	// The keys of all hits are parts of one string.
 	const ahead, usual = 8, 48
-	room := keyPool.Get().(*keyScratch)
-	defer keyPool.Put(room)
-	keys, names := slices.Grow(room.keys[:0], usual*len(slots)), slices.Grow(room.names[:0], len(slots))[:len(slots)]
+	buf := keyPool.Get().(*keyScratch)
+	defer keyPool.Put(buf)
+	keys, names := slices.Grow(buf.keys[:0], usual*len(slots)), slices.Grow(buf.names[:0], len(slots))[:len(slots)]
 	clear(names)
 	for i, slot := range slots {
 		hits[i].Place = uint64(slot)
@@ -115,7 +115,7 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 		}
 		names[i] = keyEnd{len(keys), id}
 	}
-	room.keys, room.names = keys, names
+	buf.keys, buf.names = keys, names
 	all, from := string(keys), 0
 	for i, n := range names {
 		if n.end == 0 { // no location

@@ -94,11 +94,11 @@ func centroidOf(s *Set) ([]float32, error) {
 		}
 		return nil
 	})
-	centre := make([]float32, s.Dimensions)
+	centroid := make([]float32, s.Dimensions)
 	for d, sum := range sums {
-		centre[d] = float32(sum / float64(max(n, 1)))
+		centroid[d] = float32(sum / float64(max(n, 1)))
 	}
-	return centre, err
+	return centroid, err
 }
 
 // FileName is the name of the file of vectors in the directory of a space.
@@ -174,7 +174,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil
 	}
-	centre, err := centroidOf(next)
+	centroid, err := centroidOf(next)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 		return err
 	}
 	err = parallel(ctx, int(next.Rows), next.Groups(), func(int) func(from, to int) error {
-		coder := quant.NewCoder(centre)
+		coder := quant.NewCoder(centroid)
 		return func(from, to int) error { return next.writeCodes(coder, from, to, file, fine) }
 	})
 	if err == nil {
@@ -206,7 +206,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	}
 	next.Epoch++
 	next.CodedAt = next.Slots
-	next.Centroid = centre
+	next.Centroid = centroid
 	next.Bits, next.Int8 = file.View, fine.View
 	next.IVF, next.Assigned = nil, bitmap.Bitmap{} // they repeat the old codes
 	return nil

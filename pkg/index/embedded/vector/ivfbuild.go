@@ -200,7 +200,7 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 		}
 	}
 	length := file.View.Payload
-	room := make([]byte, slotfile.ExtentSlots*length)
+	buf := make([]byte, slotfile.ExtentSlots*length)
 	places, payloads := make([]uint32, 0, slotfile.ExtentSlots), make([][]byte, 0, slotfile.ExtentSlots)
 	for len(order) > 0 {
 		if ctx.Err() != nil {
@@ -214,7 +214,7 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 			if err := d.set.Bits.Check(w, d.set.Live.Word(w)); err != nil {
 				return err
 			}
-			record := room[i*length : (i+1)*length]
+			record := buf[i*length : (i+1)*length]
 			slotfile.Take(record[:length-listSlotBytes], d.set.Bits.Group(w), d.set.Bits.Columns, int(slot%64))
 			binary.LittleEndian.PutUint32(record[length-listSlotBytes:], slot)
 			places, payloads = append(places, first+uint32(i)), append(payloads, record)

@@ -180,23 +180,23 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 		// Searches begin with a lower threshold, so they need a little less than this.
 		from, to := float32(minRadius), d.neededRadius(questions, depth)
 		for n := 0; n < radiusTries; n++ {
-			reaches := to
+			factor := to
 			if n > 0 {
-				reaches = max((from+to)/2, minRadius)
+				factor = max((from+to)/2, minRadius)
 			}
-			tried.Radius = Radius{reaches, reaches}
+			tried.Radius = Radius{factor, factor}
 			o, err := measure(ctx, &with, questions, depth)
 			switch {
 			case err != nil:
 				return err
 			case o.recall >= targetRecall && o.scanned <= maxScanned:
-				to, found[i] = reaches, reaches
+				to, found[i] = factor, factor
 			case o.scanned > maxScanned:
-				to = reaches
+				to = factor
 			case n == 0: // ties and rounding
 				to *= radiusStep
 			default:
-				from = reaches
+				from = factor
 			}
 		}
 		if found[i] == 0 {

@@ -134,8 +134,8 @@ func nearestFirst(cells []probe, n int) {
 // next chooses the lists with the highest bounds, with about most rows in all, and returns their number of rows: 0 when no bound reaches
 // the threshold.
 func (c *listSearch) next(most int) (rows int) {
-	floor := c.all.threshold()
-	c.probes = slices.DeleteFunc(c.probes, func(b probe) bool { return b.bound < floor })
+	threshold := c.all.threshold()
+	c.probes = slices.DeleteFunc(c.probes, func(b probe) bool { return b.bound < threshold })
 	slices.SortFunc(c.probes, func(a, b probe) int { return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(a.from, b.from)) })
 	clear(c.masks)
 	taken := 0
@@ -168,12 +168,12 @@ func (c *listSearch) add(b probe) {
 }
 
 func (c *listSearch) round(ctx context.Context, rows int) error {
-	return c.scan(ctx, rows, len(c.masks), func(sieve *selector, from, to int) error {
+	return c.scan(ctx, rows, len(c.masks), func(sel *selector, from, to int) error {
 		for w, of := range c.masks[from:to] {
 			if of == 0 {
 				continue
 			}
-			if err := sieve.list(c.s, from+w, of); err != nil {
+			if err := sel.list(c.s, from+w, of); err != nil {
 				return err
 			}
 		}
@@ -187,7 +187,7 @@ func (c *listSearch) tail(ctx context.Context) error {
 	}
 	rows := c.s.CountUnassigned()
 	c.scanned += rows
-	return c.scan(ctx, rows, c.s.Groups(), func(sieve *selector, from, to int) error {
+	return c.scan(ctx, rows, c.s.Groups(), func(sel *selector, from, to int) error {
 		for w := from; w < to; w++ {
 			passing := c.s.unassigned(w)
 			if passing == 0 {
@@ -196,7 +196,7 @@ func (c *listSearch) tail(ctx context.Context) error {
 			if err := c.s.Bits.Check(w, c.s.Live.Word(w)); err != nil {
 				return err
 			}
-			if err := sieve.group(w, passing); err != nil {
+			if err := sel.group(w, passing); err != nil {
 				return err
 			}
 		}
@@ -205,15 +205,15 @@ func (c *listSearch) tail(ctx context.Context) error {
 }
 
 // scan visits n items with about that number of rows, and rescores the candidates.
-func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sieve *selector, from, to int) error) error {
-	floor := c.all.threshold()
-	c.shared.Store(math.Float32bits(floor))
+func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
+	threshold := c.all.threshold()
+	c.shared.Store(math.Float32bits(threshold))
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
 		if c.parts[part] == nil {
 			c.parts[part] = newSelector(c.s, c.question, c.limit, rows, &c.shared)
 		}
-		sieve := c.parts[part]
-		return func(from, to int) error { return visit(sieve, from, to) }
+		sel := c.parts[part]
+		return func(from, to int) error { return visit(sel, from, to) }
 	})
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 		tops[part] = top
 		compare := func(slot uint32) {
 			score := float64(quant.Dot(query, Floats(s.Full.Record(slot))))
-			if floor, full := top.Threshold(); !full || score >= floor {
+			if threshold, full := top.Threshold(); !full || score >= threshold {
 				top.Offer(topk.Scored{Slot: slot, Score: score})
 			}
 		}

@@ -44,13 +44,13 @@ type candidate struct {
 func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (Found, error) {
 	question := quant.NewCoder(s.Centroid).Ask(query)
 	var parts [maxScanners]*selector
-	var floor atomic.Uint32
-	floor.Store(math.Float32bits(float32(math.Inf(-1))))
+	var threshold atomic.Uint32
+	threshold.Store(math.Float32bits(float32(math.Inf(-1))))
 	err := parallel(ctx, rows, s.Groups(), func(part int) func(from, to int) error {
-		sieve := newSelector(s, question, limit, rows/warmupShare, &floor)
-		parts[part] = sieve
+		sel := newSelector(s, question, limit, rows/warmupShare, &threshold)
+		parts[part] = sel
 		return func(from, to int) error {
-			return s.eachGroup(filter, s.Bits, from, to, sieve.group)
+			return s.eachGroup(filter, s.Bits, from, to, sel.group)
 		}
 	})
 	defer releaseAll(parts[:])
@@ -74,16 +74,16 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 // remaining takes the candidates of selectors that may reach the threshold, or with likely those whose estimate does. Slots are ascending
 // and valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
-	floor, slots := f.threshold(), f.scratch[:0]
+	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
 		if p == nil {
 			continue
 		}
-		least := floor // least estimate
+		least := threshold // least estimate
 		if !likely {
 			least = float32(math.Inf(-1))
 		}
-		slots, p.found = p.take(slots, floor, least)
+		slots, p.found = p.take(slots, threshold, least)
 	}
 	slices.Sort(slots)
 	f.scratch = slots
@@ -153,12 +153,12 @@ func (f *refined) compare(ctx context.Context, s *Set, q *quant.Question, slots 
 	if len(slots) == 0 {
 		return nil
 	}
-	floor := f.threshold()
+	threshold := f.threshold()
 	var parts [maxScanners]*rescorer
 	err := parallel(ctx, len(slots), len(slots), func(part int) func(from, to int) error {
 		c := rescorerPool.Get().(*rescorer)
 		c.begin(s, q, f.lower.K)
-		c.threshold = floor
+		c.threshold = threshold
 		parts[part] = c
 		return func(from, to int) error { return c.compare(slots[from:to]) }
 	})
@@ -173,9 +173,9 @@ func (f *refined) compare(ctx context.Context, s *Set, q *quant.Question, slots 
 
 // slots returns the slots whose scores may be among the best, ascending.
 func (f *refined) slots() []uint32 {
-	floor, slots := f.threshold(), f.scratch[:0]
+	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, e := range f.candidates {
-		if e.upper >= floor {
+		if e.upper >= threshold {
 			slots = append(slots, e.slot)
 		}
 	}
@@ -383,12 +383,12 @@ func (s *selector) sift() {
 
 // take moves the slots of candidates that may reach a threshold, and whose estimates reach least, to slots. Candidates below the threshold
 // are dropped.
-func (s *selector) take(slots []uint32, floor, least float32) (taken []uint32, left []candidate) {
+func (s *selector) take(slots []uint32, threshold, least float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]
 	for _, e := range s.found {
 		s.found[n], slots[from] = e, e.slot
-		if e.upper >= floor {
+		if e.upper >= threshold {
 			if e.score >= least {
 				from++
 			} else {
