@@ -118,6 +118,7 @@ func TestChunksHaveTheAnchorOfTheHeadingTheyStandUnder(t *testing.T) {
 		heading(2, "Same", "first"), {Kind: domain.BlockParagraph, Text: text},
 		heading(2, "Same", "second"), {Kind: domain.BlockParagraph, Text: text},
 		heading(2, "None", ""), {Kind: domain.BlockParagraph, Text: text},
+		heading(2, "Terms", "terms"), {Kind: domain.BlockParagraph, Text: "Before."}, {Kind: domain.BlockParagraph, Text: text, Anchor: "term"},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +129,7 @@ func TestChunksHaveTheAnchorOfTheHeadingTheyStandUnder(t *testing.T) {
 			got = append(got, at)
 		}
 	}
-	if diff := cmp.Diff([]string{"#", "All#all", "All > Same#first", "All > Same#second", "All > None#"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"#", "All#all", "All > Same#first", "All > Same#second", "All > None#", "All > Terms#term"}, got); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
 }

@@ -161,7 +161,7 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 		d.bare = b.Kind == domain.BlockHeading
 	}
 	if b.Kind != domain.BlockHeading {
-		d.stands.add(b.Page, p.heads, s.tokens)
+		d.stands.add(b.Page, p.heads, b.Anchor, s.tokens)
 	}
 	d.kind = b.Kind
 	d.tokens += s.tokens
@@ -208,7 +208,7 @@ func (p *packer) flush() error {
 		return domain.Errorf(domain.CodeTooLarge,
 			"the document makes more than %d chunks, the most that one document may have: split it into several", p.opts.MaxChunks)
 	}
-	at := d.stands.heads.most(d.heads)
+	at := d.stands.most(d.heads)
 	p.chunks = append(p.chunks, domain.Chunk{
 		Ordinal: len(p.chunks),
 		Text:    text,

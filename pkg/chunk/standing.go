@@ -10,13 +10,37 @@ type heads struct {
 // standing is where the pieces of a chunk stand. A chunk that reaches over a page or a heading stands where most of its
 // text does: a citation that opens there is right for more of what it says than one that opens at its first word.
 type standing struct {
-	pages tally[int]
-	heads tally[heads]
+	pages   tally[int]
+	heads   tally[heads]
+	entries tally[entry]
 }
 
-func (s *standing) add(page int, h heads, tokens int) {
+// entry is a term that is defined, and the headings above.
+type entry struct {
+	heads
+	term string // its anchor; "" for text that defines none
+}
+
+func (s *standing) add(page int, h heads, term string, tokens int) {
 	s.pages.add(page, tokens)
 	s.heads.add(h, tokens)
+	s.entries.add(entry{h, term}, tokens)
+}
+
+// most returns the headings above most of the text, or other without text. Their anchor is that of the term to which most of
+// the text below them belongs, if there is one.
+func (s *standing) most(other heads) heads {
+	at := s.heads.most(other)
+	var below tally[entry]
+	for i, e := range s.entries.keys {
+		if e.heads == at {
+			below.add(e, s.entries.tokens[i])
+		}
+	}
+	if e := below.most(entry{}); e.term != "" {
+		at.anchor = e.term
+	}
+	return at
 }
 
 // tally counts tokens by what they belong to.

@@ -25,7 +25,9 @@ type Block struct {
 	// Offset is where the text starts in the document's text, which is that of all blocks joined by BlockSeparator; bytes.
 	Offset int         `json:"o,omitempty"`
 	Links  []BlockLink `json:"u,omitempty"` // what its text links to, in reading order; at most MaxBlockLinks
-	Anchor string      `json:"a,omitempty"` // heading of a web page: the fragment, unescaped, that leads to it in the page's address
+	// Anchor is the fragment, unescaped, that leads to a heading of a web page or, of another block, to the term that the block
+	// defines; "" if there is none.
+	Anchor string `json:"a,omitempty"`
 }
 
 // BlockSeparator parts blocks in a document's text.
@@ -98,7 +100,7 @@ type Chunk struct {
 	Text    string // what is returned; at most MaxChunkBytes
 	Context string // document title and heading path: indexed beside Text, not returned as text
 	Heading string // the heading path under which most of it stands, parts joined by " > ", with the rows of a sheet that it holds
-	Anchor  string // the fragment, unescaped, that leads to Heading in the address of a web page; "" if none does
+	Anchor  string // the fragment, unescaped, that leads to Heading, or to the term defined there, in the address of a web page; "" if none does
 	Page    int    // on which most of it stands; 0 where the format has none
 	Offset  int    // bytes from the start of the document's text (blocks joined by "\n\n") to the chunk's start
 	Tokens  int    // as the chunker counts them

@@ -24,9 +24,9 @@ const (
 	maxHeadingNodes = 64
 )
 
-// headingAnchors finds, for each heading of a page, the fragment that makes a browser scroll to it. An id that the heading
+// headingAnchors finds, for each heading of a page and each term of a definition list, the fragment that makes a browser scroll to it. An id that the heading
 // links to as its permalink comes first. Then come the id of the heading, of an element in it, of a link without text next
-// to it, and of a section that begins with it. An id that occurs twice belongs to its first element, as in browsers.
+// to it, and of a section that begins with it. The id of a term belongs to the term or an element in it. An id that occurs twice belongs to its first element, as in browsers.
 func headingAnchors(doc *html.Node) map[*html.Node]string {
 	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
 	for n := range doc.Descendants() {
@@ -128,6 +128,10 @@ func (a *anchorScan) walk(n *html.Node) {
 		a.element++
 		if level := headingLevel(c); level > 0 {
 			a.heading(c, level)
+		} else if c.DataAtom == atom.Dt {
+			if choices := a.within(c); len(choices) > 0 {
+				a.found[c] = choices
+			}
 		}
 		at, text := a.element, a.text
 		a.open = append(a.open, openElement{node: c, at: at, text: text})
@@ -150,27 +154,34 @@ func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = append(a.marks, mark)
 }
 
-// heading collects the candidates for the anchor of a heading, best first.
-func (a *anchorScan) heading(n *html.Node, level int) {
-	var choices []anchorChoice
-	add := func(id string) {
-		if id != "" {
+// within collects the ids of an element and of the elements in it.
+func (a *anchorScan) within(n *html.Node) (choices []anchorChoice) {
+	add := func(n *html.Node) {
+		if id := a.id(n); id != "" {
 			choices = append(choices, anchorChoice{id: id})
 		}
 	}
-	add(a.id(n))
+	add(n)
 	nodes := 0
 	for c := range n.Descendants() {
 		if nodes++; nodes > maxHeadingNodes {
 			break
 		}
 		if enclosing(c, atom.Svg) == nil {
-			add(a.id(c))
+			add(c)
 		}
 	}
+	return choices
+}
+
+// heading collects the candidates for the anchor of a heading, best first.
+func (a *anchorScan) heading(n *html.Node, level int) {
+	choices := a.within(n)
 	if link := permalinkBehind(n); link != nil {
 		a.behind = link
-		add(a.id(link))
+		if id := a.id(link); id != "" {
+			choices = append(choices, anchorChoice{id: id})
+		}
 	}
 	around := a.sections(level)
 	for _, mark := range a.marks {

@@ -91,3 +91,32 @@ func TestAnchorsOfAHostilePageTakeNoTime(t *testing.T) {
 		t.Errorf("%d headings have an anchor, want 20000", got)
 	}
 }
+
+// TestDefinedTermsHaveTheirAnchor reads references of interfaces as Sphinx and DocBook write them.
+func TestDefinedTermsHaveTheirAnchor(t *testing.T) {
+	t.Parallel()
+	page := `<main><h1 id="top">Mill</h1><p>Before.</p>
+		<dl class="py class"><dt class="sig" id="mill.Wheel">class Wheel<a class="headerlink" href="#mill.Wheel">¶</a></dt><dd><p>A wheel.</p>
+			<dl class="py method"><dt id="mill.Wheel.turn">turn()</dt><dd><p>Turns it.</p><ul><li>Slowly.</li></ul>
+			<dl class="field-list"><dt>Returns</dt><dd>Nothing.</dd></dl></dd></dl>
+			<p>It is of wood.</p></dd></dl>
+		<p>Between.</p>
+		<dl><dt><a name="opt-v"></a><code>-v</code></dt><dt>--verbose</dt><dd>Says more.</dd><dt>-q</dt><dd>Says less.</dd></dl></main>`
+	doc, err := Parse(t.Context(), Source{
+		Data: strings.NewReader(page), Size: int64(len(page)), Name: "page.html", Declared: "text/html; charset=utf-8", URL: "https://e.com/",
+	}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, b := range doc.Blocks {
+		got[b.Text] = b.Anchor
+	}
+	want := map[string]string{
+		"Mill": "top", "Before.": "", "class Wheel": "mill.Wheel", "A wheel.": "mill.Wheel", "turn()": "mill.Wheel.turn", "Turns it.": "mill.Wheel.turn",
+		"Slowly.": "mill.Wheel.turn", "Returns": "mill.Wheel.turn", "Nothing.": "mill.Wheel.turn", "It is of wood.": "mill.Wheel", "Between.": "", "-v": "opt-v", "--verbose": "opt-v", "Says more.": "opt-v", "-q": "", "Says less.": "",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -28,6 +28,8 @@ type htmlWalker struct {
 	told   map[string]bool // what pictures show, each once
 	tabs   []string        // labels of tabs whose panels are still to come
 	inCode bool            // the text stands in code of one line
+	entry  string          // anchor of the term that is being defined; "" outside definitions
+	around string          // entry around the innermost definition list
 	facts  map[*html.Node]nodeFacts
 	err    error
 }
@@ -86,6 +88,9 @@ func (w *htmlWalker) emit(b domain.Block, n *html.Node) { w.put(htmlBlock{Block:
 func (w *htmlWalker) put(b htmlBlock) {
 	if w.err != nil || strings.TrimSpace(b.Text) == "" {
 		return
+	}
+	if b.Kind != domain.BlockHeading {
+		b.Anchor = w.entry
 	}
 	if w.take != nil {
 		w.err = w.take(b)
@@ -161,9 +166,13 @@ func (w *htmlWalker) node(n *html.Node) {
 	case atom.Li:
 		w.listItem(n)
 	case atom.Dl:
+		entry, around := w.entry, w.around
+		w.around = entry
 		w.block(n)
+		w.entry, w.around = entry, around
 	case atom.Dt, atom.Summary:
 		w.flush()
+		w.enter(n)
 		w.term(n)
 	case atom.Br:
 		if s := strings.TrimRight(w.buf.String(), " "); strings.HasSuffix(s, "\n") {
@@ -243,6 +252,19 @@ func (w *htmlWalker) term(n *html.Node) {
 	w.children(n)
 	w.flush()
 	w.at = was
+}
+
+// enter notes the anchor of a term. A term without one belongs to the term before it, if both share a definition, or else to
+// the entry around the list.
+func (w *htmlWalker) enter(n *html.Node) {
+	if n.DataAtom != atom.Dt {
+		return
+	}
+	if id := w.p.anchors[n]; id != "" {
+		w.entry = id
+	} else if prev := previousElement(n); prev == nil || prev.DataAtom != atom.Dt {
+		w.entry = w.around
+	}
 }
 
 // image tells what a picture shows where its description is a phrase, not the name of a file or of a logo.

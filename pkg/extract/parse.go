@@ -174,7 +174,7 @@ type parser struct {
 
 	nesting int // nesting depth of embedded files
 
-	anchors map[*html.Node]string // of the headings of a web page
+	anchors map[*html.Node]string // of the headings and defined terms of a web page
 }
 
 func (p *parser) run(head []byte) error {
