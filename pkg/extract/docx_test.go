@@ -64,6 +64,9 @@ func TestDocxText(t *testing.T) {
 			[]string{"paragraph: plain"}},
 		"content controls, smart tags and custom XML are their content": {`<w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent><w:p><w:smartTag>` + wordRun("a") + `</w:smartTag><w:customXml>` + wordRun("b") + `</w:customXml></w:p></w:sdtContent></w:sdt>`,
 			[]string{"paragraph: ab"}},
+		"a check box shows its state in any font": {`<w:p><w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val="1"/></w14:checkbox></w:sdtPr><w:sdtContent><w:r><w:rPr><w:rFonts w:ascii="Wingdings"/></w:rPr><w:t>&#xF0FE;</w:t></w:r></w:sdtContent></w:sdt>` + wordRun(" sent") + `</w:p>` +
+			`<w:p><w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val="0"/></w14:checkbox></w:sdtPr><w:sdtContent>` + wordRun("o") + `</w:sdtContent></w:sdt>` + wordRun(" paid") + `</w:p>`,
+			[]string{"paragraph: ☒ sent", "paragraph: ☐ paid"}},
 		"readings follow the words they belong to": {`<w:p><w:r><w:ruby><w:rt><w:r><w:t>とう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東</w:t></w:r></w:rubyBase></w:ruby></w:r><w:r><w:ruby><w:rt><w:r><w:t>きょう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>京</w:t></w:r></w:rubyBase></w:ruby></w:r>` + wordRun("へ") + `</w:p>`,
 			[]string{"paragraph: 東京（とうきょう）へ"}},
 		"symbols are what they show": {`<w:p><w:r><w:sym w:font="Wingdings" w:char="F0FC"/><w:t xml:space="preserve"> 5 </w:t><w:sym w:font="Symbol" w:char="F06D"/><w:t>m</w:t></w:r></w:p>`, []string{"paragraph: ✓ 5 μm"}},

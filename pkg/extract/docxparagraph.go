@@ -72,6 +72,8 @@ func (w *docxWalker) inline(e xml.StartElement) bool {
 		w.ruby()
 	case "AlternateContent":
 		w.choose(w.inline)
+	case "sdt":
+		w.control()
 	case "txbxContent":
 		w.aside(w.blocks)
 	case "p": // of a drawing
@@ -87,6 +89,42 @@ func (w *docxWalker) inline(e xml.StartElement) bool {
 		}
 	}
 	return true
+}
+
+// control walks a content control. A check box shows its state, whatever font its sign is in.
+func (w *docxWalker) control() {
+	box := ""
+	w.sc.each(func(e xml.StartElement) bool {
+		switch {
+		case e.Name.Local == "sdtPr":
+			box = w.checkbox()
+		case e.Name.Local == "sdtContent" && box != "":
+			w.write(box)
+			w.sc.skip()
+		default:
+			return w.inline(e)
+		}
+		return true
+	})
+}
+
+// checkbox returns the sign of a content control's check box, and "" for other controls.
+func (w *docxWalker) checkbox() string {
+	box := ""
+	w.sc.each(func(e xml.StartElement) bool {
+		if e.Name.Local != "checkbox" {
+			return false
+		}
+		box = "☐"
+		w.sc.each(func(e xml.StartElement) bool {
+			if e.Name.Local == "checked" && xmlOn(e) {
+				box = "☒"
+			}
+			return false
+		})
+		return true
+	})
+	return box
 }
 
 // sign takes elements that stand for a character or a reference.

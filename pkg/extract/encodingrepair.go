@@ -48,7 +48,7 @@ func (t *encodingEvidence) strayEncoding(name string) *charmap.Charmap {
 	return single
 }
 
-// bonusSequence is what a valid sequence of UTF-8 is worth beside its character: other encodings rarely have any.
+// bonusSequence is the worth of a valid UTF-8 sequence, added to that of its character: other encodings rarely have any.
 const bonusSequence = 0.3
 
 // mixedScore is how well the sample reads as UTF-8 with stray bytes, in the unit of the scores of other encodings.

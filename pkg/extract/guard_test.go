@@ -124,7 +124,7 @@ func TestAChildThatMisbehavesCostsOneDocument(t *testing.T) {
 		"one that panics":                   {"panic", Options{}, Damaged, "it stopped the reader", false},
 		"one that ends":                     {"exit", Options{}, Damaged, "it stopped the reader", false},
 		"one that answers without end":      {"overflow", Options{MaxText: 1 << 20}, TooLarge, "too much text", false},
-		"one that has grown":                {"grow", Options{MaxMemory: 300 << 20}, "", "", false},
+		"one that has grown":                {"grow", Options{MaxMemory: 700 << 20}, "", "", false},
 		"one that does what it is asked to": {"nothing", Options{}, "", "", true},
 	}
 	for name, tt := range tests {

@@ -198,7 +198,7 @@ func (w *htmlWalker) vertical(rows []gridRow) []gridRow {
 	return rows
 }
 
-// labelCells returns the cells of rows, with a colon after each th beside a td, which it labels.
+// labelCells returns the cells of rows, with a colon after each th that is next to a td and labels it.
 func labelCells(rows []gridRow) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
@@ -212,7 +212,7 @@ func labelCells(rows []gridRow) [][]string {
 	return cells
 }
 
-// wide reports whether a cell covers several columns beside other cells.
+// wide reports whether a cell covers several columns in a row with other cells.
 func (r gridRow) wide() bool {
 	return !r.single() && slices.ContainsFunc(r.cells, func(c gridCell) bool { return !c.first })
 }

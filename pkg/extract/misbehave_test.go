@@ -48,8 +48,8 @@ func misbehave(ctx context.Context, src Source, lim Limits, emit func(domain.Blo
 			held = append(held, b)
 			runtime.KeepAlive(held)
 		}
-	case "grow": // and give it back
-		b := make([]byte, 100<<20)
+	case "grow": // and give it back; a busy system starts more threads, whose stacks count too
+		b := make([]byte, 200<<20)
 		b[len(b)-1] = 1
 	case "recurse":
 		answer = fmt.Sprint(recurse(0))

@@ -16,7 +16,7 @@ func (w *rowWriter) sheetAbove(rows []tableRow, cells [][]string) int {
 
 // propertyRows returns the number of rows at the start that hold properties and values, including title rows: those above a
 // table of items, or all rows if each has its properties side by side. It is 0 if there are none. header reports whether a
-// row is marked as a header, wide whether it has merged cells beside others.
+// row is marked as a header, wide whether it has merged cells next to others.
 func propertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return filled(r) > 2 && !labelledCells(r) })
 	first := -1 // column of the first name in the table of items
