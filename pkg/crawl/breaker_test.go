@@ -1,0 +1,277 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
+	t.Parallel()
+	var b breaker
+	now := time.Unix(0, 0)
+	fail := func() time.Duration {
+		held, suspect := b.fail("a", now)
+		if suspect {
+			if _, again := b.fail("a", now); again {
+				t.Error("two are to find out at once")
+			}
+			return b.trip("a", "a does not answer", now)
+		}
+		return held
+	}
+	twice := func() {
+		t.Helper()
+		for range breakerFailures - 1 {
+			if d := fail(); d != 0 || b.held("a", now) != 0 {
+				t.Errorf("too few failures count as the host's: it is held for %s", d)
+			}
+		}
+	}
+	twice()
+	for i, want := range []time.Duration{5, 10, 20, 40, 80, 160, 320, 600, 600} {
+		if got := fail(); got != want*time.Second {
+			t.Errorf("pause %d is %s, want %s", i, got, want*time.Second)
+		}
+		now = now.Add(time.Second)
+		if d := fail(); d != want*time.Second-time.Second {
+			t.Errorf("a failure during pause %d makes it %s", i, d)
+		}
+		if why, fails := b.cause("a", now); why != "a does not answer" || !fails {
+			t.Errorf("the cause is %q, failure: %v", why, fails)
+		}
+		if why, _ := b.cause("b", now); why != "" {
+			t.Errorf("the cause of nothing is %q", why)
+		}
+		now = now.Add(want * time.Second)
+	}
+	b.answered("a", "http://a/", now)
+	twice()
+	if d := fail(); d != breakerFirst {
+		t.Errorf("an answer did not put the host right: it is held for %s", d)
+	}
+	if b.answered("a", "", now); b.held("a", now) != breakerFirst || b.good("a") != "http://a/" {
+		t.Error("an answer to an earlier request ended the pause")
+	}
+	for i := range maxHosts + 10 {
+		b.fail(fmt.Sprint(i), now)
+	}
+	if len(b.hosts) > maxHosts {
+		t.Errorf("%d hosts are kept", len(b.hosts))
+	}
+}
+
+func TestBreaker_takes_a_host_that_only_ever_asks_to_come_back_for_one_that_fails(t *testing.T) {
+	t.Parallel()
+	var b breaker
+	now := time.Unix(0, 0)
+	told := func(after time.Duration) bool {
+		b.told("a", "a is busy", now.Add(after), now)
+		_, fails := b.cause("a", now)
+		now = now.Add(after)
+		return fails
+	}
+	for n := range refusalsInRow {
+		if told(10 * time.Minute) {
+			t.Errorf("refusal %d within an hour counts as a failure", n+1)
+		}
+	}
+	if !told(time.Hour) && !told(time.Minute) {
+		t.Error("refusals for more than an hour do not")
+	}
+	b.served("a")
+	for n := range refusalsInRow - 1 {
+		if told(24 * time.Hour) {
+			t.Errorf("refusal %d after an answer does, as it asks for a day", n+1)
+		}
+	}
+	if !told(time.Minute) {
+		t.Error("the third, after days, does not")
+	}
+}
+
+func TestFetch_of_a_host_that_refuses_for_ever_says_that_the_host_fails(t *testing.T) {
+	t.Parallel()
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == robotsPath {
+			return // is served to everybody, and shows nothing
+		}
+		w.Header().Set("Retry-After", "1800")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	var ahead atomic.Int64 // of the time, in nanoseconds
+	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	c := local(t, func(o *Options) { o.MaxWait, o.Now, o.Turns = time.Millisecond, clock, NewLocalTurns(clock) })
+	var was []bool // whether the host counted as failing, for those that waited
+	for range 5 {
+		var e *Error
+		if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"}); !errors.As(err, &e) || e.Deferred || e.RetryAfter != 30*time.Minute {
+			t.Fatalf("the host was not asked: %v", err)
+		}
+		if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/b"}); !errors.As(err, &e) || !e.Deferred {
+			t.Fatalf("the host was asked although it is held: %v", err)
+		}
+		was = append(was, e.Err != nil)
+		ahead.Add(int64(31 * time.Minute))
+	}
+	if want := []bool{false, false, true, true, true}; !slices.Equal(was, want) {
+		t.Errorf("it fails: %v, want %v", was, want)
+	}
+}
+
+func TestFetch_leaves_a_host_alone_that_does_not_answer(t *testing.T) {
+	t.Parallel()
+	fine := routes(t, map[string]string{"/": "x"})
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	c := local(t, func(o *Options) { o.MaxWait = time.Millisecond })
+	c.robots.hosts[dead.URL] = &robotsEntry{ready: closed(), expires: time.Now().Add(time.Hour)}
+	for i := range 3 {
+		_, _, err := fetch(t, c, PageRequest{URL: dead.URL + "/a"})
+		if e := wantError(t, err); e.Deferred || e.Permanent || (e.RetryAfter > 0) != (i == 2) {
+			t.Errorf("fetch %d: %+v", i, e)
+		}
+	}
+	_, _, err := fetch(t, c, PageRequest{URL: dead.URL + "/b"})
+	e := wantError(t, err)
+	if !e.Deferred || e.Permanent || e.Err == nil || e.RetryAfter < 4*time.Second || e.RetryAfter > 5*time.Second {
+		t.Errorf("got %+v", e)
+	}
+	host := strings.TrimPrefix(dead.URL, "http://")
+	if want := host + " does not answer (connection refused); " + host + " is asked again in 5s"; e.Message != want {
+		t.Errorf("the message is %q, want %q", e.Message, want)
+	}
+	if _, _, err := fetch(t, c, PageRequest{URL: fine.URL}); err != nil {
+		t.Errorf("another host: %v", err)
+	}
+}
+
+func closed() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func TestFetch_holds_a_host_by_what_it_answers(t *testing.T) {
+	t.Parallel()
+	const cut = 0
+	for name, tc := range map[string]struct {
+		good    bool  // a page was to be had before, and still is
+		answers []int // for the pages; cut closes the connection
+		robots  int   // status of robots.txt meanwhile
+		after   string
+		held    bool
+	}{
+		"three faults in a row, and robots.txt fails too":       {answers: []int{500, 502, 504}, robots: 500, held: true},
+		"three faults in a row, and robots.txt breaks off too":  {answers: []int{500, 500, 500}, robots: cut, held: true},
+		"three answers that break off, and robots.txt fails":    {answers: []int{cut, cut, cut}, robots: 503, held: true},
+		"pages that break off":                                  {answers: []int{cut, cut, cut, cut, cut, cut, cut}, robots: 200},
+		"faults of pages":                                       {answers: []int{500, 500, 500, 500, 500, 500, 500}, robots: 404},
+		"faults behind a gateway that answers otherwise":        {answers: []int{500, 502, 504}, robots: 200, good: true},
+		"a host that has enough of us meanwhile":                {answers: []int{502, 502, 502, 502}, robots: 429, held: true},
+		"two faults":                                            {answers: []int{500, 500}, robots: 500},
+		"faults between answers":                                {answers: []int{500, 500, 200, 500, 500}, robots: 500},
+		"a page that is gone is an answer":                      {answers: []int{500, 500, 404, 500, 500}, robots: 500},
+		"a 501 is about the page":                               {answers: []int{501, 501, 501, 501}, robots: 500},
+		"one 429 without a time":                                {answers: []int{429}, robots: 200, held: true},
+		"one 503 with a time":                                   {answers: []int{503}, robots: 200, after: "30", held: true},
+		"one 503 with the time zero":                            {answers: []int{503}, robots: 500, after: "0"},
+		"three 503 without a time, and robots.txt fails too":    {answers: []int{503, 503, 503}, robots: 503, held: true},
+		"requests that the server gave up are not the server's": {answers: []int{408, 408, 408, 408}, robots: 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var n atomic.Int32
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				code := 200
+				switch r.URL.Path {
+				case "/robots.txt":
+					if code = tc.robots; n.Load() == 0 {
+						code = 200
+					}
+				case "/a":
+					// A connection that ends without an answer is tried once more by net/http itself.
+					code = tc.answers[min(int(n.Add(1)), len(tc.answers))-1]
+					if tc.after != "" {
+						w.Header().Set("Retry-After", tc.after)
+					}
+				}
+				if code == cut {
+					panic(http.ErrAbortHandler)
+				}
+				w.WriteHeader(code)
+				if r.URL.Path != "/robots.txt" {
+					_, _ = io.WriteString(w, "x")
+				}
+			}))
+			c := local(t, func(o *Options) { o.MaxWait = time.Millisecond })
+			if tc.good {
+				if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/good"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range tc.answers {
+				err := fetchInTurn(t, c, s.URL+"/a")
+				var e *Error
+				if errors.As(err, &e) && e.Deferred {
+					if tc.held && int(n.Load()) >= min(breakerFailures, len(tc.answers)) {
+						break
+					}
+					t.Fatalf("held too early: %v", err)
+				}
+			}
+			if got := c.polite.breaker.held(strings.TrimPrefix(s.URL, "http://"), time.Now()) > 0; got != tc.held {
+				t.Errorf("held: %t, want %t", got, tc.held)
+			}
+		})
+	}
+}
+
+// fetchInTurn fetches a page, again as long as another request has the host's turn: the one before it may not have given it
+// up, or the breaker looks whether the host is well.
+func fetchInTurn(t *testing.T, c *Crawler, page string) error {
+	t.Helper()
+	for {
+		_, _, err := fetch(t, c, PageRequest{URL: page})
+		var e *Error
+		if !errors.As(err, &e) || !e.Deferred || !strings.Contains(e.Message, "waits for its turn") {
+			return err
+		}
+	}
+}
+
+func TestFetch_of_a_host_whose_gateway_alone_is_well_is_put_off(t *testing.T) {
+	t.Parallel()
+	var down atomic.Bool
+	heads := make(chan string, 10)
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			heads <- r.URL.Path
+		}
+		if down.Load() && r.URL.Path != "/robots.txt" {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	}))
+	c := local(t, func(o *Options) { o.MaxWait = time.Millisecond })
+	if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/good"}); err != nil {
+		t.Fatal(err)
+	}
+	down.Store(true)
+	for range breakerFailures {
+		wantError(t, fetchInTurn(t, c, s.URL+"/a"))
+	}
+	if at := <-heads; at != "/good" {
+		t.Errorf("it was found out by %s", at)
+	}
+	err := fetchInTurn(t, c, s.URL+"/b")
+	if e := wantError(t, err); !e.Deferred || !strings.Contains(e.Message, "answers 502 Bad Gateway") {
+		t.Errorf("got %+v", e)
+	}
+}
