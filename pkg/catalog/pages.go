@@ -227,11 +227,13 @@ func (c *Catalog) askBy(ctx context.Context, t *tx, site record, page *record, s
 
 // nearer notes that a page which the crawl has asked for already is fewer links from the root than it seemed: crawlers
 // do not come upon pages in order. How far its own links are followed depends on that. So a job that waits is told, and a
-// page that has been fetched is fetched again, if its links count.
+// page that has been fetched is fetched again, if its links count or if it was left out for being too many links away.
 func (c *Catalog) nearer(ctx context.Context, t *tx, site record, page *record, store domain.Datastore, depth int) error {
+	deepest := site.Config.Scope(true).MaxDepth
+	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
 	page.Config.Depth = depth
 	waits := page.place == placeOutbox && page.jobKind == domain.JobCrawl
-	if !waits && page.Status != domain.StatusError && depth < site.Config.Scope(true).MaxDepth {
+	if !waits && page.Status != domain.StatusError && counts {
 		job := domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store)
 		job.ID = domain.NearerJobID(job.ID, depth)
 		job.Crawl.ETag, job.Crawl.LastModified = "", "" // an answer of "not modified" shows no links

@@ -188,6 +188,33 @@ func testRecrawls(t *testing.T, open Open) {
 		equal(t, []any{domain.StatusSynched, 2}, []any{w.page(site, pageA).Status, w.page(site, pageA).Config.Depth})
 		equal(t, site.ID, w.page(site, pageB).GroupID)
 	})
+	t.Run("a page that was left out as too deep is fetched again when it is found at the greatest depth", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p := pages{pageA: {content: "a"}}
+		site := w.createSite(domain.DatasourceConfig{MaxDepth: 4})
+		find := func(depth int) {
+			w.apply(site, domain.EventDiscovered, func(ev *domain.Event) {
+				ev.Follow, ev.Links = true, []domain.Link{{URL: pageA, Depth: depth}}
+			})
+		}
+		find(4)
+		w.play(p)
+		limit := 2
+		_, err := w.UpdateWebConfig(w.ctx, w.ws, site.ID, domain.WebPatch{MaxDepth: &limit})
+		ok(t, err)
+		w.play(p)
+		equal(t, []string{}, w.searchable(site, p))
+		find(3) // still too deep
+		fetches, _ := w.play(p)
+		equal(t, []any{0, []string{}}, []any{fetches, w.searchable(site, p)})
+		find(2)
+		fetches, _ = w.play(p)
+		equal(t, []any{1, []string{pageA}}, []any{fetches, w.searchable(site, p)})
+		find(2)
+		fetches, _ = w.play(p)
+		equal(t, 0, fetches)
+	})
 	t.Run("when a page was changed, as its sitemap says, is kept", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
