@@ -289,8 +289,8 @@ func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link foundLin
 		runID: site.runID,
 	}
 	job := domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store)
-	if link.anew {
-		job.ID = domain.NewID() // the stream drops a job with the id of one that it has had
+	if site.Crawl != nil && site.Crawl.Removed > 0 {
+		job.ID = domain.NewID() // the page may have left since the crawl asked for it, and the stream drops repeated ids
 	}
 	job = page.accept(job, store)
 	if err := page.insert(ctx, t, nil); err != nil { // nil: it is there already

@@ -17,8 +17,7 @@ const (
 // foundLink is an address found in a page or a sitemap.
 type foundLink struct {
 	domain.Link
-	lead int  // Lead of the page if it matches no include pattern
-	anew bool // its page may have left since the crawl asked for it
+	lead int // Lead of the page if it matches no include pattern
 }
 
 // foundOn converts the links that a page or the site's discovery has reported.
@@ -90,7 +89,7 @@ func (w *siteWork) links(ctx context.Context) error {
 			}
 		}
 		for _, u := range urls {
-			l := foundLink{Link: domain.Link{URL: u, Depth: p.Config.Depth + 1}, lead: p.Config.Lead + 1, anew: true}
+			l := foundLink{Link: domain.Link{URL: u, Depth: p.Config.Depth + 1}, lead: p.Config.Lead + 1}
 			if n, seen := at[u]; seen {
 				found[n].Depth, found[n].lead = min(found[n].Depth, l.Depth), min(found[n].lead, l.lead)
 				continue

@@ -178,4 +178,35 @@ func testRefused(t *testing.T, open Open) {
 		w.play(p)
 		equal(t, all, w.searchable(site, p))
 	})
+	t.Run("so has one that the fetch of another page brings back", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p := pages{
+			root:  {content: "r", links: []string{pageA}},
+			pageA: {content: "a"},
+			pageB: {content: "b", links: []string{pageA}},
+		}
+		site := w.createSite(domain.DatasourceConfig{})
+		w.apply(site, domain.EventDiscovered, func(ev *domain.Event) {
+			ev.Follow, ev.Links = true, []domain.Link{{URL: root}, {URL: pageB}}
+		})
+		w.apply(site, domain.EventSynched)
+		jobs := map[string]domain.Job{}
+		for _, j := range w.publishAll() {
+			jobs[j.Crawl.URL] = j
+		}
+		w.crawl(jobs[root], p)
+		w.publishAll()
+		two, many := 2, 100
+		_, err := w.UpdateWebConfig(w.ctx, w.ws, site.ID, domain.WebPatch{MaxPages: &two})
+		ok(t, err)
+		w.work()
+		w.isGone(domain.ChildID(site.ID, pageA))
+		_, err = w.UpdateWebConfig(w.ctx, w.ws, site.ID, domain.WebPatch{MaxPages: &many})
+		ok(t, err)
+		w.crawl(jobs[pageB], p) // before the links that are stored are evaluated
+		equal(t, site.ID, w.page(site, pageA).GroupID)
+		w.play(p)
+		equal(t, true, w.page(site, pageA).ActiveGeneration > 0)
+	})
 }
