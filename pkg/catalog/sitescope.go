@@ -237,7 +237,11 @@ func (c *Catalog) rescope(ctx context.Context, t *tx, before domain.DatasourceCo
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.pages {
 		site.capped = false // trim and the links that are evaluated set it again; of a sitemap, the rest is not known
 	}
-	if listed := site.DiscoveryDone && !site.FollowLinks && site.pages > 0; listed && before.Widens(site.Config) {
+	switch listed := !site.FollowLinks && site.pages > 0; {
+	case !before.Widens(site.Config):
+	case !site.DiscoveryDone && !site.Status.Terminal():
+		site.CrawlWidened() // its end tells whether there is a sitemap
+	case site.DiscoveryDone && listed:
 		site.WarnOfSitemap()
 	}
 	return queueWork(ctx, t, siteTask{siteID: site.ID, kind: workScope})

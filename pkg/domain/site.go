@@ -15,6 +15,7 @@ type Crawl struct {
 	LeftOut   map[string]int `json:"left_out,omitempty"`  // addresses that were not taken, by reason; one may be counted on every page that links to it
 	Rest      RestPolicy     `json:"rest,omitempty"`      // what becomes of the pages that it has not come upon
 	StoppedAt time.Time      `json:"stopped_at,omitzero"` // when its owner stopped it: pages that waited were left out; zero: not stopped
+	Widened   bool           `json:"widened,omitempty"`   // settings that take more pages came while its discovery went by those of before
 }
 
 // Stopped reports whether the crawl, if there is one, was stopped by its owner.
@@ -74,6 +75,9 @@ func (d *Datasource) crawl(at time.Time) *Crawl {
 
 // Removed notes on a site that pages of it have left the datastore.
 func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
+
+// CrawlWidened notes on a site that its settings take more pages than those by which the discovery of its newest crawl goes.
+func (d *Datasource) CrawlWidened() { d.crawl(d.UpdatedAt).Widened = true }
 
 // CrawlStopped ends the crawl of a site: nothing more is found, and its discovery, should it be under way, is overtaken.
 func (d *Datasource) CrawlStopped(at time.Time) {

@@ -43,6 +43,9 @@ func applyDiscoveryDone(d *Datasource, ev Event, current bool) Outcome {
 	d.UpdatedAt = ev.At
 	c := d.crawl(ev.At)
 	c.leaveOut(ev.LeftOut)
+	if c.Widened && !d.FollowLinks {
+		d.WarnOfSitemap()
+	}
 	switch {
 	case d.FollowLinks:
 		c.Rest = RestAsked

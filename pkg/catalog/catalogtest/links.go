@@ -264,6 +264,32 @@ func testScopes(t *testing.T, open Open) {
 		w.play(p)
 		equal(t, []string(nil), w.get(site.ID).Warnings)
 	})
+	t.Run("a site that takes more pages while its sitemap is read says how the others come", func(t *testing.T) {
+		t.Parallel()
+		more := []string{"The site takes more pages than before. Refresh it to find those that its sitemap lists."}
+		for _, test := range []struct {
+			follow bool
+			patch  domain.WebPatch
+			want   []string
+		}{
+			{patch: domain.WebPatch{Exclude: list()}, want: append([]string{"2 left out"}, more...)},
+			{patch: domain.WebPatch{Exclude: list("/b", "/c")}, want: []string{"2 left out"}},
+			{patch: domain.WebPatch{Exclude: list()}, follow: true, want: []string{"2 left out"}},
+		} {
+			w := newWorld(t, open)
+			p := pages{pageA: {content: "a", same: true}}
+			site := w.createSite(domain.DatasourceConfig{Exclude: []string{"/b"}})
+			w.apply(site, domain.EventDiscovered, links(pageA), func(ev *domain.Event) { ev.Follow = test.follow })
+			_, err := w.UpdateWebConfig(w.ctx, w.ws, site.ID, test.patch)
+			ok(t, err)
+			w.apply(w.get(site.ID), domain.EventSynched, func(ev *domain.Event) { ev.Warnings = []string{"2 left out"} })
+			w.play(p)
+			equal(t, test.want, w.get(site.ID).Warnings)
+			w.again(site, partial, pageA)
+			w.play(p)
+			equal(t, []string(nil), w.get(site.ID).Warnings)
+		}
+	})
 	t.Run("a change of the settings of a site that was stopped fetches nothing", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
