@@ -41,7 +41,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	faults = append(faults, customIDFaults(body, "custom_id", "config.custom_id", "metadata.custom_id")...)
 	given := func(field string) bool { // clients of forms send an empty text for no address
 		text, isText := config[field].(string)
-		return config[field] != nil && !(isText && strings.TrimSpace(text) == "")
+		return config[field] != nil && (!isText || strings.TrimSpace(text) != "")
 	}
 	hasURL, hasSitemap := given("source_url"), given("sitemap")
 	isWeb := body["type"] == string(domain.TypeWebPage) || body["type"] == string(domain.TypeWebSite)

@@ -77,8 +77,8 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 		h.inner = told.inner
 	}
 	if err := h.keep(req, res); err != nil {
-		var own *Error
-		if timedOut := ctx.Err() != nil && h.ctx.Err() == nil; timedOut && !(errors.As(err, &own) && own.Permanent) {
+		timedOut := ctx.Err() != nil && h.ctx.Err() == nil
+		if own := (*Error)(nil); timedOut && (!errors.As(err, &own) || !own.Permanent) {
 			err = ctx.Err() // the body may report the closed connection instead
 		}
 		return nil, err
