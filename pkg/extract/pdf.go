@@ -35,7 +35,7 @@ func (p *parser) pdf() error {
 			return err
 		}
 		l.links, l.grids = s.links(i), page.grids
-		page.lines = placeFields(page.lines, page.fields)
+		page.lines = placeFields(page.lines, page.fields, page.grids)
 		if err := l.page(i+1, page.lines); err != nil {
 			return err
 		}

@@ -4,24 +4,23 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
 // Bounds of tables whose columns only their alignment tells, in parts of the font size where nothing else is said.
 const (
-	alignedLines   = 60   // that are looked at as one table
+	alignedLines   = 60   // lines that are looked at as one table
 	alignedGap     = 0.45 // room between two cells; spaces between words are narrower
-	pairGap        = 0.6  // the same in a table of two columns without numbers
-	alignedEdge    = 0.35 // how far apart the edges of the cells of a column may be
+	typedGap       = 1.6  // the same in a typewriter font, in parts of the width of its characters
+	pairGap        = 0.6  // the same in a table without a column of values
+	alignedEdge    = 0.35 // distance between the edges of the cells of a column
 	alignedRow     = 200  // bytes of a row
-	alignedPitch   = 3.2  // from one row to the next
-	centredGroup   = 0.6  // how far from the middle of its columns the name of a group may be
-	sameMiddle     = 0.3  // how far apart two middles may be to be the same
-	fewestAligned  = 3    // rows without a header
-	maxAlignedRows = 4    // of a header
+	alignedPitch   = 3.2  // distance between two rows
+	fewestAligned  = 3    // rows of a table without a header
+	maxAlignedHead = 6    // baselines of a header
+	maxAligned     = 40   // columns
+	samePitch      = 0.85 // part of the distance between rows below which two lines belong to one row
 )
 
 // alignedCells are the cells of a row of the page, by the room between them.
@@ -32,92 +31,102 @@ type alignedCells struct {
 	split   bool  // cells stand closer than those of a line do
 }
 
-// takeAligned takes a table off the front of lines whose cells stand close together, or whose header has names over
-// several columns. It returns nil where there is none.
+// partedLine is the cells of a line by the room between its words.
+type partedLine struct {
+	cells []pdftext.Cell
+	split bool // a cell of the line was parted
+}
+
+// alignedBlock is a part of a page's rows whose cells stand in columns.
+type alignedBlock struct {
+	from, to int // rows
+	columns  []column
+	at       [][]int // by row: the columns of its cells
+}
+
+// takeAligned takes a table off the front of lines whose cells stand close together, or whose names reach over several
+// columns or rows. It returns nil where there is none.
 func (l *pdfLayout) takeAligned(lines []pdftext.Line) (*pdfTable, []pdftext.Line) {
-	rows := alignedRows(lines)
-	body, end := alignedBody(rows)
-	if body < 0 || end-body < 2 {
-		return nil, lines
-	}
-	k := len(rows[body].cells)
-	columns := make([]column, k)
-	for i := range columns {
-		columns[i] = column{math.Inf(1), math.Inf(-1)}
-		for _, r := range rows[body:end] {
-			columns[i] = column{min(columns[i].from, r.cells[i].X0), max(columns[i].to, r.cells[i].X1)}
-		}
-	}
-	size := rows[body].size
-	first, wide := body, false
-	for first > 0 && body-first < maxAlignedRows && isAlignedHeader(rows[first-1], rows[first], columns, size) {
-		first--
-		wide = wide || len(rows[first].cells) < k
-	}
-	for _, r := range rows[:body] {
-		if len(r.cells) >= k-1 { // names of single columns, which may be wider than the cells below
-			for _, c := range r.cells {
-				at := columnAt(columns, c)
-				columns[at] = column{min(columns[at].from, c.X0), max(columns[at].to, c.X1)}
-			}
-		}
-	}
-	if first > 0 || body == 0 && (k != 2 || !mostlyRTL(lines[:end])) || !isAligned(rows[body:end], columns, body-first, wide) {
+	rows := l.alignedRows(lines)
+	b := findAligned(rows)
+	if b == nil {
 		return nil, lines
 	}
 	used := 0
-	for _, r := range rows[:end] {
+	for _, r := range rows[:b.to] {
 		used += len(r.lines)
 	}
-	for _, r := range rows[:end] {
+	for _, r := range rows[:b.to] {
 		if slices.Max(r.lines) >= used {
 			return nil, lines // other lines stand between
 		}
 	}
-	t := &pdfTable{columns: columns, size: size}
-	if body > 0 {
-		names := alignedNames(rows[:body], columns, size)
-		if names == nil {
+	rtl := mostlyRTL(lines[:used])
+	head := b.headerRows(rows)
+	body := b.body(rows, head)
+	if len(body.rows) < 2 || len(body.columns) != len(b.columns) {
+		return nil, lines
+	}
+	t := &pdfTable{columns: body.columns, size: rows[b.from].size}
+	grouped := false
+	if head > 0 {
+		h := headerTree{columns: body.columns, size: t.size, pitch: body.pitch, rtl: rtl}
+		if !h.add(rows[:head]) {
 			return nil, lines
 		}
-		t.rows = append(t.rows, tableRow{cells: names})
+		grouped = h.grouped
+		t.rows = append(t.rows, tableRow{cells: h.names()})
 		t.header = true
 	}
-	for _, r := range rows[body:end] {
-		row := tableRow{cells: make([]string, k)}
-		for i, c := range r.cells {
-			row.cells[i] = c.Text
+	for _, row := range body.join(rtl) {
+		out := tableRow{cells: row.cells, marked: row.bold}
+		for _, at := range row.lines {
+			out.links = append(out.links, linksOf(l.links, lines[at])...)
 		}
-		for _, at := range r.lines {
-			row.links = append(row.links, linksOf(l.links, lines[at])...)
-		}
-		t.rows = append(t.rows, row)
+		t.rows = append(t.rows, out)
 	}
-	t.named = len(t.rows) >= 3 && !slices.Contains(t.rows[0].cells[1:], "")
-	if mostlyRTL(lines[:used]) {
+	t.reaches = grouped || body.spans
+	bold := !slices.ContainsFunc(rows[0].cells, func(c pdftext.Cell) bool { return !c.Bold() })
+	if !body.isTable(head, bold, t.reaches, interleaved(rows[:b.to]), rtl) {
+		return nil, lines
+	}
+	if rtl {
 		t.mirror()
 		slices.Reverse(t.columns)
 	}
+	t.named = len(t.rows) >= 3 && !slices.Contains(t.rows[0].cells[1:], "")
 	return t, lines[used:]
+}
+
+// interleaved reports whether lines of one row are shown with those of another row between them.
+func interleaved(rows []alignedCells) bool {
+	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
 
 // alignedRows puts lines on one baseline together and parts them where there is more room than between words. It ends
 // where a table cannot go on.
-func alignedRows(lines []pdftext.Line) []alignedCells {
+func (l *pdfLayout) alignedRows(lines []pdftext.Line) []alignedCells {
 	var rows []alignedCells
 	for i, line := range lines[:min(len(lines), alignedLines)] {
 		if text := line.Text(); line.Turn != lines[0].Turn || line.Filled || len(text) > alignedRow || isContents(text) ||
 			math.Abs(line.Size-lines[0].Size) > 0.2*lines[0].Size || i > 0 && math.Abs(line.Y-lines[i-1].Y) > alignedPitch*line.Size {
 			break
 		}
-		cells, split := partAligned(line)
+		parted, known := l.parted[&line.Cells[0]]
+		if !known {
+			parted.cells, parted.split = partAligned(line)
+			if l.parted == nil {
+				l.parted = map[*pdftext.Cell]partedLine{}
+			}
+			l.parted[&line.Cells[0]] = parted
+		}
 		at := slices.IndexFunc(rows, func(r alignedCells) bool { return math.Abs(r.y-line.Y) < 0.3*line.Size })
 		if at < 0 {
 			rows = append(rows, alignedCells{y: line.Y, size: line.Size})
 			at = len(rows) - 1
 		}
 		r := &rows[at]
-		r.cells, r.lines, r.split = append(r.cells, cells...), append(r.lines, i), r.split || split
+		r.cells, r.lines, r.split = append(r.cells, parted.cells...), append(r.lines, i), r.split || parted.split
 	}
 	slices.SortStableFunc(rows, func(a, b alignedCells) int { return cmp.Compare(b.y, a.y) })
 	for _, r := range rows {
@@ -132,8 +141,9 @@ func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 		words := c.Words()
 		slices.SortFunc(words, func(a, b pdftext.Cell) int { return cmp.Compare(a.X0, b.X0) })
 		var cuts []float64
+		room := max(alignedGap*line.Size, typedGap*c.Pitch())
 		for i := 1; i < len(words); i++ {
-			if words[i].X0-words[i-1].X1 > alignedGap*line.Size {
+			if words[i].X0-words[i-1].X1 > room {
 				cuts = append(cuts, (words[i].X0+words[i-1].X1)/2)
 			}
 		}
@@ -148,139 +158,160 @@ func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	return cells, split
 }
 
-// alignedBody finds the first rows that have the same number of cells, in columns, and where they end; -1 for none.
-func alignedBody(rows []alignedCells) (from, to int) {
-	for from = range rows[:min(len(rows), maxAlignedRows+1)] {
-		to = from + 1
-		for to < len(rows) && sameColumns(rows[from], rows[to]) && rows[to-1].y-rows[to].y < alignedPitch*rows[to].size {
-			to++
+// findAligned finds the rows whose cells stand in columns and that reach down farthest; nil for none. Rows above them can
+// be those of a header.
+func findAligned(rows []alignedCells) *alignedBlock {
+	head := rows[:min(len(rows), maxAlignedHead+2)]
+	if !slices.ContainsFunc(head, func(r alignedCells) bool { return len(r.cells) > 1 }) {
+		return nil
+	}
+	var best *alignedBlock
+	for from, r := range rows[:min(len(rows), maxAlignedHead+1)] {
+		b := growAligned(rows, from)
+		if b != nil && (best == nil || b.to > best.to || b.to == best.to && len(b.columns) < len(best.columns)) {
+			best = b // names in the middle of columns whose numbers are at the right would be columns of their own
 		}
-		if to-from >= 2 && len(rows[from].cells) >= 2 {
-			return from, to
+		if best != nil && holdsValue(r) {
+			break
 		}
 	}
-	return -1, 0
+	return best
 }
 
-// sameColumns reports whether the cells of two rows stand below each other: at their left edges, their right ones or their
-// middles.
-func sameColumns(a, b alignedCells) bool {
-	if len(a.cells) != len(b.cells) {
-		return false
+func holdsValue(r alignedCells) bool {
+	return slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return isValue(c.Text) && !isYear(c.Text) })
+}
+
+// growAligned makes a block of the rows from one on, as long as each cell stands in one column; nil where they are none.
+func growAligned(rows []alignedCells, from int) *alignedBlock {
+	b := &alignedBlock{from: from, to: from}
+	several, size := 0, rows[from].size
+	if len(rows[from].cells) < 2 {
+		return nil
 	}
-	for i, c := range a.cells {
-		d := b.cells[i]
-		left, right := math.Abs(c.X0-d.X0), math.Abs(c.X1-d.X1)
-		if min(left, right, math.Abs(c.X0+c.X1-d.X0-d.X1)/2) > alignedEdge*a.size {
+	for ; b.to < len(rows); b.to++ {
+		r := rows[b.to]
+		if b.to > from && rows[b.to-1].y-r.y > alignedPitch*r.size {
+			break
+		}
+		columns := b.grown(r)
+		if columns == nil || len(columns) > maxAligned {
+			break
+		}
+		if b.columns = columns; len(r.cells) > 1 {
+			several++
+		}
+	}
+	for b.to > from && len(rows[b.to-1].cells) == 1 && (b.to-from < 2 || rows[b.to-2].y-rows[b.to-1].y > 1.4*size) {
+		b.to-- // text below the table
+	}
+	if several < 2 || len(b.columns) < 2 {
+		return nil
+	}
+	for _, r := range rows[from:b.to] {
+		at := make([]int, len(r.cells))
+		for i, c := range r.cells {
+			at[i] = columnAt(b.columns, c)
+		}
+		b.at = append(b.at, at)
+	}
+	if !b.isAligned(rows) {
+		return nil
+	}
+	return b
+}
+
+// grown are the columns of a block with a row more; nil where its cells do not fit them.
+func (b *alignedBlock) grown(r alignedCells) []column {
+	columns := slices.Clone(b.columns)
+	last := -1
+	for _, c := range r.cells {
+		at := -1
+		for k, col := range columns {
+			if min(col.to, c.X1) <= max(col.from, c.X0) {
+				continue
+			}
+			if at >= 0 {
+				return nil // over two columns
+			}
+			at = k
+		}
+		if at < 0 {
+			at, _ = slices.BinarySearchFunc(columns, c.X0, func(col column, x float64) int { return cmp.Compare(col.from, x) })
+			columns = slices.Insert(columns, at, column{c.X0, c.X1})
+		}
+		if at == last {
+			return nil // two cells in one column
+		}
+		last = at
+		columns[at] = column{min(columns[at].from, c.X0), max(columns[at].to, c.X1)}
+	}
+	for k := 1; k < len(columns); k++ {
+		if columns[k].from < columns[k-1].to {
+			return nil
+		}
+	}
+	return columns
+}
+
+// isAligned reports whether the cells of each column have a common left or right edge or a common middle, but for one, as a
+// header may be, and a fifth of the others.
+func (b *alignedBlock) isAligned(rows []alignedCells) bool {
+	places := make([][3][]float64, len(b.columns))
+	for i, at := range b.at {
+		for k, c := range rows[b.from+i].cells {
+			p := &places[at[k]]
+			for e, x := range [3]float64{c.X0, c.X1, (c.X0 + c.X1) / 2} {
+				p[e] = append(p[e], x)
+			}
+		}
+	}
+	edge := alignedEdge * rows[b.from].size
+	for _, p := range places {
+		most, n := 0, len(p[0])
+		for _, xs := range p {
+			slices.Sort(xs)
+			for i := range xs { // the most that lie within an edge of one another
+				end, _ := slices.BinarySearch(xs, xs[i]+edge)
+				most = max(most, end-i)
+			}
+		}
+		if most < min(n, max(2, n-1-n/5)) {
 			return false
 		}
 	}
 	return true
 }
 
-// isAlignedHeader reports whether a row above others names columns: several of them, or one that is not the first
-// together with others, as a title of the table would be.
-func isAlignedHeader(r, below alignedCells, columns []column, size float64) bool {
-	if r.y-below.y > alignedPitch*size || len(r.cells) > len(columns) {
-		return false
-	}
-	for _, c := range r.cells {
-		if c.X0 < columns[0].from-size || c.X1 > columns[len(columns)-1].to+2*size || utf8.RuneCountInString(c.Text) > maxLabel ||
-			endsSentence(c.Text) || isValue(c.Text) && !isYear(c.Text) && !strings.ContainsFunc(c.Text, isLetterRune) {
-			return false
+// headerRows is how many of the rows, from the first, name columns: those above the block, and those at its top that hold
+// no values, or are bold, where what follows is not, if they are not one full row: that is judged later, as in any table.
+func (b *alignedBlock) headerRows(rows []alignedCells) int {
+	head, bold := b.from, b.from
+	named := map[int]bool{}
+	values := false
+	for i, r := range rows[b.from:b.to] {
+		if holdsValue(r) {
+			values = true
+			break
 		}
-	}
-	only := r.cells[0]
-	return len(r.cells) > 1 || only.X0 > columns[0].to || only.X1 < columns[1].from
-}
-
-func isLetterRune(r rune) bool { return countLetters(string(r)) == 1 && (r < '0' || r > '9') }
-
-// isAligned reports whether rows are those of a table which the distance of its cells alone does not tell: there is a
-// column of values, or there are many rows.
-func isAligned(body []alignedCells, columns []column, header int, wide bool) bool {
-	tight, marks, values := false, 0, false
-	least := math.Inf(1)
-	for _, r := range body {
-		tight = tight || r.split
-		if startsItem(r.cells[0].Text+" x") || isMark(r.cells[0].Text) {
-			marks++
+		if len(named) == len(b.columns) || head >= maxAlignedHead {
+			break
 		}
-		for i := 1; i < len(r.cells); i++ {
-			least = min(least, (r.cells[i].X0-r.cells[i-1].X1)/r.size)
+		for _, k := range b.at[i] {
+			named[k] = true
 		}
-	}
-	for i := range columns {
-		values = values || !slices.ContainsFunc(body, func(r alignedCells) bool { return !isValue(r.cells[i].Text) })
+		if head++; bold == head-1 && !slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return !c.Bold() }) {
+			bold = head
+		}
 	}
 	switch {
-	case !tight && !wide, marks*2 > len(body):
-		return false
-	case header == 0 && len(body) < fewestAligned:
-		return false
-	case values:
-		return true
+	case bold > b.from && bold < b.to:
+		head = bold
+	case !values || len(named) < len(b.columns)-1:
+		head = b.from
 	}
-	return len(body) >= fewestAligned && least > pairGap
-}
-
-// alignedNames joins the rows of a header to one name for each column. It returns nil where groups stand over groups: which
-// columns belong to them cannot be told from their middles.
-func alignedNames(rows []alignedCells, columns []column, size float64) []string {
-	names := make([]string, len(columns))
-	lowest := make([]bool, len(columns)) // named by the lowest row: others have names that reach down, and no group's
-	for _, c := range rows[len(rows)-1].cells {
-		at := columnAt(columns, c)
-		lowest[at] = at > 0
+	if head == b.from+1 && b.from == 0 && len(rows[0].cells) == len(b.columns) && bold == 0 {
+		return 0
 	}
-	groups := 0                               // rows with names of groups
-	for _, r := range slices.Backward(rows) { // a name over several columns stands over names of single ones
-		next := len(columns)
-		spans, grouped := make([][2]int, len(r.cells)), false
-		for i, c := range slices.Backward(r.cells) {
-			at := columnAt(columns[:next], c)
-			spans[i] = [2]int{at, at}
-			if names[at] != "" {
-				grouped = true
-				spans[i] = groupSpan(c, at, columns[:next], lowest, size)
-			}
-			next = max(spans[i][0], 1)
-		}
-		if grouped {
-			if groups++; groups > 1 {
-				return nil
-			}
-		}
-		for i, c := range r.cells {
-			for k := spans[i][0]; k <= spans[i][1]; k++ {
-				names[k] = strings.TrimSpace(c.Text + " " + names[k])
-			}
-		}
-	}
-	return names
-}
-
-// groupSpan is the first and the last of the columns that a name stands over, which have names of their own: those whose
-// common middle is that of the name, or all from the one that begins where it does.
-func groupSpan(c pdftext.Cell, at int, columns []column, named []bool, size float64) [2]int {
-	lowest, highest := at, at
-	for lowest > 0 && named[lowest-1] {
-		lowest--
-	}
-	for highest+1 < len(columns) && named[highest+1] {
-		highest++
-	}
-	best, least := [2]int{at, at}, math.Inf(1)
-	middle := (c.X0 + c.X1) / 2
-	for from := lowest; from <= at; from++ {
-		for to := at; to <= highest; to++ {
-			if d := math.Abs((columns[from].from+columns[to].to)/2 - middle); d < least-sameMiddle*size || d < least+sameMiddle*size && to-from > best[1]-best[0] {
-				best, least = [2]int{from, to}, d
-			}
-		}
-	}
-	if least > centredGroup*size && math.Abs(c.X0-columns[at].from) < alignedEdge*size {
-		return [2]int{at, highest}
-	}
-	return best
+	return head
 }

@@ -130,6 +130,10 @@ func isWordBefore(initial, text string, words map[string]int) bool {
 	if !strings.ContainsRune(oneLetterWords, letter) || utf8.RuneCountInString(rest) < 2 {
 		return false
 	}
+	if rest == "long" { // "A long time", but "Along the road"
+		next, _, _ := strings.Cut(strings.TrimLeft(text[len(rest):], " "), " ")
+		return slices.Contains([]string{"time", "way", "while", "day", "night", "line", "list", "history", "road", "series"}, strings.Trim(next, ",.;"))
+	}
 	whole := string(unicode.ToLower(letter)) + rest
 	const itself = 1 // the text behind the initial is counted too
 	switch apart, joined := words[rest] > itself, words[whole] > 0; {

@@ -25,8 +25,9 @@ const (
 var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
 
 // placeFields puts the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on the
-// page gets the name that the form itself has for the field, and stands where it is shown.
-func placeFields(lines []pdftext.Line, fields []pdftext.Field) []pdftext.Line {
+// page gets the name that the form itself has for the field, and stands where it is shown. In a table to be filled in, the
+// names of its columns are the labels.
+func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []pdftext.Line {
 	if len(fields) == 0 {
 		return lines
 	}
@@ -40,10 +41,87 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field) []pdftext.Line {
 		}
 		return cmp.Compare(b.Box.Y1, a.Box.Y1)
 	})
-	for _, field := range f.fields {
-		f.place(field)
+	inTable := f.inTables(grids)
+	for i, field := range f.fields {
+		if inTable[i] {
+			f.insertCell(field)
+		} else {
+			f.place(field)
+		}
 	}
 	return f.lines
+}
+
+// inTables says which fields stand in the cells of a table whose first row has the names of the columns: a cell without
+// text, below a cell with text, and beside another such cell.
+func (f *fieldPlacer) inTables(grids []grid) []bool {
+	in := make([]bool, len(f.fields))
+	for g := range grids {
+		g := &grids[g]
+		if g.parts == nil || g.turn != 0 || len(f.lines)*len(f.fields) > maxGridWork {
+			continue
+		}
+		filled := make([]bool, g.rows()*g.columns())
+		for _, line := range f.lines {
+			if !g.beside(line) {
+				continue
+			}
+			r := g.rowAt(line)
+			for _, c := range line.Cells {
+				for _, w := range c.Words() {
+					if x := middleOf(w); x > g.left() && x < g.right() {
+						filled[r*g.columns()+columnIn(g.xs, x)] = true
+					}
+				}
+			}
+		}
+		beside := map[int]int{} // by row: fields in empty cells below names
+		cells := make([]int, len(f.fields))
+		for i, field := range f.fields {
+			x, y := (field.Box.X0+field.Box.X1)/2, (field.Box.Y0+field.Box.Y1)/2
+			cells[i] = -1
+			if x <= g.left() || x >= g.right() || y >= g.ys[1] || y <= g.bottom() {
+				continue
+			}
+			r := g.rowAt(pdftext.Line{Y: y})
+			if k := columnIn(g.xs, x); filled[k] && !filled[r*g.columns()+k] {
+				cells[i] = r
+				beside[r]++
+			}
+		}
+		for i, r := range cells {
+			in[i] = in[i] || r >= 0 && beside[r] > 1
+		}
+	}
+	return in
+}
+
+// columnIn is the column between ascending borders in which a place is.
+func columnIn(xs []float64, x float64) int {
+	at, _ := slices.BinarySearch(xs, x)
+	return min(max(at-1, 0), len(xs)-2)
+}
+
+// insertCell adds a value to a table.
+func (f *fieldPlacer) insertCell(field pdftext.Field) {
+	text := field.Value
+	if field.Kind != pdftext.TextField {
+		text = markOf(field)
+	}
+	if text == "" {
+		return
+	}
+	f.insert(field, pdftext.Placed(text, field.Box.X0, field.Box.X1))
+	for i := range f.lines {
+		f.lines[i].Filled = f.lines[i].Filled && !beside(f.lines[i], field.Box)
+	}
+}
+
+func markOf(field pdftext.Field) string {
+	if field.On {
+		return "☒"
+	}
+	return "☐"
 }
 
 type fieldPlacer struct {
@@ -72,7 +150,11 @@ func (f *fieldPlacer) place(field pdftext.Field) {
 		cells[k], f.lines[i].Filled = joined, true
 		return
 	}
-	if i, k := f.labelOver(field); i >= 0 {
+	i, k := f.labelOver(field)
+	if i < 0 {
+		i, k = f.labelUnder(field)
+	}
+	if i >= 0 {
 		cells := f.lines[i].Cells
 		f.lines[i].Filled = true
 		cells[k] = withColon(cells[k]).Before(value)
@@ -101,11 +183,17 @@ func withColon(label pdftext.Cell) pdftext.Cell {
 
 // placeBox puts a mark for a box that is ticked or not to its label.
 func (f *fieldPlacer) placeBox(field pdftext.Field) {
-	mark := "☐"
-	if field.On {
-		mark = "☒"
+	cell := pdftext.Placed(markOf(field), field.Box.X0, field.Box.X1)
+	if i, k := f.labelBeside(field, labelRight); i >= 0 && f.labelsBefore(field) {
+		cells := f.lines[i].Cells
+		parts := cells[k].Cut(field.Box.X0 + labelSlack)
+		joined := parts[0].Before(cell)
+		if parts[1].Text != "" {
+			joined = joined.Before(parts[1])
+		}
+		cells[k], f.lines[i].Filled = joined, true
+		return
 	}
-	cell := pdftext.Placed(mark, field.Box.X0, field.Box.X1)
 	at, cellAt, least := -1, -1, float64(labelRight)
 	for i, line := range f.lines {
 		if !beside(line, field.Box) {
@@ -140,6 +228,42 @@ func (f *fieldPlacer) placeBox(field pdftext.Field) {
 		cell = cell.Before(pdftext.Placed(field.Name, field.Box.X1, field.Box.X1))
 	}
 	f.insert(field, cell)
+}
+
+// labelsBefore reports whether a box and those beside it have their labels on the left: each is much nearer to the word
+// before it than to the one behind.
+func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
+	const nearer = 2
+	boxes := 0
+	for _, o := range f.fields {
+		if o.Kind == pdftext.TextField || o.Box.Y0 >= field.Box.Y1 || field.Box.Y0 >= o.Box.Y1 {
+			continue
+		}
+		boxes++
+		before, after, label := math.Inf(1), math.Inf(1), ""
+		for _, line := range f.lines {
+			if !beside(line, o.Box) {
+				continue
+			}
+			for _, c := range line.Cells {
+				for _, w := range c.Words() {
+					switch {
+					case isBoxSign(w.Text) || w.Text == "☒":
+					case middleOf(w) < o.Box.X0:
+						if gap := max(o.Box.X0-w.X1, 0); gap < before {
+							before, label = gap, w.Text
+						}
+					default:
+						after = min(after, max(w.X0-o.Box.X1, 0))
+					}
+				}
+			}
+		}
+		if before*nearer >= after || !strings.ContainsFunc(label, unicode.IsLetter) {
+			return false
+		}
+	}
+	return boxes > 1 // a single box takes what stands beside it
 }
 
 func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
@@ -202,6 +326,30 @@ func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
+// labelUnder finds the cell that stands right below a field and is the label of none below it; -1 for none.
+func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
+	at, cell = -1, -1
+	least := math.Inf(1)
+	for i, line := range f.lines {
+		down := field.Box.Y0 - line.Y - capitalHeight*line.Size
+		if line.Turn != 0 || down < -0.3*line.Size || down > labelAbove*line.Size || down >= least {
+			continue
+		}
+		for k, c := range line.Cells {
+			if line.Filled && strings.Contains(c.Text, ": ") {
+				continue // it has its value
+			}
+			if c.X0 > field.Box.X0-2*line.Size && c.X0 < field.Box.X1 && !slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
+				return c.X0 > o.Box.X0-2*line.Size && c.X0 < o.Box.X1 && o.Box.Y1 <= line.Y && line.Y-o.Box.Y1 < down
+			}) {
+				at, cell, least = i, k, down
+				break
+			}
+		}
+	}
+	return at, cell
+}
+
 // insert adds a line for a value without a label, behind the line above it.
 func (f *fieldPlacer) insert(field pdftext.Field, cell pdftext.Cell) {
 	const usual = 10
@@ -211,6 +359,16 @@ func (f *fieldPlacer) insert(field pdftext.Field, cell pdftext.Cell) {
 	for i, l := range f.lines {
 		if d := l.Y - line.Y; l.Turn == 0 && d >= -0.3*size && d < least {
 			at, least = i+1, d
+		}
+	}
+	if at > 0 && at <= len(f.lines) {
+		if l := &f.lines[at-1]; l.Filled && l.Turn == 0 && math.Abs(l.Y-line.Y) < 0.3*size && (l.Cells[0].X0 >= cell.X1 || l.Cells[len(l.Cells)-1].X1 <= cell.X0) {
+			k := 0
+			if l.Cells[0].X0 < cell.X0 {
+				k = len(l.Cells)
+			}
+			l.Cells = slices.Insert(l.Cells, k, cell)
+			return
 		}
 	}
 	f.lines = slices.Insert(f.lines, at, line)

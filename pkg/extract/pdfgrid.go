@@ -27,11 +27,21 @@ func (l *pdfLayout) takeGrids(lines []pdftext.Line) []placed {
 	slices.SortStableFunc(grids, func(a, b grid) int {
 		return cmp.Compare((a.right()-a.left())*(a.top()-a.bottom()), (b.right()-b.left())*(b.top()-b.bottom()))
 	})
+	tried := 0
+	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- { // rules between rows end at names of several rows
+		if grids[i].parts == nil {
+			tried++
+			items = l.takeReaching(&grids[i], items)
+		}
+	}
 	for i := range grids {
 		items = l.takeGrid(&grids[i], items)
 	}
 	return items
 }
+
+// maxReaching is how many of a page's grids are tried as tables whose names reach over several columns or rows.
+const maxReaching = 20
 
 // takeGrid puts a table in place of the lines inside a grid, if they make one.
 func (l *pdfLayout) takeGrid(g *grid, items []placed) []placed {
@@ -69,6 +79,38 @@ func (l *pdfLayout) takeGrid(g *grid, items []placed) []placed {
 		return items
 	}
 	return slices.Insert(rest, first, placed{table: table})
+}
+
+// takeReaching puts a table in place of the lines between the rules of a grid, and of those of a header above them, if the
+// table has names that reach over several columns or rows. In other tables the rules tell more.
+func (l *pdfLayout) takeReaching(g *grid, items []placed) []placed {
+	const header = 8 // lines above the first rule
+	first, last := -1, -1
+	for i, item := range items {
+		if in, _ := g.divide(item.line); item.table == nil && len(in.Cells) > 0 {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	if first < 0 || last-first > alignedLines {
+		return items
+	}
+	for from := max(0, first-header); from <= first; from++ {
+		var lines []pdftext.Line
+		for _, item := range items[from : last+1] {
+			if item.table == nil {
+				lines = append(lines, item.line)
+			}
+		}
+		if len(lines) <= last-from {
+			continue // another table stands between
+		}
+		if table, rest := l.takeAligned(lines); table != nil && table.reaches && len(rest) == 0 {
+			return slices.Concat(items[:from], []placed{{table: table}}, items[last+1:])
+		}
+	}
+	return items
 }
 
 // framesPage reports whether a few rules across have most of a page's many lines between them, as those below a running

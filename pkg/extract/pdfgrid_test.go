@@ -87,6 +87,45 @@ func FuzzGrids(f *testing.F) {
 	})
 }
 
+func FuzzAlignedTables(f *testing.F) {
+	const word = 3
+	row := func(y int, xs ...int) (data []byte) {
+		for _, x := range xs {
+			data = append(data, byte(x), byte(y), word)
+		}
+		return data
+	}
+	f.Add(slices.Concat(row(40, 20), row(36, 20, 30), row(32, 2, 20, 30), row(28, 2, 20, 30)))
+	f.Add(slices.Concat(row(40, 2, 20, 30), row(36, 20, 30), row(34, 2), row(32, 20, 30), row(28, 2, 20, 30)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, lines, words := gridPage(data)
+		l := &pdfLayout{pdfSurvey: &pdfSurvey{body: 8}, p: &parser{}}
+		var shown strings.Builder
+		for len(lines) > 0 {
+			table, rest := l.takeAligned(lines)
+			if table == nil {
+				fmt.Fprintln(&shown, lines[0].Text())
+				lines = lines[1:]
+				continue
+			}
+			if lines = rest; len(table.rows) < 2 {
+				t.Fatalf("a table of %d rows", len(table.rows))
+			}
+			for _, row := range table.rows {
+				if len(row.cells) != len(table.columns) {
+					t.Fatalf("%d cells in a table of %d columns", len(row.cells), len(table.columns))
+				}
+				fmt.Fprintln(&shown, strings.Join(row.cells, "\t"))
+			}
+		}
+		for _, w := range words {
+			if !strings.Contains(shown.String(), w) {
+				t.Fatalf("%s is lost; what is left:\n%s", w, shown.String())
+			}
+		}
+	})
+}
+
 // checkGrids takes the tables out of a page and verifies that each of its words is in one or beside them.
 func checkGrids(t *testing.T, drawn pdftext.Drawn, lines []pdftext.Line, words []string) {
 	t.Helper()

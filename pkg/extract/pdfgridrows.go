@@ -43,7 +43,7 @@ func (l *pdfLayout) gridRows(t *gridText, regions []region, stacked bool) []tabl
 			rows = append(rows, l.lineRows(t, r, t.spans())...)
 			continue
 		}
-		row := tableRow{cells: make([]string, t.columns()), links: linksOf(l.links, band...)}
+		row := tableRow{cells: make([]string, t.columns()), marked: t.boldCells(t.cells[r]...), links: linksOf(l.links, band...)}
 		for _, c := range byRow[r] {
 			if _, told := texts[c]; !told { // the rows above were taken apart, if it begins in one
 				down := c.row + c.down - r
@@ -59,6 +59,21 @@ func (l *pdfLayout) gridRows(t *gridText, regions []region, stacked bool) []tabl
 		rows = append(rows, row)
 	}
 	return slices.DeleteFunc(rows, func(r tableRow) bool { return filled(r.cells) == 0 })
+}
+
+// boldCells says which cells of lines are bold on all of them.
+func (t *gridText) boldCells(lines ...[]pdftext.Cell) []bool {
+	bold, plain := make([]bool, t.columns()), make([]bool, t.columns())
+	for _, cells := range lines {
+		for k, c := range cells {
+			bold[k] = bold[k] || c.Text != "" && c.Bold()
+			plain[k] = plain[k] || c.Text != "" && !c.Bold()
+		}
+	}
+	for k := range bold {
+		bold[k] = bold[k] && !plain[k]
+	}
+	return bold
 }
 
 // wideLines is how many lines of a row have text in several columns.
@@ -227,7 +242,7 @@ func (l *pdfLayout) lineRows(t *gridText, r int, columns []column) []tableRow {
 	}
 	var rows []tableRow
 	for i, line := range t.bands[r] {
-		row := tableRow{cells: make([]string, t.columns()), links: linksOf(l.links, line)}
+		row := tableRow{cells: make([]string, t.columns()), marked: t.boldCells(t.cells[r][i]), links: linksOf(l.links, line)}
 		for k, c := range t.cells[r][i] {
 			row.cells[k] = c.Text
 		}

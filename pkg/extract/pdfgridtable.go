@@ -127,6 +127,7 @@ func (t *pdfTable) mirror() {
 	n := len(t.columns)
 	for i := range t.rows {
 		slices.Reverse(t.rows[i].cells)
+		slices.Reverse(t.rows[i].marked)
 		for j, m := range t.rows[i].merged {
 			t.rows[i].merged[j].column = n - m.column - m.across
 		}
@@ -148,6 +149,9 @@ func (t *pdfTable) dropEmptyColumns() {
 		t.columns = slices.Delete(t.columns, k, k+1)
 		for i := range t.rows {
 			t.rows[i].cells = slices.Delete(t.rows[i].cells, k, k+1)
+			if k < len(t.rows[i].marked) {
+				t.rows[i].marked = slices.Delete(t.rows[i].marked, k, k+1)
+			}
 			for j := range t.rows[i].merged {
 				switch m := &t.rows[i].merged[j]; {
 				case m.column > k:

@@ -18,6 +18,12 @@ import (
 // maxPDFiumChars is how many characters of a page PDFium is asked for.
 const maxPDFiumChars = 500_000
 
+// Words whose characters differ in height are parted: the least difference, in points, and the longest word.
+const (
+	uneven        = 0.5
+	maxUnevenWord = 64
+)
+
 // pdfiumPage is a page as PDFium reads it.
 type pdfiumPage struct {
 	lines []pdftext.Line
@@ -149,11 +155,19 @@ func (c *pdfiumWords) word(units []rune, n int) {
 	if !ok {
 		return // made up by PDFium, with no place on the page
 	}
-	last := first
+	last, raised := first, first
 	if len(units) > 1 {
 		if b, ok := c.box(n + len(units) - 1); ok {
-			last = b
+			last, raised = b, b
 		}
+		if end := lastLetter(units); end > 0 && end < len(units)-1 { // "m2)" ends on the line again
+			if b, ok := c.box(n + end); ok {
+				raised = b
+			}
+		}
+	}
+	if len(units) <= maxUnevenWord && differ(first, raised) && c.parts(units, n, first) {
+		return
 	}
 	if c.beside(first, last) || inBoxes(c.hidden, float64(min(first.Left, last.Left)+max(first.Right, last.Right))/2, float64(min(first.Bottom, last.Bottom)+max(first.Top, last.Top))/2) {
 		return
@@ -163,6 +177,39 @@ func (c *pdfiumWords) word(units []rune, n int) {
 	}
 	from, to := c.span(first, last)
 	c.out.Glyph(wordText(units), c.size, c.dx, c.dy, from, to, c.bold)
+}
+
+// lastLetter is the last letter or digit of a word; -1 for none.
+func lastLetter(units []rune) int {
+	end := len(units) - 1
+	for end >= 0 && !unicode.IsLetter(units[end]) && !unicode.IsDigit(units[end]) {
+		end--
+	}
+	return end
+}
+
+// differ reports whether two characters stand at different heights or differ in size.
+func differ(a, b structs.FPDF_FS_RECTF) bool {
+	return math.Abs(float64(a.Top-b.Top)) > uneven || math.Abs(float64(a.Bottom-b.Bottom)) > uneven
+}
+
+// parts passes on the parts of a word whose characters differ in height, as a number and its exponent do. It reports whether
+// there are several.
+func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bool {
+	last, from := first, 0
+	for i := 1; i < len(units); i++ {
+		b, ok := c.box(n + i)
+		if !ok || !differ(b, last) {
+			continue
+		}
+		c.word(units[from:i], n+from)
+		from, last = i, b
+	}
+	if from == 0 {
+		return false
+	}
+	c.word(units[from:], n+from)
+	return true
 }
 
 func (c *pdfiumWords) box(n int) (structs.FPDF_FS_RECTF, bool) {

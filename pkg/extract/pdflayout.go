@@ -24,10 +24,11 @@ type pdfLayout struct {
 	recent [4]map[string]float64   // lines at the edges of the last pages and their heights
 
 	outline outlineLevels
-	links   []pdftext.Link // on the page
-	grids   []grid         // on the page
-	indents []float64      // where the items of the open list and those above them begin, outermost first
-	open    *openTable     // the table that ended last, as long as nothing came after it
+	links   []pdftext.Link               // on the page
+	grids   []grid                       // on the page
+	indents []float64                    // where the items of the open list and those above them begin, outermost first
+	parted  map[*pdftext.Cell]partedLine // lines of the page that were parted, by their first cell
+	open    *openTable                   // the table that ended last, as long as nothing came after it
 
 	// The paragraph being gathered.
 	para   []pdftext.Line
@@ -41,7 +42,7 @@ func newPDFLayout(p *parser, survey *pdfSurvey) *pdfLayout {
 
 // page emits the blocks of one page. Paragraphs do not cross pages, so that a block has one page to cite.
 func (l *pdfLayout) page(number int, lines []pdftext.Line) error {
-	l.number = number
+	l.number, l.parted = number, nil
 	lines = readingOrder(joinMarks(joinContents(joinDropCaps(l.content(lines)))))
 	leading := usualLeading(lines)
 	items := l.takeGrids(lines)

@@ -107,7 +107,7 @@ func (l *pdfLayout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []t
 	var rows []tableRow
 	pitch := rowPitch(lines)
 	for i, line := range lines {
-		row := make([]string, len(columns))
+		row, bold := make([]string, len(columns)), make([]bool, len(columns))
 		filled := 0
 		for _, c := range line.Cells {
 			at := columnAt(columns, c)
@@ -116,8 +116,10 @@ func (l *pdfLayout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []t
 			}
 			if row[at] != "" {
 				row[at] += " "
+				bold[at] = bold[at] && c.Bold()
 			} else {
 				filled++
+				bold[at] = c.Bold()
 			}
 			row[at] += c.Text
 		}
@@ -129,7 +131,7 @@ func (l *pdfLayout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []t
 			last.links = append(last.links, linksOf(l.links, line)...)
 			continue
 		}
-		rows = append(rows, tableRow{cells: row, links: linksOf(l.links, line)})
+		rows = append(rows, tableRow{cells: row, marked: bold, links: linksOf(l.links, line)})
 	}
 	return rows
 }
@@ -197,6 +199,7 @@ type pdfTable struct {
 	size    float64    // of its text, in points
 	named   bool       // a row of it can name the columns
 	header  bool       // the first row is known to name them
+	reaches bool       // names reach over several columns or rows
 }
 
 // emitTable emits rows. Columns are named only where they are plain to see: a cell under the wrong name would be misread.
@@ -211,7 +214,7 @@ func (l *pdfLayout) emitTable(t *pdfTable) error {
 			rows = rows[1:] // the names stand on every page
 		}
 	}
-	w.plain = l.p.src.PlainRows || !named
+	w.plain = l.p.src.PlainRows || !named && !w.holdsSheet(rows)
 	for _, row := range rows {
 		if err := w.add(row); err != nil {
 			return err

@@ -16,7 +16,7 @@ func (u *unseenPages) add(number int, page pdftext.Unseen) {
 	for _, c := range []struct {
 		n     int
 		pages *[]int
-	}{{page.Hidden, &u.hidden}, {page.Beside, &u.beside}, {page.White + page.Tiny + page.Transparent, &u.read}} {
+	}{{page.Hidden, &u.hidden}, {page.Beside, &u.beside}, {page.White + page.Tiny + page.Transparent + page.Ground + page.Covered + page.Clipped, &u.read}} {
 		if c.n > 0 {
 			*c.pages = append(*c.pages, number)
 		}
@@ -24,6 +24,9 @@ func (u *unseenPages) add(number int, page pdftext.Unseen) {
 	u.sum.White += page.White
 	u.sum.Tiny += page.Tiny
 	u.sum.Transparent += page.Transparent
+	u.sum.Ground += page.Ground
+	u.sum.Covered += page.Covered
+	u.sum.Clipped += page.Clipped
 }
 
 // warn says which pages have text that is not seen, and whether it was read.
@@ -41,7 +44,8 @@ func (u *unseenPages) warn(out *sink) {
 	for _, c := range []struct {
 		n    int
 		text string
-	}{{u.sum.White, "white on white"}, {u.sum.Tiny, "too small to read"}, {u.sum.Transparent, "transparent, or invisible with no image below"}} {
+	}{{u.sum.White, "white on white"}, {u.sum.Tiny, "too small to read"}, {u.sum.Transparent, "transparent, or invisible with no image below"},
+		{u.sum.Ground, "in the colour of its ground"}, {u.sum.Covered, "covered by a filled box"}, {u.sum.Clipped, "outside the part of the page that is shown"}} {
 		if c.n > 0 {
 			causes = append(causes, c.text)
 		}

@@ -71,6 +71,44 @@ func TestPDFiumDoesNotShowHiddenLayers(t *testing.T) {
 	}
 }
 
+// pdfWithStates is a page with the graphics state M, which mixes what is painted with what is below.
+func pdfWithStates(content string) []byte {
+	objects := pageObjects(content)
+	objects[2] = strings.Replace(objects[2], "<< /Font", "<< /ExtGState<</M<</BM/Multiply>>>> /Font", 1)
+	return pdfOf(objects...)
+}
+
+func TestFormsAndAnnotationsOfHiddenLayersStayHidden(t *testing.T) {
+	t.Parallel()
+	const shown = "BT /F1 12 Tf 72 700 Td (VISIBLE words of the page) Tj ET "
+	strange := "BT /F1 12 Tf 72 640 Td (" + strings.Repeat("\\001\\002\\003 ", 60) + ") Tj ET "
+	first := freeObject(1)
+	tests := map[string]struct{ content, page string }{
+		"a form":            {shown + "/X Do", ""},
+		"a form, by PDFium": {shown + strange + "/X Do", ""},
+		"a note":            {shown, fmt.Sprintf("/Annots[<</Type/Annot/Subtype/FreeText/Rect[72 600 300 620]/Contents(SECRET note)/OC %d 0 R>>]", first)},
+		"a field":           {shown, fmt.Sprintf("/Annots[<</Type/Annot/Subtype/Widget/FT/Tx/V(SECRET)/Rect[72 600 300 620]/OC %d 0 R>>]", first)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := pageObjects(tt.content)
+			objects[0] = strings.Replace(objects[0], ">>", fmt.Sprintf("/OCProperties<</OCGs[%d 0 R]/D<</OFF[%d 0 R]>>>> >>", first, first), 1)
+			objects[2] = strings.Replace(objects[2], "<< /Font", fmt.Sprintf("<< /XObject<</X %d 0 R>> /Font", first+1), 1)
+			objects[3] = strings.Replace(objects[3], "/Resources", tt.page+" /Resources", 1)
+			form := stream(fmt.Sprintf("/Type/XObject/Subtype/Form/BBox[0 0 600 800]/OC %d 0 R", first), "BT /F1 12 Tf 72 660 Td (SECRET words) Tj ET")
+			doc, err := parseBytes(t, "a.pdf", pdfOf(append(objects, "<</Type/OCG/Name(One)>>", form)...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := render(doc)
+			if !strings.Contains(text, "VISIBLE") || strings.Contains(text, "SECRET") || !strings.Contains(text, "hidden layers") || strings.HasSuffix(name, "PDFium") != strings.Contains(doc.Route, "pdfium") {
+				t.Errorf("document:\n%s", text)
+			}
+		})
+	}
+}
+
 func TestTextThatIsNotVisibleIsReported(t *testing.T) {
 	t.Parallel()
 	const shown = "0 g BT /F1 12 Tf 72 700 Td (Visible words of a page that are quite a few) Tj ET "
@@ -78,24 +116,30 @@ func TestTextThatIsNotVisibleIsReported(t *testing.T) {
 	tests := map[string]struct {
 		content, warning string // "" for none
 	}{
-		"white on white":                   {text("1 g"), "white on white"},
-		"nearly white, by another space":   {text("/DeviceRGB cs 0.99 0.99 1 sc"), "white on white"},
-		"without ink":                      {text("0 0 0 0 k"), "white on white"},
-		"white on a dark ground":           {text("0.2 g 60 590 200 30 re f 1 g"), ""},
-		"white on a dark shape":            {text("0 0 1 rg 60 590 m 300 590 l 300 640 l 60 640 l h f 1 g"), ""},
-		"white, and the ground comes last": {text("1 g") + " 0.2 g 60 590 200 30 re f", "white on white"},
-		"grey":                             {text("0.8 g"), ""},
-		"invisible":                        {text("3 Tr"), "no image below"},
-		"invisible on a picture":           {text("q 300 0 0 300 60 500 cm BI /W 1 /H 1 /BPC 8 /CS /G ID \xff EI Q 3 Tr"), ""},
-		"tiny":                             {shown + "BT /F1 0.5 Tf 72 600 Td (UNSEEN words) Tj ET", "too small"},
-		"small":                            {shown + "BT /F1 5 Tf 72 600 Td (UNSEEN words) Tj ET", ""},
-		"outside the page":                 {shown + "BT /F1 12 Tf -500 600 Td (UNSEEN words) Tj ET", "outside the page"},
-		"white edges of black letters":     {text("0 g 1 G 2 Tr"), ""},
+		"white on white":                    {text("1 g"), "white on white"},
+		"nearly white, by another space":    {text("/DeviceRGB cs 0.99 0.99 1 sc"), "white on white"},
+		"without ink":                       {text("0 0 0 0 k"), "white on white"},
+		"white on a dark ground":            {text("0.2 g 60 590 200 30 re f 1 g"), ""},
+		"white on a dark shape":             {text("0 0 1 rg 60 590 m 300 590 l 300 640 l 60 640 l h f 1 g"), ""},
+		"white, and the ground comes last":  {text("1 g") + " 0.2 g 60 590 200 30 re f", "white on white"},
+		"grey":                              {text("0.8 g"), ""},
+		"invisible":                         {text("3 Tr"), "no image below"},
+		"invisible on a picture":            {text("q 300 0 0 300 60 500 cm BI /W 1 /H 1 /BPC 8 /CS /G ID \xff EI Q 3 Tr"), ""},
+		"tiny":                              {shown + "BT /F1 0.5 Tf 72 600 Td (UNSEEN words) Tj ET", "too small"},
+		"small":                             {shown + "BT /F1 5 Tf 72 600 Td (UNSEEN words) Tj ET", ""},
+		"outside the page":                  {shown + "BT /F1 12 Tf -500 600 Td (UNSEEN words) Tj ET", "outside the page"},
+		"covered":                           {text("") + " 1 g 60 590 200 30 re f", "covered"},
+		"covered by a mark to read through": {text("") + " q /M gs 1 1 0 rg 60 590 200 30 re f Q", ""},
+		"a table with grounds":              {shown + "0.9 g 60 590 200 30 re f 0 g BT /F1 12 Tf 72 600 Td (UNSEEN words) Tj ET 0.8 g 60 560 200 30 re f", ""},
+		"black on black":                    {"0 g 60 590 200 30 re f " + text("0 g"), "colour of its ground"},
+		"blue on a white box on blue":       {"0 0 1 rg 50 500 300 150 re f 1 g 60 590 200 30 re f 0 g " + text("0 0 1 rg"), ""},
+		"cut off":                           {shown + "q 300 300 50 50 re W n BT /F1 12 Tf 72 600 Td (UNSEEN words) Tj ET Q", "part of the page that is shown"},
+		"white edges of black letters":      {text("0 g 1 G 2 Tr"), ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			doc, err := parseBytes(t, "a.pdf", pdfPages(tt.content))
+			doc, err := parseBytes(t, "a.pdf", pdfWithStates(tt.content))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,6 +177,17 @@ func TestValuesOfFormsBelongToTheirLabels(t *testing.T) {
 		"a box behind its label": {at("F1", 11, 72, 700, "I agree"), []string{widget("Btn", 120, 697, 12, "/V/On/AS/On")}, []string{"p: I agree ☒"}},
 		"one of several": {at("F1", 11, 72, 700, "Pay") + at("F1", 11, 130, 700, "by card") + at("F1", 11, 230, 700, "in cash"),
 			[]string{widget("Btn", 114, 697, 12, "/Ff 32768/AS/card"), widget("Btn", 214, 697, 12, "/Ff 32768/AS/Off")}, []string{"p: Pay\t☒ by card\t☐ in cash"}},
+		"above the label": {at("F1", 7, 72, 670, "Town") + at("F1", 7, 300, 670, "Street") + at("F1", 7, 72, 630, "Day"),
+			[]string{widget("Tx", 72, 682, 150, "/V(Ghent)"), widget("Tx", 300, 682, 150, "/V(Main Road)"), widget("Tx", 72, 642, 150, "/V(9 May)")},
+			[]string{"p: Town: Ghent\tStreet: Main Road", "p: Day: 9 May"}},
+		"boxes behind their labels": {at("F1", 11, 72, 700, "Rail") + at("F1", 11, 150, 700, "Road"),
+			[]string{widget("Btn", 96, 697, 12, "/V/Yes/AS/Yes"), widget("Btn", 182, 697, 12, "/V/Off/AS/Off")}, []string{"p: Rail ☒\tRoad ☐"}},
+		"in a table": {at("F1", 11, 74, 719, "Ship") + at("F1", 11, 204, 719, "Tons") + at("F1", 11, 304, 719, "Paid") +
+			lattices([]float64{70, 200, 300, 400}, []float64{735, 715, 695, 675}),
+			[]string{widget("Tx", 72, 697, 120, "/V(Ann)"), widget("Tx", 202, 697, 90, "/V(40)"), widget("Btn", 302, 697, 12, "/V/Yes/AS/Yes"),
+				widget("Tx", 72, 677, 120, "/V(Eve)"), widget("Tx", 202, 677, 90, "/V(70)"), widget("Btn", 302, 677, 12, "/V/Off/AS/Off")},
+			[]string{"tr: Ship\tTons\tPaid", "tr: Ship: Ann; Tons: 40; Paid: ☒", "tr: Ship: Eve; Tons: 70; Paid: ☐"}},
+		"a signature": {at("F1", 11, 72, 700, "Signed by"), []string{widget("Sig", 140, 696, 90, "/V<</Type/Sig/Name(Jane Roe)>>")}, []string{"p: Signed by: Jane Roe"}},
 		"a choice, by the name of the option": {at("F1", 11, 72, 700, "Country"),
 			[]string{widget("Ch", 130, 696, 90, "/V(be)/Opt[[(fr)(France)][(be)(Belgium)]]")}, []string{"p: Country: Belgium"}},
 		"passwords and hidden fields are left out": {at("F1", 11, 72, 700, "Password"),

@@ -115,6 +115,15 @@ func (w *rowWriter) decide(ended bool) error {
 		w.pending = rows[n:]
 		return w.decide(ended)
 	}
+	if w.isDoubleSheet(rows) {
+		w.pairs, w.header = nil, nil
+		for _, r := range rows {
+			if err := w.emit(r, pairsLine(r.cells)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	at, depth := w.headerAt(rows, cells)
 	if ended && len(rows) == 2 && at == 0 && !rows[0].header && !valuesBelow(cells) && filled(cells[0]) == 2 && w.header == nil {
 		at = -1 // two lines above a table say what it is about, more often than they are a table of one record

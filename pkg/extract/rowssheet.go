@@ -114,14 +114,70 @@ func isColonLabel(s string) bool {
 	return (strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")) && isLabel(strings.TrimRight(s, ":："))
 }
 
+// holdsSheet reports whether rows are properties and their values, one or two of each in a row, or begin with such.
+func (w *rowWriter) holdsSheet(rows []tableRow) bool {
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		cells[i] = r.cells
+	}
+	c, ok := pairsOf(cells)
+	return ok && (c.colons(cells) || labelsMarked(rows, c) || c.known(cells)) || w.isDoubleSheet(rows) || w.sheetAbove(rows, cells) > 0
+}
+
+// isDoubleSheet reports whether rows are two properties each with their values beside them. Their labels end in colons,
+// are set off, or are known as such.
+func (w *rowWriter) isDoubleSheet(rows []tableRow) bool {
+	const fewest, columns = 2, 4
+	var at []int // columns of label, value, label and value
+	seen := map[string]bool{}
+	double, labels, colons, known, marked := 0, 0, 0, 0, 0
+	if w.isHeader || slices.ContainsFunc(rows, func(r tableRow) bool { return r.header }) {
+		return false
+	}
+	for _, r := range rows {
+		for k, c := range r.cells {
+			if c != "" && !slices.Contains(at, k) {
+				at = append(at, k)
+			}
+		}
+	}
+	if slices.Sort(at); len(at) != columns {
+		return false
+	}
+	for _, r := range rows {
+		n := 0
+		for k := 0; k < columns; k += 2 {
+			label, value := pairColumns{at[k], at[k+1]}.cells(r.cells)
+			if label == "" && value == "" {
+				continue
+			}
+			if !isLabel(strings.TrimRight(label, ":：")) || seen[label] {
+				return false
+			}
+			seen[label] = true
+			n++
+			if labels++; isColonLabel(label) {
+				colons++
+			}
+			if isProperty(label) && !isProperty(value) {
+				known++
+			}
+			if at[k] < len(r.marked) && r.marked[at[k]] && !r.marked[at[k+1]] {
+				marked++
+			}
+		}
+		if n > 1 {
+			double++
+		}
+	}
+	return double >= fewest && (colons*2 > labels || marked == labels || known*3 >= labels*2)
+}
+
 // pairsLine writes a row of properties as "label: value", separated by "; ".
 func pairsLine(row []string) string {
 	var b strings.Builder
 	label := ""
-	if !labelledCells(row) {
-		if c, ok := pairIn(row); ok {
-			return pairLine(c.cells(row))
-		}
+	if filled(row)%2 > 0 {
 		return strings.Join(row, "\t")
 	}
 	for _, cell := range row {
@@ -215,6 +271,8 @@ var propertyWords = setOf(strings.Fields(`
 	fornecedor endereço morada cidade telefone versão projeto fatura conta valor
 	klient dostawca nazwa imię nazwisko miasto kraj termin zamówienie faktura numer nip kwota razem
 	заказчик клиент поставщик имя фамилия адрес город страна телефон дата срок версия статус автор проект номер инн счёт счет сумма итого
+	שם כתובת טלפון תאריך לקוח ספק דוא"ל עיר סכום חשבונית מספר הזמנה
+	الاسم العنوان الهاتف التاريخ العميل المورد المدينة المبلغ الفاتورة الرقم البريد الطلب
 	客户 供应商 姓名 地址 城市 国家 电话 日期 版本 状态 作者 项目 编号 金额 顧客 住所 氏名 電話 電話番号 日付 番号 合計 会社名`))
 
 func setOf(words []string) map[string]bool {

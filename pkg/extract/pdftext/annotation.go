@@ -11,6 +11,7 @@ const maxAnnotations = 5_000 // of one page
 
 // annotations shows the annotations that have text of their own: form fields with their values, free text, stamps.
 func (in *interpreter) annotations(list pdf.Value) error {
+	in.covering = false // the ground of a field covers the line to write on
 	for i := range min(list.Len(), maxAnnotations) {
 		a := list.Index(i)
 		kind := a.Key("Subtype").Name()
@@ -19,7 +20,11 @@ func (in *interpreter) annotations(list pdf.Value) error {
 			continue
 		}
 		const invisible, hidden, noView = 1, 2, 32
-		if a.Key("F").Int64()&(invisible|hidden|noView) != 0 || in.doc.hides(a.Key("OC")) {
+		if a.Key("F").Int64()&(invisible|hidden|noView) != 0 {
+			continue
+		}
+		if in.doc.hides(a.Key("OC")) {
+			in.unseen.Hidden += len(fieldText(a.Key("Contents"))) + len(chosen(inherited(a, "V"), pdf.Value{}))
 			continue
 		}
 		if kind == "Widget" {

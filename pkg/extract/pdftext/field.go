@@ -54,6 +54,9 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 			in.budget -= len(f.Value)
 		}
 		return f, f.Value != ""
+	case kind == "Sig":
+		f.Value = fieldText(inherited(a, "V").Key("Name"))
+		return f, f.Value != "" && a.Key("AP").Kind() == pdf.Null
 	case kind != "Btn" || flags&button != 0:
 		return Field{}, false
 	case flags&radio != 0:

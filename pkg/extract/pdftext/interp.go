@@ -39,6 +39,9 @@ type interpreter struct {
 	// Evidence for text that is not visible.
 	before   Stats // of the document, before the page
 	paints   []paintBox
+	grounds  map[colour]bool // colours that regions are painted in
+	covers   []cover
+	covering bool // regions painted now may cover text
 	suspects []suspect
 	unseen   Unseen
 }
@@ -52,14 +55,17 @@ type graphics struct {
 	mode                          int
 	width                         float64 // of strokes
 	alpha                         float64 // of fills, from 0 to 1
+	blend                         bool    // fills are mixed with what is below them
+	fill                          colour  // of fills
 	white, strokeWhite            bool    // the colours of fills and strokes are white
 	space, strokeSpace            int     // numbers that a colour has in the current spaces; -1 unknown
 	clip                          rect    // around what is seen
+	shaped                        bool    // the clip is no rectangle
 }
 
 // freshGraphics is the state that a page begins with.
 func freshGraphics(ctm matrix) graphics {
-	return graphics{ctm: ctm, scale: 1, width: 1, alpha: 1, space: 1, strokeSpace: 1, clip: everywhere}
+	return graphics{ctm: ctm, scale: 1, width: 1, alpha: 1, fill: black, space: 1, strokeSpace: 1, clip: everywhere}
 }
 
 const (
@@ -74,6 +80,7 @@ var errBudget = errors.New("the page shows too much")
 func (in *interpreter) page(p pageRef) error {
 	in.box = in.doc.box(p)
 	in.state = freshGraphics(in.box.toPage)
+	in.covering = true
 	v := p.value()
 	data, err := in.doc.contents(v.Key("Contents"))
 	in.shared = map[uint32]*resources{}
@@ -227,6 +234,9 @@ func (in *interpreter) operator(op string, args []token, depth int) error {
 		}
 		if a := set.Key("ca"); a.Kind() == pdf.Real || a.Kind() == pdf.Integer {
 			s.alpha = a.Float64()
+		}
+		if b := set.Key("BM"); b.Kind() != pdf.Null {
+			s.blend = b.Name() != "Normal" && b.Name() != "Compatible"
 		}
 	case "sh":
 		in.painted(everywhere, true)
@@ -429,8 +439,12 @@ func (in *interpreter) xobject(name string, depth int) error {
 	if v.Kind() == pdf.Stream && v.Key("Subtype").Name() == "Image" && !in.doc.hides(v.Key("OC")) {
 		in.painted(unitSquare.through(in.state.ctm), true)
 	}
-	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" || in.doc.hides(v.Key("OC")) {
+	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" {
 		return nil
+	}
+	if in.doc.hides(v.Key("OC")) { // it is run to learn where its text stands: PDFium shows that
+		in.off++
+		defer func() { in.off-- }()
 	}
 	err := in.form(v, in.res, depth+1)
 	if err != nil && (errors.Is(err, errBudget) || in.ctx.Err() != nil) {

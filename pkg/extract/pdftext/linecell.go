@@ -18,9 +18,21 @@ type Cell struct {
 type spot struct {
 	at     int32 // bytes from the start of the text
 	x0, x1 float32
+	bold   bool
 }
 
 func (s spot) middle() float64 { return (float64(s.x0) + float64(s.x1)) / 2 }
+
+// Bold reports whether most glyphs of the cell are bold.
+func (c Cell) Bold() bool {
+	n := 0
+	for _, s := range c.spots {
+		if s.bold {
+			n++
+		}
+	}
+	return n*2 > len(c.spots)
+}
 
 // Between is the part of a cell's text whose glyphs have their middle between two places along the line, without white
 // space at its ends. A cell that was not made by this package has no places inside it: all of its text counts where most
@@ -54,6 +66,7 @@ func (c Cell) Between(x0, x1 float64) string {
 type unit struct {
 	text   string
 	x0, x1 float64 // along
+	bold   bool
 }
 
 // joinUnits joins the glyphs of a cell, which stand as they are seen from left to right, to text in the order of
@@ -83,7 +96,7 @@ func joinUnits(units []unit, rtl bool) (string, []spot) {
 				space = false
 			}
 			if !marked {
-				spots = append(spots, spot{int32(b.Len()), float32(u.x0), float32(u.x1)})
+				spots = append(spots, spot{int32(b.Len()), float32(u.x0), float32(u.x1), u.bold})
 				marked = true
 			}
 			b.WriteRune(r)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -52,6 +53,35 @@ func (c Cell) words() []word {
 	return words
 }
 
+// Pitch is the width of the cell's characters if all have the same, letters too, as in typewriter fonts; else 0.
+func (c Cell) Pitch() float64 {
+	const fewest, equal = 4, 0.03 // letters; largest difference in parts of the width
+	letters, pitch := 0, 0.0
+	for i, s := range c.spots {
+		end := len(c.Text)
+		if i+1 < len(c.spots) {
+			end = int(c.spots[i+1].at)
+		}
+		n := 0
+		for _, r := range strings.TrimRight(c.Text[s.at:end], " ") {
+			if n++; unicode.IsLetter(r) {
+				letters++
+			}
+		}
+		width := math.Abs(float64(s.x1-s.x0)) / float64(max(n, 1))
+		if pitch == 0 {
+			pitch = width
+		}
+		if math.Abs(width-pitch) > equal*pitch {
+			return 0
+		}
+	}
+	if letters < fewest {
+		return 0
+	}
+	return pitch
+}
+
 // Words are the parts of a cell that are never divided, each where it stands.
 func (c Cell) Words() []Cell {
 	words := c.words()
@@ -76,7 +106,7 @@ func (c Cell) Cut(at ...float64) []Cell {
 			text = append(text, ' ')
 		}
 		for _, s := range w.spots {
-			p.spots = append(p.spots, spot{s.at - int32(w.from) + int32(len(text)), s.x0, s.x1})
+			p.spots = append(p.spots, spot{s.at - int32(w.from) + int32(len(text)), s.x0, s.x1, s.bold})
 		}
 		texts[i] = append(text, strings.TrimSpace(c.Text[w.from:w.to])...)
 		p.X0, p.X1 = min(p.X0, w.x0), max(p.X1, w.x1)
@@ -96,7 +126,7 @@ func Placed(text string, x0, x1 float64) Cell {
 	for at, r := range text {
 		if r != ' ' {
 			left := x0 + float64(i)*step
-			c.spots = append(c.spots, spot{int32(at), float32(left), float32(left + step)})
+			c.spots = append(c.spots, spot{at: int32(at), x0: float32(left), x1: float32(left + step)})
 		}
 		i++
 	}
@@ -110,9 +140,9 @@ func (c Cell) Prefixed(text string) Cell {
 		return joined
 	}
 	x := float32(c.X0)
-	joined.spots = append(make([]spot, 0, len(c.spots)+1), spot{0, x, x})
+	joined.spots = append(make([]spot, 0, len(c.spots)+1), spot{x0: x, x1: x})
 	for _, s := range c.spots {
-		joined.spots = append(joined.spots, spot{s.at + int32(len(text)), s.x0, s.x1})
+		joined.spots = append(joined.spots, spot{s.at + int32(len(text)), s.x0, s.x1, s.bold})
 	}
 	return joined
 }

@@ -62,7 +62,7 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 		if len(units) == 0 {
 			from = p.x0
 		}
-		units = append(units, unit{p.text, p.x0, p.x1})
+		units = append(units, unit{p.text, p.x0, p.x1, p.bold})
 		prev, pen, to = i, p.x1, p.x1
 	}
 	flush()
@@ -99,6 +99,12 @@ func startsLetter(s string) bool {
 	return unicode.IsLetter(r)
 }
 
+// startsWord reports whether a text begins with a letter or a digit.
+func startsWord(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
 // denseScript reports characters of scripts that are written without spaces.
 func denseScript(r rune) bool {
 	switch {
@@ -113,9 +119,14 @@ func denseScript(r rune) bool {
 // wordGapOf is the least gap that parts words on a line, in parts of the font size. Two kinds of line need another
 // than the usual: letters that stand apart as a heading's may, and words that were pushed together to fit.
 func (c *cellMaker) wordGapOf(pieces []piece) float64 {
-	gaps, spaces := letterGaps(c.gaps[:0], pieces)
+	gaps, spaces := letterGaps(c.gaps[:0], pieces, startsLetter)
 	c.gaps = gaps
 	const enough = 5
+	short := len(gaps) < enough
+	if short { // digits stand apart like letters
+		gaps, spaces = letterGaps(gaps[:0], pieces, startsWord)
+		c.gaps = gaps
+	}
 	if len(gaps) < enough {
 		return wordGap
 	}
@@ -126,14 +137,14 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	case median < -overlapping && spaces == 0:
 		return median + wordGap // the font says that its glyphs are wider than they are
 	}
-	if spaces > 0 || len(gaps) < 4*enough {
+	if short || spaces > 0 || len(gaps) < 4*enough {
 		return wordGap
 	}
 	return tightGap(gaps)
 }
 
-// letterGaps appends the gaps between visible glyphs of the same size, and counts the blanks.
-func letterGaps(gaps []float64, pieces []piece) (_ []float64, spaces int) {
+// letterGaps appends the gaps between letters of the same size, and counts the blanks.
+func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ []float64, spaces int) {
 	for i, p := range pieces {
 		if p.blank {
 			spaces++
@@ -143,7 +154,7 @@ func letterGaps(gaps []float64, pieces []piece) (_ []float64, spaces int) {
 			continue
 		}
 		a := pieces[i-1]
-		if !startsLetter(a.text) || !startsLetter(p.text) || math.Abs(a.size-p.size) > 0.1*p.size || p.size <= 0 {
+		if !isLetter(a.text) || !isLetter(p.text) || math.Abs(a.size-p.size) > 0.1*p.size || p.size <= 0 {
 			continue
 		}
 		if gap := (p.x0 - a.x1) / p.size; gap > -1 && gap < cellGap {

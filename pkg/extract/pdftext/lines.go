@@ -78,6 +78,7 @@ type piece struct {
 	base   float64 // across
 	size   float64
 	blank  bool // white space
+	bold   bool
 }
 
 // shown is a glyph that has just been shown.
@@ -105,7 +106,7 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 	b.last[b.lastAt%len(b.last)] = shown{text, from, to}
 	b.lastAt++
 
-	p := piece{text: text, size: size, blank: strings.TrimSpace(text) == ""}
+	p := piece{text: text, size: size, blank: strings.TrimSpace(text) == "", bold: bold}
 	p.x0, p.base = from[0]*dx+from[1]*dy, -from[0]*dy+from[1]*dx
 	p.x1 = to[0]*dx + to[1]*dy
 	way := directionOf(text)
@@ -121,7 +122,7 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 	b.pieces = append(b.pieces, p)
 	b.end, b.left = p.x1, min(b.left, p.x0)
 	if !p.blank {
-		b.tally(p, way, bold)
+		b.tally(p, way)
 	}
 }
 
@@ -172,10 +173,10 @@ func (b *lineBuilder) extend(x, y float64) {
 }
 
 // tally counts a visible glyph of the open line.
-func (b *lineBuilder) tally(p piece, way direction, bold bool) {
+func (b *lineBuilder) tally(p piece, way direction) {
 	b.tallySize(math.Round(p.size*2) / 2)
 	b.visible++
-	if bold {
+	if p.bold {
 		b.bold++
 	}
 	switch way {

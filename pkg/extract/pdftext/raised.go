@@ -40,8 +40,11 @@ func (c *cellMaker) raise(pieces []piece) {
 			next = pieces[i].text
 		}
 		if from == 0 || pieces[from-1].blank || pieces[from].x0-pieces[from-1].x1 > nearRaised*c.size {
-			if from > 0 && isDegree(run.String(), next) {
+			switch {
+			case from > 0 && isDegree(run.String(), next):
 				pieces[from].text = "°"
+			case i < len(pieces) && isDigits(run.String()) && isotopes[c.wordFrom(pieces[i:])] && pieces[i].x0-pieces[i-1].x1 < nearRaised*c.size:
+				raiseAll(pieces[from:i], raisedDigits)
 			}
 			continue
 		}
@@ -52,15 +55,44 @@ func (c *cellMaker) raise(pieces []piece) {
 				pieces[k].text = wordJoiner
 			}
 		}
-		for k := from; k < i && table != nil; k++ {
-			pieces[k].text = strings.Map(func(r rune) rune {
-				if s, ok := table[r]; ok {
-					return s
-				}
-				return r
-			}, pieces[k].text)
+		raiseAll(pieces[from:i], table)
+	}
+}
+
+// raiseAll replaces the characters that a table has.
+func raiseAll(pieces []piece, table map[rune]rune) {
+	for k := range pieces {
+		pieces[k].text = strings.Map(func(r rune) rune {
+			if s, ok := table[r]; ok {
+				return s
+			}
+			return r
+		}, pieces[k].text)
+	}
+}
+
+// isotopes are the signs of the elements that are written with the number of an isotope before them.
+var isotopes = func() map[string]bool {
+	all := map[string]bool{}
+	for sign := range strings.FieldsSeq("H He Li Be B C N O F Na Mg Al Si P S Cl Ar K Ca Cr Mn Fe Co Ni Cu Zn Ga Kr Rb Sr Y Zr Mo Tc Ru In Xe Cs Ba Sm Lu Re Ir Tl Pb Bi Po Rn Ra Ac Th Pa U Np Pu Am Cm") {
+		all[sign] = true
+	}
+	return all
+}()
+
+// wordFrom is the short word of letters on the line that begins pieces; "" for a longer one.
+func (c *cellMaker) wordFrom(pieces []piece) string {
+	const longest = 2
+	word := ""
+	for _, p := range pieces {
+		if p.blank || c.raised(p) || !startsLetter(p.text) {
+			break
+		}
+		if word += p.text; len(word) > longest {
+			return ""
 		}
 	}
+	return word
 }
 
 // wordJoiner takes the place of a glyph that is part of the sign before it. It is left out of the text.
@@ -82,6 +114,7 @@ func wordBefore(pieces []piece) string {
 var (
 	raisedDigits  = raisedTable("0123456789+-−–=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻–⁼⁽⁾ⁿⁱ")
 	raisedSigns   = raisedTable("+-−–=", "⁺⁻⁻⁻⁼")
+	raisedAny     = raisedTable("0123456789+-−–=()abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
 	raisedLetters = raisedTable("abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVW", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂ")
 )
 
@@ -108,6 +141,11 @@ func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 		return nil, "℠"
 	case isDegree(run, next) && unicode.IsDigit(last):
 		return nil, "°"
+	case digits && letters:
+		if strings.ContainsFunc(run, func(r rune) bool { return unicode.IsLetter(r) && raisedAny[r] == 0 }) {
+			return raisedDigits, ""
+		}
+		return raisedAny, ""
 	case digits:
 		return raisedDigits, ""
 	case !letters:

@@ -135,9 +135,7 @@ func (in *interpreter) paint(stroke, fill bool) {
 	if in.off == 0 && fill {
 		for _, s := range p.subs {
 			in.fill(s)
-			if !in.state.white && in.state.alpha >= opaque {
-				in.painted(s.around, !s.upright)
-			}
+			in.filled(s)
 		}
 	}
 	if thick := in.state.width * in.state.ctm.scale(); stroke && thick >= thickPaint && !in.state.strokeWhite {
@@ -151,7 +149,14 @@ func (in *interpreter) paint(stroke, fill bool) {
 			around = rect{min(around.x0, s.around.x0), min(around.y0, s.around.y0), max(around.x1, s.around.x1), max(around.y1, s.around.y1)}
 		}
 		in.state.clip = in.state.clip.within(around)
+		in.state.shaped = in.state.shaped || len(p.subs) > 1 || !p.subs[0].isRectangle()
 	}
+}
+
+// isRectangle reports whether a part of a path is an upright rectangle.
+func (s subpath) isRectangle() bool {
+	const corners = 4
+	return s.upright && s.lines >= corners-1 && s.lines <= corners+1
 }
 
 // fill keeps what a filled subpath shows, if it is a rectangle.
@@ -162,8 +167,7 @@ func (in *interpreter) fill(s subpath) {
 		in.rule(Box{r.x0, r.y0, r.x1, r.y1})
 		return
 	}
-	const corners = 4
-	if !s.upright || s.lines < corners-1 || s.lines > corners+1 {
+	if !s.isRectangle() {
 		return
 	}
 	b, ok := in.seen(Box{r.x0, r.y0, r.x1, r.y1})

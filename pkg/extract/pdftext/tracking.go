@@ -162,24 +162,43 @@ func spelled(pieces []piece, alone []int, mark func(int)) {
 	if usual <= 0 || usual > maxTracking*pieces[alone[0]].size {
 		return
 	}
+	var words, others [][]int // of letters, and of digits
 	for from := 0; from < len(alone); {
 		to := from + 1
 		for to < len(alone) && gaps[to-1] <= unevenTracking*usual {
 			to++
 		}
-		if len(alone) == to-from && !isSpelledWord(pieces, alone) || !lettersOnly(pieces, alone[from:to]) {
-			from = to
-			continue
-		}
-		for _, at := range alone[from+1 : to] {
-			mark(at)
+		switch word := alone[from:to]; {
+		case lettersOnly(pieces, word):
+			words = append(words, word)
+		case !slices.ContainsFunc(word, func(i int) bool { return !isDigits(pieces[i].text) }):
+			others = append(others, word)
 		}
 		from = to
 	}
+	if len(words) == 1 && len(others) == 0 && !isSpelledWord(pieces, words[0]) {
+		return
+	}
+	if slices.ContainsFunc(words, func(w []int) bool { return len(w) >= fewestSpelled }) {
+		words = append(words, others...) // a year beside a month
+	}
+	for _, word := range words {
+		for _, at := range word[1:] {
+			mark(at)
+		}
+	}
 }
 
+// lettersOnly reports whether pieces are letters, with punctuation around them perhaps.
 func lettersOnly(pieces []piece, at []int) bool {
-	return !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
+	const around = `.,:;!?()"'`
+	for len(at) > 0 && strings.Contains(around, pieces[at[0]].text) {
+		at = at[1:]
+	}
+	for len(at) > 0 && strings.Contains(around, pieces[at[len(at)-1]].text) {
+		at = at[:len(at)-1]
+	}
+	return len(at) > 0 && !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
 }
 
 // isSpelledWord reports whether letters look like those of a word rather than like a list of letters: they are not in the
@@ -187,8 +206,13 @@ func lettersOnly(pieces []piece, at []int) bool {
 func isSpelledWord(pieces []piece, at []int) bool {
 	ascending, upper, latin, vowel := true, 0, true, false
 	last := rune(0)
+	letters := 0
 	for _, i := range at {
 		r := unicode.ToLower(firstRune(pieces[i].text))
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		letters++
 		ascending = ascending && r > last
 		last = r
 		if unicode.IsUpper(firstRune(pieces[i].text)) {
@@ -197,7 +221,7 @@ func isSpelledWord(pieces []piece, at []int) bool {
 		latin = latin && unicode.Is(unicode.Latin, r)
 		vowel = vowel || strings.ContainsRune("aeiouäöüåæøéèêáàâíóôúı", r)
 	}
-	return !ascending && (upper == 0 || upper == len(at)) && (vowel || !latin)
+	return !ascending && letters >= fewestSpelled && (upper == 0 || upper == letters) && (vowel || !latin)
 }
 
 // ideograms reports whether pieces are characters of a script that a heading sets apart: "目 录", "목 차".

@@ -22,8 +22,12 @@ func TestLetterSpacedWordsAreWords(t *testing.T) {
 		"typed with more blanks behind each word": {"BT /F 10 Tf (P R E S S   R E L E A S E) Tj ET", []string{"PRESS RELEASE"}},
 		"words without blanks in a line with some": {"BT /F 10 Tf (some ) Tj [(words)-300(have)-300(gaps)] TJ ( here) Tj ET",
 			[]string{"some words have gaps here"}},
-		"lists of letters are none": {"BT /F 10 Tf (A B C D E F) Tj 0 -20 Td (B A E D x) Tj 0 -20 Td (x y z w) Tj ET", []string{"A B C D E F", "B A E D x", "x y z w"}},
-		"wide blanks are none":      {"BT /F 10 Tf 6 Tw (plain words set wide) Tj ET", []string{"plain words set wide"}},
+		"lists of letters are none":   {"BT /F 10 Tf (A B C D E F) Tj 0 -20 Td (B A E D x) Tj 0 -20 Td (x y z w) Tj ET", []string{"A B C D E F", "B A E D x", "x y z w"}},
+		"typed, with a year":          {"BT /F 10 Tf (A P R I L  1 9 9 8) Tj ET", []string{"APRIL 1998"}},
+		"typed, with a colon":         {"BT /F 10 Tf (T E R M S :) Tj ET", []string{"TERMS:"}},
+		"typed digits alone":          {"BT /F 10 Tf (3 1 4 7) Tj ET", []string{"3 1 4 7"}},
+		"without blanks, with digits": {"BT /F 10 Tf [(F)-300(a)-300(x)-900(0)-300(4)-300(0)-900(7)-300(7)] TJ ET", []string{"Fax 040 77"}},
+		"wide blanks are none":        {"BT /F 10 Tf 6 Tw (plain words set wide) Tj ET", []string{"plain words set wide"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

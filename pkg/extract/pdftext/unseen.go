@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -16,17 +17,22 @@ type Unseen struct {
 	White       int   // in white on the bare page
 	Tiny        int   // too small to be read
 	Transparent int   // without opacity, or in the invisible mode with no picture below
+	Ground      int   // in the colour of the ground
+	Covered     int   // under a region that was painted later
+	Clipped     int   // outside the region that is shown
 }
 
 const (
 	maxPaints     = 5_000  // painted regions of a page that are tracked
-	maxSuspects   = 20_000 // strings of a page that may be invisible
+	maxSuspects   = 50_000 // strings of a page
+	maxCovers     = 200    // regions of a page that may cover text
 	maxUnseen     = 5_000  // boxes of text in hidden layers
 	tinyText      = 1.0    // points up to which text is too small to be read
 	tinyShare     = 400    // of the height of a page is larger than tiny text
 	nearWhite     = 0.97   // of full brightness from which a colour is white
 	opaque        = 0.05   // below this share, paint is not seen
 	coveredShare  = 0.3    // of a string that must lie on paint to be seen
+	mostOf        = 0.9    // of a string that is covered by a region if no less lies in it
 	invisibleMode = 3
 	clipMode      = 7
 	thickPaint    = 4 // points from which a stroke is a background
@@ -36,14 +42,54 @@ const (
 type paintBox struct {
 	rect
 	picture bool // an image, a shading or a shape with curves, and not just a ground
+	fill    colour
+	white   bool
 }
 
-// suspect is a shown string that may not be seen.
+// suspect is a shown string. It may not be seen.
 type suspect struct {
 	why    suspicion
 	at     rect
 	glyphs int
 	paints int // regions painted before it
+	fill   colour
+}
+
+// colour is a colour in steps of red, green and blue.
+type colour struct {
+	red, green, blue uint8
+	known            bool
+}
+
+var black = colour{known: true}
+
+// colourOf is the colour that an operator sets, unknown for a pattern.
+func colourOf(args []token) colour {
+	const steps = 64
+	var n [4]float64
+	for i, a := range args {
+		if a.kind != tokNumber || i >= len(n) {
+			return colour{}
+		}
+		n[i] = min(max(a.num, 0), 1)
+	}
+	step := func(v float64) uint8 { return uint8(math.Round(v * steps)) }
+	switch len(args) {
+	case 1:
+		return colour{step(n[0]), step(n[0]), step(n[0]), true}
+	case 3:
+		return colour{step(n[0]), step(n[1]), step(n[2]), true}
+	case 4:
+		light := 1 - n[3]
+		return colour{step((1 - n[0]) * light), step((1 - n[1]) * light), step((1 - n[2]) * light), true}
+	}
+	return colour{}
+}
+
+// cover is a region that is painted over what was shown before.
+type cover struct {
+	rect
+	suspects int // strings shown before it
 }
 
 type suspicion byte
@@ -54,6 +100,7 @@ const (
 	isWhite
 	isTiny
 	isTransparent
+	isClipped
 )
 
 // suspicionOf says why the glyphs of a string may not be seen.
@@ -77,35 +124,67 @@ func (in *interpreter) suspicionOf(l look) suspicion {
 	return plain
 }
 
-// suspectRun notes a string that may not be seen.
+// suspectRun notes a string.
 func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
-	if why == plain || glyphs == 0 || len(in.suspects) >= maxSuspects {
+	if glyphs == 0 || len(in.suspects) >= maxSuspects {
 		return
 	}
-	in.suspects = append(in.suspects, suspect{why, at, glyphs, len(in.paints)})
+	const slack = 1 // point
+	if c := in.state.clip; why == plain && (at.x1 < c.x0-slack || at.x0 > c.x1+slack || at.y1 < c.y0-slack || at.y0 > c.y1+slack) {
+		why = isClipped
+	}
+	s := suspect{why: why, at: at, glyphs: glyphs, paints: len(in.paints)}
+	if in.state.mode%4 == 0 && in.grounds[in.state.fill] {
+		s.fill = in.state.fill // else no region has its colour
+	}
+	in.suspects = append(in.suspects, s)
 }
 
-// painted notes that a region is painted.
+// painted notes that a region is painted in another colour than white.
 func (in *interpreter) painted(r rect, picture bool) {
+	in.paintedBox(paintBox{rect: r, picture: picture})
+}
+
+// filled notes that a part of a path is filled.
+func (in *interpreter) filled(s subpath) {
+	g := &in.state
+	if in.off > 0 || g.alpha < opaque {
+		return
+	}
+	in.paintedBox(paintBox{rect: s.around, picture: !s.upright, fill: g.fill, white: g.white})
+	r := s.around.within(g.clip)
+	if in.covering && g.alpha > 1-opaque && !g.blend && !g.shaped && g.fill.known && s.isRectangle() && len(in.suspects) > 0 &&
+		len(in.covers) < maxCovers && min(r.x1-r.x0, r.y1-r.y0) >= thickPaint {
+		in.covers = append(in.covers, cover{r, len(in.suspects)})
+	}
+}
+
+func (in *interpreter) paintedBox(p paintBox) {
 	if in.off > 0 {
 		return
 	}
-	r = r.within(in.state.clip)
-	if r.x1 < r.x0 || r.y1 < r.y0 {
+	p.rect = p.within(in.state.clip)
+	if p.x1 < p.x0 || p.y1 < p.y0 {
 		return
 	}
 	if len(in.paints) >= maxPaints {
-		in.paints[maxPaints-1] = paintBox{everywhere, true} // too many regions: treat everything as painted
+		in.paints[maxPaints-1] = paintBox{rect: everywhere, picture: true} // too many regions: treat everything as painted
 		return
 	}
-	in.paints = append(in.paints, paintBox{r, picture})
+	if in.paints = append(in.paints, p); p.fill.known && !p.white {
+		if in.grounds == nil {
+			in.grounds = map[colour]bool{}
+		}
+		in.grounds[p.fill] = true
+	}
 }
 
 // judge counts the text that is not seen, when the page has been run to its end: a picture may be painted after the text
 // that it makes searchable.
 func (in *interpreter) judge() {
 	u := &in.unseen
-	for _, s := range in.suspects {
+	for i, s := range in.suspects {
+		paints := in.paints[:min(s.paints, len(in.paints))]
 		switch {
 		case s.why == isTiny:
 			u.Tiny += s.glyphs
@@ -113,8 +192,14 @@ func (in *interpreter) judge() {
 			u.Transparent += s.glyphs
 		case s.why == isInvisible && !covered(s.at, in.paints, true):
 			u.Transparent += s.glyphs
-		case s.why == isWhite && !covered(s.at, in.paints[:min(s.paints, len(in.paints))], false):
+		case s.why == isWhite && !covered(s.at, paints, false):
 			u.White += s.glyphs
+		case s.why == isClipped:
+			u.Clipped += s.glyphs
+		case s.why == plain && s.fill.known && onGround(s, paints):
+			u.Ground += s.glyphs
+		case s.why == plain && slices.ContainsFunc(in.covers, func(c cover) bool { return c.suspects > i && shareIn(s.at, c.rect) > mostOf }):
+			u.Covered += s.glyphs
 		}
 	}
 	if all := in.doc.Stats.Glyphs - in.before.Glyphs; u.Tiny*2 > all {
@@ -122,16 +207,32 @@ func (in *interpreter) judge() {
 	}
 }
 
-// covered reports whether paint is under most of a text. With pictures, only pictures count.
+// shareIn is the part of a text that lies in a region.
+func shareIn(at, region rect) float64 {
+	both := at.within(region)
+	if both.x1 < both.x0 || both.y1 < both.y0 {
+		return 0
+	}
+	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
+}
+
+// covered reports whether paint in another colour than white is under most of a text. With pictures, only pictures count.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
-		if pictures && !p.picture {
+		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
+	})
+}
+
+// onGround reports whether a string has the colour of the region that was painted last below it.
+func onGround(s suspect, paints []paintBox) bool {
+	for _, p := range slices.Backward(paints) {
+		if share := shareIn(s.at, p.rect); share > mostOf {
+			return !p.picture && p.fill == s.fill
+		} else if share > 0 {
 			return false
 		}
-		both := at.within(p.rect)
-		return both.x1 >= both.x0 && both.y1 >= both.y0 &&
-			(both.x1-both.x0)*(both.y1-both.y0) >= coveredShare*(at.x1-at.x0)*(at.y1-at.y0)
-	})
+	}
+	return false
 }
 
 // leaveOut notes where a string of a hidden layer stands.
@@ -147,15 +248,17 @@ func (in *interpreter) colour(op string, args []token) bool {
 	s := &in.state
 	switch op {
 	case "g", "rg", "k":
-		s.white = whiteOf(args)
+		s.white, s.fill = whiteOf(args), colourOf(args)
 	case "G", "RG", "K":
 		s.strokeWhite = whiteOf(args)
 	case "cs":
-		s.space, s.white = in.components(str(args, 0)), false
+		s.space, s.white, s.fill = in.components(str(args, 0)), false, colour{}
 	case "CS":
 		s.strokeSpace, s.strokeWhite = in.components(str(args, 0)), false
 	case "sc", "scn":
-		s.white = len(args) == s.space && whiteOf(args)
+		if s.white, s.fill = false, (colour{}); len(args) == s.space {
+			s.white, s.fill = whiteOf(args), colourOf(args)
+		}
 	case "SC", "SCN":
 		s.strokeWhite = len(args) == s.strokeSpace && whiteOf(args)
 	default:
