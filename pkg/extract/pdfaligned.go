@@ -37,15 +37,15 @@ type partedLine struct {
 	split bool // a cell of the line was parted
 }
 
-// alignedBlock is a part of a page's rows whose cells stand in columns.
+// alignedBlock is a range of rows whose cells are aligned in columns.
 type alignedBlock struct {
 	from, to int // rows
 	columns  []column
 	at       [][]int // by row: the columns of its cells
 }
 
-// takeAligned takes a table off the front of lines whose cells stand close together, or whose names reach over several
-// columns or rows. It returns nil where there is none.
+// takeAligned takes a table off the front of lines that only the alignment of its text shows. It returns nil if there is
+// none.
 func (l *pdfLayout) takeAligned(lines []pdftext.Line) (*pdfTable, []pdftext.Line) {
 	rows := l.alignedRows(lines)
 	b := findAligned(rows)
@@ -158,8 +158,7 @@ func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	return cells, split
 }
 
-// findAligned finds the rows whose cells stand in columns and that reach down farthest; nil for none. Rows above them can
-// be those of a header.
+// findAligned returns the block that ends lowest, or nil. Rows above the block may be a header.
 func findAligned(rows []alignedCells) *alignedBlock {
 	head := rows[:min(len(rows), maxAlignedHead+2)]
 	if !slices.ContainsFunc(head, func(r alignedCells) bool { return len(r.cells) > 1 }) {
@@ -182,7 +181,8 @@ func holdsValue(r alignedCells) bool {
 	return slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return isValue(c.Text) && !isYear(c.Text) })
 }
 
-// growAligned makes a block of the rows from one on, as long as each cell stands in one column; nil where they are none.
+// growAligned extends a block from one row downwards, as long as each cell fits into one column. It returns nil if the rows
+// are not aligned.
 func growAligned(rows []alignedCells, from int) *alignedBlock {
 	b := &alignedBlock{from: from, to: from}
 	several, size := 0, rows[from].size
@@ -254,8 +254,8 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 	return columns
 }
 
-// isAligned reports whether the cells of each column have a common left or right edge or a common middle, but for one, as a
-// header may be, and a fifth of the others.
+// isAligned reports whether the cells of each column have a common left edge, right edge or middle. One cell, such as a
+// header, and a fifth of the rest may differ.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
 	for i, at := range b.at {
@@ -283,8 +283,8 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	return true
 }
 
-// headerRows is how many of the rows, from the first, name columns: those above the block, and those at its top that hold
-// no values, or are bold, where what follows is not, if they are not one full row: that is judged later, as in any table.
+// headerRows returns the number of rows, from the first, that name columns: those above the block, and those at its top that
+// are bold or have no values. A single full row that is not bold does not count: rowWriter decides about it.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from
 	named := map[int]bool{}

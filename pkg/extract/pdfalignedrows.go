@@ -87,7 +87,7 @@ func (b *alignedBody) join(rtl bool) []joinedRow {
 			b.joined = b.joined || len(r.cells) > 1
 			out[n-1].add(r, b.at[i])
 			if i == last+1 && len(r.cells) == 1 && i+1 < len(b.rows) && b.near(last, i+1) {
-				continue // a cell of one line beside the middle of others
+				continue // a cell of one line next to a cell of several
 			}
 		default:
 			row := joinedRow{cells: make([]string, len(b.columns)), bold: make([]bool, len(b.columns))}
@@ -143,14 +143,14 @@ func cellOf(r alignedCells, first int, rtl bool) string {
 	return r.cells[0].Text
 }
 
-// spanName is a name in the first column, and the row that it stands on; half a row more where it stands below that.
+// spanName is a name in the first column with the index of its row. A name between two rows has a fraction of one half.
 type spanName struct {
 	at  float64
 	row alignedCells
 }
 
-// spansOf is the first and the last row that each name reaches over, of so many rows. A name stands in the middle of its
-// rows, or on the first of them. It is nil where neither holds for all.
+// spansOf returns the first and the last row that each name covers. Names are in the middle of their rows, or all of them on
+// the first. It returns nil if neither holds.
 func spansOf(names []spanName, rows int) [][2]int {
 	if len(names) == 0 {
 		return nil
@@ -180,9 +180,8 @@ func spansOf(names []spanName, rows int) [][2]int {
 	return spans
 }
 
-// isTable reports whether rows are those of a table, whose text alone tells its columns: they have a header, with values
-// below where no name reaches over several columns, or labels, or they run from right to left. Lists and text set in columns
-// are none.
+// isTable reports whether aligned rows are a table: they have a header and a column of values or names over several columns,
+// or labels that end in colons, or they run from right to left. It returns false for lists and for text in columns.
 func (b *alignedBody) isTable(head int, bold, reaches, interleaved, rtl bool) bool {
 	const prose, proseColumns = 25, 2 // characters of a line, on average; columns with so many
 	if head == 0 && len(b.rows) < fewestAligned {

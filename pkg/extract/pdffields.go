@@ -52,8 +52,8 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []p
 	return f.lines
 }
 
-// inTables says which fields stand in the cells of a table whose first row has the names of the columns: a cell without
-// text, below a cell with text, and beside another such cell.
+// inTables returns for each field whether it is in a table to be filled in: its cell has no other text, the first row names
+// its column, and another such field is in the same row.
 func (f *fieldPlacer) inTables(grids []grid) []bool {
 	in := make([]bool, len(f.fields))
 	for g := range grids {
@@ -230,8 +230,8 @@ func (f *fieldPlacer) placeBox(field pdftext.Field) {
 	f.insert(field, cell)
 }
 
-// labelsBefore reports whether a box and those beside it have their labels on the left: each is much nearer to the word
-// before it than to the one behind.
+// labelsBefore reports whether the boxes at the height of a box have their labels on the left: each box is much nearer to
+// the word before it than to the word behind it.
 func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
 	const nearer = 2
 	boxes := 0
@@ -263,7 +263,7 @@ func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
 			return false
 		}
 	}
-	return boxes > 1 // a single box takes what stands beside it
+	return boxes > 1 // placeBox looks on both sides of a single box
 }
 
 func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }

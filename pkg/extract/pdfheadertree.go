@@ -13,10 +13,10 @@ import (
 const (
 	farFromMiddle = 1.2 // distance of a name from the middle or the edge of its columns
 	unnamedGroup  = 0.6 // a column is left out that has a name right below
-	reachingDown  = 0.3 // a column is taken in whose name reaches down beside the names below
+	reachingDown  = 0.3 // a column is included whose name reaches down to the level of the names below
 	overOthers    = 1.0 // a name stands over another column too
 	wrappedName   = 0.1 // a name has two lines
-	besideColumn  = 0.3 // for each part of the font size that a name stands beside its column
+	besideColumn  = 0.3 // a name starts outside its column: cost per font size of distance
 	farFromColumn = 4   // such parts
 	farHeader     = 1.7 // times the distance of rows between two rows of names
 )
@@ -100,8 +100,8 @@ func (h *headerTree) addRow(r alignedCells) bool {
 	return true
 }
 
-// place finds the nodes that each cell of a row names, the first and the last of them, so that the cells stand over them as
-// names do. It is nil where they do not.
+// place returns the first and the last node that each cell of a row names, at the least cost. It returns nil if the cells
+// cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
 	lowest, below := math.Inf(1), math.Inf(-1) // baselines of the lowest names, and of those right below that do not reach down to them
 	for _, n := range h.nodes {
@@ -120,7 +120,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 		cost float64
 		end  int // last node of the cell; -1 where the node is passed over
 	}
-	best := make([][]choice, cells+1) // by cell and node: the cost of what is left from there
+	best := make([][]choice, cells+1) // by cell and node: cost of the cells and nodes from there on
 	for i := range best {
 		best[i] = make([]choice, nodes+1)
 	}
@@ -159,7 +159,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	return h.evenRuns(runs)
 }
 
-// cost is how little a cell stands over nodes as their name does; infinite where it does not.
+// cost rates a cell as the name of nodes; infinite if it cannot be their name.
 func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow func(headerNode) bool) float64 {
 	first, last := h.nodes[from], h.nodes[to]
 	if from == to {
@@ -199,8 +199,8 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 	return cost + off
 }
 
-// evenRuns takes columns from the last group whose names begin at their left edges, if all others are of equal length and
-// it alone is longer: its end is not seen.
+// evenRuns shortens the last group of a row, whose end is not visible if names start at the left edge of their columns: all
+// groups before it have the same length, and it alone is longer.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

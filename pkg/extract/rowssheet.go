@@ -124,8 +124,8 @@ func (w *rowWriter) holdsSheet(rows []tableRow) bool {
 	return ok && (c.colons(cells) || labelsMarked(rows, c) || c.known(cells)) || w.isDoubleSheet(rows) || w.sheetAbove(rows, cells) > 0
 }
 
-// isDoubleSheet reports whether rows are two properties each with their values beside them. Their labels end in colons,
-// are set off, or are known as such.
+// isDoubleSheet reports whether each row has two properties, each followed by its value. Their labels end in colons, are
+// bold, or are common property names.
 func (w *rowWriter) isDoubleSheet(rows []tableRow) bool {
 	const fewest, columns = 2, 4
 	var at []int // columns of label, value, label and value

@@ -180,7 +180,7 @@ func spelled(pieces []piece, alone []int, mark func(int)) {
 		return
 	}
 	if slices.ContainsFunc(words, func(w []int) bool { return len(w) >= fewestSpelled }) {
-		words = append(words, others...) // a year beside a month
+		words = append(words, others...) // the year after a month
 	}
 	for _, word := range words {
 		for _, at := range word[1:] {

@@ -32,7 +32,7 @@ const (
 	nearWhite     = 0.97   // of full brightness from which a colour is white
 	opaque        = 0.05   // below this share, paint is not seen
 	coveredShare  = 0.3    // of a string that must lie on paint to be seen
-	mostOf        = 0.9    // of a string that is covered by a region if no less lies in it
+	mostOf        = 0.9    // of a covered string that is inside the region, at least
 	invisibleMode = 3
 	clipMode      = 7
 	thickPaint    = 4 // points from which a stroke is a background
@@ -86,7 +86,7 @@ func colourOf(args []token) colour {
 	return colour{}
 }
 
-// cover is a region that is painted over what was shown before.
+// cover is an opaque rectangle that is painted after some of the strings.
 type cover struct {
 	rect
 	suspects int // strings shown before it
@@ -207,7 +207,7 @@ func (in *interpreter) judge() {
 	}
 }
 
-// shareIn is the part of a text that lies in a region.
+// shareIn returns the fraction of a text that is inside a region.
 func shareIn(at, region rect) float64 {
 	both := at.within(region)
 	if both.x1 < both.x0 || both.y1 < both.y0 {
