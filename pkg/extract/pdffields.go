@@ -52,8 +52,8 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []p
 	return f.lines
 }
 
-// inTables returns for each field whether it is in a table to be filled in: its cell has no other text, the first row names
-// its column, and another such field is in the same row.
+// inTables returns for each field whether it is in a table to be filled in: no cell of its row but the first has other
+// text, the first row names its column, and another such field is in the same row.
 func (f *fieldPlacer) inTables(grids []grid) []bool {
 	in := make([]bool, len(f.fields))
 	for g := range grids {
@@ -84,7 +84,7 @@ func (f *fieldPlacer) inTables(grids []grid) []bool {
 				continue
 			}
 			r := g.rowAt(pdftext.Line{Y: y})
-			if k := columnIn(g.xs, x); filled[k] && !filled[r*g.columns()+k] {
+			if k := columnIn(g.xs, x); filled[k] && !slices.Contains(filled[r*g.columns()+1:(r+1)*g.columns()], true) && !filled[r*g.columns()+k] {
 				cells[i] = r
 				beside[r]++
 			}
