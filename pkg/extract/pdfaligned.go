@@ -87,7 +87,11 @@ func (l *pdfLayout) takeAligned(lines []pdftext.Line) (*pdfTable, []pdftext.Line
 	}
 	t.reaches = grouped || body.spans
 	bold := !slices.ContainsFunc(rows[0].cells, func(c pdftext.Cell) bool { return !c.Bold() })
-	if !body.isTable(head, bold, t.reaches, interleaved(rows[:b.to]), rtl) {
+	shown := layoutSigns{
+		head: head, bold: bold, reaches: t.reaches, rtl: rtl, interleaved: interleaved(rows[:b.to]), woven: woven(rows[:b.to], lines),
+		tight: slices.ContainsFunc(rows[:head], func(r alignedCells) bool { return r.split }),
+	}
+	if !body.isTable(shown) {
 		return nil, lines
 	}
 	if rtl {
@@ -101,6 +105,21 @@ func (l *pdfLayout) takeAligned(lines []pdftext.Line) (*pdfTable, []pdftext.Line
 // interleaved reports whether lines of one row are shown with those of another row between them.
 func interleaved(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
+}
+
+// woven reports whether a row consists of several lines that have cells between one another's.
+func woven(rows []alignedCells, lines []pdftext.Line) bool {
+	return slices.ContainsFunc(rows, func(r alignedCells) bool {
+		end := math.Inf(-1)
+		for _, at := range slices.SortedFunc(slices.Values(r.lines), func(a, b int) int { return cmp.Compare(lines[a].Cells[0].X0, lines[b].Cells[0].X0) }) {
+			from, to := extent(lines[at])
+			if from < end {
+				return true
+			}
+			end = to
+		}
+		return false
+	})
 }
 
 // alignedRows puts lines on one baseline together and parts them where there is more room than between words. It ends

@@ -82,6 +82,17 @@ func TestTablesThatOnlyTheirTextTells(t *testing.T) {
 		"two properties in a row": {
 			row("F1", 700, 72, "Buyer:", 150, "Hill Ltd", 250, "Ship:", 320, "Ann") + row("F1", 684, 72, "Berth:", 150, "14", 250, "Master:", 320, "J. Roe"),
 			[]string{"tr: Buyer: Hill Ltd; Ship: Ann", "tr: Berth: 14; Master: J. Roe"}},
+		"names closer than values, no name over the first column": {
+			row("F1", 700, 142, "Loops", 176, "Trees") + row("F1", 684, 72, "cube", 156, "25", 190, "27") + row("F1", 668, 72, "morph", 161, "5", 195, "8") +
+				row("F1", 652, 72, "trace", 156, "10", 190, "25"),
+			[]string{"tr: Loops\tTrees", "tr: cube; Loops: 25; Trees: 27", "tr: morph; Loops: 5; Trees: 8", "tr: trace; Loops: 10; Trees: 25"}},
+		"rows of several lines with cells between one another's": {
+			row("F1", 700, 72, "Governor", 250, "Measure 4") + row("F1", 684, 72, "Kay", 190, "247", 330, "96") + row("F1", 684, 150, "Red", 250, "Yes") +
+				row("F1", 668, 72, "Brown", 190, "69", 330, "21") + row("F1", 668, 150, "Blue", 250, "No"),
+			[]string{"tr: Governor\t\t\tMeasure 4", "tr: Kay\tRed\t247\tYes\t96", "tr: Brown\tBlue\t69\tNo\t21"}},
+		"a formula is no header": {
+			row("F1", 700, 72, "P = x.a", 180, "S = 0") + row("F1", 684, 180, "14") + row("F1", 668, 72, "map", 180, "25"),
+			[]string{"p: P = x.a\tS = 0 14 map\t25"}},
 		"a list is no table": {
 			row("F1", 700, 72, "1)", 90, "Open the valve") + row("F1", 684, 72, "2)", 90, "Wait for 5 minutes") + row("F1", 668, 72, "3)", 90, "Close the valve"),
 			[]string{"li1: 1) Open the valve", "li1: 2) Wait for 5 minutes", "li1: 3) Close the valve"}},

@@ -180,10 +180,23 @@ func spansOf(names []spanName, rows int) [][2]int {
 	return spans
 }
 
+// layoutSigns holds the signs that aligned rows are a table.
+type layoutSigns struct {
+	head        int  // rows of the header
+	tight       bool // cells of the header stand closer than those of a line do
+	bold        bool // the first row is bold
+	reaches     bool // names reach over several columns or rows
+	interleaved bool // lines of one row are shown with those of another row between them
+	woven       bool // lines have cells between one another's
+	rtl         bool // the text runs from right to left
+}
+
 // isTable reports whether aligned rows are a table: they have a header and a column of values or names over several columns,
-// or labels that end in colons, or they run from right to left. It returns false for lists and for text in columns.
-func (b *alignedBody) isTable(head int, bold, reaches, interleaved, rtl bool) bool {
+// or labels that end in colons, or they run from right to left, or their lines cannot be told apart in another way. It returns
+// false for lists and for text in columns.
+func (b *alignedBody) isTable(s layoutSigns) bool {
 	const prose, proseColumns = 25, 2 // characters of a line, on average; columns with so many
+	head, rtl := s.head, s.rtl
 	if head == 0 && len(b.rows) < fewestAligned {
 		return false
 	}
@@ -229,14 +242,14 @@ func (b *alignedBody) isTable(head int, bold, reaches, interleaved, rtl bool) bo
 		return false
 	}
 	named := head > 0 || len(b.rows[0].cells) == len(b.columns) && !slices.ContainsFunc(b.rows[0].cells, func(c pdftext.Cell) bool { return !isColumnName(c.Text) })
-	tight, least := head > 1 || reaches || interleaved && (rtl || bold), math.Inf(1)
+	tight, least := s.tight || head > 1 || s.reaches || s.interleaved && (rtl || s.bold), math.Inf(1)
 	for _, r := range b.rows {
 		tight = tight || r.split
 		for i := 1; i < len(r.cells); i++ {
 			least = min(least, (r.cells[i].X0-r.cells[i-1].X1)/r.size)
 		}
 	}
-	return tight && named && (values || reaches && head > 0 || (rtl || bold) && least > pairGap)
+	return tight && named && (values || s.reaches && head > 0 || (rtl || s.bold) && least > pairGap) || s.woven && values
 }
 
 // middleOf is the place in the middle of a cell.

@@ -60,9 +60,9 @@ func (h *headerTree) add(rows []alignedCells) bool {
 	return true
 }
 
-// isColumnName reports whether a text can name a column.
+// isColumnName reports whether a text can name a column. Formulas cannot: their parts are aligned like cells.
 func isColumnName(s string) bool {
-	return utf8.RuneCountInString(s) <= maxLabel && !endsSentence(s) && !looksNumeric(s)
+	return utf8.RuneCountInString(s) <= maxLabel && !endsSentence(s) && !looksNumeric(s) && !strings.ContainsAny(s, "=∑∫∏√")
 }
 
 func (h *headerTree) names() []string {

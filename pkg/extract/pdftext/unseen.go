@@ -66,12 +66,16 @@ var black = colour{known: true}
 // colourOf is the colour that an operator sets, unknown for a pattern.
 func colourOf(args []token) colour {
 	const steps = 64
-	var n [4]float64
-	for i, a := range args {
-		if a.kind != tokNumber || i >= len(n) {
+	const most = 4
+	if len(args) > most {
+		return colour{}
+	}
+	n := make([]float64, 0, most)
+	for _, a := range args {
+		if a.kind != tokNumber {
 			return colour{}
 		}
-		n[i] = min(max(a.num, 0), 1)
+		n = append(n, min(max(a.num, 0), 1))
 	}
 	step := func(v float64) uint8 { return uint8(math.Round(v * steps)) }
 	switch len(args) {
