@@ -240,7 +240,7 @@ func (c *Catalog) rescope(ctx context.Context, t *tx, before domain.DatasourceCo
 	switch listed := !site.FollowLinks && site.pages > 0; {
 	case !before.Widens(site.Config):
 	case !site.DiscoveryDone && !site.Status.Terminal():
-		site.CrawlWidened() // its end tells whether there is a sitemap
+		site.CrawlWidened() // when it ends, it is known whether there is a sitemap
 	case site.DiscoveryDone && listed:
 		site.WarnOfSitemap()
 	}

@@ -26,6 +26,34 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+func TestFetch_reads_XHTML_whose_elements_are_empty(t *testing.T) {
+	t.Parallel()
+	const page = `<html xmlns="http://www.w3.org/1999/xhtml"><head><script src="a.js"/><title>Valves</title></head>
+		<body><iframe/><textarea/><p>An <a href="/inlet">inlet valve</a>.</p></body></html>`
+	for media, body := range map[string]string{
+		"application/xhtml+xml":    page,
+		"text/html; charset=utf-8": `<?xml version="1.0"?>` + page,
+	} {
+		s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == robotsPath {
+				http.NotFound(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", media)
+			_, _ = io.WriteString(w, body)
+		}))
+		p, kept, err := fetch(t, local(t), PageRequest{
+			URL: s.URL + "/", WantLinks: true, Scope: &domain.SiteScope{Root: s.URL + "/", MaxDepth: 3, Follow: true},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := urls(p.Links); p.Title != "Valves" || !slices.Equal(got, []string{s.URL + "/inlet"}) || kept != body {
+			t.Errorf("%s: the title is %q, the links are %q", media, p.Title, got)
+		}
+	}
+}
+
 func TestFetch_unpacks_bodies(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("packed text ", 200_000) // over memoryBody, so that the file path runs too

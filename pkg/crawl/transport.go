@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/extract"
 )
 
 // maxHTMLBytes is how much of an HTML page is parsed for links and title; the page itself may be larger.
@@ -159,7 +160,11 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	if err != nil {
 		return nil, err
 	}
-	page, label := tame(page, pageCharset(page[:min(len(page), charsetBytes)], h.kind.charset))
+	label := pageCharset(page[:min(len(page), charsetBytes)], h.kind.charset)
+	if extract.IsXHTML(page, h.kind.media) {
+		page = []byte(extract.ExpandXHTML(string(page)))
+	}
+	page, label = tame(page, label)
 	out.Header.Set("Content-Type", contentType{media: h.kind.media, charset: label}.String())
 	out.Body = io.NopCloser(bytes.NewReader(page))
 	return &out, nil

@@ -27,6 +27,9 @@ func (p *parser) html() error {
 		return err
 	}
 	page, enc := decodeText(data, p.pageCharset(data))
+	if IsXHTML([]byte(page[:min(len(page), 4096)]), p.src.Declared) {
+		page = ExpandXHTML(page)
+	}
 	doc, err := parseHTML(page)
 	if err != nil {
 		// Nesting beyond what the parser bears: the text is still there.
