@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -59,7 +58,10 @@ func isFarDate(u *url.URL) bool {
 	if !ok || d.year <= maxYear {
 		return false
 	}
-	_, words := shapeOf(u)
+	if d.reversed {
+		return false
+	}
+	_, words := shapeOf(u, d)
 	return d.named || d.padded && slices.ContainsFunc(words, isCalendarWord)
 }
 
@@ -140,22 +142,6 @@ func pilesUp(from, to *url.URL) bool {
 	})
 }
 
-// date is a day, a month (day 0) or a number of days in an address.
-type date struct {
-	year, month, day int
-	padded           bool // month and day have two digits
-	dashed           bool // the numbers have dashes between them
-	named            bool // the year is the value of a parameter named after it
-}
-
-func (d date) after(other date) bool {
-	return slices.Compare([]int{d.year, d.month, d.day}, []int{other.year, other.month, other.day}) > 0
-}
-
-func (d date) same(other date) bool {
-	return d.year == other.year && d.month == other.month && d.day == other.day
-}
-
 // calendars are words in the address of something that has a page for each date, whether anything happens then or not.
 var calendars = set(`calendar calendars calender cal kalender calendrier calendario calendar_page agenda event events termine
 	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
@@ -176,8 +162,8 @@ func turnsCalendar(from, to *url.URL, now time.Time) bool {
 	if !ok {
 		return false
 	}
-	shape, words := shapeOf(to)
-	before, _ := shapeOf(from)
+	shape, words := shapeOf(to, is)
+	before, _ := shapeOf(from, was)
 	if from.Path == to.Path && len(parameters(to)) > len(parameters(from)) {
 		for _, p := range parameters(to) {
 			key, value, _ := strings.Cut(strings.ToLower(p), "=")
@@ -189,7 +175,11 @@ func turnsCalendar(from, to *url.URL, now time.Time) bool {
 	if shape != before || is.same(was) {
 		return false
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return calendars[w] }) {
+	inCalendar := slices.ContainsFunc(words, func(w string) bool { return calendars[w] })
+	if is.reversed {
+		return inCalendar && is.month != was.month // else the id of something in a category: /events/12/2027
+	}
+	if inCalendar {
 		return true
 	}
 	if is.dashed && !is.padded {
@@ -201,91 +191,24 @@ func turnsCalendar(from, to *url.URL, now time.Time) bool {
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// dateOf finds the date that a list of pages is of: at the end of the path (/2026/11/05, /2026-11), or in the query
-// (date=2026-11-05, year=2026&month=11). Pages below a date, such as /2026/11/05/an-article, are
-// no lists. last is the last year that counts.
-func dateOf(u *url.URL, last int) (date, bool) {
-	if !strings.ContainsAny(u.Path, "0123456789") && !strings.ContainsAny(u.RawQuery, "0123456789") {
-		return date{}, false
-	}
-	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
-	if d, ok := dashed(segments[len(segments)-1], last); ok {
-		return d, true
-	}
-	for n := min(3, len(segments)); n >= 2; n-- {
-		if d, ok := numbers(segments[len(segments)-n:], last); ok {
-			return d, true
-		}
-	}
-	d := date{named: true}
-	for _, p := range parameters(u) {
-		key, value, _ := strings.Cut(strings.ToLower(p), "=")
-		if on, ok := dashed(value, last); ok {
-			return on, true
-		}
-		n, err := strconv.Atoi(value)
-		switch {
-		case err != nil:
-		case yearKeys[key] && firstYear <= n && n <= last:
-			d.year = n
-		case monthKeys[key] && 1 <= n && n <= 12:
-			d.month = n
-		case dayKeys[key] && 1 <= n && n <= 31:
-			d.day = n
-		}
-	}
-	return d, d.year > 0 && d.month > 0
-}
-
-var (
-	yearKeys  = set(`year y yr jahr annee ano`)
-	monthKeys = set(`month m mon mo monat mois mes`)
-	dayKeys   = set(`day d tag jour dia`)
-)
-
-// dashed reads 2026-11, 2026-11-05 and what has a time after it.
-func dashed(s string, last int) (date, bool) {
-	if i := strings.IndexAny(s, "tT "); i > 0 {
-		s = s[:i]
-	}
-	if strings.Count(s, "-") == 0 || strings.Count(s, "-") > 2 {
-		return date{}, false
-	}
-	d, ok := numbers(strings.Split(s, "-"), last)
-	d.dashed = true
-	return d, ok
-}
-
-// numbers reads a year, a month and perhaps a day.
-func numbers(parts []string, last int) (date, bool) {
-	var n [3]int
-	for i, p := range parts {
-		if len(p) > 4 || !isNumber(p) {
-			return date{}, false
-		}
-		n[i], _ = strconv.Atoi(p)
-	}
-	d := date{year: n[0], month: n[1], day: n[2], padded: len(parts[1]) == 2 && (len(parts) == 2 || len(parts[2]) == 2)}
-	ok := len(parts[0]) == 4 && firstYear <= d.year && d.year <= last && 1 <= d.month && d.month <= 12 && len(parts[1]) <= 2 &&
-		(len(parts) == 2 || 1 <= d.day && d.day <= 31 && len(parts[2]) <= 2)
-	return d, ok
-}
-
-// shapeOf is an address with its numbers made alike, and the words in it. The names of parameters with a part of a date are no
-// such words: the query of any archive may have a "month".
-func shapeOf(u *url.URL) (shape string, words []string) {
+// shapeOf is an address with its numbers and the name of the month of its date made alike, and the words in it. The names of
+// parameters with a part of a date are no such words: the query of any archive may have a "month".
+func shapeOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s
 	for _, p := range parameters(u) {
 		p = strings.ToLower(p)
 		key, value, _ := strings.Cut(p, "=")
-		if isDateKey := yearKeys[key] || monthKeys[key] || dayKeys[key]; isDateKey && isNumber(value) {
+		if isDateKey := yearKeys[key] || monthKeys[key] || dayKeys[key]; isDateKey && (isNumber(value) || months[value] > 0) {
 			continue
 		}
 		named += "?" + p
 	}
 	words = strings.FieldsFunc(named, func(c rune) bool { return (c < 'a' || c > 'z') && c != '_' })
 	s += "?" + strings.ToLower(u.RawQuery)
+	if at := strings.LastIndex(s, d.word); d.word != "" && at >= 0 {
+		s = s[:at] + "0" + s[at+len(d.word):]
+	}
 	var b strings.Builder
 	for i := range len(s) {
 		if c := s[i]; c < '0' || c > '9' {
