@@ -1,8 +1,12 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -77,7 +81,7 @@ func (w *siteWork) links(ctx context.Context) error {
 		p := &pages[i]
 		urls, known := links[p.ID]
 		if i > 0 && len(found)+len(urls) > linkBatch {
-			w.after, w.more = pages[i-1].ID, true
+			w.after, w.more = placeInWalk(pages[i-1]), true
 			break
 		}
 		if p.Config.Lead > domain.MaxLead {
@@ -98,14 +102,18 @@ func (w *siteWork) links(ctx context.Context) error {
 			found = append(found, l)
 		}
 	}
+	// The number of pages that are read for their links alone is bounded: the nearest come first.
+	slices.SortStableFunc(found, func(a, b foundLink) int { return cmp.Compare(a.Depth, b.Depth) })
 	queued, err := w.c.followStored(ctx, w.t, &w.site, w.store, found)
 	w.t.queuedWork = w.t.queuedWork || queued > 0
 	return err
 }
 
-// batch reads the next pages of a task that walks over all pages of the site, or the page that the task names.
+// batch reads the next pages of a task that walks over all pages of the site, in the order in which they were found, or the
+// page that the task names.
 func (w *siteWork) batch(ctx context.Context) ([]record, error) {
-	condition, args := `group_id = ? AND group_id <> '' AND id > ? ORDER BY id`, []any{w.site.ID, w.after}
+	at, id := afterPlace(w.after)
+	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
 	if w.task.pageID != "" {
 		condition, args = `group_id = ? AND id = ?`, []any{w.site.ID, w.task.pageID}
 	}
@@ -115,10 +123,25 @@ func (w *siteWork) batch(ctx context.Context) ([]record, error) {
 		return nil, fmt.Errorf("reading pages: %w", err)
 	}
 	if len(pages) > 0 && w.task.pageID == "" {
-		w.after = pages[len(pages)-1].ID
+		w.after = placeInWalk(pages[len(pages)-1])
 	}
 	w.more = len(pages) == scopeBatch
 	return pages, nil
+}
+
+// placeInWalk is the place of a page in the order of batch: the time in microseconds, a slash, and the id.
+func placeInWalk(page record) string {
+	return strconv.FormatInt(micros(page.CreatedAt), 10) + "/" + page.ID
+}
+
+// afterPlace reads what placeInWalk has written. A task of an earlier version walked by ids, and starts again.
+func afterPlace(place string) (at int64, id string) {
+	first, id, found := strings.Cut(place, "/")
+	at, err := strconv.ParseInt(first, 10, 64)
+	if !found || err != nil {
+		return 0, ""
+	}
+	return at, id
 }
 
 func idsOf(pages []record) []string {

@@ -113,7 +113,7 @@ func numbered(lists ...string) map[string]int {
 	return out
 }
 
-// dashed reads 2026-11, 2026-11-05, 2026-november, november-2026, 2026-W48 and what has a time after it.
+// dashed reads 2026-11, 2026-11-05, 2026-november, november-2026, 2026-W48, and dates with a time after them.
 func dashed(s string, last int) (date, bool) {
 	for i := 1; i < len(s); i++ {
 		if c := s[i]; c == ' ' || (c == 't' || c == 'T') && isNumber(s[i-1:i]) {

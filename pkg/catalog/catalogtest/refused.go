@@ -2,6 +2,7 @@ package catalogtest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -110,6 +111,42 @@ func testRefused(t *testing.T, open Open) {
 		equal(t, domain.MaxLeads, count())
 		equal(t, docs, w.searchable(site, p))
 		equal(t, int64(50), w.siteProgress(site.ID).Removed)
+	})
+	t.Run("a narrower include has those pages read for their links that were found first", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is about numbers, not about goroutines")
+		}
+		t.Parallel()
+		w := newWorld(t, open)
+		p, near := fan("near", domain.MaxLeads-100)
+		more, far := fan("far", domain.MaxLinksPerEvent)
+		hubs, docs := fan("docs", 61) // more than one batch
+		for u, a := range more {
+			p[u] = a
+		}
+		for i, u := range docs {
+			a := hubs[u]
+			a.links = slices.Clone(docs[min(i+1, len(docs)):min(i+2, len(docs))])
+			if i == len(docs)-1 {
+				a.links = far
+			}
+			for k := i; i < 5 && k < len(near); k += 5 {
+				a.links = append(a.links, near[k])
+			}
+			p[u] = a
+		}
+		p[root] = answer{content: "r", same: true, links: docs[:1]}
+		site := w.follows(p, root, domain.DatasourceConfig{MaxDepth: 100})
+		equal(t, 0, w.change(site, domain.WebPatch{Include: list("/docs/**")}, p))
+		count := map[string]int{}
+		for folder, urls := range map[string][]string{"near": near, "far": far} {
+			for _, u := range urls {
+				if lead := w.page(site, u).Config.Lead; lead <= domain.MaxLead {
+					count[folder]++
+				}
+			}
+		}
+		equal(t, map[string]int{"near": len(near), "far": domain.MaxLeads - len(near)}, count)
 	})
 	t.Run("a page that is gone does not come back by a link that is no more", func(t *testing.T) {
 		t.Parallel()
