@@ -80,7 +80,7 @@ func inRegion(blocks []htmlBlock, region *html.Node) []bool {
 	keep := make([]bool, len(blocks))
 	titled := false
 	for i, b := range blocks {
-		keep[i] = within(b.node, region)
+		keep[i] = within(b.node, region) || isPageTitle(b.node)
 		titled = titled || keep[i] && b.Kind == domain.BlockHeading && b.Level == 1
 	}
 	for i, b := range blocks {

@@ -127,8 +127,8 @@ func weigh(doc *html.Node) *pageTree {
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:
-		// An h1 that links to another page is the name of the site, unless it is the only one.
-		if alone || w.prose()*2 > w.letters || strings.HasPrefix(firstHref(n), "#") {
+		// An h1 that links to another page is the name of the site, unless it is the only one or named as the title.
+		if alone || isPageTitle(n) || w.prose()*2 > w.letters || strings.HasPrefix(firstHref(n), "#") {
 			w.titles++
 		}
 	case n.DataAtom == atom.Main || attr(n, "role") == "main":
@@ -144,6 +144,9 @@ func (w *weight) note(n *html.Node, alone bool) {
 		w.controls++
 	}
 }
+
+// isPageTitle reports the heading of Confluence that holds the title of the page, as a link to the page itself.
+func isPageTitle(n *html.Node) bool { return n.DataAtom == atom.H1 && attr(n, "id") == "title-text" }
 
 // firstHref returns the address of the first link in an element.
 func firstHref(n *html.Node) string {

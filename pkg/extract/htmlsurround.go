@@ -138,7 +138,7 @@ func (s *surveyor) surrounds(n *html.Node, inRoot bool, at side) bool {
 		return true
 	}
 	if inRoot {
-		return s.smallPart(n, w)
+		return s.smallPart(n, w) || s.turnsPage(n, w)
 	}
 	return n.DataAtom != atom.Span && hinted(n, w, hintWords) && thin(w)
 }
