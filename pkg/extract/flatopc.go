@@ -19,11 +19,12 @@ func flatOPCType(head []byte) string {
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<pkg:package")) || !bytes.Contains(head, []byte(flatPackage)) {
 		return ""
 	}
+	lower := bytes.ToLower(head)
 	for _, c := range []struct{ sign, mimeType string }{
 		{"word.document", TypeDocx}, {"powerpoint.show", TypePptx}, {"excel.sheet", TypeXlsx},
 		{`"/word/`, TypeDocx}, {`"/ppt/`, TypePptx}, {`"/xl/`, TypeXlsx},
 	} {
-		if bytes.Contains(bytes.ToLower(head), []byte(c.sign)) {
+		if bytes.Contains(lower, []byte(c.sign)) {
 			return c.mimeType
 		}
 	}
@@ -36,9 +37,8 @@ func (p *parser) unflatten() error {
 	if err != nil {
 		return err
 	}
-	if text, name := decodeText(data, ""); name != "utf-8" {
-		data = []byte(text)
-	}
+	text, _ := decodeText(data, "")
+	data = []byte(text)
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
 	f := &flatReader{p: p, data: data, dec: xml.NewDecoder(bytes.NewReader(data)), out: z}

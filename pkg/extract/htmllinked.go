@@ -2,6 +2,7 @@ package extract
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,8 +51,8 @@ type linkedWriter struct {
 }
 
 // linkedBlocks reads the entities that a page is about as its content.
-func (p *parser) linkedBlocks(doc *html.Node, subjects []map[string]any) ([]htmlBlock, error) {
-	w := &linkedWriter{node: doc, texts: func(s string) ([]htmlBlock, error) { return p.fragmentBlocks(doc, []string{s}) }}
+func (p *parser) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[string]any) ([]htmlBlock, error) {
+	w := &linkedWriter{node: doc, texts: func(s string) ([]htmlBlock, error) { return p.fragmentBlocks(doc, base, []string{s}) }}
 	for _, s := range subjects {
 		w.entity(s, 1)
 	}
@@ -122,7 +123,7 @@ func (w *linkedWriter) property(key string, v any, level int) {
 
 // text writes a text of several lines or with markup.
 func (w *linkedWriter) text(s string) {
-	if w.err != nil {
+	if w.err != nil || len(w.blocks) >= maxLinkedBlocks {
 		return
 	}
 	blocks, err := w.texts(html.UnescapeString(s))

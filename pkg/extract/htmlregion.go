@@ -30,6 +30,9 @@ type weight struct {
 	clear           clearWeight
 }
 
+// maxHeadingLetters is the maximum length of a heading that a table of contents may repeat.
+const maxHeadingLetters = 500
+
 // clearWeight is a weight without elements such as nav and footer.
 type clearWeight struct{ letters, linked, headings int }
 
@@ -105,7 +108,7 @@ func weigh(doc *html.Node) *pageTree {
 				}
 				t.weights[c] = w
 				sum.add(w)
-				if isHeading(c.DataAtom) && w.letters > 0 {
+				if isHeading(c.DataAtom) && w.letters > 0 && w.letters <= maxHeadingLetters {
 					t.headings[lettersOf(nodeText(c))] = true
 				}
 			case c.Type == html.ElementNode:

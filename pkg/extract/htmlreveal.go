@@ -9,13 +9,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Limits on notices and labels in letters, and on the number of controls that are noted.
+// Limits on labels in letters, and on the number of controls that are noted.
 const (
-	maxNoticeLetters = 400 // of a noscript element that only asks for JavaScript
-	maxLabelLetters  = 200 // of the text that opens a panel
-	maxControls      = 20_000
-	minHiddenSpan    = 40 // of the rest of a paragraph; shorter ones are icons and states
-	minHiddenText    = 40 // of a panel that a button with a single word opens
+	maxLabelLetters = 200 // of the text that opens a panel
+	maxControls     = 20_000
+	minHiddenSpan   = 40 // of the rest of a paragraph; shorter ones are icons and states
+	minHiddenText   = 40 // of a panel that a button with a single word opens
 )
 
 // reveal makes content visible that a page hides until a reader opens it: answers below questions, panels of tabs, dialogs
@@ -46,90 +45,6 @@ func (r *revealer) showPage(doc *html.Node) {
 		}
 		n = next
 	}
-}
-
-// attachShadows replaces templates of declarative shadow trees by their content, and moves the children of the host into
-// its slots.
-func attachShadows(n *html.Node) {
-	var template *html.Node
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.DataAtom == atom.Template && template == nil && (hasAttr(c, "shadowrootmode") || hasAttr(c, "shadowroot")) {
-			template = c
-			rename(c, atom.Div)
-		}
-		attachShadows(c)
-	}
-	if template == nil {
-		return
-	}
-	slots := map[string]*html.Node{}
-	for c := range template.Descendants() {
-		if c.Type == html.ElementNode && c.DataAtom == atom.Slot && slots[attr(c, "name")] == nil {
-			slots[attr(c, "name")] = c
-		}
-	}
-	filled := map[*html.Node]bool{}
-	for c := n.FirstChild; c != nil; {
-		next := c.NextSibling
-		if slot := slots[attr(c, "slot")]; c != template && slot != nil {
-			if !filled[slot] && strings.TrimSpace(c.Data) != "" {
-				filled[slot] = true
-				for slot.FirstChild != nil { // the fallback of an empty slot
-					slot.RemoveChild(slot.FirstChild)
-				}
-			}
-			n.RemoveChild(c)
-			slot.AppendChild(c)
-		}
-		c = next
-	}
-}
-
-func rename(n *html.Node, a atom.Atom) {
-	n.DataAtom, n.Data = a, a.String()
-}
-
-// expandNoscript parses the content of noscript elements, unless it only asks for JavaScript.
-func expandNoscript(doc *html.Node) {
-	var found []*html.Node
-	for n := range doc.Descendants() {
-		if n.DataAtom == atom.Noscript && n.FirstChild != nil && n.FirstChild.Type == html.TextNode && enclosing(n, atom.Head) == nil {
-			found = append(found, n)
-		}
-	}
-	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
-	for _, n := range found {
-		nodes, err := html.ParseFragmentWithOptions(strings.NewReader(n.FirstChild.Data), body, html.ParseOptionEnableScripting(false))
-		if err != nil {
-			continue // nested too deeply for a piece of content
-		}
-		div := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}
-		for _, c := range nodes {
-			div.AppendChild(c)
-		}
-		text := nodeText(div)
-		letters := countLetters(text)
-		if letters == 0 && !describesImage(div) || letters < maxNoticeLetters && firstHeading(div) == nil && strings.Contains(strings.ToLower(text), "javascript") {
-			continue
-		}
-		rename(n, atom.Div)
-		n.RemoveChild(n.FirstChild)
-		for div.FirstChild != nil {
-			c := div.FirstChild
-			div.RemoveChild(c)
-			n.AppendChild(c)
-		}
-	}
-}
-
-// describesImage reports whether an image in an element has a description.
-func describesImage(n *html.Node) bool {
-	for c := range n.Descendants() {
-		if c.DataAtom == atom.Img && informative(attr(c, "alt")) {
-			return true
-		}
-	}
-	return false
 }
 
 // revealer finds hidden elements that a reader can open.
@@ -246,9 +161,12 @@ func rowKey(n *html.Node) string {
 	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
 }
 
+// maxKindBytes is the number of bytes of a tag and of a class that tell kinds of elements apart.
+const maxKindBytes = 100
+
 func kindOfElement(n *html.Node) string {
-	class, _, _ := strings.Cut(strings.TrimSpace(attr(n, "class")), " ")
-	return n.Data + "." + class
+	class, _, _ := strings.Cut(cutBytes(strings.TrimSpace(attr(n, "class")), maxKindBytes), " ")
+	return cutBytes(n.Data, maxKindBytes) + "." + class
 }
 
 func previousElement(n *html.Node) *html.Node {
@@ -286,7 +204,7 @@ func (r *revealer) walk(n *html.Node) {
 
 // readButtons turns buttons into text if a heading has no other text.
 func readButtons(heading *html.Node) {
-	if countLetters(inlineWithoutButtons(heading)) > 0 {
+	if textBesideButtons(heading) {
 		return
 	}
 	for c := range heading.Descendants() {
@@ -296,21 +214,15 @@ func readButtons(heading *html.Node) {
 	}
 }
 
-func inlineWithoutButtons(n *html.Node) string {
-	var b strings.Builder
-	var walk func(n *html.Node)
-	walk = func(n *html.Node) {
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			switch {
-			case c.Type == html.TextNode:
-				b.WriteString(c.Data)
-			case c.Type == html.ElementNode && c.DataAtom != atom.Button && !invisible(c):
-				walk(c)
-			}
+// textBesideButtons reports whether an element has visible text outside buttons.
+func textBesideButtons(n *html.Node) bool {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.TextNode && strings.ContainsFunc(c.Data, wordRune) ||
+			c.Type == html.ElementNode && c.DataAtom != atom.Button && !invisible(c) && textBesideButtons(c) {
+			return true
 		}
 	}
-	walk(n)
-	return b.String()
+	return false
 }
 
 // unseen reports elements that never contain text for readers.
@@ -404,7 +316,7 @@ func (r *revealer) pressed(n, panel *html.Node) bool {
 	if w.letters == 0 || w.letters > maxLabelLetters || w.fields > 0 || chrome(n) && !isButton(n) {
 		return false
 	}
-	text := strings.TrimSpace(nodeText(n))
+	text := strings.TrimSpace(startText(n))
 	switch {
 	case isHeading(n.DataAtom), n.DataAtom == atom.Summary, n.DataAtom == atom.Dt, w.headings > 0:
 		return true
@@ -431,7 +343,7 @@ func (r *revealer) continues(n *html.Node) bool {
 			if !pressable || w.letters > maxLabelLetters {
 				return false
 			}
-			for _, word := range strings.Fields(strings.ToLower(nodeText(next))) {
+			for _, word := range strings.Fields(strings.ToLower(startText(next))) {
 				if moreWords[strings.Trim(word, ".…:")] {
 					return true
 				}
@@ -454,7 +366,7 @@ func (r *revealer) describes(button *html.Node) bool {
 	const words = 3
 	for c := range button.Descendants() {
 		if (c.DataAtom == atom.P || c.DataAtom == atom.Div) && r.measured[c].letters > 0 {
-			return len(strings.Fields(nodeText(button))) >= words
+			return len(strings.Fields(startText(button))) >= words
 		}
 	}
 	return false
@@ -506,7 +418,7 @@ func (r *revealer) label(n *html.Node) {
 			continue
 		}
 		l := r.measured[b].letters
-		named := hasAttr(b, "aria-controls") || hasAttr(b, "aria-expanded") || len(strings.Fields(nodeText(b))) > 1
+		named := hasAttr(b, "aria-controls") || hasAttr(b, "aria-expanded") || len(strings.Fields(startText(b))) > 1
 		if l > 0 && l <= maxLabelLetters && named {
 			if headed(b) {
 				rename(b, atom.Span)

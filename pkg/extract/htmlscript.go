@@ -2,6 +2,7 @@ package extract
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -21,7 +22,8 @@ const (
 // scriptBlocks reads a page with almost no text of its own from its linked data, or from the JSON that its scripts use. It
 // returns nil if neither has more text than the page.
 func (p *parser) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]htmlBlock, error) {
-	linked, err := p.linkedBlocks(doc, f.ld.subjects)
+	base := p.pageBase(doc)
+	linked, err := p.linkedBlocks(doc, base, f.ld.subjects)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +34,7 @@ func (p *parser) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]htmlBl
 			data = append(data, n.FirstChild.Data)
 		}
 	}
-	built, err := p.fragmentBlocks(doc, proseIn(data))
+	built, err := p.fragmentBlocks(doc, base, proseIn(data))
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +56,8 @@ func (p *parser) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]htmlBl
 }
 
 // fragmentBlocks reads pieces of HTML or text.
-func (p *parser) fragmentBlocks(doc *html.Node, texts []string) ([]htmlBlock, error) {
+func (p *parser) fragmentBlocks(doc *html.Node, base *url.URL, texts []string) ([]htmlBlock, error) {
 	var blocks []htmlBlock
-	base := p.pageBase(doc)
 	for _, s := range texts {
 		if !strings.Contains(s, "<") {
 			for line := range strings.SplitSeq(s, "\n") {

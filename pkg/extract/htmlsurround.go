@@ -216,13 +216,17 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
+// maxContents is the maximum number of links in a table of contents. It bounds the time: a list in nested elements is read for
+// each of them.
+const maxContents = 3000
+
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
 	switch n.DataAtom {
 	case atom.Ul, atom.Ol, atom.Div, atom.Aside, atom.Details, 0:
 	default:
 		return false
 	}
-	if !onlyJumps(w) || w.headings > 1 || len(t.headings) == 0 {
+	if !onlyJumps(w) || w.links > maxContents || w.headings > 1 || len(t.headings) == 0 {
 		return false
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -394,12 +398,16 @@ var hintWords = wordSet(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa
 // otherPages are names of lists with suggested pages.
 var otherPages = wordSet(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
+// maxNameBytes is the number of bytes of a class or an id that are read. The names of an element are read again for every
+// element in it.
+const maxNameBytes = 2000
+
 // hinted reports whether a class or an id has one of the words. The id of an element with headings is ignored, because it is
 // usually generated from a heading.
 func hinted(n *html.Node, w weight, words map[string]bool) bool {
-	name := attr(n, "class")
+	name := cutBytes(attr(n, "class"), maxNameBytes)
 	if w.headings == 0 {
-		name += " " + attr(n, "id")
+		name += " " + cutBytes(attr(n, "id"), maxNameBytes)
 	}
 	for word := range strings.FieldsFuncSeq(splitCamel(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if words[strings.ToLower(word)] {

@@ -65,10 +65,10 @@ func (p *parser) mhtml() error {
 	if address := cmp.Or(header.Get("Snapshot-Content-Location"), root.header.Get("Content-Location")); p.src.URL == "" && strings.HasPrefix(address, "http") {
 		p.src.URL = address
 	}
-	if mediaType == TypeHTML {
-		err = p.html()
-	} else {
+	if mediaType == TypeText {
 		err = p.text()
+	} else {
+		err = p.html()
 	}
 	p.doc.Route = "mhtml/" + p.doc.Route
 	if p.doc.Title == "" {
@@ -121,6 +121,14 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 	header := textproto.MIMEHeader{}
 	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), "\r\n")
 	name, size := "", 0
+	var value strings.Builder // of the field that is read
+	end := func() {
+		if name != "" {
+			header[name] = append(header[name], value.String())
+		}
+		value.Reset()
+	}
+	defer end()
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		line = bytes.TrimRight(line, "\r")
@@ -132,17 +140,16 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 			continue
 		}
 		if line[0] == ' ' || line[0] == '\t' { // a continuation line
-			if values := header[name]; len(values) > 0 {
-				values[len(values)-1] += " " + strings.TrimSpace(string(line))
-			}
+			value.WriteString(" " + strings.TrimSpace(string(line)))
 			continue
 		}
-		key, value, ok := bytes.Cut(line, []byte(":"))
+		end()
+		key, start, ok := bytes.Cut(line, []byte(":"))
 		if name = ""; !ok || len(key) == 0 || bytes.ContainsAny(key, " \t") {
 			continue // "From " of a mailbox file, or damage
 		}
 		name = textproto.CanonicalMIMEHeaderKey(string(key))
-		header[name] = append(header[name], strings.TrimSpace(string(value)))
+		value.WriteString(strings.TrimSpace(string(start)))
 	}
 	return header, data
 }
@@ -212,12 +219,10 @@ func (m *mailReader) entity(part mailPart, level, nesting int) error {
 		return m.nested(part, level)
 	case attached, name != "" && mediaType != TypeText && mediaType != TypeHTML:
 		return m.attachment(part, mediaType, level)
-	case mediaType == TypeHTML, mediaType == TypeText, mediaType == "message/delivery-status", mediaType == "text/rfc822-headers", mediaType == "text/enriched":
-		return m.body(part, mediaType, params)
 	case strings.HasSuffix(mediaType, "pkcs7-mime"):
 		m.p.out.warn("a part of the message is encrypted or signed by S/MIME, which cannot be read")
-	case strings.HasPrefix(mediaType, "text/") && mediaType != "text/calendar" && mediaType != "text/css":
-		return m.body(part, TypeText, params)
+	case strings.HasPrefix(mediaType, "text/") && mediaType != "text/calendar" && mediaType != "text/css", mediaType == "message/delivery-status":
+		return m.body(part, mediaType, params)
 	}
 	return nil // a picture in the text, a signature
 }
@@ -265,7 +270,7 @@ func (m *mailReader) best(parts []mailPart) (int, error) {
 		}
 	}
 	if plain < 0 || rich < 0 {
-		return max(plain, rich, -1), nil
+		return max(plain, rich), nil
 	}
 	root, err := m.root(parts[rich], 0)
 	if err != nil || root == nil {

@@ -122,7 +122,7 @@ func TestAttachmentsAreBounded(t *testing.T) {
 
 func TestWebArchivesAreTheirPage(t *testing.T) {
 	t.Parallel()
-	for name, data := range map[string]string{"a.mht": archiveSample, "a.mhtml": archiveSample, "page": archiveSample, "a.doc": archiveSample} {
+	for name, data := range map[string]string{"a.mht": archiveSample, "xhtml.mht": strings.ReplaceAll(archiveSample, "text/html", "application/xhtml+xml"), "a.mhtml": archiveSample, "page": archiveSample, "a.doc": archiveSample} {
 		doc := mustRead(t, name, []byte(data))
 		if diff := cmp.Diff([]string{"paragraph: A door costs € 500, see the list. <see the list https://a.example/list>"}, officeLines(doc)); diff != "" {
 			t.Errorf("%s: blocks (-want +got):\n%s", name, diff)
@@ -145,9 +145,10 @@ func TestAWebArchiveInADocxIsItsPage(t *testing.T) {
 func TestAFlatDocumentIsADocx(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string]string{
-		"as Word writes it":       flatSample,
-		"cut short":               flatSample[:strings.Index(flatSample, "<pkg:part pkg:name=\"/word/media")],
-		"with a mark of encoding": "\xef\xbb\xbf" + flatSample,
+		"as Word writes it":               flatSample,
+		"with a byte of another encoding": strings.Replace(flatSample, "<pkg:part", "<!-- \xe9 \xe9 \xe9 --><pkg:part", 1),
+		"cut short":                       flatSample[:strings.Index(flatSample, "<pkg:part pkg:name=\"/word/media")],
+		"with a mark of encoding":         "\xef\xbb\xbf" + flatSample,
 	} {
 		doc := mustRead(t, "a.docx", []byte(data))
 		if diff := cmp.Diff([]string{"paragraph: A door & a window"}, officeLines(doc)); diff != "" || doc.MIMEType != TypeDocx {

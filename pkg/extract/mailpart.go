@@ -99,12 +99,9 @@ func (m *mailReader) split(part mailPart) []mailPart {
 func (m *mailReader) root(part mailPart, nesting int) (*mailPart, error) {
 	mediaType, params := part.mediaType()
 	switch {
-	case mediaType == TypeHTML || mediaType == TypeText && nesting > 0 || mediaType == "application/xhtml+xml":
+	case mediaType == TypeText || part.isPage():
 		return &part, nil
 	case !strings.HasPrefix(mediaType, "multipart/") || nesting > maxMultiparts:
-		if nesting == 0 && mediaType == TypeText {
-			return &part, nil
-		}
 		return nil, nil
 	}
 	if err := m.p.ctx.Err(); err != nil {
@@ -119,11 +116,10 @@ func (m *mailReader) root(part mailPart, nesting int) (*mailPart, error) {
 		if found == nil {
 			continue
 		}
-		kind, _ := found.mediaType()
 		if start := params["start"]; start != "" && child.header.Get("Content-Id") == start {
 			return found, nil
 		}
-		if old := first; old == nil || kind == TypeHTML && !old.isPage() {
+		if first == nil || found.isPage() && !first.isPage() {
 			first = found
 		}
 	}
@@ -132,7 +128,7 @@ func (m *mailReader) root(part mailPart, nesting int) (*mailPart, error) {
 
 func (p mailPart) isPage() bool {
 	mediaType, _ := p.mediaType()
-	return mediaType == TypeHTML
+	return mediaType == TypeHTML || mediaType == "application/xhtml+xml"
 }
 
 // decode decodes the part's transfer encoding.

@@ -19,6 +19,8 @@ type tableRow struct {
 	marked []bool // of its cells: set off by bold letters or a ground; nil unknown
 	merged []mergedCell
 	links  []domain.BlockLink
+	// targets are the addresses to write after the cells, by column; nil for none.
+	targets []string
 }
 
 // mergedCell is a cell that covers others to its right and below it.
@@ -36,7 +38,6 @@ type rowWriter struct {
 	sheet    string
 	plain    bool // cells parted by tabs, whatever the header
 	isHeader bool // the caller knows that the first row is the header
-	targets  bool // write the link address after the text of a cell
 
 	header  []string
 	pairs   *pairColumns // nil where rows are no pairs
@@ -108,7 +109,7 @@ func (w *rowWriter) decide(ended bool) error {
 	if n := w.sheetAbove(rows, cells); n > 0 {
 		w.pairs, w.header = nil, nil
 		for _, r := range rows[:n] {
-			if err := w.emit(r, pairsLine(r.cells)); err != nil {
+			if err := w.emit(r, pairsLine(r.shown())); err != nil {
 				return err
 			}
 		}
@@ -118,7 +119,7 @@ func (w *rowWriter) decide(ended bool) error {
 	if w.isDoubleSheet(rows) {
 		w.pairs, w.header = nil, nil
 		for _, r := range rows {
-			if err := w.emit(r, pairsLine(r.cells)); err != nil {
+			if err := w.emit(r, pairsLine(r.shown())); err != nil {
 				return err
 			}
 		}
@@ -140,13 +141,13 @@ func (w *rowWriter) decide(ended bool) error {
 			w.header = joinHeaders(names)
 		}
 		if i < at && filled(r.cells) < filled(cells[at+depth-1]) { // a title of the table that begins below it
-			if err := w.emit(r, strings.Join(r.cells, "\t")); err != nil {
+			if err := w.emit(r, strings.Join(r.shown(), "\t")); err != nil {
 				return err
 			}
 			continue
 		}
 		if i >= at && i < at+depth {
-			if err := w.emit(r, strings.Join(r.cells, "\t")); err != nil {
+			if err := w.emit(r, strings.Join(r.shown(), "\t")); err != nil {
 				return err
 			}
 			continue
@@ -213,14 +214,14 @@ func labelsMarked(rows []tableRow, c pairColumns) bool {
 
 func (w *rowWriter) write(r tableRow) error {
 	if w.pairs != nil && !w.plain {
-		if text, ok := w.pairs.line(r.cells); ok {
+		if text, ok := w.pairs.line(r.shown()); ok {
 			return w.emit(r, text)
 		}
 	}
 	if w.plain || w.header == nil || w.isNote(r.cells) {
-		return w.emit(r, strings.Join(r.cells, "\t"))
+		return w.emit(r, strings.Join(r.shown(), "\t"))
 	}
-	return w.emit(r, namedCells(w.header, r.cells))
+	return w.emit(r, namedCells(w.header, r.shown()))
 }
 
 // namedCells writes a row as "column: value; …", which can be found and understood on its own.
@@ -252,21 +253,24 @@ func (w *rowWriter) isNote(cells []string) bool {
 }
 
 func (w *rowWriter) emit(r tableRow, text string) error {
-	if w.targets && !w.plain {
-		text = withTargets(text, r.links)
-	}
 	return w.out.add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.page, Sheet: w.sheet, Row: r.number, Links: r.links})
 }
 
-// withTargets writes each link's address after its text, unless both are the same.
-func withTargets(text string, links []domain.BlockLink) string {
-	for _, l := range links {
-		address := strings.TrimPrefix(l.URL, "mailto:")
-		if before, after, ok := strings.Cut(text, l.Text); ok && l.Text != "" && !strings.Contains(text, address) && len(address) <= maxURL {
-			text = before + l.Text + " (" + address + ")" + after
-		}
+// shown returns the cells, each with the address that it links to, unless a cell has it. As many columns can have one as a
+// block can have links.
+func (r *tableRow) shown() []string {
+	if r.targets == nil {
+		return r.cells
 	}
-	return text
+	cells := slices.Clone(r.cells)
+	for i, address := range r.targets[:min(len(r.targets), len(cells), domain.MaxBlockLinks)] {
+		address = strings.TrimPrefix(address, "mailto:")
+		if address == "" || len(address) > maxURL || slices.ContainsFunc(r.cells, func(c string) bool { return strings.Contains(c, address) }) {
+			continue
+		}
+		cells[i] += " (" + address + ")"
+	}
+	return cells
 }
 
 // columnNames is a header row spread over the columns.

@@ -145,6 +145,9 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 		"links": {rows: rows + `<row r="4"><c r="A4" t="str"><f>HYPERLINK("https://b.example","x")</f><v>B</v></c></row>`,
 			tail: `<hyperlinks><hyperlink ref="A3" r:id="l"/></hyperlinks>`, parts: rels(`<Relationship Id="l" Type="x/hyperlink" Target="https://a.example" TargetMode="External"/>`),
 			want: strings.Replace(want, "Ann", "Ann (https://a.example)", 1) + " <Ann=https://a.example>\ntable_row row 4: name: B (https://b.example) <B=https://b.example>"},
+		"a link whose text is also in the name of its column": {rows: cellsXML(1, "web site", "size", "age") + cellsXML(2, "site", "5", "30") + cellsXML(3, "shop", "7", "40"),
+			tail: `<hyperlinks><hyperlink ref="A2" r:id="l"/></hyperlinks>`, parts: rels(`<Relationship Id="l" Type="x/hyperlink" Target="https://a.example" TargetMode="External"/>`),
+			want: "heading 1: Data\ntable_row row 1: web site\tsize\tage\ntable_row row 2: web site: site (https://a.example); size: 5; age: 30 <site=https://a.example>\ntable_row row 3: web site: shop; size: 7; age: 40"},
 		"links whose results are not stored": {rows: rows + `<row r="4"><c r="A4"><f>HYPERLINK("https://b.example/?a=1&amp;b=2", "the ""new"" pump")</f><v></v></c><c r="B4"><f>hyperlink("https://c.example")</f></c></row>` +
 			`<row r="5"><c r="A5"><f>HYPERLINK("https://d.example/",B2)</f></c></row>`,
 			want: want + "\ntable_row row 4: name: the \"new\" pump (https://b.example/?a=1&b=2); age: https://c.example <the \"new\" pump=https://b.example/?a=1&b=2> <https://c.example=https://c.example>" +

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"encoding/xml"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ type sheetRemarks struct {
 	texts map[cellName]*cellRemark
 	rows  map[int][]cellName
 	size  int
+	cut   bool // comments were left out
 }
 
 type cellName struct{ row, column int } // from 1
@@ -104,7 +106,11 @@ func (s *sheetRemarks) read(a *archive, part, element string, except map[cellNam
 }
 
 func (s *sheetRemarks) add(cell cellName, text string) {
-	if text == "" || s.size > maxRemarkBytes || len(s.texts) >= maxRemarks && s.texts[cell] == nil {
+	if text == "" {
+		return
+	}
+	if s.size > maxRemarkBytes || len(s.texts) >= maxRemarks && s.texts[cell] == nil {
+		s.cut = true
 		return
 	}
 	if s.texts[cell] == nil {
@@ -137,6 +143,9 @@ func (s *sheetRemarks) meet(row tableRow) {
 func (r *sheetReader) tellRemarks() error {
 	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.p.readsComments() {
 		return nil
+	}
+	if r.remarks.cut {
+		r.w.p.out.warn(fmt.Sprintf("sheet %q has more comments than are read; the others were left out", r.ref.name))
 	}
 	for _, cell := range r.remarks.order {
 		remark := r.remarks.texts[cell]

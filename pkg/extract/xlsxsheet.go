@@ -50,7 +50,7 @@ func (r *sheetReader) read() error {
 		return err
 	}
 	out := r.w.p.out
-	r.rows = &rowWriter{out: out, sheet: r.ref.name, plain: r.w.p.src.PlainRows, targets: true}
+	r.rows = &rowWriter{out: out, sheet: r.ref.name, plain: r.w.p.src.PlainRows}
 	var failed error
 	err := r.w.a.walk(r.ref.part, func(sc *xmlScanner) {
 		sc.descend(func(e xml.StartElement) bool {
@@ -130,6 +130,10 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 		}
 		if link != "" {
 			row.links = append(row.links, domain.BlockLink{Text: oneLine(text), URL: link})
+			if !r.rows.plain {
+				row.targets = append(row.targets, make([]string, max(column+1-len(row.targets), 0))...)
+				row.targets[column] = link
+			}
 		}
 		return true
 	})
