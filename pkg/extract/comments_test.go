@@ -44,6 +44,9 @@ func TestCommentsOnCellsAreBounded(t *testing.T) {
 	if n := strings.Count(spoken(doc), "word"); n != maxRemarks {
 		t.Errorf("%d comments were read, want %d", n, maxRemarks)
 	}
+	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "more comments than are read") {
+		t.Errorf("warnings = %q", doc.Warnings)
+	}
 }
 
 func TestCommentsOnSlidesAreRead(t *testing.T) {
@@ -52,7 +55,7 @@ func TestCommentsOnSlidesAreRead(t *testing.T) {
 		relsOf("ppt/slides/slide1.xml", "r1 comments ../comments/comment1.xml", "r2 comments ../comments/modern.xml"),
 		officePart{"ppt/comments/comment1.xml", `<p:cmLst xmlns:p="p"><p:cm><p:pos x="1" y="2"/><p:text>Which oak?</p:text></p:cm></p:cmLst>`},
 		officePart{"ppt/comments/modern.xml", `<p188:cmLst xmlns:p188="p" xmlns:a="a"><p188:cm><p188:replyLst><p188:reply><p188:txBody>` + drawn("", "From here.") + `</p188:txBody></p188:reply></p188:replyLst><p188:txBody>` + drawn("", "From where?") + `</p188:txBody></p188:cm></p188:cmLst>`}))
-	if diff := cmp.Diff("Doors oak Which oak? From here. From where?", spoken(doc)); diff != "" {
+	if diff := cmp.Diff("Doors oak Which oak? From where? From here.", spoken(doc)); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 }
@@ -86,5 +89,14 @@ func TestEmbeddedDocumentsAreNamedInWarnings(t *testing.T) {
 				t.Errorf("warnings = %q", read.Warnings)
 			}
 		})
+	}
+}
+
+func TestEmbeddedFilesThatTheTextDoesNotMentionAreNamedInWarnings(t *testing.T) {
+	t.Parallel()
+	doc := mustRead(t, "a.docx", wordOf(t, wordPara("", "text"), relsOf("word/document.xml", "r1 package embeddings/prices.xlsx", "r2 control activeX/activeX1.xml", "r3 control activeX/activeX2.xml")))
+	want := []string{"the embedded document prices.xlsx was left out; send it as a file of its own", "the document has ActiveX controls, whose texts and values are not read"}
+	if diff := cmp.Diff(want, doc.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

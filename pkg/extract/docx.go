@@ -51,6 +51,7 @@ func (p *parser) docxParts(a *archive, emit func(domain.Block) error, nesting in
 	if err := r.body(main, rels, emit); err != nil {
 		return err
 	}
+	a.embedsRest(rels)
 	if nesting == 0 && r.titles == 1 && p.doc.Title == "" {
 		p.doc.Title = r.title
 	}

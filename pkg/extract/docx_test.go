@@ -63,7 +63,14 @@ func TestDocxText(t *testing.T) {
 		"a fallback is read where the choice says nothing": {`<w:p><w:r><mc:AlternateContent><mc:Choice Requires="x"><w:drawing/></mc:Choice><mc:Fallback>` + `<w:t>plain</w:t>` + `</mc:Fallback></mc:AlternateContent></w:r></w:p>`,
 			[]string{"paragraph: plain"}},
 		"content controls, smart tags and custom XML are their content": {`<w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent><w:p><w:smartTag>` + wordRun("a") + `</w:smartTag><w:customXml>` + wordRun("b") + `</w:customXml></w:p></w:sdtContent></w:sdt>`,
-			[]string{"paragraph: ab"}},
+			[]string{"paragraph: x: ab"}},
+		"the name of a content control labels its value": {`<w:p><w:sdt><w:sdtPr><w:alias w:val="Customer"/></w:sdtPr><w:sdtContent>` + wordRun("Smith") + `</w:sdtContent></w:sdt></w:p>` +
+			`<w:p>` + wordRun("Dear ") + `<w:sdt><w:sdtPr><w:alias w:val="Customer"/></w:sdtPr><w:sdtContent>` + wordRun("Smith") + `</w:sdtContent></w:sdt></w:p>` +
+			`<w:p><w:sdt><w:sdtPr><w:alias w:val="Customer"/></w:sdtPr><w:sdtContent>` + wordRun("Smith") + `</w:sdtContent></w:sdt>` + wordRun(" pays.") + `</w:p>` +
+			`<w:sdt><w:sdtPr><w:alias w:val="Terms"/></w:sdtPr><w:sdtContent>` + wordPara("", "one") + wordPara("", "two") + `</w:sdtContent></w:sdt>` +
+			`<w:sdt><w:sdtPr><w:alias w:val="Paid"/><w14:checkbox><w14:checked w14:val="1"/></w14:checkbox></w:sdtPr><w:sdtContent>` + wordPara("", "x") + `</w:sdtContent></w:sdt>` +
+			`<w:sdt><w:sdtPr><w:alias w:val="City"/><w:showingPlcHdr/></w:sdtPr><w:sdtContent>` + wordPara("", "Enter a city") + `</w:sdtContent></w:sdt>`,
+			[]string{"paragraph: Customer: Smith", "paragraph: Dear Smith", "paragraph: Smith pays.", "paragraph: one", "paragraph: two", "paragraph: Paid: ☒", "paragraph: Enter a city"}},
 		"a check box shows its state in any font": {`<w:p><w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val="1"/></w14:checkbox></w:sdtPr><w:sdtContent><w:r><w:rPr><w:rFonts w:ascii="Wingdings"/></w:rPr><w:t>&#xF0FE;</w:t></w:r></w:sdtContent></w:sdt>` + wordRun(" sent") + `</w:p>` +
 			`<w:p><w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val="0"/></w14:checkbox></w:sdtPr><w:sdtContent>` + wordRun("o") + `</w:sdtContent></w:sdt>` + wordRun(" paid") + `</w:p>`,
 			[]string{"paragraph: ☒ sent", "paragraph: ☐ paid"}},

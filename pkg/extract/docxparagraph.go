@@ -20,6 +20,8 @@ type docxParagraph struct {
 	after        []domain.Block // text boxes and drawings that are anchored in it
 	readings     []byte         // of ruby that still goes on
 	plain        bool           // some of its text is not bold
+	label        string         // name of the content control at its start
+	labelled     int            // bytes up to the end of that control
 }
 
 func (p *docxParagraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
@@ -91,42 +93,6 @@ func (w *docxWalker) inline(e xml.StartElement) bool {
 	return true
 }
 
-// control walks a content control. A check box shows its state, whatever font its sign is in.
-func (w *docxWalker) control() {
-	box := ""
-	w.sc.each(func(e xml.StartElement) bool {
-		switch {
-		case e.Name.Local == "sdtPr":
-			box = w.checkbox()
-		case e.Name.Local == "sdtContent" && box != "":
-			w.write(box)
-			w.sc.skip()
-		default:
-			return w.inline(e)
-		}
-		return true
-	})
-}
-
-// checkbox returns the sign of a content control's check box, and "" for other controls.
-func (w *docxWalker) checkbox() string {
-	box := ""
-	w.sc.each(func(e xml.StartElement) bool {
-		if e.Name.Local != "checkbox" {
-			return false
-		}
-		box = "☐"
-		w.sc.each(func(e xml.StartElement) bool {
-			if e.Name.Local == "checked" && xmlOn(e) {
-				box = "☒"
-			}
-			return false
-		})
-		return true
-	})
-	return box
-}
-
 // sign takes elements that stand for a character or a reference.
 func (w *docxWalker) sign(e xml.StartElement) bool {
 	switch e.Name.Local {
@@ -164,7 +130,7 @@ func (w *docxWalker) drawing(e xml.StartElement) bool {
 			w.beside(domain.Block{Kind: domain.BlockParagraph, Text: said})
 		}
 	case "OLEObject":
-		w.r.p.embeds(w.rels, relationID(e, "id"), xmlAttr(e, "ProgID"))
+		w.r.a.embeds(w.rels, relationID(e, "id"), xmlAttr(e, "ProgID"))
 	case "textpath": // WordArt
 		w.beside(domain.Block{Kind: domain.BlockParagraph, Text: xmlAttr(e, "string")})
 	default:

@@ -65,6 +65,8 @@ func (w *docxWalker) block(e xml.StartElement) bool {
 		w.sc.skip()
 	case "AlternateContent":
 		w.choose(w.block)
+	case "sdt":
+		w.blockControl()
 	case "del", "moveFrom", "sectPr", "sdtPr", "sdtEndPr", "customXmlPr", "background", "Fallback":
 		w.sc.skip()
 	default:
@@ -140,6 +142,10 @@ func (w *docxWalker) finish(p *docxParagraph) {
 		}
 	}
 	b := domain.Block{Kind: domain.BlockParagraph, Text: p.trimmed(), Links: p.links}
+	n := w.headingLevel(p)
+	if n == 0 {
+		b.Text = p.told()
+	}
 	if w.furniture && p.pageField && b.Text != "" && len(oneLine(b.Text)) <= maxPageWords {
 		b.Text = "" // "Page of"
 	}
@@ -150,7 +156,7 @@ func (w *docxWalker) finish(p *docxParagraph) {
 			b.Kind, b.Level, b.Text = domain.BlockListItem, at+1, label+b.Text
 		}
 	}
-	if n := w.headingLevel(p); n > 0 && b.Text != "" {
+	if n > 0 && b.Text != "" {
 		b.Kind, b.Level, b.Text = domain.BlockHeading, min(n, 6), oneLine(b.Text)
 		if w.main && w.tables == 0 && w.r.styles.isTitle(p.style) {
 			if w.r.titles++; w.r.titles == 1 {

@@ -89,7 +89,11 @@ func (p *parser) readsComments() bool {
 
 // embeds warns of an embedded document: the file shows only its picture, and its content is not read. Formulas are embedded
 // objects too, but need no warning.
-func (p *parser) embeds(rels map[string]relation, id, program string) {
+func (a *archive) embeds(rels map[string]relation, id, program string) {
+	if a.embedded == nil {
+		a.embedded = map[string]bool{}
+	}
+	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
 		return
 	}
@@ -100,7 +104,21 @@ func (p *parser) embeds(rels map[string]relation, id, program string) {
 	if program != "" {
 		program = " (" + program + ")"
 	}
-	p.out.warn("the embedded document " + cutBytes(name, 100) + cutBytes(program, 100) + " was left out; send it as a file of its own")
+	a.p.out.warn("the embedded document " + cutBytes(name, 100) + cutBytes(program, 100) + " was left out; send it as a file of its own")
+}
+
+// embedsRest warns of what a part has and does not show: embedded documents that its text does not mention, and ActiveX
+// controls.
+func (a *archive) embedsRest(rels []relation) {
+	all := byID(rels)
+	for _, rel := range rels {
+		switch kind := rel.kind(); {
+		case kind == "control":
+			a.p.out.warn("the document has ActiveX controls, whose texts and values are not read")
+		case (kind == "package" || kind == "oleObject") && !rel.External && !a.embedded[rel.Target]:
+			a.embeds(all, rel.ID, "")
+		}
+	}
 }
 
 // mainPart is the part that the package names as its document; where it names none, the one that is declared as a

@@ -112,6 +112,7 @@ func (r *pptxReader) slide(part string, number int) error {
 			return err
 		}
 	}
+	r.a.embedsRest(s.list)
 	r.apart = s.title == ""
 	if err := r.tell(s.blocks); err != nil {
 		return err
@@ -138,15 +139,10 @@ func (r *pptxReader) comments(rels []relation, number int) error {
 				return
 			}
 			sc.descend(func(e xml.StartElement) bool {
-				switch e.Name.Local {
-				case "text":
-					sc.stop(r.tell([]domain.Block{{Kind: domain.BlockParagraph, Text: sc.text(), Page: number}}))
-				case "p":
-					p := readDrawnParagraph(sc, nil)
-					sc.stop(r.tell([]domain.Block{{Kind: domain.BlockParagraph, Text: p.text, Page: number}}))
-				default:
+				if e.Name.Local != "cm" {
 					return false
 				}
+				sc.stop(r.tell(readSlideComment(sc, number)))
 				return true
 			})
 		})
@@ -155,6 +151,28 @@ func (r *pptxReader) comments(rels []relation, number int) error {
 		}
 	}
 	return nil
+}
+
+// readSlideComment reads the comment whose start was returned last. Its replies, which the file puts first, come after it.
+func readSlideComment(sc *xmlScanner, number int) []domain.Block {
+	var own, replies []domain.Block
+	sc.descend(func(e xml.StartElement) bool {
+		text := ""
+		switch e.Name.Local {
+		case "reply":
+			replies = append(replies, readSlideComment(sc, number)...)
+			return true
+		case "text":
+			text = sc.text()
+		case "p":
+			text = readDrawnParagraph(sc, nil).text
+		default:
+			return false
+		}
+		own = append(own, domain.Block{Kind: domain.BlockParagraph, Text: text, Page: number})
+		return true
+	})
+	return append(own, replies...)
 }
 
 func (r *pptxReader) tell(blocks []domain.Block) error {

@@ -272,7 +272,7 @@ func (s *slideWalker) frame(sc *xmlScanner) {
 			s.related(sc, relationID(e, "dm"), s.r.p.diagram)
 			sc.skip()
 		case "oleObj":
-			s.r.p.embeds(s.rels, relationID(e, "id"), xmlAttr(e, "progId"))
+			s.r.a.embeds(s.rels, relationID(e, "id"), xmlAttr(e, "progId"))
 			sc.skip()
 		case "Fallback":
 			sc.skip()

@@ -325,7 +325,7 @@ func (r *sheetReader) readTail() error {
 				r.links[strings.ReplaceAll(ref, "$", "")] = address
 			}
 		case "oleObject":
-			r.w.p.embeds(targets, relationID(e, "id"), xmlAttr(e, "progId"))
+			r.w.a.embeds(targets, relationID(e, "id"), xmlAttr(e, "progId"))
 		case "autoFilter":
 			r.headerOf(xmlAttr(e, "ref"))
 		case "mergeCell":
@@ -339,6 +339,7 @@ func (r *sheetReader) readTail() error {
 	if sc.err != nil {
 		return sc.err
 	}
+	r.w.a.embedsRest(rels)
 	if err := r.readRemarks(rels); err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ type archive struct {
 	cut   bool                 // some of it is lost: its directory, or the end of a part
 	left  int64                // bytes that may still be unpacked
 	max   int64
+	// embedded are the parts with embedded files that the text mentions.
+	embedded map[string]bool
 }
 
 // container opens the zip file, decides by its parts which format it is, and reads it.
