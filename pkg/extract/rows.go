@@ -192,10 +192,13 @@ func (w *rowWriter) pairsIn(rows []tableRow, cells [][]string, at int) *pairColu
 	return nil
 }
 
+// isMarked reports whether the cell in a column is set off.
+func (r *tableRow) isMarked(column int) bool { return column < len(r.marked) && r.marked[column] }
+
 // allMarked reports whether all of the row's cells are set off.
 func (r *tableRow) allMarked() bool {
 	for i, c := range r.cells {
-		if c != "" && (i >= len(r.marked) || !r.marked[i]) {
+		if c != "" && !r.isMarked(i) {
 			return false
 		}
 	}
@@ -205,7 +208,7 @@ func (r *tableRow) allMarked() bool {
 // labelsMarked reports whether the labels of all rows are set off and their values are not.
 func labelsMarked(rows []tableRow, c pairColumns) bool {
 	for _, r := range rows {
-		if c.label >= len(r.marked) || !r.marked[c.label] || c.value < len(r.marked) && r.marked[c.value] {
+		if !r.isMarked(c.label) || r.isMarked(c.value) {
 			return false
 		}
 	}

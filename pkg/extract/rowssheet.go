@@ -162,7 +162,7 @@ func (w *rowWriter) isDoubleSheet(rows []tableRow) bool {
 			if isProperty(label) && !isProperty(value) {
 				known++
 			}
-			if at[k] < len(r.marked) && r.marked[at[k]] && !r.marked[at[k+1]] {
+			if r.isMarked(at[k]) && !r.isMarked(at[k+1]) {
 				marked++
 			}
 		}

@@ -126,6 +126,10 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 			rows:  strings.ReplaceAll(cellsXML(1, "Name", "Ann")+cellsXML(2, "City", "Oslo")+cellsXML(3, "Post", "clerk"), `<c r="A`, `<c s="1" r="A`),
 			parts: map[string]string{"xl/styles.xml": `<styleSheet><fonts><font/><font><b/></font></fonts><cellXfs><xf fontId="0"/><xf fontId="1"/></cellXfs></styleSheet>`},
 			want:  "heading 1: Data\ntable_row row 1: Name: Ann\ntable_row row 2: City: Oslo\ntable_row row 3: Post: clerk"},
+		"two labels in a row, one without a value": {
+			rows:  strings.NewReplacer(`<c r="A`, `<c s="1" r="A`, `<c r="C`, `<c s="1" r="C`).Replace(cellsXML(1, "Name", "Ann", "City", "Oslo") + cellsXML(2, "Post", "clerk", "Room") + cellsXML(3, "Floor", "5", "Desk", "7")),
+			parts: map[string]string{"xl/styles.xml": `<styleSheet><fonts><font/><font><b/></font></fonts><cellXfs><xf fontId="0"/><xf fontId="1"/></cellXfs></styleSheet>`},
+			want:  "heading 1: Data\ntable_row row 1: Name: Ann; City: Oslo\ntable_row row 2: Post\tclerk\tRoom\ntable_row row 3: Floor: 5; Desk: 7"},
 		"a header on a ground of its own": {
 			rows:  strings.ReplaceAll(cellsXML(1, "Name", "Says"), `<c `, `<c s="1" `) + cellsXML(2, "Mass", "5 kg") + cellsXML(3, "City", "Oslo") + cellsXML(4, "Born", "1990-05-06"),
 			parts: map[string]string{"xl/styles.xml": `<styleSheet><fills><fill/><fill><patternFill patternType="solid"/></fill></fills><cellXfs><xf fillId="0"/><xf fillId="1"/></cellXfs></styleSheet>`},
