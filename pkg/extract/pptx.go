@@ -157,7 +157,7 @@ func (r *pptxReader) comments(rels []relation, number int) error {
 func readSlideComment(sc *xmlScanner, number int) []domain.Block {
 	var own, replies []domain.Block
 	sc.descend(func(e xml.StartElement) bool {
-		text := ""
+		var text string
 		switch e.Name.Local {
 		case "reply":
 			replies = append(replies, readSlideComment(sc, number)...)
