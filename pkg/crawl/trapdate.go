@@ -101,7 +101,7 @@ var months = numbered(`january jan januar januari janvier janeiro enero gennaio`
 	`september sep sept septembre setembro septiembre settembre`,
 	`october oct oktober okt octobre outubro octubre ottobre`,
 	`november nov novembre novembro noviembre`,
-	`december dec dezember dez décembre decembre dezembro diciembre dicembre`)
+	`december dec dezember dez décembre decembre dezembro diciembre dicembre`) //nolint:misspell // French, as addresses write it
 
 func numbered(lists ...string) map[string]int {
 	out := map[string]int{}
