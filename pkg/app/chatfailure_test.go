@@ -46,7 +46,7 @@ func failures() map[string]failure {
 		"sends malformed first":         {play: (*wire).malformed, status: 503, says: "cannot be read"},
 		"sends malformed chunks":        {play: opening((*wire).malformed), midway: true, status: 503, says: "cannot be read"},
 		"sends an empty stream":         {play: func(w *wire) { w.end("stop", "end_turn") }, status: 503, says: "answered nothing"},
-		"sends no stream at all":        {play: func(w *wire) { w.w.Header().Set("Content-Type", "text/event-stream") }, status: 503, says: "cannot be reached"},
+		"sends no stream at all":        {play: func(w *wire) { w.w.Header().Set("Content-Type", "text/event-stream") }, status: 503, says: "before it said anything"},
 		"is asked too much":             {play: func(w *wire) { w.refuse(429, "rate_limit_error", "slow down") }, status: 503, says: "asked too much"},
 		"is asked too much for long":    {play: func(w *wire) { w.refuse(429, "rate_limit_error", "slow down", "Retry-After", "77") }, status: 503, says: "asked too much", after: "77"},
 		"refuses the key":               {play: func(w *wire) { w.refuse(401, "authentication_error", "bad key sk-of-the-server") }, status: 503, says: "_API_KEY"},

@@ -340,7 +340,7 @@ func TestWrongCallsEndWithOneClearLine(t *testing.T) {
 		"a port without a host":           {API, nil, []string{"SLUICE_ADDR=8099"}, 2, "must be host:port: write 127.0.0.1:8099"},
 		"an address with a scheme":        {API, nil, []string{"SLUICE_ADDR=http://127.0.0.1:80"}, 2, "must be host:port"},
 		"the flag of other servers":       {API, []string{"--port", "8099"}, nil, 2, "--port is not a setting: did you mean --addr 127.0.0.1:8080?"},
-		"a flag of one letter":            {API, []string{"-p", "8099"}, nil, 2, "api: -p is not a setting: did you mean --addr 127.0.0.1:8080?"},
+		"a flag of one letter":            {API, []string{"-p", "8099"}, nil, 2, "sluice: -p is not a setting: did you mean --addr 127.0.0.1:8080?"},
 		"a setting with a typo":           {API, []string{"--adr", ":1"}, nil, 2, "did you mean --addr?"},
 		"a key in quotes":                 {API, nil, []string{`SLUICE_API_KEY="sk_0123456789abcdef"`}, 2, `SLUICE_API_KEY (--api-key): is written in quotes ("…"): remove them`},
 		"a port in use":                   {API, nil, []string{"SLUICE_ADDR=" + taken.Addr().String()}, 1, "another program already listens on " + taken.Addr().String()},
