@@ -133,6 +133,8 @@ func TestTextThatIsNotVisibleIsReported(t *testing.T) {
 		"a table with grounds":              {shown + "0.9 g 60 590 200 30 re f 0 g BT /F1 12 Tf 72 600 Td (UNSEEN words) Tj ET 0.8 g 60 560 200 30 re f", ""},
 		"black on black":                    {"0 g 60 590 200 30 re f " + text("0 g"), "colour of its ground"},
 		"blue on a white box on blue":       {"0 0 1 rg 50 500 300 150 re f 1 g 60 590 200 30 re f 0 g " + text("0 0 1 rg"), ""},
+		"black in a black frame":            {"0 g 59 589 202 32 re 60 590 200 30 re f* " + text("0 g"), ""},
+		"a frame that is painted later":     {text("") + " 0 g 59 589 202 32 re 60 590 200 30 re f*", ""},
 		"cut off":                           {shown + "q 300 300 50 50 re W n BT /F1 12 Tf 72 600 Td (UNSEEN words) Tj ET Q", "part of the page that is shown"},
 		"white edges of black letters":      {text("0 g 1 G 2 Tr"), ""},
 	}

@@ -133,9 +133,9 @@ func (in *interpreter) paint(stroke, fill bool) {
 		}
 	}
 	if in.off == 0 && fill {
-		for _, s := range p.subs {
+		for i, s := range p.subs {
 			in.fill(s)
-			in.filled(s)
+			in.filled(s, p.nested(i))
 		}
 	}
 	if thick := in.state.width * in.state.ctm.scale(); stroke && thick >= thickPaint && !in.state.strokeWhite {
@@ -151,6 +151,21 @@ func (in *interpreter) paint(stroke, fill bool) {
 		in.state.clip = in.state.clip.within(around)
 		in.state.shaped = in.state.shaped || len(p.subs) > 1 || !p.subs[0].isRectangle()
 	}
+}
+
+// nested reports whether a part of the path contains another one or lies in it, as those of a frame do, which is empty inside.
+// It reports true for every part of a path that has many.
+func (p *path) nested(i int) bool {
+	const many = 16
+	if len(p.subs) > many {
+		return true
+	}
+	for j, o := range p.subs {
+		if j != i && (o.around.within(p.subs[i].around) == o.around || p.subs[i].around.within(o.around) == p.subs[i].around) {
+			return true
+		}
+	}
+	return false
 }
 
 // isRectangle reports whether a part of a path is an upright rectangle.

@@ -41,7 +41,7 @@ const (
 // paintBox is a region that a page paints in another colour than white.
 type paintBox struct {
 	rect
-	picture bool // an image, a shading or a shape with curves, and not just a ground
+	picture bool // an image, a shading, a frame or a shape with curves, and not just a ground
 	fill    colour
 	white   bool
 }
@@ -149,15 +149,15 @@ func (in *interpreter) painted(r rect, picture bool) {
 	in.paintedBox(paintBox{rect: r, picture: picture})
 }
 
-// filled notes that a part of a path is filled.
-func (in *interpreter) filled(s subpath) {
+// filled notes that a part of a path is filled. A nested part is no ground and covers nothing, because it may be empty inside.
+func (in *interpreter) filled(s subpath, nested bool) {
 	g := &in.state
 	if in.off > 0 || g.alpha < opaque {
 		return
 	}
-	in.paintedBox(paintBox{rect: s.around, picture: !s.upright, fill: g.fill, white: g.white})
+	in.paintedBox(paintBox{rect: s.around, picture: !s.upright || nested, fill: g.fill, white: g.white})
 	r := s.around.within(g.clip)
-	if in.covering && g.alpha > 1-opaque && !g.blend && !g.shaped && g.fill.known && s.isRectangle() && len(in.suspects) > 0 &&
+	if in.covering && !nested && g.alpha > 1-opaque && !g.blend && !g.shaped && g.fill.known && s.isRectangle() && len(in.suspects) > 0 &&
 		len(in.covers) < maxCovers && min(r.x1-r.x0, r.y1-r.y0) >= thickPaint {
 		in.covers = append(in.covers, cover{r, len(in.suspects)})
 	}
