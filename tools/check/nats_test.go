@@ -24,7 +24,7 @@ func TestTheClusterOfNATSForms(t *testing.T) {
 	for i := range servers {
 		t.Setenv("NATS_NAME", fmt.Sprintf("nats-%d", i+1))
 		t.Setenv("NATS_ROUTES", `["nats://cluster:12e4567890abcdef@nats:6222"]`)
-		options, err := server.ProcessConfigFile(filepath.Join("..", "compose", "nats-cluster.conf"))
+		options, err := server.ProcessConfigFile(filepath.Join("..", "..", "deployments", "compose", "nats-cluster.conf"))
 		if err != nil {
 			t.Fatal(err)
 		}
