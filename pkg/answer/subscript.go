@@ -58,7 +58,7 @@ type codeTracker struct {
 	fenced int  // length of the run of tildes that opened a block of code; 0 outside one
 }
 
-// inCode reports whether the character b, which is tracked next, stands in code.
+// inCode reports whether the next character, b, is inside code.
 func (c *codeTracker) inCode(b byte) bool {
 	code := c.code
 	if b != '`' && c.ticks > 0 { // the run of backticks before it is complete

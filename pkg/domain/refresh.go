@@ -150,10 +150,10 @@ var cronFields = [5]cronField{
 // cronParser reads expressions as the NATS server does, whose parser is a copy of it.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// cronPart is what the list of a field may consist of. The parser takes more, in other meanings than somebody may expect.
+// cronPart matches an item of a field's list. The parser accepts more, some of it with an unexpected meaning.
 var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
-// everyValue is the parser's mark of a field that is "*" on purpose.
+// everyValue is the bit that the parser sets for a field written as "*".
 const everyValue = 1 << 63
 
 // restricted reports whether a field of days leaves any out.
