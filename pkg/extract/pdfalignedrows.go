@@ -195,7 +195,7 @@ type layoutSigns struct {
 // or labels that end in colons, or they run from right to left, or their lines cannot be told apart in another way. It returns
 // false for lists and for text in columns.
 func (b *alignedBody) isTable(s layoutSigns) bool {
-	const prose, proseColumns = 25, 2 // characters of a line, on average; columns with so many
+	const prose, proseColumns = 25, 2 // average characters of a line of prose; columns of prose that make text in columns
 	head, rtl := s.head, s.rtl
 	if head == 0 && len(b.rows) < fewestAligned {
 		return false

@@ -18,8 +18,8 @@ const maxFields = 1000
 // query is narrowed by, and what a key may do, must not get lost in a name. Elsewhere only what is plainly meant for a
 // field that there is, here or at another endpoint, and everything of a body of which nothing is known: that one would do
 // nothing. The rest is ignored, as clients send what they know of other services, and send back whole what they have
-// read. Objects of free keys have no strays. Of an object that is stored with the fields that the schema does not know, only
-// plain slips are faults.
+// read. Objects with free keys have no strays. If an object is stored with its unknown fields, only plain
+// slips are faults.
 func strayFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	var faults []domain.FieldError
 	switch v := value.(type) {

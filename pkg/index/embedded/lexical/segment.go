@@ -229,9 +229,9 @@ func Crowded(segments []Segment) []Segment {
 	return nil
 }
 
-// Unsettled returns the segments to merge in an idle space: from the smallest on, as many as are at most twice as large as
-// all smaller ones together. So a row is written again only when half as many rows join it, and few segments are left. FewSegments or fewer
-// are left alone.
+// Unsettled returns the segments to merge in an idle space, beginning with the smallest. A segment is included if it is at most
+// twice as large as all smaller segments together, so that a row is written again only when half as many rows join it. FewSegments
+// or fewer are not merged.
 func Unsettled(segments []Segment) []Segment {
 	if len(segments) <= FewSegments {
 		return nil
