@@ -19,48 +19,48 @@ type ErrorDoc struct {
 // errorWords are the meaning of each code and what to do about it.
 var errorWords = map[domain.Code][2]string{
 	domain.CodeInvalid: {
-		"The request is not what the endpoint takes. `errors` names every field that is wrong, with its path and why, so that all can be mended at once.",
-		"Change what `errors` names. A field that is not known is named with the one that was probably meant. Sending the same again cannot succeed.",
+		"The request is not valid. `errors` lists every invalid field with its path and the reason.",
+		"Correct the fields in `errors`; for an unknown field it suggests the likely one. Sending the same request again cannot succeed.",
 	},
 	domain.CodeUsageLimit: {
-		"A quota is used up: agent queries or tokens of this month, or stored chunks or bytes of the workspace, by configuration or by the limits of the workspace or key. Content that was accepted before stays and is finished.",
-		"`GET /usage` shows what is used and what the limits are. Raise them (`PUT /usage/limits`, `PUT /keys/{id}/limits`, `SLUICE_QUOTA_*`), delete content, or wait for the next month.",
+		"A quota is used up: agent queries or tokens of this month, or stored chunks or bytes. The quota comes from the configuration, the workspace or the key. Content that was accepted earlier is kept and processed to the end.",
+		"`GET /usage` shows use and limits. Raise the limit (`PUT /usage/limits`, `PUT /keys/{id}/limits`, `SLUICE_QUOTA_*`), delete content, or wait for the next month.",
 	},
 	domain.CodeUnauthorized: {
-		"There is no key, it is not valid, has expired or was revoked, or it does not have the scope that the endpoint asks for. Endpoints in OpenAI's form answer 401 for the first of these.",
-		"Send `Authorization: Bearer sk_…` with a key of the workspace. The first start prints one and keeps it in `api-key` in the data directory; `sluice keys create` makes others. `detail` says which scope is missing.",
+		"The key is missing, invalid, expired or revoked, or lacks the scope that the endpoint requires. For a missing or invalid key, endpoints in OpenAI's format answer 401 instead.",
+		"Send `Authorization: Bearer sk_…` with a key of the workspace. The first start prints a key and stores it in `api-key` in the data directory; `sluice keys create` creates others. `detail` names a missing scope.",
 	},
 	domain.CodeNotFound: {
-		"There is no such endpoint, or no resource with that id in the key's workspace. What lies in another workspace is answered in just the same way.",
-		"Check the id and the path, and that the key is of the workspace that the resource was made in. What was deleted is gone at once.",
+		"The endpoint does not exist, or the key's workspace has no resource with this id. Resources of other workspaces get the same answer.",
+		"Check the path, the id, and that the key belongs to the workspace of the resource. Deleted resources disappear at once.",
 	},
 	codeMethod: {
-		"The path exists, and does not take this method.",
-		"Use one of the methods that the header `Allow` names.",
+		"The path exists but does not support this method.",
+		"Use a method that the header `Allow` lists.",
 	},
 	domain.CodeConflict: {
-		"The request does not fit what is there: the same site twice in a datastore, an `Idempotency-Key` that was used for another request or whose request is still under way, a datasource that cannot be stopped, or a change that another one has overtaken.",
-		"`detail` says which, and names the resource that is in the way. With `Retry-After` the conflict passes by itself: send the same again after that time.",
+		"The request conflicts with the current state: the datastore already has this site; the `Idempotency-Key` belongs to another request, or its request is still in progress; the datasource cannot be stopped; or a concurrent change came first.",
+		"`detail` names the conflict and the resource. If the response has `Retry-After`, the conflict is temporary: send the same request again after that time.",
 	},
 	domain.CodeTooLarge: {
-		"The body or the file is larger than its limit, which `detail` names.",
-		"Send less at once: several upserts in the place of one, a smaller file. The operator raises `SLUICE_LIMIT_UPLOAD` or `SLUICE_LIMIT_JSON`.",
+		"The body or the file exceeds a limit, which `detail` names.",
+		"Send less at once: split the upsert, or upload a smaller file. The operator can raise `SLUICE_LIMIT_UPLOAD` or `SLUICE_LIMIT_JSON`.",
 	},
 	domain.CodeUnsupported: {
-		"The file is of a type that is not read; `detail` names those that are. Or the body has a `Content-Encoding`, such as gzip.",
+		"The file type is not supported (`detail` lists the supported types), or the body has a `Content-Encoding` such as gzip.",
 		"Send the body unencoded. Convert the file to PDF, Word, PowerPoint, Excel, CSV, JSON, Markdown, HTML, mail (eml), web archive (mht) or text.",
 	},
 	domain.CodeRateLimit: {
-		"Requests with this key, or questions of this visitor, come faster than they may; or as many previews of crawls are being made as may be at once.",
-		"Wait as long as `Retry-After` says, and send the same again; with an `Idempotency-Key` nothing is done twice. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
+		"This key sends requests, or this visitor sends questions, faster than its limit, or too many crawl previews are running.",
+		"Wait for `Retry-After`, then send the same request again; an `Idempotency-Key` makes sure that nothing is done twice. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
 	},
 	domain.CodeUnavailable: {
-		"Something that the request needs is away or too busy: the database, NATS, Milvus, a model server, or the disk is full. What was answered with a 2xx is safe; of this request nothing was done, or it can be repeated with its `Idempotency-Key`.",
-		"Send the same again after `Retry-After`. The operator sees in `/readyz` which dependency it is, and in the log why.",
+		"A dependency is down or overloaded (database, NATS, Milvus, a model server), the service is at capacity, or the disk is full. Everything that was answered with 2xx is safe. This request had no effect, or can be repeated safely with its `Idempotency-Key`.",
+		"Send the same request again after `Retry-After`. For the operator, `/readyz` names the dependency and the log has the reason.",
 	},
 	domain.CodeInternal: {
-		"The service failed in a way that it should not. Clients are told no more than the id of the request, `instance`.",
-		"Look for that id in the service's log. It is a fault of Sluice: report it with those lines.",
+		"The service failed unexpectedly. The response reveals only the request's id, `instance`.",
+		"This is a bug in Sluice. Find the id in the service's log and report those lines.",
 	},
 }
 

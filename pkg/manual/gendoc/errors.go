@@ -25,27 +25,23 @@ Every error of the API has one shape, ` + "`application/problem+json`" + ` (RFC 
 }
 ` + "```" + `
 
-` + "`error`" + ` is the code that programs go by, ` + "`detail`" + ` says what is wrong and the way out, ` + "`errors`" + ` names every fault of a request,
-and ` + "`instance`" + ` is the request's id, which the log has, too. Endpoints in [OpenAI's form](clients.md) put the same into that form.
+` + "`error`" + ` is the code for programs, ` + "`detail`" + ` explains the fault and its fix, ` + "`errors`" + ` lists every invalid field, and ` + "`instance`" + ` is the request's id, which also appears in the log. Endpoints in [OpenAI's format](clients.md#errors) use that format for the same errors.
 
 `
 
-const errorsTail = `## In a stream
+const errorsTail = `## Errors in a stream
 
-What fails before the first byte of an answer is one of the errors above. After it, the stream carries a line ` + "`data: [ERROR]`" + ` with the
-reason, and ends; the question is not kept in the conversation. Ask again.
+If an answer fails before its first byte, the response is one of the errors above. After that, the stream carries ` + "`data: [ERROR]`" + ` with the reason and ends. The question is not stored in the conversation; ask again.
 
-## Without a request
+## Malformed HTTP
 
-What is not HTTP is answered 400, and headers of more than 64 KiB 431, in a line of plain text, and the connection is closed: there is no request that an
-error could tell of, and none in the log.
+Input that is not HTTP is answered with 400, headers of more than 64 KiB with 431, both as a line of plain text. The connection is closed, and the log has no entry.
 
-## Of a datasource
+## Failed datasources
 
-What was accepted can still turn out to be unreadable. Such a datasource has the status ` + "`error`" + `, and its ` + "`error`" + ` says in words what is wrong with
-the content and what to do; what was searchable of it before stays so. A cause that may pass (a model server that is away, a host that does
-not answer) is tried again for hours first, and ` + "`error`" + ` says so meanwhile, while the status is ` + "`pending`" + `. ` + "`POST /datasources/{id}/resync`" + ` tries at once.
-[Troubleshooting](troubleshooting.md) has the usual ones.
+Accepted content may turn out to be unreadable. The datasource then has the status ` + "`error`" + `, and its field ` + "`error`" + ` explains the fault in the content and how to fix it. Content that was searchable before stays searchable.
+
+Temporary causes, such as a model server that is down or a host that does not answer, are retried for hours. Meanwhile the status is ` + "`pending`" + `, and ` + "`error`" + ` has the cause. ` + "`POST /datasources/{id}/resync`" + ` retries at once. [Troubleshooting](troubleshooting.md) lists common causes.
 `
 
 // errorCodes writes what each code means.
@@ -55,7 +51,7 @@ func errorCodes(b *bytes.Buffer, _ string) error {
 		if e.Meaning == "" || e.Remedy == "" {
 			return fmt.Errorf("the code %s has no words in pkg/api/errordoc.go", e.Code)
 		}
-		fmt.Fprintf(b, "## %s\n\nStatus %d, “%s”. %s\n\n**What to do.** %s\n\n", e.Code, e.Status, e.Title, e.Meaning, e.Remedy)
+		fmt.Fprintf(b, "## %s\n\nStatus %d, “%s”. %s\n\n**Solution.** %s\n\n", e.Code, e.Status, e.Title, e.Meaning, e.Remedy)
 	}
 	b.WriteString(errorsTail)
 	return nil

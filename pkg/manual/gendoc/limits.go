@@ -18,16 +18,15 @@ const limitsHead = `# Limits
 
 <!-- Generated from the code by go generate; do not edit. -->
 
-Everything that comes from outside has a bound, and the error of what goes beyond it names the bound. Those of the first table are settings;
-the others are part of the program. A number is what is still allowed.
+All input is bounded, and errors name the bound that was exceeded. The first table lists the bounds that are settings; [configuration](configuration.md) describes each. The others are fixed.
 
 ## Settings
 
-| setting | default | |
-|---|---|---|
+| setting | default |
+|---|---|
 `
 
-// isLimit says of a setting that it bounds something.
+// isLimit reports whether a setting is a bound.
 func isLimit(env string) bool {
 	for _, part := range []string{"_LIMIT_", "_QUOTA_", "_TIMEOUT", "_MEMORY", "_CONCURRENCY", "_PER_HOST", "_TRIES", "_ATTEMPTS", "_WINDOW", "_MAX_TOKENS"} {
 		if strings.Contains(env, part) {
@@ -50,51 +49,51 @@ var parts = []struct {
 	bounds []bound
 }{
 	{"Requests", []bound{
-		{"api/jsonbody", "maxDepth", number, "levels of arrays and objects in a JSON body"},
-		{"api/jsonbody", "maxFields", number, "fields of a body that are looked at for those that are not known"},
+		{"api/jsonbody", "maxDepth", number, "nesting depth of a JSON body"},
+		{"api/jsonbody", "maxFields", number, "fields of a body that are checked for unknown names"},
 		{"api", "maxParts", number, "parts of a multipart upload"},
-		{"api", "maxFieldBytes", bytesOf, "of a field of one, other than the file"},
+		{"api", "maxFieldBytes", bytesOf, "field of a multipart upload, other than the file"},
 		{"api", "maxNameChars", number, "characters of a file's name"},
 		{"api", "maxCustomID", number, "characters of a `custom_id`"},
-		{"domain", "MaxMetadataBytes", bytesOf, "of a datasource's metadata, as JSON"},
-		{"api/jsonbody", "maxFilterValues", number, "alternatives of one filter"},
-		{"api", "maxInstructions", bytesOf, "of instructions in a request of OpenAI's form"},
+		{"domain", "MaxMetadataBytes", bytesOf, "metadata of a datasource, as JSON"},
+		{"api/jsonbody", "maxFilterValues", number, "alternatives in one filter"},
+		{"api", "maxInstructions", bytesOf, "instructions in a request in OpenAI's format"},
 		{"api", "maxModels", number, "agents that `/v1/models` lists"},
-		{"api", "maxMessageBytes", bytesOf, "of a message of the Model Context Protocol"},
-		{"api", "maxKeptAnswer", bytesOf, "of an answer that is kept for its `Idempotency-Key`"},
-		{"catalog", "idempotencyExpiry", timeOf, "for which it is kept"},
-		{"api", "maxPlans", number, "previews of crawls that are made at once"},
-		{"api", "maxPlanAddresses", number, "addresses that a preview asks for or lists"},
+		{"api", "maxMessageBytes", bytesOf, "message of the Model Context Protocol"},
+		{"api", "maxKeptAnswer", bytesOf, "response stored for an `Idempotency-Key`"},
+		{"catalog", "idempotencyExpiry", timeOf, "retention of that response"},
+		{"api", "maxPlans", number, "concurrent crawl previews"},
+		{"api", "maxPlanAddresses", number, "addresses that a preview requests or lists"},
 	}},
 	{"Documents", []bound{
 		{"extract", "maxSheetRows", number, "rows of a sheet"},
 		{"extract", "maxColumns", number, "cells of a row"},
-		{"extract", "maxZipEntries", number, "entries of a container (Word, PowerPoint, Excel)"},
-		{"extract", "maxPart", bytesOf, "of one part of it, unpacked"},
-		{"extract", "maxRatio", number, "times its size that a container may unpack to, once that is more than the next"},
-		{"extract", "minBomb", bytesOf, "unpacked, below which any ratio is taken"},
-		{"extract", "maxDepth", number, "levels of elements, values and lists"},
-		{"extract", "maxBlockBytes", bytesOf, "of a paragraph; a longer one is split"},
-		{"extract", "maxURL", bytesOf, "of a link's address; a longer one is left out"},
+		{"extract", "maxZipEntries", number, "entries of a container file (Word, PowerPoint, Excel)"},
+		{"extract", "maxPart", bytesOf, "one entry, unpacked"},
+		{"extract", "maxRatio", number, "compression ratio of a container file that is larger, unpacked, than the next value"},
+		{"extract", "minBomb", bytesOf, "unpacked size up to which any compression ratio is accepted"},
+		{"extract", "maxDepth", number, "nesting depth of elements, values and lists"},
+		{"extract", "maxBlockBytes", bytesOf, "paragraph; longer ones are split"},
+		{"extract", "maxURL", bytesOf, "address of a link; longer ones are dropped"},
 	}},
 	{"Crawling", []bound{
-		{"domain", "DefaultMaxDepth", number, "links from the root of a site, unless it says otherwise"},
-		{"crawl", "maxURLBytes", bytesOf, "of an address"},
-		{"crawl", "maxRedirects", number, "redirects of one fetch"},
-		{"crawl", "maxLinksFromPage", number, "links that are taken from one page"},
-		{"crawl", "maxHTMLBytes", bytesOf, "of a page in which links are looked for"},
+		{"domain", "DefaultMaxDepth", number, "links from the root of a site, unless `max_depth` is set"},
+		{"crawl", "maxURLBytes", bytesOf, "address"},
+		{"crawl", "maxRedirects", number, "redirects per fetch"},
+		{"crawl", "maxLinksFromPage", number, "links taken from one page"},
+		{"crawl", "maxHTMLBytes", bytesOf, "part of a page that is searched for links"},
 		{"crawl", "maxSitemapEntries", number, "entries of one sitemap"},
-		{"crawl", "maxSitemapNesting", number, "levels of sitemaps that name sitemaps"},
-		{"crawl", "maxRobotsBytes", bytesOf, "of a robots.txt"},
-		{"crawl", "maxCrawlDelay", timeOf, "between two requests that a robots.txt may ask for"},
-		{"crawl", "maxRetryAfter", timeOf, "that a host may ask to be left alone"},
-		{"domain", "maxGlobs", number, "patterns in `include` and in `exclude`"},
-		{"domain", "MaxLead", number, "pages in a row that no `include` pattern takes, read for their links"},
-		{"domain", "MaxLeads", number, "such pages of one site"},
-		{"api", "maxPatternBytes", bytesOf, "of them together, as JSON"},
-		{"crawl", "maxRenderRequests", number, "requests of a page that a browser renders"},
-		{"crawl", "maxRenderBytes", bytesOf, "that it loads for one"},
-		{"domain", "MinRefresh", timeOf, "between two scheduled refreshes, at least"},
+		{"crawl", "maxSitemapNesting", number, "nesting depth of sitemap indexes"},
+		{"crawl", "maxRobotsBytes", bytesOf, "robots.txt"},
+		{"crawl", "maxCrawlDelay", timeOf, "`Crawl-delay` in robots.txt that is observed"},
+		{"crawl", "maxRetryAfter", timeOf, "`Retry-After` of a host that is observed"},
+		{"domain", "maxGlobs", number, "patterns in `include`, and in `exclude`"},
+		{"domain", "MaxLead", number, "consecutive pages outside the `include` patterns that are read for their links"},
+		{"domain", "MaxLeads", number, "such pages per site"},
+		{"api", "maxPatternBytes", bytesOf, "`include` and `exclude` together, as JSON"},
+		{"crawl", "maxRenderRequests", number, "requests of a page in the browser"},
+		{"crawl", "maxRenderBytes", bytesOf, "data loaded by a page in the browser"},
+		{"domain", "MinRefresh", timeOf, "shortest interval of scheduled refreshes (a minimum)"},
 	}},
 }
 
@@ -103,12 +102,12 @@ func limits(b *bytes.Buffer, root string) error {
 	b.WriteString(limitsHead)
 	for _, s := range config.Settings() {
 		if isLimit(s.Env) {
-			fmt.Fprintf(b, "| `%s` | %s | %s |\n", s.Env, shown(s.Default), s.Doc)
+			fmt.Fprintf(b, "| `%s` | %s |\n", s.Env, shown(s.Default))
 		}
 	}
 	known := map[string]constants{}
 	for _, part := range parts {
-		fmt.Fprintf(b, "\n## %s\n\n| at most | |\n|---|---|\n", part.title)
+		fmt.Fprintf(b, "\n## %s\n\n| bound | at most |\n|---|---|\n", part.title)
 		if part.title == "Documents" {
 			documents(b)
 		}
@@ -124,7 +123,7 @@ func limits(b *bytes.Buffer, root string) error {
 			if err != nil {
 				return fmt.Errorf("package %s: %w", l.pkg, err)
 			}
-			fmt.Fprintf(b, "| %s | %s |\n", l.show(n), l.words)
+			fmt.Fprintf(b, "| %s | %s |\n", l.words, l.show(n))
 		}
 	}
 	return fields(b, root)
@@ -139,13 +138,19 @@ func shown(value string) string {
 
 func documents(b *bytes.Buffer) {
 	l := extract.DefaultLimits()
-	fmt.Fprintf(b, "| %s | of a file that is read |\n| %s | of text that a document yields |\n| %s | that a container unpacks to |\n",
-		bytesOf(l.MaxInput), bytesOf(l.MaxText), bytesOf(l.MaxUnpacked))
-	fmt.Fprintf(b, "| %s | headings, paragraphs, items and rows of a document |\n| %s | pages or slides |\n| %s | cells of a spreadsheet or table |\n",
-		number(int64(l.MaxBlocks)), number(int64(l.MaxPages)), number(int64(l.MaxCells)))
+	for _, row := range [][2]string{
+		{"file", bytesOf(l.MaxInput)},
+		{"text of a document", bytesOf(l.MaxText)},
+		{"container file, unpacked", bytesOf(l.MaxUnpacked)},
+		{"headings, paragraphs, items and rows of a document", number(int64(l.MaxBlocks))},
+		{"pages or slides", number(int64(l.MaxPages))},
+		{"cells of a spreadsheet or table", number(int64(l.MaxCells))},
+	} {
+		fmt.Fprintf(b, "| %s | %s |\n", row[0], row[1])
+	}
 }
 
-// fields writes the bounds of what requests hold, as the OpenAPI document has them.
+// fields writes the bounds of the fields of requests, from the OpenAPI document. Fields with the same bounds share a row.
 func fields(b *bytes.Buffer, root string) error {
 	doc, err := openapi3.NewLoader().LoadFromFile(filepath.Join(root, "pkg", "api", "openapi.yaml"))
 	if err != nil {
@@ -176,17 +181,29 @@ func fields(b *bytes.Buffer, root string) error {
 			}
 		}
 	}
-	b.WriteString("\n## Fields\n\nOf request bodies, by the names that the [API reference](../pkg/api/openapi.yaml) has for them.\n\n| of | field | |\n|---|---|---|\n")
+	b.WriteString("\n## Fields\n\nBounds of fields in requests. The schemas are those of the [API reference](../pkg/api/openapi.yaml); `[]` means each item of a list.\n\n" +
+		"| schema | field | |\n|---|---|---|\n")
+	schemas := map[[2]string][]string{} // by field and bounds
 	for _, of := range slices.Sorted(maps.Keys(rows)) {
-		for _, field := range slices.Sorted(maps.Keys(rows[of])) {
-			slices.Sort(rows[of][field])
-			fmt.Fprintf(b, "| %s | `%s` | %s |\n", of, field, strings.Join(rows[of][field], ", or "))
+		for field, bounds := range rows[of] {
+			slices.Sort(bounds)
+			key := [2]string{"`" + field + "`", strings.Join(bounds, ", or ")}
+			schemas[key] = append(schemas[key], of)
 		}
+	}
+	names := map[[2]string][]string{} // of fields, by schemas and bounds
+	for key, of := range schemas {
+		shared := [2]string{strings.Join(of, ", "), key[1]}
+		names[shared] = append(names[shared], key[0])
+	}
+	for _, shared := range slices.SortedFunc(maps.Keys(names), func(x, y [2]string) int { return slices.Compare(x[:], y[:]) }) {
+		slices.Sort(names[shared])
+		fmt.Fprintf(b, "| %s | %s | %s |\n", shared[0], strings.Join(names[shared], ", "), shared[1])
 	}
 	return nil
 }
 
-// walk tells the bounds of a schema's fields, and of those within them.
+// walk passes the bounds of a schema's fields, nested ones included, to add.
 func walk(ref *openapi3.SchemaRef, of, path string, depth int, add func(of, field, bounds string)) {
 	if ref == nil || ref.Value == nil || depth > 8 {
 		return
