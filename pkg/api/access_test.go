@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 func TestKeysThatAreRefused(t *testing.T) {
@@ -262,7 +264,7 @@ func TestAConversationOfSomebodyElseIsRefusedAndCostsNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	asked := 0
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		asked++
 		return tokens("yes")(ctx, r, emit)
 	}
@@ -340,10 +342,10 @@ func TestWhatFailsInsideStaysInside(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent, datastore := s.newAgent(), s.newDatastore()
-	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) {
-		return api.Retrieved{}, fmt.Errorf("secret of the house")
+	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) {
+		return retrieve.Result{}, fmt.Errorf("secret of the house")
 	}
-	s.answerer.answer = func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
 		panic("secret of the house")
 	}
 	for _, path := range []string{"/datastores/" + datastore + "/query", "/agents/" + agent + "/query"} {

@@ -22,7 +22,7 @@ import (
 func closed() *admission.Gate { return admission.New(admission.Options{Limit: 1}) }
 
 // checkShed holds an answer against what is said to who is not let in.
-func checkShed(t *testing.T, a *answer) {
+func checkShed(t *testing.T, a *response) {
 	t.Helper()
 	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
 	if a.status != http.StatusServiceUnavailable || err != nil || seconds < 1 || seconds > 3 || a.header.Get("X-Request-Id") == "" {
@@ -122,7 +122,7 @@ func TestASlowBodyKeepsNobodyOut(t *testing.T) {
 	_, err = io.WriteString(conn, s.post(path, "application/json", length(len(body)))+body[:5])
 	must(t, err)
 	s.call("POST", path, object{"query": "another"}).want(200) // which waits until the slow one is overtaken
-	answered := make(chan *answer, 1)
+	answered := make(chan *response, 1)
 	go func() { answered <- readAnswer(t, conn) }()
 	_, err = io.WriteString(conn, body[5:])
 	must(t, err)
@@ -132,18 +132,18 @@ func TestASlowBodyKeepsNobodyOut(t *testing.T) {
 	}
 }
 
-func readAnswer(t *testing.T, conn net.Conn) *answer {
+func readAnswer(t *testing.T, conn net.Conn) *response {
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Error(err)
-		return &answer{T: t}
+		return &response{T: t}
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Error(err)
 	}
-	return &answer{T: t, status: res.StatusCode, header: res.Header, body: body}
+	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
 // TestUploadsAreRefusedWhileThereIsNoRoom has no room: uploads are refused with what is missing, and their clients read

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -84,7 +85,7 @@ func keyedID(ctx context.Context, name string) string {
 
 // answered returns the answer that an earlier run of the request has kept in its conversation, nil when there is none. An
 // answer that another request got to the same question since is as good.
-func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQuery) (*Answer, error) {
+func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !isRepeated(ctx) {
 		return nil, nil
 	}
@@ -110,7 +111,7 @@ func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQue
 		asked, said := messages[i-1], messages[i]
 		if asked.Role == domain.RoleUser && said.Role == domain.RoleAssistant && asked.Text == body.Query &&
 			!asked.CreatedAt.Before(claimOf(ctx).Begun) {
-			return &Answer{Text: said.Text, ConversationID: v.PublicID(), VisitorID: v.VisitorID, Sources: said.Sources}, nil
+			return &answer.Answer{Text: said.Text, ConversationID: v.PublicID(), VisitorID: v.VisitorID, Sources: said.Sources}, nil
 		}
 	}
 	return nil, nil

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 func TestARepeatedKeyReplacesTheSecretThatNobodyMayHaveSeen(t *testing.T) {
 	t.Parallel()
 	s, m := newMortal(t)
-	send := func() *answer { return s.call("POST", "/keys", object{"name": "ci"}, "Idempotency-Key", "k") }
+	send := func() *response { return s.call("POST", "/keys", object{"name": "ci"}, "Idempotency-Key", "k") }
 	first := m.dying(s, send).want(201).object()
 	unseen := s.as(first.text("key"))
 	unseen.call("GET", "/agents", nil).want(200) // and is in the cache
@@ -35,7 +35,7 @@ func TestARepeatedKeyReplacesTheSecretThatNobodyMayHaveSeen(t *testing.T) {
 
 // keeping answers every question with its number, and keeps what was asked and answered as the answerer does.
 func (s *service) keeping(asked *atomic.Int64) {
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, _ func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		id := r.ConversationID
 		if id == "" {
 			id = r.NewConversationID
@@ -44,11 +44,11 @@ func (s *service) keeping(asked *atomic.Int64) {
 			ID: id, WorkspaceID: r.Agent.WorkspaceID, AgentID: r.Agent.ID, VisitorID: r.VisitorID,
 		})
 		if err != nil {
-			return api.Answer{}, err
+			return answer.Answer{}, err
 		}
 		source := fragment
 		source.Citation = 1
-		a := api.Answer{
+		a := answer.Answer{
 			Text: fmt.Sprintf("answer %d [1].", asked.Add(1)), ConversationID: v.ID, VisitorID: v.VisitorID, Sources: []domain.Fragment{source}, PromptTokens: 5, CompletionTokens: 2,
 		}
 		return a, s.catalog.AppendMessages(ctx, v.ID,
@@ -73,7 +73,7 @@ func TestAQuestionWhoseAnswerWasKeptIsNotAskedAgain(t *testing.T) {
 			// The same question, asked before the request was begun, is not what it looks for.
 			s.call("POST", path, object{"query": "q", "conversationId": newConversation, "visitorId": newVisitor}).want(200)
 			s.clock.advance(time.Second)
-			send := func() *answer { return s.call("POST", path, body, "Idempotency-Key", "k") }
+			send := func() *response { return s.call("POST", path, body, "Idempotency-Key", "k") }
 			first := m.dying(s, send).want(200)
 			again := send().want(200)
 			if string(again.body) != string(first.body) || asked.Load() != 2 {
@@ -96,13 +96,13 @@ func TestAQuestionWhoseAnswerWasKeptIsNotAskedAgain(t *testing.T) {
 func TestAQuestionWithoutAnAnswerIsAskedAgainInItsConversation(t *testing.T) {
 	t.Parallel()
 	s, m := newMortal(t)
-	var requests []api.AnswerRequest
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	var requests []answer.Request
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		requests = append(requests, r)
 		return tokens("yes")(ctx, r, emit)
 	}
 	path := "/agents/" + s.newAgent() + "/query"
-	send := func() *answer { return s.call("POST", path, object{"query": "q"}, "Idempotency-Key", "k") }
+	send := func() *response { return s.call("POST", path, object{"query": "q"}, "Idempotency-Key", "k") }
 	m.dying(s, send).want(200)
 	send().want(200)
 	if len(requests) != 2 || !domain.ValidID(requests[0].NewConversationID) || requests[0].NewConversationID != requests[1].NewConversationID ||

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -99,7 +100,7 @@ func (s *server) agentToQuery(ctx context.Context, who caller, id string) (domai
 // turn is one question on its way to an answer.
 type turn struct {
 	server  *server
-	request AnswerRequest
+	request answer.Request
 	reads   bool // who asks may read all that the agent's datastores hold
 	account domain.Account
 	named   conversationName
@@ -128,7 +129,7 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 			visitor = newVisitor(ctx)
 		}
 	}
-	return &turn{server: s, account: account, named: named, request: AnswerRequest{
+	return &turn{server: s, account: account, named: named, request: answer.Request{
 		Agent: agent, Query: body.Query, ConversationID: named.id, CallerID: named.callerID, NewConversationID: fresh, VisitorID: visitor,
 		Filters: filtersOf(body.Filters), Temperature: body.Temperature, ModelName: as[string](body.ModelName), MaxTokens: body.MaxTokens,
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty, TopP: body.TopP,
@@ -145,7 +146,7 @@ func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, e
 }
 
 // answer is ask before it is written down in the form of an endpoint: as who asks may see it, every line break an LF.
-func (t *turn) answer(ctx context.Context, emit func(string) error) (Answer, error) {
+func (t *turn) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
 	var clean lineEnds
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
@@ -172,17 +173,17 @@ func (t *turn) answer(ctx context.Context, emit func(string) error) (Answer, err
 
 // seen returns the answer without the parts that the caller may not see, and with the conversation id that the caller sent. For a
 // caller who may not read all datastores, the explanation is reduced to the scores of the sources and to counts.
-func (t *turn) seen(answer Answer) Answer {
-	if t.named.callerID != "" && answer.ConversationID != "" {
-		answer.ConversationID = t.named.callerID
+func (t *turn) seen(a answer.Answer) answer.Answer {
+	if t.named.callerID != "" && a.ConversationID != "" {
+		a.ConversationID = t.named.callerID
 	}
-	if answer.Explanation == nil || t.reads {
-		return answer
+	if a.Explanation == nil || t.reads {
+		return a
 	}
-	e := *answer.Explanation
+	e := *a.Explanation
 	e.Datastores, e.Terms, e.Words, e.Dropped.Chunks, e.Fragments = nil, map[string]float64{}, nil, nil, nil
-	for _, f := range answer.Explanation.Fragments {
-		if slices.ContainsFunc(answer.Sources, func(s domain.Fragment) bool { return s.ChunkID == f.ChunkID }) {
+	for _, f := range a.Explanation.Fragments {
+		if slices.ContainsFunc(a.Sources, func(s domain.Fragment) bool { return s.ChunkID == f.ChunkID }) {
 			f.DatastoreID, f.Merged, f.Duplicates = "", nil, nil
 			e.Fragments = append(e.Fragments, f)
 		}
@@ -192,22 +193,22 @@ func (t *turn) seen(answer Answer) Answer {
 		nameless.Name = ""
 		e.Model = &nameless
 	}
-	answer.Explanation = &e
-	return answer
+	a.Explanation = &e
+	return a
 }
 
 // renderWhole renders an answer that was not sent in pieces.
-func renderWhole(answer Answer) AgentAnswer {
+func renderWhole(a answer.Answer) AgentAnswer {
 	var clean lineEnds
-	return renderAnswer(answer, clean.next(answer.Text)+clean.close())
+	return renderAnswer(a, clean.next(a.Text)+clean.close())
 }
 
 // count counts what an answer has cost.
-func (t *turn) count(ctx context.Context, answer Answer) {
+func (t *turn) count(ctx context.Context, a answer.Answer) {
 	t.server.countAside(ctx, t.account, map[domain.Metric]int64{
-		domain.MetricTokens:       answer.PromptTokens + answer.CompletionTokens,
-		domain.MetricPromptTokens: answer.PromptTokens, domain.MetricCompletionTokens: answer.CompletionTokens,
-		domain.MetricEmbedTokens: answer.EmbedTokens,
+		domain.MetricTokens:       a.PromptTokens + a.CompletionTokens,
+		domain.MetricPromptTokens: a.PromptTokens, domain.MetricCompletionTokens: a.CompletionTokens,
+		domain.MetricEmbedTokens: a.EmbedTokens,
 	})
 }
 

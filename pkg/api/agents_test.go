@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -90,8 +91,8 @@ func TestQueriesOverrideTheAgent(t *testing.T) {
 	s := newService(t)
 	store := s.newDatastore()
 	agent := s.newAgent(object{"datastoreIds": []string{store}, "temperature": 0.2, "systemPrompt": "agent's", "userPrompt": "agent's"})
-	var asked api.AnswerRequest
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	var asked answer.Request
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		asked = r
 		return tokens("ok")(ctx, r, emit)
 	}
@@ -143,8 +144,8 @@ func TestConversationsGoOn(t *testing.T) {
 		}
 	}
 	s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "conversationId": strings.Repeat("x", 101)}).fault("conversationId")
-	s.answerer.answer = func(_ context.Context, r api.AnswerRequest, _ func(string) error) (api.Answer, error) {
-		return api.Answer{}, fmt.Errorf("opening: %w", domain.NotFound("conversation", r.ConversationID))
+	s.answerer.answer = func(_ context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
+		return answer.Answer{}, fmt.Errorf("opening: %w", domain.NotFound("conversation", r.ConversationID))
 	}
 	for _, streaming := range []bool{true, false} {
 		s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "conversationId": nobody, "streaming": streaming}).problem(404)
@@ -154,8 +155,8 @@ func TestConversationsGoOn(t *testing.T) {
 func TestLineEndsOfAnAnswerThatIsNotStreamed(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.answerer.answer = func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
-		return api.Answer{Text: "all\r\nat once"}, nil
+	s.answerer.answer = func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
+		return answer.Answer{Text: "all\r\nat once"}, nil
 	}
 	agent := s.newAgent()
 	o := s.call("POST", "/agents/"+agent+"/query", object{"query": "q"}).want(200).object()

@@ -44,19 +44,19 @@ func TestWhatKeysDoIsAudited(t *testing.T) {
 	made := s.call("POST", "/keys", object{"name": "website"}, "X-Request-Id", "r-1").want(201).object()
 	other := s.as(made.text("key"))
 	for _, step := range []struct {
-		do   func() *answer
+		do   func() *response
 		want []object
 	}{
-		{func() *answer { return other.call("GET", "/agents", nil) }, []object{{"action": "key.use", "key": made.id()}}},
-		{func() *answer { return other.call("GET", "/agents", nil) }, nil},
-		{func() *answer { return other.call("PUT", "/keys/"+s.key+"/limits", object{"queries": 5}) }, []object{{"action": "SetKeyLimits", "key": made.id(), "resource": s.key, "status": 200.0}}},
-		{func() *answer { return other.call("PUT", "/usage/limits", object{"queries": 5}) }, []object{{"action": "SetLimits", "status": 200.0}}},
-		{func() *answer { return other.call("DELETE", "/datasources/"+s.datasource, nil) }, []object{{"action": "DeleteDatasource", "key": made.id(), "resource": s.datasource, "status": 200.0}}},
-		{func() *answer { return other.call("DELETE", "/api/conversations/"+s.conversation, nil) }, []object{{"action": "DeleteConversation", "resource": s.conversation}}},
-		{func() *answer { return other.call("DELETE", "/agents/"+nobody, nil) }, []object{{"action": "DeleteAgent", "resource": nobody, "status": 404.0}}},
-		{func() *answer { return other.call("DELETE", "/agents/what ever", nil) }, []object{{"action": "DeleteAgent", "resource": "", "status": 404.0}}},
-		{func() *answer { return s.call("DELETE", "/keys/"+made.id(), nil) }, []object{{"action": "RevokeKey", "resource": made.id(), "status": 200.0}}},
-		{func() *answer { return other.call("GET", "/agents", nil) }, []object{{"action": "key.refused", "key": "", "count": 1.0}}},
+		{func() *response { return other.call("GET", "/agents", nil) }, []object{{"action": "key.use", "key": made.id()}}},
+		{func() *response { return other.call("GET", "/agents", nil) }, nil},
+		{func() *response { return other.call("PUT", "/keys/"+s.key+"/limits", object{"queries": 5}) }, []object{{"action": "SetKeyLimits", "key": made.id(), "resource": s.key, "status": 200.0}}},
+		{func() *response { return other.call("PUT", "/usage/limits", object{"queries": 5}) }, []object{{"action": "SetLimits", "status": 200.0}}},
+		{func() *response { return other.call("DELETE", "/datasources/"+s.datasource, nil) }, []object{{"action": "DeleteDatasource", "key": made.id(), "resource": s.datasource, "status": 200.0}}},
+		{func() *response { return other.call("DELETE", "/api/conversations/"+s.conversation, nil) }, []object{{"action": "DeleteConversation", "resource": s.conversation}}},
+		{func() *response { return other.call("DELETE", "/agents/"+nobody, nil) }, []object{{"action": "DeleteAgent", "resource": nobody, "status": 404.0}}},
+		{func() *response { return other.call("DELETE", "/agents/what ever", nil) }, []object{{"action": "DeleteAgent", "resource": "", "status": 404.0}}},
+		{func() *response { return s.call("DELETE", "/keys/"+made.id(), nil) }, []object{{"action": "RevokeKey", "resource": made.id(), "status": 200.0}}},
+		{func() *response { return other.call("GET", "/agents", nil) }, []object{{"action": "key.refused", "key": "", "count": 1.0}}},
 	} {
 		audit()
 		a := step.do()

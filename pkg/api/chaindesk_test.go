@@ -19,7 +19,7 @@ func TestFieldsOfAnAgentThatAreNotKnownAreKept(t *testing.T) {
 	sent := `"iconUrl": "https://a.example/i.png", "isQuality": true, "nothing": null, "ratio": 1.50, "big": 12345678901234567890, "interfaceConfig": {"theme": {"primaryColor": "#fff"}, "list": [1, "zwei", null]}, "größe": "日本 \ud83d\ude00"`
 	kept := object{"iconUrl": "https://a.example/i.png", "isQuality": true, "nothing": nil, "ratio": json.Number("1.50"), "big": json.Number("12345678901234567890"),
 		"interfaceConfig": map[string]any{"theme": map[string]any{"primaryColor": "#fff"}, "list": []any{json.Number("1"), "zwei", nil}}, "größe": "日本 😀"}
-	extras := func(a *answer) object {
+	extras := func(a *response) object {
 		t.Helper()
 		decoder := json.NewDecoder(strings.NewReader(string(a.body)))
 		decoder.UseNumber()
@@ -38,7 +38,7 @@ func TestFieldsOfAnAgentThatAreNotKnownAreKept(t *testing.T) {
 	if !domain.ValidID(id) {
 		t.Fatalf("the id is %q", id)
 	}
-	for what, a := range map[string]*answer{"made": made, "read": s.call("GET", "/agents/"+id, nil)} {
+	for what, a := range map[string]*response{"made": made, "read": s.call("GET", "/agents/"+id, nil)} {
 		if diff := cmp.Diff(kept, extras(a.want(200+a.status%2))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
@@ -80,7 +80,7 @@ func TestAQuestionAndItsAnswerAreContent(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
-	qa := func(config object, more ...object) *answer {
+	qa := func(config object, more ...object) *response {
 		return s.call("POST", "/datasources", with(object{"datastoreId": store, "type": "qa", "config": config}, more...))
 	}
 	made := qa(object{"question": " How long is the trial? ", "answer": "30 days.\n", "source_url": "https://a.example/faq"}, object{"custom_id": "trial"}).want(201).object()

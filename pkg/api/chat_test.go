@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -20,7 +21,7 @@ type openAIError struct {
 }
 
 // openAIError checks that the body is an error of OpenAI's form and returns it.
-func (a *answer) openAIError(status int) openAIError {
+func (a *response) openAIError(status int) openAIError {
 	a.Helper()
 	a.want(status)
 	var body struct{ Error openAIError }
@@ -34,15 +35,15 @@ func (a *answer) openAIError(status int) openAIError {
 func says(role, content any) object { return object{"role": role, "content": content} }
 
 // chat asks the agent, with more fields.
-func (s *service) chat(agent string, fields ...object) *answer {
+func (s *service) chat(agent string, fields ...object) *response {
 	s.Helper()
 	return s.call("POST", "/v1/chat/completions", with(object{"model": agent, "messages": []any{says("user", "How long?")}}, fields...))
 }
 
 // chatted answers every question, and tells what the answerer was asked.
-func (s *service) chatted() *api.AnswerRequest {
-	var got api.AnswerRequest
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+func (s *service) chatted() *answer.Request {
+	var got answer.Request
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		got = r
 		a, err := tokens("The trial", " lasts", " 30 days [1].")(ctx, r, emit)
 		if r.Unkept {
@@ -58,43 +59,43 @@ func TestAChatCompletionBecomesAQuestionToTheAgent(t *testing.T) {
 	const conversation = newConversation
 	for name, test := range map[string]struct {
 		body object
-		want api.AnswerRequest // without the agent
+		want answer.Request // without the agent
 	}{
 		"the last message is the question, the others are what was said": {
 			object{"messages": []any{says("system", "Be brief."), says("user", "Which trial?"), says("assistant", "Ours [1]."), says("developer", "In English."), says("user", "How long?")}},
-			api.AnswerRequest{Query: "How long?", Instructions: "Be brief.\n\nIn English.", Unkept: true, Said: []domain.Message{
+			answer.Request{Query: "How long?", Instructions: "Be brief.\n\nIn English.", Unkept: true, Said: []domain.Message{
 				{Role: domain.RoleUser, Text: "Which trial?"}, {Role: domain.RoleAssistant, Text: "Ours [1]."},
 			}},
 		},
 		"parts of text are lines": {
 			object{"messages": []any{says("user", []any{object{"type": "text", "text": "How"}, object{"type": "text", "text": "long?"}})}},
-			api.AnswerRequest{Query: "How\nlong?", Unkept: true},
+			answer.Request{Query: "How\nlong?", Unkept: true},
 		},
 		"a system message may come last, and an assistant may have said nothing": {
 			object{"messages": []any{says("assistant", nil), says("assistant", ""), says("user", "q"), says("system", "s")}},
-			api.AnswerRequest{Query: "q", Instructions: "s", Unkept: true},
+			answer.Request{Query: "q", Instructions: "s", Unkept: true},
 		},
 		"parameters are passed on": {
 			object{"temperature": 0.5, "top_p": 0.25, "max_tokens": 9, "presence_penalty": 1, "frequency_penalty": -1, "user": "v-1", "filters": object{"custom_ids": []string{"a"}}},
-			api.AnswerRequest{Query: "How long?", Unkept: true, VisitorID: "v-1", Temperature: new(0.5), TopP: new(0.25), MaxTokens: new(9),
+			answer.Request{Query: "How long?", Unkept: true, VisitorID: "v-1", Temperature: new(0.5), TopP: new(0.25), MaxTokens: new(9),
 				PresencePenalty: new(1.0), FrequencyPenalty: new(-1.0), Filters: domain.Filters{CustomIDs: []string{"a"}}},
 		},
 		"a temperature above 1 is 1, and the newer bound of tokens goes first": {
 			object{"temperature": 1.7, "max_tokens": 9, "max_completion_tokens": 7},
-			api.AnswerRequest{Query: "How long?", Unkept: true, Temperature: new(1.0), MaxTokens: new(7)},
+			answer.Request{Query: "How long?", Unkept: true, Temperature: new(1.0), MaxTokens: new(7)},
 		},
 		"a conversation that is kept has its own history": {
 			object{"conversationId": conversation, "messages": []any{says("user", "a"), says("assistant", "b"), says("user", "c")}},
-			api.AnswerRequest{Query: "c", ConversationID: conversation},
+			answer.Request{Query: "c", ConversationID: conversation},
 		},
 		"what is to be stored begins a conversation": {
 			object{"store": true, "messages": []any{says("user", "a"), says("assistant", "b"), says("user", "c")}},
-			api.AnswerRequest{Query: "c", Said: []domain.Message{{Role: domain.RoleUser, Text: "a"}, {Role: domain.RoleAssistant, Text: "b"}}},
+			answer.Request{Query: "c", Said: []domain.Message{{Role: domain.RoleUser, Text: "a"}, {Role: domain.RoleAssistant, Text: "b"}}},
 		},
 		"what says nothing, and what merely hints, is taken": {
 			object{"tools": []any{}, "tool_choice": "none", "stop": nil, "response_format": object{"type": "text"}, "modalities": []string{"text"}, "logprobs": false, "logit_bias": object{},
 				"n": 1, "seed": 7, "metadata": object{"a": "b"}, "reasoning_effort": "low", "store": false, "parallel_tool_calls": true, "unheard_of": 1},
-			api.AnswerRequest{Query: "How long?", Unkept: true},
+			answer.Request{Query: "How long?", Unkept: true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +118,7 @@ func TestAChatCompletionHasOpenAIsForm(t *testing.T) {
 	agent := s.newAgent()
 	anonymous := strings.NewReplacer(agent, "AGENT").Replace
 	stamp := regexp.MustCompile(`chatcmpl-[0-9a-f-]{36}`)
-	plain := func(a *answer) string { return stamp.ReplaceAllString(anonymous(string(a.body)), "chatcmpl-ID") }
+	plain := func(a *response) string { return stamp.ReplaceAllString(anonymous(string(a.body)), "chatcmpl-ID") }
 	golden(t, "chat-whole.json", plain(s.chat(agent).want(200)))
 	for name, fields := range map[string]object{
 		"chat-stream.txt":       {},
@@ -169,8 +170,8 @@ func TestMinusOneTokenIsNoLimit(t *testing.T) {
 func TestACompletionThatWasCutForItsLengthSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.answerer.answer = func(_ context.Context, _ api.AnswerRequest, emit func(string) error) (api.Answer, error) {
-		return api.Answer{Text: "The", Cut: true}, nil
+	s.answerer.answer = func(_ context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
+		return answer.Answer{Text: "The", Cut: true}, nil
 	}
 	agent := s.newAgent()
 	for _, stream := range []bool{false, true} {
@@ -250,7 +251,7 @@ func TestErrorsOfTheOpenAIPathsHaveTheStatusThatClientsExpect(t *testing.T) {
 	agent, other := s.newAgent(), s.newAgent()
 	oneAgent := s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeQuery}, AgentID: other})
 	for name, test := range map[string]struct {
-		answer     *answer
+		answer     *response
 		status     int
 		kind, code string
 	}{
@@ -280,7 +281,7 @@ func TestErrorsOfTheOpenAIPathsHaveTheStatusThatClientsExpect(t *testing.T) {
 func TestTheRateLimitHoldsForOpenAIsClients(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.RatePerSecond = 1 })
-	var a *answer
+	var a *response
 	for range 3 {
 		a = s.call("GET", "/v1/models", nil)
 	}
@@ -294,11 +295,11 @@ func TestAStreamedCompletionThatFails(t *testing.T) {
 	s := newService(t)
 	agent := s.newAgent()
 	fail := func(after ...string) {
-		s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+		s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 			for _, piece := range after {
 				must(t, emit(piece))
 			}
-			return api.Answer{}, domain.Errorf(domain.CodeUnavailable, "the model server is away")
+			return answer.Answer{}, domain.Errorf(domain.CodeUnavailable, "the model server is away")
 		}
 	}
 	fail()
@@ -317,11 +318,11 @@ func TestAnAnswerIsStoppedWhenTheClientOfACompletionLeaves(t *testing.T) {
 	s := newService(t)
 	agent := s.newAgent()
 	stopped := make(chan struct{})
-	s.answerer.answer = func(ctx context.Context, _ api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
 		defer close(stopped)
 		must(t, emit("The"))
 		<-ctx.Done()
-		return api.Answer{}, ctx.Err()
+		return answer.Answer{}, ctx.Err()
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	body := strings.NewReader(`{"model":"` + agent + `","stream":true,"messages":[{"role":"user","content":"q"}]}`)
@@ -341,7 +342,7 @@ func TestModelsAreTheAgents(t *testing.T) {
 	first := s.newAgent(object{"name": "First", "description": "of all"})
 	second := s.newAgent()
 	s.stranger().newAgent()
-	ids := func(a *answer) []string {
+	ids := func(a *response) []string {
 		var got []string
 		for _, m := range a.want(200).object().list("data") {
 			got = append(got, object(m.(map[string]any)).id())

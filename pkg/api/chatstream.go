@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/sluice/sluice/pkg/answer"
 )
 
 // completion is one chat completion: what all of its chunks have in common.
@@ -50,28 +52,28 @@ func (c completion) chunk(pieces ...chunkPiece) chatChunk {
 }
 
 // whole is the completion of an answer that was not streamed.
-func (c completion) whole(answer Answer) ChatCompletion {
-	choice := ChatChoice{FinishReason: finishOf(answer)}
-	choice.Message.Role, choice.Message.Content = ChatChoiceMessageRoleAssistant, answer.Text
+func (c completion) whole(a answer.Answer) ChatCompletion {
+	choice := ChatChoice{FinishReason: finishOf(a)}
+	choice.Message.Role, choice.Message.Content = ChatChoiceMessageRoleAssistant, a.Text
 	out := ChatCompletion{
 		Id: c.id, Object: ChatCompletionObjectChatCompletion, Created: c.created, Model: c.model,
-		Choices: []ChatChoice{choice}, Usage: usageOf(answer), Sources: renderSources(answer.Sources), ConversationId: optional(answer.ConversationID),
+		Choices: []ChatChoice{choice}, Usage: usageOf(a), Sources: renderSources(a.Sources), ConversationId: optional(a.ConversationID),
 	}
 	if out.ConversationId != nil {
-		out.VisitorId = &answer.VisitorID
+		out.VisitorId = &a.VisitorID
 	}
 	return out
 }
 
-func finishOf(answer Answer) ChatChoiceFinishReason {
-	if answer.Cut {
+func finishOf(a answer.Answer) ChatChoiceFinishReason {
+	if a.Cut {
 		return ChatChoiceFinishReasonLength
 	}
 	return ChatChoiceFinishReasonStop
 }
 
-func usageOf(answer Answer) ChatUsage {
-	return ChatUsage{PromptTokens: answer.PromptTokens, CompletionTokens: answer.CompletionTokens, TotalTokens: answer.PromptTokens + answer.CompletionTokens}
+func usageOf(a answer.Answer) ChatUsage {
+	return ChatUsage{PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens, TotalTokens: a.PromptTokens + a.CompletionTokens}
 }
 
 // streamChat answers a turn in chunks: the role, the text, the reason of the end with the sources, what was used if that
@@ -121,18 +123,18 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *turn,
 }
 
 // finish sends what comes behind the text.
-func (c completion) finish(send func(chunk any) error, answer Answer) error {
-	reason := finishOf(answer)
+func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
+	reason := finishOf(a)
 	last := c.chunk(chunkPiece{FinishReason: &reason})
-	sources := renderSources(answer.Sources)
-	last.Sources, last.ConversationID = &sources, answer.ConversationID
+	sources := renderSources(a.Sources)
+	last.Sources, last.ConversationID = &sources, a.ConversationID
 	if last.ConversationID != "" {
-		last.VisitorID = answer.VisitorID
+		last.VisitorID = a.VisitorID
 	}
 	if err := send(last); err != nil || !c.usage {
 		return err
 	}
-	usage, err := json.Marshal(usageOf(answer))
+	usage, err := json.Marshal(usageOf(a))
 	if err != nil {
 		return fmt.Errorf("encoding the usage: %w", err)
 	}

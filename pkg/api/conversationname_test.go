@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // remembers has questions stored in their conversations, as the answerer does, and answered with what was asked before in them.
 func (s *service) remembers() {
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, _ func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		v, exists, err := s.catalog.FindConversation(ctx, r.Agent.WorkspaceID, r.Agent.ID, r.ConversationID)
 		if err != nil {
-			return api.Answer{}, err
+			return answer.Answer{}, err
 		}
 		if !exists {
 			v = domain.Conversation{ID: r.ConversationID, CallerID: r.CallerID, WorkspaceID: r.Agent.WorkspaceID, AgentID: r.Agent.ID, VisitorID: r.VisitorID, Title: r.Query}
@@ -23,19 +23,19 @@ func (s *service) remembers() {
 				v.VisitorID = domain.NewID()
 			}
 			if _, err := s.catalog.EnsureConversation(ctx, v); err != nil {
-				return api.Answer{}, err
+				return answer.Answer{}, err
 			}
 		}
 		before, err := s.catalog.Messages(ctx, v.ID, 100)
 		if err != nil {
-			return api.Answer{}, err
+			return answer.Answer{}, err
 		}
 		var said []string
 		for _, m := range before {
 			said = append(said, m.Text)
 		}
 		must(s.T, s.catalog.AppendMessages(ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: r.Query}))
-		return api.Answer{Text: "before: " + strings.Join(said, ","), ConversationID: v.ID, VisitorID: v.VisitorID}, nil
+		return answer.Answer{Text: "before: " + strings.Join(said, ","), ConversationID: v.ID, VisitorID: v.VisitorID}, nil
 	}
 }
 

@@ -5,18 +5,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // page is how a browser calls from a page of an origin, without a key unless a header has one.
-func (s *service) page(origin, method, path string, body any, headers ...string) *answer {
+func (s *service) page(origin, method, path string, body any, headers ...string) *response {
 	s.Helper()
 	return s.as("").call(method, path, body, append([]string{"Origin", origin}, headers...)...)
 }
 
 // preflight is what a browser asks before it sends JSON.
-func (s *service) preflight(origin, path string) *answer {
+func (s *service) preflight(origin, path string) *response {
 	s.Helper()
 	return s.page(origin, "OPTIONS", path, nil, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
 }
@@ -51,7 +52,7 @@ func TestAPublicAgentIsAskedOnPagesOfItsOrigins(t *testing.T) {
 			s := s.in(t)
 			for _, path := range []string{"/agents/" + c.agent + "/query", "/api/agents/" + c.agent + "/query", "/agents/query/" + c.agent, "/agents/" + c.agent + "/query/"} {
 				before, asked := s.preflight(c.origin, path), s.page(c.origin, "POST", path, object{"query": "q"})
-				for _, a := range []*answer{before, asked} {
+				for _, a := range []*response{before, asked} {
 					if !strings.Contains(strings.Join(a.header.Values("Vary"), ","), "Origin") {
 						t.Errorf("%s: caches are not told that the answer is the origin's: %v", path, a.header)
 					}
@@ -87,12 +88,12 @@ func TestAnOriginThatIsRefusedIsToldTheWayOut(t *testing.T) {
 	s := newService(t)
 	agent := s.newAgent(object{"visibility": "public", "allowedOrigins": []string{"https://shop.example"}})
 	asked := 0
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		asked++
 		return tokens("a")(ctx, r, emit)
 	}
 	path := "/agents/" + agent + "/query"
-	for _, a := range []*answer{s.preflight("https://evil.example", path), s.page("https://evil.example", "POST", path, object{"query": "q"})} {
+	for _, a := range []*response{s.preflight("https://evil.example", path), s.page("https://evil.example", "POST", path, object{"query": "q"})} {
 		p := a.problem(403)
 		if p.Error != "UNAUTHORIZED" || !strings.Contains(p.Detail, `"https://evil.example"`) || !strings.Contains(p.Detail, "allowedOrigins") || len(p.Errors) != 1 || p.Errors[0].Field != "Origin" {
 			t.Errorf("%+v", p)

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // defaultTopK is how many fragments a query gets that does not say.
@@ -82,7 +83,7 @@ func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResu
 }
 
 // renderResults writes what LangChain's retrievers read.
-func renderResults(found Retrieved) RetrieverResults {
+func renderResults(found retrieve.Result) RetrieverResults {
 	return RetrieverResults{Results: renderAll(found.Fragments, func(f domain.Fragment) RetrieverResult {
 		return RetrieverResult{Text: f.Text, Source: f.Source, Score: f.Score}
 	}), Explanation: renderExplanation(found.Explanation, true)}
@@ -107,24 +108,24 @@ func isMeantForChaindesk(ctx context.Context) bool {
 	return false
 }
 
-func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQuery, explain bool) (Retrieved, error) {
+func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQuery, explain bool) (retrieve.Result, error) {
 	ctx, who := callerOf(ctx)
 	d, err := s.datastoreToQuery(ctx, who, id)
 	if err != nil {
-		return Retrieved{}, err
+		return retrieve.Result{}, err
 	}
 	topK := defaultTopK
 	if body.TopK != nil {
 		topK = *body.TopK
 	}
-	req := RetrieveRequest{
+	req := retrieve.Request{
 		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: topK, Filters: filtersOf(body.Filters),
 		Rerank: body.Rerank, MaxPerDatasource: value(body.MaxPerDatasource), Explain: explain,
 	}
 	if body.Mode != nil {
 		req.Mode = domain.SearchMode(*body.Mode)
 	}
-	var found Retrieved
+	var found retrieve.Result
 	err = s.countSearch(who.account(d.WorkspaceID), body.Query, func() (err error) {
 		found, err = s.Retriever.Retrieve(ctx, req)
 		return err

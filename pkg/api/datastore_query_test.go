@@ -14,16 +14,17 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // asked records what the retriever is asked.
-func (s *service) asked() *api.RetrieveRequest {
-	var got api.RetrieveRequest
-	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
+func (s *service) asked() *retrieve.Request {
+	var got retrieve.Request
+	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
 		got = r
-		return api.Retrieved{}, nil
+		return retrieve.Result{}, nil
 	}
 	return &got
 }
@@ -40,8 +41,8 @@ func queryPaths(id string) []string {
 func TestFragmentsAreSentInOnePiece(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) {
-		return api.Retrieved{Fragments: []domain.Fragment{{Text: strings.Repeat("long ", 2000)}}}, nil
+	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) {
+		return retrieve.Result{Fragments: []domain.Fragment{{Text: strings.Repeat("long ", 2000)}}}, nil
 	}
 	a := s.call("POST", "/datastores/"+s.newDatastore()+"/query", object{"query": "trial"}).want(200)
 	if got, want := a.header.Get("Content-Length"), strconv.Itoa(len(a.body)); got != want {
@@ -125,8 +126,8 @@ func explanation() *domain.Explanation {
 func TestAnExplainedDatastoreQuery(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
-		found := api.Retrieved{Fragments: []domain.Fragment{fragment}}
+	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
+		found := retrieve.Result{Fragments: []domain.Fragment{fragment}}
 		if r.Explain {
 			found.Explanation = explanation()
 		}
@@ -158,8 +159,8 @@ func TestAnExplainedDatastoreQuery(t *testing.T) {
 func TestAKeyedAnswerIsOfTheSameChoices(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
-		found := api.Retrieved{Fragments: []domain.Fragment{fragment}}
+	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
+		found := retrieve.Result{Fragments: []domain.Fragment{fragment}}
 		if r.Explain {
 			found.Explanation = explanation()
 		}
@@ -178,7 +179,7 @@ func TestAKeyedAnswerIsOfTheSameChoices(t *testing.T) {
 			"spread":                {"", object{"maxPerDatasource": 1}},
 			"explained, and spread": {"?explain=true", object{"maxPerDatasource": 1}},
 		} {
-			send := func(query string, body object) *answer {
+			send := func(query string, body object) *response {
 				return s.call("POST", path+query, with(object{"query": "trial"}, body), "Idempotency-Key", name+", "+key)
 			}
 			first := send(c.query, c.body).want(200)
@@ -199,8 +200,8 @@ func TestAKeyedAnswerIsOfTheSameChoices(t *testing.T) {
 func TestAnExplainedAgentQuery(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.answerer.answer = func(_ context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
-		got := api.Answer{Text: "30 days [1].", ConversationID: newConversation, VisitorID: "v-1", Sources: []domain.Fragment{fragment}}
+	s.answerer.answer = func(_ context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
+		got := answer.Answer{Text: "30 days [1].", ConversationID: newConversation, VisitorID: "v-1", Sources: []domain.Fragment{fragment}}
 		if emit != nil {
 			must(t, emit(got.Text))
 		}
@@ -224,14 +225,14 @@ func TestAnExplainedAgentQuery(t *testing.T) {
 				golden(t, file, a.indented())
 				var client conversationClient
 				client.take(parseStream(caller.call("POST", path+"?explain=true", object{"query": "How long?", "streaming": true}).want(200).body, 64))
-				golden(t, file, (&answer{T: t, body: []byte(client.response)}).indented())
+				golden(t, file, (&response{T: t, body: []byte(client.response)}).indented())
 			}
 		}
 	}
 }
 
 // valid checks the body against a schema of the document.
-func (s *service) valid(a *answer, schema string) {
+func (s *service) valid(a *response, schema string) {
 	s.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(s.call("GET", "/openapi.json", nil).want(200).body)
 	must(s.T, err)
@@ -243,7 +244,7 @@ func (s *service) valid(a *answer, schema string) {
 }
 
 // indented is the body as people read it.
-func (a *answer) indented() string {
+func (a *response) indented() string {
 	a.Helper()
 	var out bytes.Buffer
 	must(a.T, json.Indent(&out, a.body, "", "  "))
@@ -253,8 +254,8 @@ func (a *answer) indented() string {
 func TestWhatWasOnItsWayToChaindeskIsAnsweredAsItsRetrieverReadsIt(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) {
-		return api.Retrieved{Fragments: []domain.Fragment{{Text: "30 days", Source: "trial.txt", Score: 0.5}}}, nil
+	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) {
+		return retrieve.Result{Fragments: []domain.Fragment{{Text: "30 days", Source: "trial.txt", Score: 0.5}}}, nil
 	}
 	path := s.url + "/api/datastores/" + s.newDatastore() + "/query"
 	for name, test := range map[string]struct{ host, forwarded, want string }{

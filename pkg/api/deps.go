@@ -5,8 +5,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // Catalog is the metadata the API serves. Methods that take a workspace answer domain.CodeNotFound for what lies in
@@ -157,80 +159,17 @@ type ChunkReader interface {
 
 // Retriever finds fragments.
 type Retriever interface {
-	// Retrieve returns at most TopK fragments, best first.
-	Retrieve(ctx context.Context, r RetrieveRequest) (Retrieved, error)
-}
-
-// RetrieveRequest asks datastores for the fragments most similar to a query.
-type RetrieveRequest struct {
-	WorkspaceID string // that the datastores belong to
-	Datastores  []domain.Datastore
-	Query       string
-	TopK        int // 1 to 100
-	Filters     domain.Filters
-	Mode        domain.SearchMode // "": hybrid
-	Rerank      *bool             // nil: where there is a reranker; true where there is none is domain.CodeInvalid
-	Explain     bool
-
-	MaxPerDatasource int // fragments of one datasource, 1 to 100; 0: any number
-}
-
-// Retrieved is what a Retriever found.
-type Retrieved struct {
-	Fragments   []domain.Fragment
-	Explanation *domain.Explanation // with its Fragments in the same order; nil unless it was asked for
+	// Retrieve returns at most TopK fragments, best first. Rerank: true where there is no reranker is domain.CodeInvalid.
+	Retrieve(ctx context.Context, r retrieve.Request) (retrieve.Result, error)
 }
 
 // Answerer answers questions and keeps the conversations they belong to.
 type Answerer interface {
 	// Answer calls emit with every piece of the text as it comes, and returns the whole. It stops when emit fails or
 	// ctx ends. It does not call emit after it has returned, nor from two goroutines at once. A nil emit says that
-	// nobody waits for pieces.
-	Answer(ctx context.Context, r AnswerRequest, emit func(text string) error) (Answer, error)
-}
-
-// AnswerRequest is a question to an agent that the caller may ask. Nil overrides leave what the agent has; all values are
-// within the bounds of the document.
-type AnswerRequest struct {
-	Agent          domain.Agent
-	Query          string
-	ConversationID string // "": a new conversation; one of another workspace or agent is domain.CodeNotFound
-	CallerID       string // the caller's own id of the conversation, if it is not a UUID
-	VisitorID      string // "": that of the conversation, or a new one
-	Filters        domain.Filters
-	Explain        bool
-
-	NewConversationID string // the id of the new conversation, if there is to be one; "": any
-
-	Said         []domain.Message // what was said before, oldest first, when the caller keeps it; only without a ConversationID
-	Unkept       bool             // question and answer are not stored; only without a ConversationID
-	Instructions string           // put behind the agent's system prompt as they stand, at most 64 KiB
-
-	Temperature      *float64
-	ModelName        *string
-	MaxTokens        *int
-	PresencePenalty  *float64
-	FrequencyPenalty *float64
-	TopP             *float64
-	SystemPrompt     *string
-	UserPrompt       *string
-	PromptType       *domain.PromptType
-	PromptTemplate   *string
-}
-
-// Answer is what an Answerer gave.
-type Answer struct {
-	Text           string              // what emit was called with, in one piece
-	ConversationID string              // of the conversation that question and answer are kept in, "" if they are not
-	VisitorID      string              // who asked
-	Sources        []domain.Fragment   // the cited fragments, with their Citation, in its order
-	Explanation    *domain.Explanation // of what was found for the question; nil unless it was asked for
-	Cut            bool                // it ends where MaxTokens, or the model's own limit, ended it
-
-	// Used, also when the answer failed; 0 when no model was asked.
-	PromptTokens     int64
-	CompletionTokens int64
-	EmbedTokens      int64
+	// nobody waits for pieces. A ConversationID of another workspace or agent is domain.CodeNotFound. The tokens used are
+	// set also when the answer failed.
+	Answer(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 }
 
 // Watcher tells of changes to datasources.

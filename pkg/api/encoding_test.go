@@ -16,7 +16,7 @@ func TestAnEncodedBodyIsRefusedAsWhatItIs(t *testing.T) {
 	must(t, err)
 	must(t, w.Close())
 	upload, contentType := form(part{name: "datastoreId", text: s.newDatastore()}, part{"file", "note.txt", "x"})
-	for name, a := range map[string]*answer{
+	for name, a := range map[string]*response{
 		"gzip":               s.call("POST", "/datastores", zipped.String(), "Content-Encoding", "gzip"),
 		"behind identity":    s.call("POST", "/datastores", zipped.String(), "Content-Encoding", "identity, GZIP"),
 		"an upload":          s.call("POST", "/datasources", upload, "Content-Type", contentType, "Content-Encoding", "gzip"),

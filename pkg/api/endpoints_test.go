@@ -56,8 +56,8 @@ type badRequest struct {
 // endpoint is how an operation is called well and badly.
 type endpoint struct {
 	good   request
-	status int                           // of the good call; 0: 200
-	check  func(t *testing.T, a *answer) // of the good call
+	status int                             // of the good call; 0: 200
+	check  func(t *testing.T, a *response) // of the good call
 	bad    []badRequest
 }
 
@@ -71,8 +71,8 @@ func missing(path string) badRequest {
 	return badRequest{name: "an id that is not there", request: request{path: path}, goodBody: true, status: 404}
 }
 
-func hasFields(fields ...string) func(*testing.T, *answer) {
-	return func(t *testing.T, a *answer) {
+func hasFields(fields ...string) func(*testing.T, *response) {
+	return func(t *testing.T, a *response) {
 		t.Helper()
 		o := a.object()
 		for _, f := range fields {
@@ -116,14 +116,14 @@ var endpoints = map[string]endpoint{
 	"GetDatastore":    {check: hasFields(datastoreFields...), bad: []badRequest{noKey(), missing("/datastores/" + nobody)}},
 	"UpdateDatastore": {good: request{body: object{"description": "All of it", "type": "embedded"}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), {name: "an unknown engine", request: request{body: object{"type": "x"}}, status: 400, field: "type"}, missing("/datastores/" + nobody)}},
 	"DeleteDatastore": {good: request{body: object{}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), noObject, missing("/datastores/" + nobody)}},
-	"QueryDatastore": {good: request{body: object{"query": "trial"}}, check: func(t *testing.T, a *answer) {
+	"QueryDatastore": {good: request{body: object{"query": "trial"}}, check: func(t *testing.T, a *response) {
 		for _, f := range []string{`"text"`, `"score"`, `"source"`, `"datasource_id"`, `"datasource_name"`} {
 			if !strings.HasPrefix(string(a.body), "[") || !strings.Contains(string(a.body), f) {
 				t.Errorf("not an array of fragments with %s: %s", f, a.body)
 			}
 		}
 	}, bad: []badRequest{noKey(), noQuery, missing("/datastores/" + nobody + "/query"), {name: "a topK above the bound", request: request{body: object{"query": "q", "topK": 101}}, status: 400, field: "topK"}}},
-	"QueryDatastoreResults": {good: request{body: object{"query": "trial"}}, check: func(t *testing.T, a *answer) {
+	"QueryDatastoreResults": {good: request{body: object{"query": "trial"}}, check: func(t *testing.T, a *response) {
 		results := a.object().list("results")
 		if len(results) != 1 {
 			t.Fatalf("%d results", len(results))
@@ -134,13 +134,13 @@ var endpoints = map[string]endpoint{
 			}
 		}
 	}, bad: []badRequest{noKey(), noQuery, missing("/datastores/query/" + nobody)}},
-	"WatchDatastore": {check: func(t *testing.T, a *answer) {
+	"WatchDatastore": {check: func(t *testing.T, a *response) {
 		if got := a.header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 			t.Errorf("Content-Type is %q", got)
 		}
 	}, bad: []badRequest{noKey(), missing("/datastores/" + nobody + "/events")}},
 	"ResyncDatastore": {good: request{body: object{"mode": "reindex"}}, check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datastores/" + nobody + "/resync")}},
-	"CountDatasources": {check: func(t *testing.T, a *answer) {
+	"CountDatasources": {check: func(t *testing.T, a *response) {
 		if o := a.object(); o["total"] != 2.0 || o["synched"] != 1.0 || o["error"] != 0.0 {
 			t.Errorf("a text that is searchable and a site are counted as %s", a.body)
 		}
@@ -148,7 +148,7 @@ var endpoints = map[string]endpoint{
 	"UpsertDocuments": {good: request{body: object{"documents": []any{object{"text": "a"}}}}, check: hasFields("ids"), bad: []badRequest{noKey(), {name: "a document without text", request: request{body: object{"documents": []any{object{"text": "a"}, object{"name": "b"}}}}, status: 400, field: "documents[1].text"}, missing("/datastores/upsert/" + nobody)}},
 	"UpdateDocument":  {good: request{body: object{"id": "{datasource}", "text": "new"}}, check: hasFields("id"), bad: []badRequest{noKey(), {name: "no id", request: request{body: object{"text": "new"}}, status: 400, field: "id"}, {name: "a datasource that is not there", request: request{body: object{"id": nobody, "text": "new"}}, status: 404}, missing("/datastores/update/" + nobody)}},
 
-	"ListDatasources": {good: request{path: "/datasources?datastoreId={datastore}&status=synched&type=text&search=trial"}, check: func(t *testing.T, a *answer) {
+	"ListDatasources": {good: request{path: "/datasources?datastoreId={datastore}&status=synched&type=text&search=trial"}, check: func(t *testing.T, a *response) {
 		if n := len(a.object().list("data")); n != 1 {
 			t.Errorf("%d datasources, want 1: %s", n, a.body)
 		}
@@ -157,13 +157,13 @@ var endpoints = map[string]endpoint{
 	"GetDatasource":    {check: hasFields(datasourceFields...), bad: []badRequest{noKey(), missing("/datasources/" + nobody)}},
 	"UploadDatasource": {good: request{body: uploaded}, status: 201, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "no file", request: request{body: formBody("--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n{datastore}\r\n--x--\r\n")}, status: 400, field: "file"}, {name: "no form", request: request{body: object{"datastoreId": "{datastore}", "type": "file"}}, status: 400, field: "Content-Type"}}},
 	"DeleteDatasource": {good: request{body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + nobody)}},
-	"ListChunks": {good: request{path: "/datasources/{datasource}/chunks?limit=2"}, check: func(t *testing.T, a *answer) {
+	"ListChunks": {good: request{path: "/datasources/{datasource}/chunks?limit=2"}, check: func(t *testing.T, a *response) {
 		if o := a.object(); len(o.list("data")) != 2 || o.text("nextCursor") == "" {
 			t.Errorf("not a first page of two: %s", a.body)
 		}
 	}, bad: []badRequest{noKey(), missing("/datasources/" + nobody + "/chunks"), {name: "a broken cursor", request: request{path: "/datasources/{datasource}/chunks?cursor=x"}, status: 400, field: "cursor"}}},
 	"UpdateDatasource": {good: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "24h"}}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "a refresh that is none", request: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "often"}}}, status: 400, field: "config.refresh"}, {name: "an id that is not there", request: request{path: "/datasources/" + nobody, body: object{"config": object{}}}, status: 404}}},
-	"GetOriginal": {check: func(t *testing.T, a *answer) {
+	"GetOriginal": {check: func(t *testing.T, a *response) {
 		if string(a.body) != "The trial lasts 30 days." {
 			t.Errorf("the original is %q", a.body)
 		}
@@ -173,7 +173,7 @@ var endpoints = map[string]endpoint{
 		{name: "an address that is none", request: request{body: object{"config": object{"source_url": "ftp://x"}}}, status: 400, field: "config.source_url"},
 		{name: "a field that a plan has no use for", request: request{body: object{"config": object{"source_url": "https://example.com/", "refresh": "24h"}}}, status: 400, field: "config.refresh"}}},
 	"SynchDatasource": {good: request{path: "/datasources/{site}/synch"}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + nobody + "/synch")}},
-	"DeleteDatasources": {good: request{body: object{"ids": []string{nobody}}}, check: func(t *testing.T, a *answer) {
+	"DeleteDatasources": {good: request{body: object{"ids": []string{nobody}}}, check: func(t *testing.T, a *response) {
 		if o := a.object(); len(o.list("deleted")) != 0 || len(o.list("notFound")) != 1 {
 			t.Errorf("what is not there is deleted: %s", a.body)
 		}
@@ -182,13 +182,13 @@ var endpoints = map[string]endpoint{
 	"ResyncDatasource": {check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datasources/" + nobody + "/resync")}},
 
 	"ListConversations": {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/conversations")}},
-	"GetConversation": {check: func(t *testing.T, a *answer) {
+	"GetConversation": {check: func(t *testing.T, a *response) {
 		if n := len(a.object().list("messages")); n != 2 {
 			t.Errorf("%d messages, want question and answer: %s", n, a.body)
 		}
 	}, bad: []badRequest{noKey(), missing("/conversations/" + nobody)}},
 	"DeleteConversation": {good: request{body: object{}}, check: hasFields("id", "agentId", "visitorId", "title"), bad: []badRequest{noKey(), noObject, missing("/conversations/" + nobody)}},
-	"ExportConversations": {check: func(t *testing.T, a *answer) {
+	"ExportConversations": {check: func(t *testing.T, a *response) {
 		if !strings.HasPrefix(string(a.body), "[") || !strings.Contains(string(a.body), `"messages":[{`) {
 			t.Errorf("not an array of conversations: %s", a.body)
 		}
@@ -205,7 +205,7 @@ var endpoints = map[string]endpoint{
 
 	"GetHealth":    {check: hasFields("status")},
 	"GetReadiness": {check: hasFields("status", "checks")},
-	"GetMetrics": {check: func(t *testing.T, a *answer) {
+	"GetMetrics": {check: func(t *testing.T, a *response) {
 		if !strings.Contains(string(a.body), `sluice_http_requests_total{method="POST",route="/agents",status="201"} 1`) {
 			t.Errorf("the request that made the agent was not counted:\n%s", a.body)
 		}
@@ -222,7 +222,7 @@ var endpoints = map[string]endpoint{
 		{name: "an id that is not there", request: request{path: "/v1/models/" + nobody}, status: 404, field: "model"},
 	}},
 	"GetOpenAPI": {check: hasFields("openapi", "paths")},
-	"GetDocs": {check: func(t *testing.T, a *answer) {
+	"GetDocs": {check: func(t *testing.T, a *response) {
 		if !strings.Contains(string(a.body), `href="/docs/api"`) || a.header.Get("Content-Security-Policy") == "" {
 			t.Errorf("not the page: %.100s", a.body)
 		}

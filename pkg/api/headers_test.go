@@ -39,7 +39,7 @@ func TestHeadersOfASiteAreStoredSealedAndNeverShown(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"Cookie": secret}, keys.given); diff != "" {
 		t.Errorf("sealed (-want +got):\n%s", diff)
 	}
-	check := func(a *answer, names ...any) {
+	check := func(a *response, names ...any) {
 		t.Helper()
 		config, _ := a.object()["config"].(map[string]any)
 		got, _ := config["header_names"].([]any)

@@ -27,7 +27,7 @@ func all(text string) sender {
 
 // hostile sends what is no good request over a connection of its own, and reads the answer while it is sending. It
 // returns nil when the connection was closed without one.
-func (s *service) hostile(t *testing.T, send sender) *answer {
+func (s *service) hostile(t *testing.T, send sender) *response {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	must(t, err)
@@ -45,7 +45,7 @@ func (s *service) hostile(t *testing.T, send sender) *answer {
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(res.Body) // net/http cuts short what it says to those who send on; an answer of ours is then found to be no JSON
-	return &answer{T: t, status: res.StatusCode, header: res.Header, body: body}
+	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
 // post is the head of a request with a body.
@@ -191,7 +191,7 @@ func TestHostileRequests(t *testing.T) {
 
 // checkHostile holds an answer against the statuses that are right, and against the one shape. What net/http itself
 // refuses, before there is a request, is plain text.
-func checkHostile(t *testing.T, a *answer, statuses []int) {
+func checkHostile(t *testing.T, a *response, statuses []int) {
 	t.Helper()
 	right := statuses == nil && a.status >= 400 && a.status < 500
 	for _, status := range statuses {

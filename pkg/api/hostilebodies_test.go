@@ -98,7 +98,7 @@ func TestEveryOperationRefusesSpoiledBodies(t *testing.T) {
 }
 
 // refused holds an answer against the statuses that are right and the form of errors that the path has.
-func (s *scene) refused(what, path string, a *answer, statuses []int) {
+func (s *scene) refused(what, path string, a *response, statuses []int) {
 	s.Helper()
 	right := false
 	for _, status := range statuses {

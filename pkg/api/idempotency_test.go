@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
@@ -53,7 +54,7 @@ func newMortal(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*service,
 }
 
 // dying sends a request whose process is killed after it was carried out, and waits until it counts as lost.
-func (m *mortal) dying(s *service, send func() *answer) *answer {
+func (m *mortal) dying(s *service, send func() *response) *response {
 	s.Helper()
 	m.killed.Store(true)
 	a := send()
@@ -67,44 +68,44 @@ func (m *mortal) dying(s *service, send func() *answer) *answer {
 
 // keyed are requests that make or change something, and how many things there are after one of them.
 var keyed = map[string]struct {
-	send func(s *service, datastore, document string) *answer
+	send func(s *service, datastore, document string) *response
 	list string // what is made is in this list
 	made int
 }{
-	"an agent": {func(s *service, datastore, _ string) *answer {
+	"an agent": {func(s *service, datastore, _ string) *response {
 		return s.call("POST", "/agents", object{"name": "once", "datastoreIds": []string{datastore}}, "Idempotency-Key", "k")
 	}, "/agents", 1},
-	"a datastore": {func(s *service, _, _ string) *answer {
+	"a datastore": {func(s *service, _, _ string) *response {
 		return s.call("POST", "/datastores", object{"name": "once"}, "Idempotency-Key", "k")
 	}, "/datastores", 2},
-	"an upload": {func(s *service, datastore, _ string) *answer {
+	"an upload": {func(s *service, datastore, _ string) *response {
 		body, contentType := form(part{name: "datastoreId", text: datastore}, part{"file", "note.txt", "text"})
 		return s.call("POST", "/datasources", body, "Content-Type", contentType, "Idempotency-Key", "k")
 	}, "/datasources", 2},
-	"a text": {func(s *service, datastore, _ string) *answer {
+	"a text": {func(s *service, datastore, _ string) *response {
 		body := object{"datastoreId": datastore, "type": "text", "config": object{"text": "text"}, "custom_id": "mine"}
 		return s.call("POST", "/datasources", body, "Idempotency-Key", "k")
 	}, "/datasources", 2},
-	"a page": {func(s *service, datastore, _ string) *answer {
+	"a page": {func(s *service, datastore, _ string) *response {
 		body := object{"datastoreId": datastore, "type": "web_page", "config": object{"source_url": "https://example.com/"}}
 		return s.call("POST", "/datasources", body, "Idempotency-Key", "k")
 	}, "/datasources", 2},
-	"documents": {func(s *service, datastore, _ string) *answer {
+	"documents": {func(s *service, datastore, _ string) *response {
 		body := object{"documents": []object{{"text": "one"}, {"text": "two"}, {"text": "one"}}}
 		return s.call("POST", "/datastores/upsert/"+datastore, body, "Idempotency-Key", "k")
 	}, "/datasources", 4},
-	"documents by their custom ids": {func(s *service, datastore, _ string) *answer {
+	"documents by their custom ids": {func(s *service, datastore, _ string) *response {
 		body := object{"documents": []object{{"text": "one", "metadata": object{"custom_id": "new"}}, {"text": "two", "metadata": object{"custom_id": "old"}}}}
 		return s.call("POST", "/datastores/upsert/"+datastore, body, "Idempotency-Key", "k")
 	}, "/datasources", 2},
-	"documents that were there": {func(s *service, datastore, _ string) *answer {
+	"documents that were there": {func(s *service, datastore, _ string) *response {
 		body := object{"documents": []object{{"text": "two", "metadata": object{"custom_id": "old"}}}}
 		return s.call("POST", "/datastores/upsert/"+datastore, body, "Idempotency-Key", "k")
 	}, "/datasources", 1},
-	"an update": {func(s *service, datastore, document string) *answer {
+	"an update": {func(s *service, datastore, document string) *response {
 		return s.call("POST", "/datastores/update/"+datastore, object{"id": document, "text": "new"}, "Idempotency-Key", "k")
 	}, "/datasources", 1},
-	"a resync": {func(s *service, _, document string) *answer {
+	"a resync": {func(s *service, _, document string) *response {
 		return s.call("POST", "/datasources/"+document+"/resync", object{}, "Idempotency-Key", "k")
 	}, "/datasources", 1},
 }
@@ -139,7 +140,7 @@ func TestARepeatAfterACrashMakesNothingTwice(t *testing.T) {
 			t.Parallel()
 			s, m := newMortal(t)
 			datastore, document := newKeyed(s)
-			send := func() *answer { return test.send(s, datastore, document) }
+			send := func() *response { return test.send(s, datastore, document) }
 			first := m.dying(s, send)
 			s.whole(test.list, test.made)
 			before := s.jobs()
@@ -253,11 +254,11 @@ func TestARepeatedUpsertLeavesWhatHasChangedSince(t *testing.T) {
 	s, m := newMortal(t)
 	datastore, _ := newKeyed(s)
 	s.newText(datastore, "another old text", object{"custom_id": "other"})
-	upsert := func(headers []string, documents ...object) *answer {
+	upsert := func(headers []string, documents ...object) *response {
 		return s.call("POST", "/datastores/upsert/"+datastore, object{"documents": documents}, headers...)
 	}
 	document := func(id, text string) object { return object{"text": text, "metadata": object{"custom_id": id}} }
-	send := func() *answer {
+	send := func() *response {
 		return upsert([]string{"Idempotency-Key", "k"}, document("old", "1"), document("other", "1"))
 	}
 	first := m.dying(s, send).want(200)
@@ -302,7 +303,7 @@ func TestTwoRunsOfARequestMakeItOnce(t *testing.T) {
 			})
 			datastore, document := newKeyed(s)
 			g.first.Store(false)
-			slow := make(chan *answer)
+			slow := make(chan *response)
 			go func() { slow <- keyed[name].send(s, datastore, document) }()
 			<-g.entered
 			s.clock.advance(catalog.IdempotencyLease + time.Second)
@@ -352,14 +353,14 @@ func TestARequestIsNotLostAsLongAsItIsBeingWorkedOn(t *testing.T) {
 	asked, open := make(chan struct{}, 1), make(chan struct{})
 	release := sync.OnceFunc(func() { close(open) })
 	t.Cleanup(release)
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		asked <- struct{}{}
 		<-open
 		return tokens("yes")(ctx, r, emit)
 	}
 	path := "/agents/" + s.newAgent() + "/query"
-	ask := func() *answer { return s.call("POST", path, object{"query": "q"}, "Idempotency-Key", "k") }
-	done := make(chan *answer, 1)
+	ask := func() *response { return s.call("POST", path, object{"query": "q"}, "Idempotency-Key", "k") }
+	done := make(chan *response, 1)
 	go func() { done <- ask() }()
 	<-asked
 	for range 3 {

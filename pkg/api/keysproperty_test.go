@@ -20,7 +20,7 @@ var madeByKeys = []string{"/agents", "/datastores", "/datasources"}
 
 func (r keyedRequest) list() string { return madeByKeys[r.key%len(madeByKeys)] }
 
-func (r keyedRequest) send(s *service, store string) *answer {
+func (r keyedRequest) send(s *service, store string) *response {
 	body := object{"name": r.name()}
 	if r.list() == "/datasources" {
 		body = object{"name": r.name(), "datastoreId": store, "type": "text", "config": object{"text": "What is told under " + r.name() + "."}}
@@ -40,7 +40,7 @@ func TestAKeyMakesOneThingInWhateverOrderRequestsCome(t *testing.T) {
 			store := s.newDatastore()
 			rng := rand.New(rand.NewPCG(seed, 10))
 			answers, owners := map[int]string{}, map[int]int{}
-			judge := func(r keyedRequest, a *answer) {
+			judge := func(r keyedRequest, a *response) {
 				if a.status != 201 {
 					return
 				}
@@ -49,7 +49,7 @@ func TestAKeyMakesOneThingInWhateverOrderRequestsCome(t *testing.T) {
 				}
 				answers[r.key], owners[r.key] = string(a.body), r.variant
 			}
-			conflicts := func(r keyedRequest, a *answer) {
+			conflicts := func(r keyedRequest, a *response) {
 				if a.status == 201 {
 					return
 				}
@@ -60,7 +60,7 @@ func TestAKeyMakesOneThingInWhateverOrderRequestsCome(t *testing.T) {
 			}
 			for range rounds {
 				sent := make([]keyedRequest, 1+rng.IntN(6))
-				got := make([]*answer, len(sent))
+				got := make([]*response, len(sent))
 				m.killed.Store(rng.IntN(3) == 0)
 				var all sync.WaitGroup
 				for i := range sent {

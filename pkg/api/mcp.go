@@ -9,10 +9,12 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/mcp"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // mcpPath is where the Model Context Protocol is served, under every base. The document does not describe it: it has one
@@ -107,9 +109,9 @@ func (l library) search(ctx context.Context, who caller, q mcp.Search) ([]domain
 	if err != nil || len(stores) == 0 {
 		return nil, err
 	}
-	var found Retrieved
+	var found retrieve.Result
 	err = l.countSearch(who.account(who.workspace()), q.Query, func() (err error) {
-		found, err = l.Retriever.Retrieve(ctx, RetrieveRequest{
+		found, err = l.Retriever.Retrieve(ctx, retrieve.Request{
 			WorkspaceID: who.workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
 		})
 		return err
@@ -190,25 +192,25 @@ func (l library) Ask(ctx context.Context, q mcp.Question, emit func(text string)
 	return mcp.Answer{Text: answer.Text, ConversationID: answer.ConversationID, Sources: answer.Sources}, l.shown(ctx, err)
 }
 
-func (l library) ask(ctx context.Context, who caller, q mcp.Question, emit func(text string) error) (Answer, error) {
+func (l library) ask(ctx context.Context, who caller, q mcp.Question, emit func(text string) error) (answer.Answer, error) {
 	faults := l.queryFaults("question", q.Text)
 	q.ConversationID = strings.ToLower(q.ConversationID) // as some languages write UUIDs: see conversationNamed
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
 		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; it must be that of an earlier answer, or left out", jsonbody.Describe(q.ConversationID))})
 	}
 	if err := invalid(faults); err != nil {
-		return Answer{}, err
+		return answer.Answer{}, err
 	}
 	agent, err := l.agentToQuery(ctx, who, q.AgentID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; leave agent out to be told which there are", jsonbody.Describe(q.AgentID))
+		return answer.Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; leave agent out to be told which there are", jsonbody.Describe(q.AgentID))
 	}
 	if err != nil {
-		return Answer{}, err
+		return answer.Answer{}, err
 	}
 	t, err := l.openTurn(ctx, agent, AgentQuery{Query: q.Text, ConversationId: optional(q.ConversationID)})
 	if err != nil {
-		return Answer{}, err
+		return answer.Answer{}, err
 	}
 	return t.answer(ctx, emit)
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // bearer adds a key to the requests of a client of the protocol.
@@ -65,12 +67,12 @@ func TestTheSDKsClientUsesTools(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			var asked api.RetrieveRequest
-			s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
+			var asked retrieve.Request
+			s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
 				asked = r
 				f := fragment
 				f.ChunkID = domain.ChunkKey(s.datasource, 1, 2)
-				return api.Retrieved{Fragments: []domain.Fragment{f}}, nil
+				return retrieve.Result{Fragments: []domain.Fragment{f}}, nil
 			}
 			session := s.mcp(path, nil)
 
@@ -200,7 +202,7 @@ func TestAskStreamsTheAnswerAsProgress(t *testing.T) {
 func TestAPanicOfAToolIsItsError(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) { panic("gone wrong") }
+	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { panic("gone wrong") }
 	session := s.mcp("/mcp", nil)
 	_, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "search", Arguments: object{"query": "q"}})
 	if err == nil || strings.Contains(err.Error(), "gone wrong") || !strings.Contains(s.log.String(), "gone wrong") {
@@ -214,8 +216,8 @@ func TestAPanicOfAToolIsItsError(t *testing.T) {
 func TestAnInternalErrorStaysInside(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) {
-		return api.Retrieved{}, errors.New("secret path")
+	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) {
+		return retrieve.Result{}, errors.New("secret path")
 	}
 	session := s.mcp("/mcp", nil)
 	if got := s.tool(session, "search", object{"query": "q"}, nil); strings.Contains(got, "secret") || !strings.Contains(got, "its log has the cause") {
@@ -347,13 +349,13 @@ func TestTheProtocolHasTheKeysScopesAndLimitsOfTheAPI(t *testing.T) {
 func TestMessagesOfTheProtocolAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	call := func(body string, headers ...string) *answer {
+	call := func(body string, headers ...string) *response {
 		return s.call("POST", "/mcp", body, append([]string{"Accept", "application/json, text/event-stream"}, headers...)...)
 	}
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	call(ping).want(200)
 	for name, test := range map[string]struct {
-		answer *answer
+		answer *response
 		status int
 		says   string
 	}{
@@ -419,11 +421,11 @@ func TestAToolIsStoppedWhenItsClientLeaves(t *testing.T) {
 			s := newService(t)
 			agent := s.newAgent()
 			began, stopped := make(chan struct{}), make(chan struct{})
-			s.answerer.answer = func(ctx context.Context, _ api.AnswerRequest, _ func(string) error) (api.Answer, error) {
+			s.answerer.answer = func(ctx context.Context, _ answer.Request, _ func(string) error) (answer.Answer, error) {
 				defer close(stopped)
 				close(began)
 				<-ctx.Done()
-				return api.Answer{}, ctx.Err()
+				return answer.Answer{}, ctx.Err()
 			}
 			meta := ""
 			if versions == "2026-07-28" {
@@ -454,7 +456,7 @@ func TestAToolIsStoppedWhenItsClientLeaves(t *testing.T) {
 func TestACallBeyondTheRateIsACallThatFailed(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.RatePerSecond = 5 })
-	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) { return api.Retrieved{}, nil }
+	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { return retrieve.Result{}, nil }
 	session := s.mcp("/mcp", nil)
 	var words string
 	for range 20 { // the clock of the limit stands still

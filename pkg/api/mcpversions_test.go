@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/mcp"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // toolForm is what a result of a call says of itself on its way to the client.
@@ -27,7 +28,7 @@ type toolForm struct {
 func TestEveryResultOfAToolHasTheFormOfItsVersion(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.RatePerSecond, o.Version = 5, "1.2.3" })
-	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) { return api.Retrieved{}, nil }
+	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { return retrieve.Result{}, nil }
 	connections := map[string]func(s *service, version string) *sdk.ClientSession{
 		"over HTTP": func(s *service, version string) *sdk.ClientSession {
 			return s.speak(&sdk.StreamableClientTransport{

@@ -40,6 +40,7 @@ type Options struct {
 	WriteTimeout time.Duration // for one piece of an answer to reach the client; default 30 s
 	ReadTimeout  time.Duration // for a JSON body, and for each piece of an upload; default 30 s
 	ReadyTimeout time.Duration // for all checks of /readyz together; default 2 s
+	PlanTimeout  time.Duration // for the plan of a site; default 20 s
 	KeyTimeout   time.Duration // for the catalog to say whose a key is: one that does not answer is found out before anything is begun; default 10 s
 	ClaimBeat    time.Duration // how often a request with an Idempotency-Key says that it is alive; default a quarter of catalog.IdempotencyLease
 }
@@ -89,6 +90,7 @@ func (o Options) withDefaults() Options {
 	fill(&o.WriteTimeout, 30*time.Second)
 	fill(&o.ReadTimeout, 30*time.Second)
 	fill(&o.ReadyTimeout, 2*time.Second)
+	fill(&o.PlanTimeout, 20*time.Second)
 	fill(&o.KeyTimeout, 10*time.Second)
 	fill(&o.ClaimBeat, catalog.IdempotencyLease/4)
 	if len(o.Engines) == 0 {

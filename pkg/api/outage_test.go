@@ -12,7 +12,7 @@ import (
 )
 
 // refusedForNow checks that the answer says that it passes, and how long to wait.
-func refusedForNow(t *testing.T, a *answer) {
+func refusedForNow(t *testing.T, a *response) {
 	t.Helper()
 	if p := a.problem(503); p.Error != string(domain.CodeUnavailable) || a.header.Get("Retry-After") == "" {
 		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
@@ -27,7 +27,7 @@ func TestAnUploadThatTheDiskDoesNotTakeIsRefusedAndLeavesNothing(t *testing.T) {
 		o.TempDir = dir
 	})
 	datastore := s.newDatastore()
-	send := func() *answer {
+	send := func() *response {
 		return s.upload(part{name: "datastoreId", text: datastore}, part{"file", "note.txt", "The trial lasts 30 days."})
 	}
 	refusedForNow(t, send())

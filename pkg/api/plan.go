@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
-	"time"
 
+	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -14,37 +16,12 @@ const (
 	maxPlanAddresses = 100 // that are asked for or listed
 	maxPlanShown     = 300 // with those left out
 	maxPlans         = 4   // at once
-	planTimeout      = 20 * time.Second
 )
 
-// Planner says what a crawl of a site would do.
+// Planner says what a crawl of a site would do. crawl.Crawler is one.
 type Planner interface {
-	// Plan goes through a site as a crawl would, over at most limit addresses, and keeps nothing. When ctx's deadline
-	// passes, it returns what it has come to. A site that cannot be read is domain.CodeInvalid.
-	Plan(ctx context.Context, site domain.DatasourceConfig, limit int) (Plan, error)
-}
-
-// Plan is what a Planner found.
-type Plan struct {
-	Root      string
-	Follow    bool // the pages are found by links
-	Sitemaps  int
-	Cut       bool // there is more
-	Problems  []string
-	Addresses []PlannedURL
-	Decisions map[string]int
-	Reasons   map[string]int
-	Delay     time.Duration // between two requests to the site's host
-}
-
-// PlannedURL is an address and what a crawl does with it. The zero value of what follows the decision says that it is not known.
-type PlannedURL struct {
-	URL      string
-	Depth    int
-	Decision string // of the document's enumeration
-	Reason   string
-	Title    string
-	Bytes    int64
+	// Plan goes through a site as a crawl would, and keeps nothing. emit is called with each address once.
+	Plan(ctx context.Context, r crawl.PlanRequest, emit func(crawl.PlanEntry) error) (crawl.PlanSummary, error)
 }
 
 // PlanSite implements StrictServerInterface.
@@ -66,39 +43,65 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	case s.plans <- struct{}{}:
 		defer func() { <-s.plans }()
 	default:
-		return nil, &domain.Error{Code: domain.CodeRateLimit, Message: fmt.Sprintf("%d plans are being made, which is the most at once; try again in a moment", maxPlans), RetryAfter: planTimeout / 4}
+		return nil, &domain.Error{Code: domain.CodeRateLimit, Message: fmt.Sprintf("%d plans are being made, which is the most at once; try again in a moment", maxPlans), RetryAfter: s.opts.PlanTimeout / 4}
 	}
-	ctx, cancel := context.WithTimeout(ctx, planTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.PlanTimeout)
 	defer cancel()
-	p, err := s.Planner.Plan(ctx, site, limit)
+	p, err := s.plan(ctx, site, limit)
 	if err != nil {
 		return nil, err
 	}
-	return PlanSite200JSONResponse(renderPlan(p)), nil
+	return PlanSite200JSONResponse(p), nil
 }
 
-func renderPlan(p Plan) SitePlan {
-	out := SitePlan{
-		Root: p.Root, Follow: p.Follow, Sitemaps: p.Sitemaps, Cut: p.Cut, Problems: append([]string{}, p.Problems...),
-		Decisions: map[string]int{}, Reasons: map[string]int{}, Delay: p.Delay.Seconds(), Addresses: []PlannedAddress{},
-	}
-	for decision, n := range p.Decisions {
-		out.Decisions[decision] = n
-	}
-	for reason, n := range p.Reasons {
-		out.Reasons[reason] = n
-	}
-	for i, a := range p.Addresses {
-		if i == maxPlanShown {
+// plan has the Planner go through at most limit addresses of a site. When ctx's deadline passes, the plan has what was found until then.
+func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit int) (SitePlan, error) {
+	out := SitePlan{Addresses: []PlannedAddress{}}
+	sum, err := s.Planner.Plan(ctx, crawl.PlanRequest{
+		Spec:  domain.CrawlSpec{URL: site.SourceURL, Sitemap: site.Sitemap, Site: site.Scope(true)},
+		Limit: limit,
+	}, func(e crawl.PlanEntry) error {
+		if len(out.Addresses) == maxPlanShown {
 			out.Cut = true
-			break
+			return nil
 		}
 		out.Addresses = append(out.Addresses, PlannedAddress{
-			Url: a.URL, Depth: a.Depth, Decision: PlannedAddressDecision(a.Decision), Reason: optional(a.Reason),
-			Title: optional(a.Title), Bytes: a.Bytes,
+			Url: e.URL, Depth: e.Depth, Decision: PlannedAddressDecision(planDecision(e.Decision)), Reason: optional(e.Reason),
+			Title: optional(e.Title), Bytes: e.Bytes,
 		})
+		return nil
+	})
+	var refused *crawl.Error
+	switch late := errors.Is(ctx.Err(), context.DeadlineExceeded); {
+	case err == nil:
+	case late && len(out.Addresses) > 0:
+		out.Cut = true
+	case late:
+		return out, domain.Invalid(planField(site), "the site has not answered in the time that a plan has")
+	case errors.As(err, &refused):
+		return out, domain.Invalid(planField(site), "%s", refused.Message)
+	default:
+		return out, err
 	}
-	return out
+	out.Root, out.Follow, out.Sitemaps, out.Delay = sum.Root, sum.Follow, sum.Sitemaps, sum.Delay.Seconds()
+	out.Problems, out.Decisions, out.Reasons = append([]string{}, sum.Problems...), map[string]int{}, map[string]int{}
+	maps.Copy(out.Reasons, sum.Reasons)
+	for decision, n := range sum.Decisions {
+		out.Decisions[planDecision(decision)] = n
+	}
+	out.Cut = out.Cut || sum.Reasons[string(crawl.RefusedPageLimit)] > 0
+	return out, nil
+}
+
+// planDecision is a decision as the API's document has it.
+func planDecision(d crawl.Decision) string { return strings.ReplaceAll(string(d), " ", "_") }
+
+// planField is the field that is at fault when the site cannot be read.
+func planField(site domain.DatasourceConfig) string {
+	if site.Sitemap != "" {
+		return "config.sitemap"
+	}
+	return "config.source_url"
 }
 
 // planRule checks what the document cannot say about a site to be planned.

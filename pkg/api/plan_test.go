@@ -8,31 +8,81 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/api"
-	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/crawl"
 )
 
 func TestAPlanIsBounded(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	s.planner.plan = func(ctx context.Context, site domain.DatasourceConfig, limit int) (api.Plan, error) {
+	s, limit := newService(t), 0
+	s.planner.plan = func(ctx context.Context, r crawl.PlanRequest, emit func(crawl.PlanEntry) error) (crawl.PlanSummary, error) {
 		deadline, bounded := ctx.Deadline()
 		if !bounded || time.Until(deadline) > 20*time.Second {
 			t.Errorf("the plan may take until %v", deadline)
 		}
-		if site.MaxPages == 7 && limit != 7 || site.MaxPages != 7 && limit != 100 {
-			t.Errorf("a plan of %d pages at most has the limit %d", site.MaxPages, limit)
+		if r.Limit != limit {
+			t.Errorf("the plan has the limit %d, not %d", r.Limit, limit)
 		}
-		p := api.Plan{Root: site.SourceURL}
 		for range 1000 {
-			p.Addresses = append(p.Addresses, api.PlannedURL{URL: site.SourceURL, Decision: "left_out", Reason: "another host"})
+			if err := emit(crawl.PlanEntry{URL: r.Spec.URL, Decision: crawl.PlanLeftOut, Reason: "another host"}); err != nil {
+				return crawl.PlanSummary{}, err
+			}
 		}
-		return p, nil
+		return crawl.PlanSummary{Root: r.Spec.URL}, nil
 	}
-	for _, config := range []object{{}, {"max_pages": 7}, {"max_pages": 5000}} {
-		body := object{"config": with(object{"source_url": "https://example.com/"}, config)}
-		if o := s.call("POST", "/datasources/plan", body).want(200).object(); len(o.list("addresses")) != 300 || o["cut"] != true {
+	for _, c := range []struct {
+		config object
+		limit  int
+	}{{object{}, 100}, {object{"max_pages": 7}, 7}, {object{"max_pages": 5000}, 100}} {
+		limit = c.limit
+		body := object{"config": with(object{"source_url": "https://example.com/"}, c.config)}
+		o := s.call("POST", "/datasources/plan", body).want(200).object()
+		if len(o.list("addresses")) != 300 || o["cut"] != true {
 			t.Errorf("a long plan shows %d addresses, cut: %v", len(o.list("addresses")), o["cut"])
 		}
+		if first, _ := o.list("addresses")[0].(map[string]any); first["decision"] != "left_out" {
+			t.Errorf("an address that is left out is %v", first)
+		}
+	}
+}
+
+// TestAPlanThatTakesTooLongHasWhatWasFound has the time of a plan pass before and after its first address.
+func TestAPlanThatTakesTooLongHasWhatWasFound(t *testing.T) {
+	t.Parallel()
+	s := newService(t, func(o *api.Options, _ *api.Deps) { o.PlanTimeout = time.Millisecond })
+	found := 0
+	s.planner.plan = func(ctx context.Context, r crawl.PlanRequest, emit func(crawl.PlanEntry) error) (crawl.PlanSummary, error) {
+		for range found {
+			if err := emit(crawl.PlanEntry{URL: r.Spec.URL, Decision: crawl.PlanPage}); err != nil {
+				return crawl.PlanSummary{}, err
+			}
+		}
+		<-ctx.Done()
+		return crawl.PlanSummary{}, ctx.Err()
+	}
+	for field, config := range map[string]object{
+		"config.source_url": {"source_url": "https://example.com/"},
+		"config.sitemap":    {"source_url": "https://example.com/", "sitemap": "https://example.com/sitemap.xml"},
+	} {
+		if p := s.call("POST", "/datasources/plan", object{"config": config}).problem(400); !strings.Contains(p.Detail, field) {
+			t.Errorf("a site that does not answer is the fault of %s: %s", field, p.Detail)
+		}
+	}
+	found = 1
+	body := object{"config": object{"source_url": "https://example.com/"}}
+	if o := s.call("POST", "/datasources/plan", body).want(200).object(); len(o.list("addresses")) != 1 || o["cut"] != true {
+		t.Errorf("a plan that was cut short has %d addresses, cut: %v", len(o.list("addresses")), o["cut"])
+	}
+}
+
+func TestAPlanOfASiteThatIsRefusedSaysWhy(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.planner.plan = func(context.Context, crawl.PlanRequest, func(crawl.PlanEntry) error) (crawl.PlanSummary, error) {
+		return crawl.PlanSummary{}, &crawl.Error{Message: "robots.txt of example.com keeps it from being crawled"}
+	}
+	body := object{"config": object{"source_url": "https://example.com/"}}
+	if p := s.call("POST", "/datasources/plan", body).problem(400); !strings.Contains(p.Detail, "config.source_url") || !strings.Contains(p.Detail, "robots.txt") {
+		t.Errorf("the refusal is not told: %s", p.Detail)
 	}
 }
 
@@ -49,10 +99,10 @@ func TestFewPlansAreMadeAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	begun, end := make(chan struct{}, 10), make(chan struct{})
-	s.planner.plan = func(context.Context, domain.DatasourceConfig, int) (api.Plan, error) {
+	s.planner.plan = func(context.Context, crawl.PlanRequest, func(crawl.PlanEntry) error) (crawl.PlanSummary, error) {
 		begun <- struct{}{}
 		<-end
-		return api.Plan{}, nil
+		return crawl.PlanSummary{}, nil
 	}
 	body := object{"config": object{"source_url": "https://example.com/"}}
 	var running sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 
 	openapi_types "github.com/oapi-codegen/runtime/types"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -123,7 +124,7 @@ func renderSources(fragments []domain.Fragment) []Source {
 	return out
 }
 
-func renderAnswer(a Answer, text string) AgentAnswer {
+func renderAnswer(a answer.Answer, text string) AgentAnswer {
 	return AgentAnswer{
 		Answer: text, ConversationId: a.ConversationID, VisitorId: a.VisitorID, Sources: renderSources(a.Sources),
 		Explanation: renderExplanation(a.Explanation, true),

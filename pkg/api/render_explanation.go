@@ -1,6 +1,9 @@
 package api
 
-import "github.com/sluice/sluice/pkg/domain"
+import (
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
+)
 
 // renderExplanation shows how a query's fragments came about; withFragments includes how each of them did.
 func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
@@ -75,7 +78,7 @@ func renderDropped(d domain.ExplainedDrops) Dropped {
 }
 
 // renderExplained puts fragments together with how each came about, which is in the same order.
-func renderExplained(r Retrieved) ExplainedFragments {
+func renderExplained(r retrieve.Result) ExplainedFragments {
 	out := ExplainedFragments{
 		Fragments: make([]ExplainedFragment, len(r.Fragments)), Explanation: *renderExplanation(r.Explanation, false),
 	}

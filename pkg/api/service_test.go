@@ -20,9 +20,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -161,8 +164,8 @@ func (s *service) in(t *testing.T) *service {
 	return &other
 }
 
-// answer is what came back.
-type answer struct {
+// response is what came back.
+type response struct {
 	*testing.T
 	status int
 	header http.Header
@@ -170,7 +173,7 @@ type answer struct {
 }
 
 // call sends a request. A body that is a string is sent as it is, anything else as JSON.
-func (s *service) call(method, path string, body any, headers ...string) *answer {
+func (s *service) call(method, path string, body any, headers ...string) *response {
 	s.Helper()
 	var reader io.Reader
 	switch b := body.(type) {
@@ -202,11 +205,11 @@ func (s *service) call(method, path string, body any, headers ...string) *answer
 	defer func() { _ = res.Body.Close() }()
 	all, err := io.ReadAll(res.Body)
 	must(s.T, err)
-	return &answer{T: s.T, status: res.StatusCode, header: res.Header, body: all}
+	return &response{T: s.T, status: res.StatusCode, header: res.Header, body: all}
 }
 
 // want fails the test when the status is another one.
-func (a *answer) want(status int) *answer {
+func (a *response) want(status int) *response {
 	a.Helper()
 	if a.status != status {
 		a.Fatalf("status %d, want %d: %s", a.status, status, a.body)
@@ -215,7 +218,7 @@ func (a *answer) want(status int) *answer {
 }
 
 // object decodes the body.
-func (a *answer) object() object {
+func (a *response) object() object {
 	a.Helper()
 	var o object
 	if err := json.Unmarshal(a.body, &o); err != nil {
@@ -225,7 +228,7 @@ func (a *answer) object() object {
 }
 
 // problem checks that the body is an error of the one shape and returns it.
-func (a *answer) problem(status int) problem {
+func (a *response) problem(status int) problem {
 	a.Helper()
 	a.want(status)
 	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
@@ -246,7 +249,7 @@ type problem struct {
 }
 
 // fault returns the message about a field, failing the test when there is none.
-func (a *answer) fault(field string) string {
+func (a *response) fault(field string) string {
 	a.Helper()
 	p := a.problem(http.StatusBadRequest)
 	for _, f := range p.Errors {
@@ -389,12 +392,12 @@ func (o *originals) all() map[string]string {
 }
 
 type retriever struct {
-	retrieve func(context.Context, api.RetrieveRequest) (api.Retrieved, error)
+	retrieve func(context.Context, retrieve.Request) (retrieve.Result, error)
 }
 
-func (r *retriever) Retrieve(ctx context.Context, q api.RetrieveRequest) (api.Retrieved, error) {
+func (r *retriever) Retrieve(ctx context.Context, q retrieve.Request) (retrieve.Result, error) {
 	if r.retrieve == nil {
-		return api.Retrieved{Fragments: []domain.Fragment{fragment}}, nil
+		return retrieve.Result{Fragments: []domain.Fragment{fragment}}, nil
 	}
 	return r.retrieve(ctx, q)
 }
@@ -405,10 +408,10 @@ var fragment = domain.Fragment{
 }
 
 type answerer struct {
-	answer func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error)
+	answer func(context.Context, answer.Request, func(string) error) (answer.Answer, error)
 }
 
-func (a *answerer) Answer(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+func (a *answerer) Answer(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 	if a.answer == nil {
 		return tokens("The trial", " lasts", " 30 days [1].")(ctx, r, emit)
 	}
@@ -416,19 +419,19 @@ func (a *answerer) Answer(ctx context.Context, r api.AnswerRequest, emit func(st
 }
 
 // tokens answers with these pieces and one source.
-func tokens(pieces ...string) func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
-	return func(_ context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+func tokens(pieces ...string) func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
+	return func(_ context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		for _, piece := range pieces {
 			if emit == nil {
 				break
 			}
 			if err := emit(piece); err != nil {
-				return api.Answer{}, err
+				return answer.Answer{}, err
 			}
 		}
 		source := fragment
 		source.Citation = 1
-		answer := api.Answer{Text: strings.Join(pieces, ""), ConversationID: r.ConversationID, VisitorID: r.VisitorID, Sources: []domain.Fragment{source}, PromptTokens: 5, CompletionTokens: 2}
+		answer := answer.Answer{Text: strings.Join(pieces, ""), ConversationID: r.ConversationID, VisitorID: r.VisitorID, Sources: []domain.Fragment{source}, PromptTokens: 5, CompletionTokens: 2}
 		if answer.ConversationID == "" {
 			answer.ConversationID = newConversation
 		}
@@ -446,14 +449,14 @@ const (
 )
 
 type planner struct {
-	plan func(context.Context, domain.DatasourceConfig, int) (api.Plan, error)
+	plan func(context.Context, crawl.PlanRequest, func(crawl.PlanEntry) error) (crawl.PlanSummary, error)
 }
 
-func (p *planner) Plan(ctx context.Context, site domain.DatasourceConfig, limit int) (api.Plan, error) {
+func (p *planner) Plan(ctx context.Context, r crawl.PlanRequest, emit func(crawl.PlanEntry) error) (crawl.PlanSummary, error) {
 	if p.plan == nil {
-		return api.Plan{Root: site.SourceURL, Addresses: []api.PlannedURL{{URL: site.SourceURL, Decision: "page"}}, Decisions: map[string]int{"page": 1}}, nil
+		return crawl.PlanSummary{Root: r.Spec.URL, Decisions: map[crawl.Decision]int{crawl.PlanPage: 1}}, emit(crawl.PlanEntry{URL: r.Spec.URL, Decision: crawl.PlanPage})
 	}
-	return p.plan(ctx, site, limit)
+	return p.plan(ctx, r, emit)
 }
 
 type watcher struct {

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 func TestAQueryWithAFieldThatIsNotKnownIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) { return api.Retrieved{}, nil }
+	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { return retrieve.Result{}, nil }
 	datastore, agent := s.newDatastore(), s.newAgent()
 	const allFilters = "is not known; it must be one of custom_ids, datasource_ids, metadata"
 	filters := map[string]struct{ body, field, words string }{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -36,7 +37,7 @@ func golden(t *testing.T, name string, got string) {
 	}
 }
 
-func (s *service) stream(agent string, pieces ...string) *answer {
+func (s *service) stream(agent string, pieces ...string) *response {
 	s.Helper()
 	s.answerer.answer = tokens(pieces...)
 	return s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "streaming": true, "conversationId": newConversation, "visitorId": "v-1"}, "Accept", "text/event-stream").want(200)
@@ -141,9 +142,9 @@ func TestTokensComeWhenTheyAreMade(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	more := make(chan struct{})
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		if err := emit("first "); err != nil {
-			return api.Answer{}, err
+			return answer.Answer{}, err
 		}
 		select {
 		case <-more:
@@ -179,7 +180,7 @@ func TestASilentStreamIsKeptAlive(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.Heartbeat = 5 * time.Millisecond })
 	go_ := make(chan struct{})
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		select {
 		case <-go_:
 		case <-ctx.Done():
@@ -206,8 +207,8 @@ func TestAnErrorBeforeTheFirstTokenIsAPlainError(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()
-	s.answerer.answer = func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
-		return api.Answer{}, &domain.Error{Code: domain.CodeUnavailable, Message: "the model server is down", RetryAfter: 1500 * time.Millisecond, Err: errors.New("dial tcp 10.0.0.1")}
+	s.answerer.answer = func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
+		return answer.Answer{}, &domain.Error{Code: domain.CodeUnavailable, Message: "the model server is down", RetryAfter: 1500 * time.Millisecond, Err: errors.New("dial tcp 10.0.0.1")}
 	}
 	for _, streaming := range []bool{true, false} {
 		a := s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "streaming": streaming})
@@ -230,8 +231,8 @@ func TestAnErrorAfterTheFirstTokenEndsTheStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t)
-			s.answerer.answer = func(_ context.Context, _ api.AnswerRequest, emit func(string) error) (api.Answer, error) {
-				return api.Answer{}, errors.Join(emit("Half an ans"), c.err)
+			s.answerer.answer = func(_ context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
+				return answer.Answer{}, errors.Join(emit("Half an ans"), c.err)
 			}
 			a := s.call("POST", "/agents/"+s.newAgent()+"/query", object{"query": "q", "streaming": true}, "X-Request-Id", "r-1").want(200)
 			var client conversationClient
@@ -250,13 +251,13 @@ func TestAClientThatLeavesStopsTheAnswer(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	stopped := make(chan error, 1)
-	s.answerer.answer = func(ctx context.Context, _ api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
 		if err := emit("first token"); err != nil {
-			return api.Answer{}, err
+			return answer.Answer{}, err
 		}
 		<-ctx.Done()
 		stopped <- ctx.Err()
-		return api.Answer{}, ctx.Err()
+		return answer.Answer{}, ctx.Err()
 	}
 	agent := s.newAgent()
 	res := s.open("POST", "/agents/"+agent+"/query", `{"query":"q","streaming":true}`)
@@ -278,12 +279,12 @@ func TestAClientThatReadsNothingIsDroppedWithItsAnswer(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.WriteTimeout = 100 * time.Millisecond })
 	stopped := make(chan int, 1)
-	s.answerer.answer = func(ctx context.Context, _ api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
 		piece := strings.Repeat("x", 16<<10)
 		for sent := 0; ; sent += len(piece) {
 			if err := emit(piece); err != nil {
 				stopped <- sent
-				return api.Answer{}, err
+				return answer.Answer{}, err
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func textFaults(at string, value any) []string {
 }
 
 // checkTexts looks at an answer of the paths that Chaindesk's interface has.
-func checkTexts(t *testing.T, path string, a *answer) {
+func checkTexts(t *testing.T, path string, a *response) {
 	t.Helper()
 	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if !slices.Contains([]string{"agents", "datastores", "datasources", "conversations"}, kind) || !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {

@@ -15,8 +15,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // The marks are in every text of a tenant, and in those that nobody has. They are equally long.
@@ -57,16 +59,16 @@ func newTenant(s *service, mark string) *scene {
 // neighbours are two tenants of one service, behind which everything answers with what it was asked of.
 func neighbours(t *testing.T) (owner, intruder *scene) {
 	s := newService(t)
-	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
+	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
 		var found []domain.Fragment
 		for _, d := range r.Datastores {
 			f := fragment
 			f.Text, f.DatastoreID = "found in "+d.Name, d.ID
 			found = append(found, f)
 		}
-		return api.Retrieved{Fragments: found}, nil
+		return retrieve.Result{Fragments: found}, nil
 	}
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		return tokens("I am ", r.Agent.Name)(ctx, r, emit)
 	}
 	s.chunks.read = func(_ context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
@@ -144,14 +146,14 @@ var (
 )
 
 // blurred is an answer without what is another in every answer, or was put into the question.
-func blurred(a *answer, v string) string {
+func blurred(a *response, v string) string {
 	text := strings.ReplaceAll(string(a.body), v, "§")
 	text = fleeting.ReplaceAllString(text, "§")
 	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), text)
 }
 
 // leaks names what of the owner's an answer holds beside the value that was sent.
-func leaks(a *answer, sent string, owners []foreign) string {
+func leaks(a *response, sent string, owners []foreign) string {
 	text := strings.ReplaceAll(fmt.Sprint(a.header)+string(a.body), sent, "")
 	if strings.Contains(text, ownersMark) {
 		return "the owner's mark"
@@ -260,7 +262,7 @@ func intrude(t *testing.T, caller *service, p place, v foreign, all []foreign, m
 }
 
 // compare holds the answers to the two against each other, and looks for what is the owner's.
-func compare(t *testing.T, what string, theirs, nobodys *answer, v foreign, all []foreign, differs bool) {
+func compare(t *testing.T, what string, theirs, nobodys *response, v foreign, all []foreign, differs bool) {
 	t.Helper()
 	if leak := leaks(theirs, v.theirs, all); leak != "" {
 		t.Errorf("%s with %s shows %s: %s", what, v.theirs, leak, theirs.body)
@@ -270,7 +272,7 @@ func compare(t *testing.T, what string, theirs, nobodys *answer, v foreign, all 
 	}
 }
 
-func (s *service) send(c call) *answer {
+func (s *service) send(c call) *response {
 	s.Helper()
 	return s.call(c.method, c.path, c.body, c.headers...)
 }
@@ -302,7 +304,7 @@ func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 				t.Fatalf("the tool %s cannot be tried: nobody knows good arguments", tool.Name)
 			}
 			for _, way := range textPlaces(toolSchema(t, tool), nil) {
-				call := func(v string) *answer {
+				call := func(v string) *response {
 					arguments, _ := put(t, good[tool.Name], way, v).(map[string]any)
 					res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool.Name, Arguments: arguments})
 					return rpcAnswer(t, res, err)
@@ -314,12 +316,12 @@ func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 			}
 		}
 		for _, v := range values {
-			read := func(v string) *answer {
+			read := func(v string) *response {
 				res, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "sluice://datasources/" + v})
 				return rpcAnswer(t, res, err)
 			}
 			compare(t, name+": a resource", read(v.theirs), read(v.nobodys), v, values, false)
-			list := func(v string) *answer {
+			list := func(v string) *response {
 				res, err := session.ListResources(t.Context(), &sdk.ListResourcesParams{Cursor: v})
 				return rpcAnswer(t, res, err)
 			}
@@ -340,14 +342,14 @@ func toolSchema(t *testing.T, tool *sdk.Tool) *openapi3.Schema {
 	return &schema
 }
 
-func rpcAnswer(t *testing.T, result any, err error) *answer {
+func rpcAnswer(t *testing.T, result any, err error) *response {
 	t.Helper()
 	if err != nil {
-		return &answer{T: t, status: 404, body: []byte(err.Error())}
+		return &response{T: t, status: 404, body: []byte(err.Error())}
 	}
 	encoded, err := json.Marshal(result)
 	must(t, err)
-	return &answer{T: t, status: 200, body: encoded}
+	return &response{T: t, status: 200, body: encoded}
 }
 
 // TestTimeDoesNotTellWhatOthersHave asks in turn for what somebody else has and for what nobody has. What is done for the

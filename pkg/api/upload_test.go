@@ -39,7 +39,7 @@ func form(parts ...part) (body string, contentType string) {
 	return b.String(), w.FormDataContentType()
 }
 
-func (s *service) upload(parts ...part) *answer {
+func (s *service) upload(parts ...part) *response {
 	s.Helper()
 	body, contentType := form(parts...)
 	return s.call("POST", "/datasources", body, "Content-Type", contentType)
@@ -189,7 +189,7 @@ func TestAnIdempotencyKeyOfAnotherUploadIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	to := part{name: "datastoreId", text: s.newDatastore()}
-	upload := func(text string) *answer {
+	upload := func(text string) *response {
 		body, contentType := form(to, part{"file", "note.txt", text})
 		return s.call("POST", "/datasources", body, "Content-Type", contentType, "Idempotency-Key", "k")
 	}

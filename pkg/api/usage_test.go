@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -40,7 +41,7 @@ func TestUseIsCountedByKey(t *testing.T) {
 	s.newText(store, "The trial lasts 30 days.")
 	made := s.call("POST", "/keys", object{"name": "website", "scopes": []string{"query"}, "agentId": agent}).want(201).object()
 	website := s.as(made.text("key"))
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		a, err := tokens("30 days [1].")(ctx, r, emit)
 		a.EmbedTokens = 3
 		return a, err
@@ -87,8 +88,8 @@ func TestUseIsCountedByKey(t *testing.T) {
 func TestAnAnswerThatFailsCountsWhatItHasCost(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.answerer.answer = func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
-		return api.Answer{PromptTokens: 100}, errors.New("the model broke")
+	s.answerer.answer = func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
+		return answer.Answer{PromptTokens: 100}, errors.New("the model broke")
 	}
 	s.call("POST", "/agents/"+s.newAgent()+"/query", object{"query": "q"}).problem(500)
 	if diff := cmp.Diff(map[string]float64{"queries": 1, "tokens": 100, "prompt_tokens": 100}, s.used("")); diff != "" {
@@ -104,7 +105,7 @@ func TestLimitsAreSetAndShown(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	want := object{"queries": 5.0, "tokens": nil, "stored_chunks": nil, "stored_bytes": 1000.0}
-	for _, a := range []*answer{
+	for _, a := range []*response{
 		s.call("PUT", "/usage/limits", object{"queries": 5, "tokens": 0, "stored_bytes": 1000, "stored_chunks": nil}),
 		s.call("GET", "/usage/limits", nil),
 	} {
@@ -190,7 +191,7 @@ func TestVisitorsOfAPublicAgentHaveARate(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.VisitorPerMinute = 2 })
 	public, private := s.newAgent(object{"visibility": "public"}), s.newAgent()
-	ask := func(who *service, agent, visitor string) *answer {
+	ask := func(who *service, agent, visitor string) *response {
 		body := object{"query": "q"}
 		if visitor != "" {
 			body["visitorId"] = visitor
@@ -226,14 +227,14 @@ func TestWhatHasNoRoomIsRefusedWhole(t *testing.T) {
 	store := s.newDatastore()
 	id := s.newText(store, strings.Repeat("a", 50))
 	s.limit(domain.Limits{domain.MetricStoredBytes: 60})
-	refused := func(a *answer) {
+	refused := func(a *response) {
 		t.Helper()
 		if p := a.problem(402); p.Error != "USAGE_LIMIT" || !strings.Contains(p.Detail, "60 bytes") {
 			t.Errorf("%+v", p)
 		}
 	}
 	text := func(n int) object { return object{"text": strings.Repeat("b", n)} }
-	upsert := func(documents ...object) *answer {
+	upsert := func(documents ...object) *response {
 		return s.call("POST", "/datastores/upsert/"+store, object{"documents": documents})
 	}
 	refused(upsert(text(6), text(6)))
@@ -260,7 +261,7 @@ func TestWhatHasNoRoomIsRefusedWhole(t *testing.T) {
 }
 
 // uploadText sends a text file as a form.
-func (s *service) uploadText(store, name, content string) *answer {
+func (s *service) uploadText(store, name, content string) *response {
 	s.Helper()
 	body := "--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n" + store +
 		"\r\n--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n" + content + "\r\n--x--\r\n"
@@ -273,7 +274,7 @@ func TestARepeatOfWhatWasAcceptedIsNotRefusedForItsOwnRoom(t *testing.T) {
 	store := s.newDatastore()
 	s.limit(domain.Limits{domain.MetricStoredBytes: 10})
 	body := object{"datastoreId": store, "type": "text", "config": object{"text": "ten bytes!"}}
-	send := func() *answer { return s.call("POST", "/datasources", body, "Idempotency-Key", "k") }
+	send := func() *response { return s.call("POST", "/datasources", body, "Idempotency-Key", "k") }
 	first := m.dying(s, send).want(201).object()
 	if again := send().want(201).object(); again.id() != first.id() {
 		t.Errorf("%v, then %v", first, again)

@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 func TestOneAnswerNamesEveryFault(t *testing.T) {
@@ -135,11 +134,11 @@ func TestBodiesThatAreForgiven(t *testing.T) {
 		})
 	}
 	datastore := s.newDatastore()
-	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
+	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
 		if r.TopK != 7 {
 			t.Errorf("topK is %d, want 7", r.TopK)
 		}
-		return api.Retrieved{}, nil
+		return retrieve.Result{}, nil
 	}
 	a := s.call("POST", "/datastores/"+datastore+"/query/", `{"query": "q", "topK": 7.0}`).want(200)
 	if string(a.body) != "[]\n" {
@@ -308,7 +307,7 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 		}
 		return m
 	}
-	post := func(keys int) *answer {
+	post := func(keys int) *response {
 		return s.call("POST", "/datastores/upsert/"+datastore, object{"documents": []object{{"text": "one", "metadata": metadata(keys)}}})
 	}
 	post(300).want(200)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 )
 
@@ -42,9 +43,9 @@ func TestAPromptHasAFewPlaceholders(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	asked := 0
-	s.answerer.answer = func(_ context.Context, _ api.AnswerRequest, _ func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(_ context.Context, _ answer.Request, _ func(string) error) (answer.Answer, error) {
 		asked++
-		return api.Answer{Text: "a"}, nil
+		return answer.Answer{Text: "a"}, nil
 	}
 	agent := s.newAgent()
 	many, few := strings.Repeat("{context}", 10)+strings.Repeat("{query}", 11), strings.Repeat("{context}", 20)
@@ -68,9 +69,9 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.VisitorMaxTokens = 500 })
 	asked := 0
-	s.answerer.answer = func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
+	s.answerer.answer = func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
 		asked++
-		return api.Answer{Text: "a"}, nil
+		return answer.Answer{Text: "a"}, nil
 	}
 	agent := s.newAgent(object{"visibility": "public"})
 	anyone, stranger := s.as(""), s.stranger()

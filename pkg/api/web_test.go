@@ -89,7 +89,7 @@ func TestWebContentIsFetchedAgainAsItsOwnerSays(t *testing.T) {
 	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Scheduled = func() { told++ } })
 	store := s.newDatastore()
 	site := s.newSite(store, object{"refresh": " 0 3 * * 1-5 ", "exclude": []string{"/old/"}})
-	config := func(a *answer) object { return a.want(200).object()["config"].(map[string]any) }
+	config := func(a *response) object { return a.want(200).object()["config"].(map[string]any) }
 	if got := config(s.call("GET", "/datasources/"+site, nil)); got["refresh"] != "0 3 * * 1-5" {
 		t.Errorf("the config is %v", got)
 	}

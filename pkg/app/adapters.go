@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sluice/sluice/pkg/answer"
-	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/control"
@@ -16,38 +14,14 @@ import (
 	"github.com/sluice/sluice/pkg/ingest"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
-	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // The adapters in this file let packages that do not know one another meet: each says what it needs in its own words.
-
-// fragments is the API's view of retrieval.
-type fragments struct{ *retrieve.Retriever }
-
-func (f fragments) Retrieve(ctx context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
-	result, err := f.Retriever.Retrieve(ctx, retrieve.Request{
-		WorkspaceID: r.WorkspaceID, Datastores: r.Datastores, Query: r.Query, TopK: r.TopK, Filters: r.Filters,
-		Mode: r.Mode, Rerank: r.Rerank, MaxPerDatasource: r.MaxPerDatasource, Explain: r.Explain,
-	})
-	return api.Retrieved{Fragments: result.Fragments, Explanation: result.Explanation}, err
-}
 
 // chunkers is the ingestor's view of the chunker.
 type chunkers struct{ sized *chunk.Chunker }
 
 func (c chunkers) Chunker(sizes domain.Chunking) ingest.Chunker { return c.sized.Sized(sizes) }
-
-// answers is the API's view of the answerer.
-type answers struct{ *answer.Answerer }
-
-func (a answers) Answer(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
-	got, err := a.Answerer.Answer(ctx, answer.Request(r), emit)
-	return api.Answer{
-		Text: got.Text, ConversationID: got.ConversationID, VisitorID: got.VisitorID, Sources: got.Sources,
-		Explanation: got.Explanation, Cut: got.Cut,
-		PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens, EmbedTokens: got.EmbedTokens,
-	}, err
-}
 
 // firstReader is an ingestor's view of the store of originals: it reads what was uploaded before anybody else does.
 type firstReader struct{ store *originals.Store }

@@ -110,7 +110,7 @@ func (s *Service) handler() (http.Handler, error) {
 	})
 	var sites api.Planner
 	if s.crawler != nil {
-		sites = planner{s.crawler}
+		sites = s.crawler
 	}
 	file, err := openAudit(s.config.AuditFile, s.log)
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *Service) handler() (http.Handler, error) {
 		Catalog:        s.catalog,
 		Originals:      uploads{store: s.originals, max: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
 		Chunks:         chunkReader{catalog: s.catalog, engines: s.engines},
-		Retriever:      timedRetriever{fragments{finder}, s.stages},
-		Answerer:       timedAnswerer{answers{answerer}, s.stages},
+		Retriever:      timedRetriever{finder, s.stages},
+		Answerer:       timedAnswerer{answerer, s.stages},
 		Watcher:        announcer{hub: s.hub, broker: s.broker},
 		Scheduled:      s.reschedule,
 		Planner:        sites,

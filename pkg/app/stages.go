@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/crawl"
@@ -15,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/ingest"
+	"github.com/sluice/sluice/pkg/retrieve"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
@@ -220,7 +222,7 @@ type timedRetriever struct {
 	stages *stages
 }
 
-func (t timedRetriever) Retrieve(ctx context.Context, r api.RetrieveRequest) (found api.Retrieved, err error) {
+func (t timedRetriever) Retrieve(ctx context.Context, r retrieve.Request) (found retrieve.Result, err error) {
 	ctx, end := t.stages.begin(ctx, stageRetrieve, telemetry.Number("sluice.datastores", len(r.Datastores)), telemetry.Number("sluice.top_k", r.TopK))
 	defer func() { end(err) }()
 	return t.Retriever.Retrieve(ctx, r)
@@ -231,7 +233,7 @@ type timedAnswerer struct {
 	stages *stages
 }
 
-func (t timedAnswerer) Answer(ctx context.Context, r api.AnswerRequest, emit func(string) error) (a api.Answer, err error) {
+func (t timedAnswerer) Answer(ctx context.Context, r answer.Request, emit func(string) error) (a answer.Answer, err error) {
 	ctx, end := t.stages.begin(ctx, stageAnswer, telemetry.Text("sluice.agent", r.Agent.ID))
 	defer func() {
 		t.stages.tokens.WithLabelValues(tokensPrompt).Add(float64(a.PromptTokens))
