@@ -109,8 +109,8 @@ func TestPartsLeaveOutWhatAnswers(t *testing.T) {
 		t.Error(diff)
 	}
 	s.questions = 1
-	if c, err = load(s, "c"); err != nil || len(c.questions) != 1 {
-		t.Errorf("%d questions, %v", len(c.questions), err)
+	if c, err = load(s, "c"); err != nil || len(c.Questions) != 1 {
+		t.Errorf("%d questions, %v", len(c.Questions), err)
 	}
 }
 

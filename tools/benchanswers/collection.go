@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,76 +10,51 @@ import (
 
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// collection is a collection in BEIR's form, with the answers to its questions.
+// collection is a collection with the answers to its questions. Questions without an answer are left out.
 type collection struct {
-	name      string
+	bench.Collection
 	documents []service.Document
-	questions []eval.Question // those that have answers and a relevant document
-	relevant  eval.Judgements
 	gold      map[string][]string // the answers to each question, one of which is enough
 }
 
 // names lists the collections that are asked for, else all that have documents and answers.
 func names(s settings) ([]string, error) {
-	if len(s.collections) > 0 {
-		return s.collections, nil
+	found, err := bench.Collections(s.data, s.collections)
+	if err != nil || len(s.collections) > 0 {
+		return found, err
 	}
-	files, err := filepath.Glob(filepath.Join(s.answers, "*.json"))
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, f := range files {
-		name := strings.TrimSuffix(filepath.Base(f), ".json")
-		if _, err := os.Stat(filepath.Join(s.data, name, "corpus.jsonl")); err == nil {
-			out = append(out, name)
-		}
-	}
-	if len(out) == 0 {
+	found = slices.DeleteFunc(found, func(name string) bool {
+		_, err := os.Stat(filepath.Join(s.answers, name+".json"))
+		return err != nil
+	})
+	if len(found) == 0 {
 		return nil, fmt.Errorf("no file of %s bears the name of a collection in %s", s.answers, s.data)
 	}
-	slices.Sort(out)
-	return out, nil
+	slices.Sort(found)
+	return found, nil
 }
 
 // load reads a collection.
-func load(s settings, name string) (collection, error) {
-	c := collection{name: name}
-	open := func(path string, read func(*os.File) error) error {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := read(f); err != nil {
-			return fmt.Errorf("reading %s: %w", path, err)
-		}
-		return nil
+func load(s settings, name string) (c collection, err error) {
+	if c.Collection, err = bench.LoadCollection(s.data, name); err != nil {
+		return c, err
 	}
-	folder := filepath.Join(s.data, name)
-	err := errors.Join(
-		open(filepath.Join(folder, "corpus.jsonl"), func(f *os.File) error {
-			return eval.ReadDocuments(f, func(d eval.Document) error {
-				if strings.TrimSpace(d.Text) != "" {
-					c.documents = append(c.documents, service.Document{CustomID: d.ID, Name: or(strings.TrimSpace(d.Title), d.ID), Text: d.Text})
-				}
-				return nil
-			})
-		}),
-		open(filepath.Join(folder, "queries.jsonl"), func(f *os.File) (err error) { c.questions, err = eval.ReadQuestions(f); return err }),
-		open(filepath.Join(folder, "qrels.tsv"), func(f *os.File) (err error) { c.relevant, err = eval.ReadJudgements(f); return err }),
-		open(filepath.Join(s.answers, name+".json"), func(f *os.File) (err error) { c.gold, err = answers(f); return err }),
-	)
+	c.documents = c.Uploads()
+	path := filepath.Join(s.answers, name+".json")
+	f, err := os.Open(path)
 	if err != nil {
 		return c, err
 	}
-	c.questions = slices.DeleteFunc(c.questions, func(q eval.Question) bool {
-		return len(c.gold[q.ID]) == 0 || len(c.relevant.Relevant(q.ID)) == 0
-	})
-	if s.questions > 0 && len(c.questions) > s.questions {
-		c.questions = c.questions[:s.questions]
+	defer f.Close()
+	if c.gold, err = answers(f); err != nil {
+		return c, fmt.Errorf("reading %s: %w", path, err)
+	}
+	c.Questions = slices.DeleteFunc(c.Questions, func(q eval.Question) bool { return len(c.gold[q.ID]) == 0 })
+	if s.questions > 0 && len(c.Questions) > s.questions {
+		c.Questions = c.Questions[:s.questions]
 	}
 	return c, nil
 }
@@ -141,11 +115,11 @@ func (p part) of(c collection) (documents []service.Document, questions []eval.Q
 		}
 	}
 	if len(documents) == len(c.documents) {
-		return documents, c.questions
+		return documents, c.Questions
 	}
-	for _, q := range c.questions {
+	for _, q := range c.Questions {
 		answered := false
-		for id := range c.relevant.Relevant(q.ID) {
+		for id := range c.Relevant.Relevant(q.ID) {
 			answered = answered || in[id]
 		}
 		if !answered {

@@ -10,14 +10,10 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"path/filepath"
-	"strings"
-	"syscall"
+
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // settings are the command's flags.
@@ -32,14 +28,7 @@ type settings struct {
 	write       string
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "benchanswers:", err)
-		os.Exit(1)
-	}
-}
+func main() { bench.Main("benchanswers", run) }
 
 func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	s, err := parse(args, errs)
@@ -51,23 +40,19 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 
 func parse(args []string, errs io.Writer) (settings, error) {
 	var s settings
-	var collections string
-	flags := flag.NewFlagSet("benchanswers", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	flags.StringVar(&s.api, "api", "bin/sluice", "the service's program")
-	flags.StringVar(&s.data, "data", or(os.Getenv("BENCH_IR"), "../shared/data/ir"), "the folder of collections; also BENCH_IR")
-	flags.StringVar(&s.answers, "answers", os.Getenv("BENCH_ANSWERS"), "the folder of answers: a file NAME.json in the form of SQuAD for each collection; also BENCH_ANSWERS")
-	flags.StringVar(&collections, "collections", os.Getenv("BENCH_COLLECTIONS"), "the collections, parted by commas; without it, all that have answers; also BENCH_COLLECTIONS")
+	flags := bench.NewFlags("benchanswers", errs)
+	flags.Program(&s.api)
+	flags.Path(&s.data, "data", "BENCH_IR", "../shared/data/ir", "the folder of collections")
+	flags.Path(&s.answers, "answers", "BENCH_ANSWERS", "", "the folder of answers: a file NAME.json in the form of SQuAD for each collection")
+	flags.List(&s.collections, "collections", "BENCH_COLLECTIONS", "", "the collections that have answers, parted by commas")
 	flags.IntVar(&s.questions, "questions", 0, "how many questions of a collection are asked at most; 0: all")
 	flags.BoolVar(&s.small, "small", false, "measure datastores of 1 to 30 documents drawn from the collections, in place of the collections as a whole")
-	flags.StringVar(&s.keep, "keep", os.Getenv("BENCH_KEEP"), "a data directory that stays; also BENCH_KEEP")
-	flags.StringVar(&s.write, "write", "", "a Markdown file whose section of figures is replaced")
+	flags.Path(&s.keep, "keep", "BENCH_KEEP", "", "a data directory that stays")
+	flags.Write(&s.write)
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	switch {
-	case flags.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case s.answers == "":
 		return s, errors.New("-answers, or BENCH_ANSWERS, must name the folder of the answers")
 	case s.small && s.write != "":
@@ -75,19 +60,5 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	case s.questions < 0:
 		return s, fmt.Errorf("-questions is %d, must not be negative", s.questions)
 	}
-	s.collections = strings.FieldsFunc(collections, func(r rune) bool { return r == ',' || r == ' ' })
-	if s.keep != "" {
-		var err error
-		if s.keep, err = filepath.Abs(s.keep); err != nil {
-			return s, err
-		}
-	}
 	return s, nil
-}
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

@@ -1,26 +1,22 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
-	"github.com/sluice/sluice/tools/local/figures"
-	"github.com/sluice/sluice/tools/local/started"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-const (
-	concurrent     = 2 // questions that are asked at once
-	batchDocuments = 50
-)
+const concurrent = 2 // questions that are asked at once
 
 // measure takes the figures and prints them, and writes them into the document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
@@ -28,20 +24,18 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	dir := s.keep
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "benchanswers-"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	dir, remove, err := bench.Directory(s.keep)
+	if err != nil {
+		return err
 	}
-	b, err := started.Start(ctx, s.api, dir, "SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h")
+	defer func() { err = errors.Join(err, remove()) }()
+	b, err := bench.Start(ctx, s.api, dir)
 	defer func() { err = errors.Join(err, b.Close()) }()
 	if err != nil {
 		return err
 	}
 	if s.small {
-		return measureAllSmall(ctx, s, b.Service, wanted, out, errs)
+		return measureAllSmall(ctx, s, b, wanted, out, errs)
 	}
 	var results []result
 	for _, name := range wanted {
@@ -49,26 +43,23 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		r, err := measureCollection(ctx, b.Service, c, errs)
+		r, err := measureCollection(ctx, b, c, errs)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		results = append(results, r)
 	}
-	var text bytes.Buffer
+	var text strings.Builder
 	writeFigures(&text, results)
-	if _, err := out.Write(text.Bytes()); err != nil || s.write == "" {
-		return err
-	}
-	return figures.Replace(s.write, "bench-answers", text.String())
+	return bench.Publish(out, s.write, "bench-answers", text.String())
 }
 
 // measureCollection has each part of a collection taken in and asks the questions about it.
-func measureCollection(ctx context.Context, b *service.Service, c collection, errs io.Writer) (result, error) {
-	r := result{name: c.name}
+func measureCollection(ctx context.Context, b *bench.Service, c collection, errs io.Writer) (result, error) {
+	r := result{name: c.Name}
 	for i, p := range parts {
 		documents, questions := p.of(c)
-		store, agent, err := fill(ctx, b, c.name+", "+p.name, documents)
+		store, agent, err := fill(ctx, b, c.Name+", "+p.name, documents)
 		if err != nil {
 			return r, err
 		}
@@ -78,18 +69,18 @@ func measureCollection(ctx context.Context, b *service.Service, c collection, er
 		}
 		if i == 0 {
 			for j, q := range questions {
-				r.answered.add(asked[j], c.gold[q.ID], c.relevant.Relevant(q.ID))
+				r.answered.add(asked[j], c.gold[q.ID], c.Relevant.Relevant(q.ID))
 			}
 		} else {
 			r.foreign = append(r.foreign, refusals(asked))
 		}
-		fmt.Fprintf(errs, "%s, %s: %d questions\n", c.name, p.name, len(questions))
+		fmt.Fprintf(errs, "%s, %s: %d questions\n", c.Name, p.name, len(questions))
 	}
 	return r, nil
 }
 
 // askAll asks an agent all questions; the answers come in their order. With top, each one's best fragment is looked up, too.
-func askAll(ctx context.Context, b *service.Service, store, agent string, questions []eval.Question, top bool) ([]exchange, error) {
+func askAll(ctx context.Context, b *bench.Service, store, agent string, questions []eval.Question, top bool) ([]exchange, error) {
 	asked := make([]exchange, len(questions))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrent)
@@ -108,7 +99,7 @@ type exchange struct {
 	top    []service.Fragment // the best fragment
 }
 
-func ask(ctx context.Context, b *service.Service, store, agent string, q eval.Question, top bool) (e exchange, err error) {
+func ask(ctx context.Context, b *bench.Service, store, agent string, q eval.Question, top bool) (e exchange, err error) {
 	if e.answer, err = b.Ask(ctx, agent, q.Text); err != nil {
 		return e, fmt.Errorf("asking question %s: %w", q.ID, err)
 	}
@@ -121,17 +112,12 @@ func ask(ctx context.Context, b *service.Service, store, agent string, q eval.Qu
 }
 
 // fill makes a datastore with the documents, all of them searchable, and an agent that answers from it.
-func fill(ctx context.Context, b *service.Service, name string, documents []service.Document) (store, agent string, err error) {
+func fill(ctx context.Context, b *bench.Service, name string, documents []service.Document) (store, agent string, err error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: name})
 	if err != nil {
 		return "", "", fmt.Errorf("making datastore %q: %w", name, err)
 	}
-	for from := 0; from < len(documents); from += batchDocuments {
-		if _, err := b.Upsert(ctx, made.ID, documents[from:min(from+batchDocuments, len(documents))]); err != nil {
-			return "", "", fmt.Errorf("filling %q: %w", name, err)
-		}
-	}
-	if err := b.Settled(ctx, made.ID); err != nil {
+	if err := b.Fill(ctx, made.ID, slices.Values(documents)); err != nil {
 		return "", "", fmt.Errorf("filling %q: %w", name, err)
 	}
 	agent, err = b.CreateAgent(ctx, name, made.ID)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // Small datastores are what somebody new has: one to thirty documents. Each size is measured over so many of them that it is
@@ -36,10 +37,10 @@ func draw(c collection, size int, random *rand.Rand) (documents []service.Docume
 		in[c.documents[i].CustomID] = true
 	}
 	of := map[string]int{} // questions by document
-	for _, i := range random.Perm(len(c.questions)) {
-		q := c.questions[i]
+	for _, i := range random.Perm(len(c.Questions)) {
+		q := c.Questions[i]
 		answering := ""
-		for id := range c.relevant.Relevant(q.ID) {
+		for id := range c.Relevant.Relevant(q.ID) {
 			if in[id] {
 				answering = id
 			}
@@ -56,7 +57,7 @@ func draw(c collection, size int, random *rand.Rand) (documents []service.Docume
 }
 
 // measureAllSmall takes the figures of small datastores and prints them.
-func measureAllSmall(ctx context.Context, s settings, b *service.Service, wanted []string, out, errs io.Writer) error {
+func measureAllSmall(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []smallResult
 	for _, name := range wanted {
 		c, err := load(s, name)
@@ -74,14 +75,14 @@ func measureAllSmall(ctx context.Context, s settings, b *service.Service, wanted
 }
 
 // measureSmall has datastores of each size made of a collection, and asks them what they answer and what they do not.
-func measureSmall(ctx context.Context, b *service.Service, c collection, errs io.Writer) ([]smallResult, error) {
+func measureSmall(ctx context.Context, b *bench.Service, c collection, errs io.Writer) ([]smallResult, error) {
 	var out []smallResult
 	for _, size := range smallSizes {
-		r := smallResult{name: c.name, documents: size.documents}
+		r := smallResult{name: c.Name, documents: size.documents}
 		random := rand.New(rand.NewPCG(smallSeed, uint64(size.documents)))
 		for n := range size.datastores {
 			documents, own, foreign := draw(c, size.documents, random)
-			store, agent, err := fill(ctx, b, fmt.Sprintf("%s, %d documents, %d", c.name, size.documents, n), documents)
+			store, agent, err := fill(ctx, b, fmt.Sprintf("%s, %d documents, %d", c.Name, size.documents, n), documents)
 			if err != nil {
 				return nil, err
 			}
@@ -90,13 +91,13 @@ func measureSmall(ctx context.Context, b *service.Service, c collection, errs io
 				return nil, err
 			}
 			for i, q := range own {
-				r.own.add(asked[i], c.gold[q.ID], c.relevant.Relevant(q.ID))
+				r.own.add(asked[i], c.gold[q.ID], c.Relevant.Relevant(q.ID))
 			}
 			for i, q := range foreign {
-				r.foreign.add(asked[len(own)+i], c.gold[q.ID], c.relevant.Relevant(q.ID))
+				r.foreign.add(asked[len(own)+i], c.gold[q.ID], c.Relevant.Relevant(q.ID))
 			}
 		}
-		fmt.Fprintf(errs, "%s, %d datastores of %d documents: %d questions\n", c.name, size.datastores, size.documents, r.own.questions+r.foreign.questions)
+		fmt.Fprintf(errs, "%s, %d datastores of %d documents: %d questions\n", c.Name, size.datastores, size.documents, r.own.questions+r.foreign.questions)
 		out = append(out, r)
 	}
 	return out, nil
@@ -104,10 +105,10 @@ func measureSmall(ctx context.Context, b *service.Service, c collection, errs io
 
 // writeSmall writes the table of small datastores, and the mean of each size.
 func writeSmall(out io.Writer, results []smallResult) {
-	fmt.Fprint(out, "| collection | documents | questions | answer held | answered | of others: declined |\n|---|--:|--:|--:|--:|--:|\n")
+	bench.Header(out, 1, "collection", "documents", "questions", "answer held", "answered", "of others: declined")
 	row := func(name string, r smallResult) {
-		fmt.Fprintf(out, "| %s | %d | %d | **%s** | %s | %s |\n", name, r.documents, r.own.questions, figure("%.3f", share(r.own.held, r.own.questions)),
-			figure("%.3f", share(r.own.answered, r.own.questions)), figure("%.3f", 1-share(r.foreign.answered, r.foreign.questions)))
+		fmt.Fprintf(out, "| %s | %d | %d | **%s** | %s | %s |\n", name, r.documents, r.own.questions, bench.Figure("%.3f", bench.Share(r.own.held, r.own.questions)),
+			bench.Figure("%.3f", bench.Share(r.own.answered, r.own.questions)), bench.Figure("%.3f", 1-bench.Share(r.foreign.answered, r.foreign.questions)))
 	}
 	for _, r := range results {
 		row(r.name, r)

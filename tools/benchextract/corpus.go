@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // document is a file to read.
@@ -36,7 +38,7 @@ func (d document) content() ([]byte, error) {
 		defer z.Close()
 		r = z
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxDocument))
+	data, err := bounded.ReadAll(r, maxDocument)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.path, err)
 	}
@@ -51,9 +53,21 @@ const (
 // anchors are the ends of names of texts that other extractors have made of the file beside them.
 var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdown.txt", ".pandoc.txt", ".pypptx.txt", ".openpyxl.txt", ".lxml.txt", ".gold.txt"}
 
-// sampleDocuments are those of the repository.
-func sampleDocuments(folder string) ([]document, error) {
-	return list(folder, kindTestdata)
+// documents are the samples of the repository, and the documents and web pages of the folder of measuring data.
+func documents(s settings, errs io.Writer) (samples, shared, pages []document, err error) {
+	if samples, err = list(s.documents, kindTestdata); err != nil {
+		return nil, nil, nil, err
+	}
+	if shared, err = sharedDocuments(s.data); err != nil {
+		return nil, nil, nil, err
+	}
+	if pages, err = sharedPages(s.data); err != nil {
+		return nil, nil, nil, err
+	}
+	if len(shared)+len(pages) == 0 {
+		fmt.Fprintf(errs, "There is no measuring data in %s: the documents of testdata alone are read.\n", s.data)
+	}
+	return samples, shared, pages, nil
 }
 
 // sharedDocuments are those of the folder of measuring data, by kind; none where the folder is missing.

@@ -8,16 +8,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
+	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // settings are the command's flags.
@@ -28,35 +24,28 @@ type settings struct {
 	venv      string
 	write     string
 	only      string
-	parts     string
+	parts     []string
 	torture   tortureSettings
 }
 
+// allParts can be measured.
+var allParts = []string{"score", "speed", "memory", "office"}
+
 func main() {
 	extract.RunChildIfAsked() // does not return in a process that reads documents
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "benchextract:", err)
-		os.Exit(1)
-	}
+	bench.Main("benchextract", run)
 }
 
 func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	var s settings
-	flags := flag.NewFlagSet("benchextract", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	data := os.Getenv("BENCH_DATA")
-	if data == "" {
-		data = "../shared/data"
-	}
+	flags := bench.NewFlags("benchextract", errs)
 	flags.StringVar(&s.ingestor, "ingestor", "bin/ingestor", "the program that is measured")
 	flags.StringVar(&s.documents, "documents", "testdata/documents", "the folder of sample documents")
-	flags.StringVar(&s.data, "data", data, "the folder with docs and web to measure on; passed over where it is missing (also BENCH_DATA)")
+	flags.Path(&s.data, "data", "BENCH_DATA", "../shared/data", "the folder with docs and web to measure on; passed over where it is missing")
 	flags.StringVar(&s.venv, "venv", ".cache/bench-extract", "a Python environment with the extractors to compare with")
-	flags.StringVar(&s.write, "write", "", "a Markdown file whose section of figures is replaced")
 	flags.StringVar(&s.only, "only", "", "one kind of document: pdf, docx, web …; all without it")
-	flags.StringVar(&s.parts, "parts", "score,speed,memory,office", "what is measured")
+	flags.List(&s.parts, "parts", "", strings.Join(allParts, ","), "what is measured", allParts...)
+	flags.Write(&s.write)
 	torture := flags.Bool("torture", false, "damage every document in many ways, and read that")
 	flags.StringVar(&s.torture.keep, "keep", "", "torture: a folder that keeps the files that did harm")
 	flags.Uint64Var(&s.torture.damage.Seed, "seed", 1, "torture: what the damage follows from")
@@ -67,9 +56,6 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	flags.Int64Var(&s.torture.memory, "memory", 2<<30, "torture: the most memory that reading a file may take, in bytes")
 	flags.DurationVar(&s.torture.timeout, "timeout", 2*time.Minute, "torture: the most processor time that reading a file may take; the default is that of ingestion")
 	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
 		return err
 	}
 	if *torture {

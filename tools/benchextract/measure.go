@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,31 +10,20 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/extract"
-	"github.com/sluice/sluice/tools/local/figures"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // measure takes the figures that were asked for and prints them, and writes them into the document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) error {
-	samples, err := sampleDocuments(s.documents)
-	if err != nil {
-		return err
-	}
-	shared, err := sharedDocuments(s.data)
-	if err != nil {
-		return err
-	}
-	pages, err := sharedPages(s.data)
+	samples, shared, pages, err := documents(s, errs)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(s.ingestor); err != nil {
 		return fmt.Errorf("the program to measure: %w; make build builds it", err)
 	}
-	if len(shared)+len(pages) == 0 {
-		fmt.Fprintf(errs, "There is no measuring data in %s: the documents of testdata alone are read.\n", s.data)
-	}
 	python := pythonEnvironment(ctx, s.venv, errs)
-	var text bytes.Buffer
+	var text strings.Builder
 	fmt.Fprintf(&text, "%d processors of %s, %s.\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
 	for _, part := range []struct {
 		name, title string
@@ -55,7 +43,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 			return office(ctx, python, append(slices.Clone(samples), shared...), w)
 		}},
 	} {
-		if !slices.Contains(strings.Split(s.parts, ","), part.name) {
+		if !slices.Contains(s.parts, part.name) {
 			continue
 		}
 		fmt.Fprintf(errs, "%s …\n", part.title)
@@ -64,13 +52,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 			return err
 		}
 	}
-	if _, err := out.Write(text.Bytes()); err != nil {
-		return err
-	}
-	if s.write == "" {
-		return nil
-	}
-	return figures.Replace(s.write, "bench-extract", text.String())
+	return bench.Publish(out, s.write, "bench-extract", text.String())
 }
 
 // readSamples has the program read the documents of the repository, all of which it must read.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice/sluice/tools/local/peer"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 //go:embed peers.py
@@ -23,7 +23,7 @@ var peerPackages = []string{"pymupdf", "pypdf", "pdfminer.six", "markitdown[docx
 // pythonEnvironment returns the Python of the environment in dir, with the packages in it. It returns "" and says why when
 // there is none to be had: peers in Python are then passed over.
 func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
-	program, err := peer.Install(ctx, dir, peerPackages, errs)
+	program, err := bench.InstallPython(ctx, dir, peerPackages, errs)
 	if err != nil {
 		fmt.Fprintf(errs, "Peers in Python are passed over: %v\n", err)
 		return ""
@@ -74,7 +74,7 @@ func runPeer(ctx context.Context, program, tool string, files []string) timing {
 		File      string
 		Wall, CPU float64
 	}
-	state, err := peer.Run(ctx, program, peersScript, []string{tool, list}, &answer)
+	state, err := bench.RunPython(ctx, program, peersScript, []string{tool, list}, &answer)
 	if err != nil {
 		t.absent = fmt.Sprintf("%.200v", err)
 		return t

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // minTokens is how many words count as text in a document that has none.
@@ -143,7 +145,7 @@ func readScores(path string) ([]scoreRow, error) {
 
 // reportScores writes a line for each kind of document, and to errs the documents that deserve a look.
 func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extracted) {
-	fmt.Fprint(out, "| kind | documents | median | mean | below 0.5 | without text | of these refused with a cause | given text |\n|---|---|---|---|---|---|---|---|\n")
+	bench.Header(out, 1, "kind", "documents", "median", "mean", "below 0.5", "without text", "of these refused with a cause", "given text")
 	var kinds []string
 	for _, r := range rows {
 		if !slices.Contains(kinds, r.kind) {
@@ -179,26 +181,10 @@ func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extra
 				}
 			}
 		}
-		fmt.Fprintf(out, "| %s | %d | %.3f | %.3f | %d | %d | %d | %d |\n", kind, len(scores), median(scores), mean(scores), low, empty, refused, junk)
+		fmt.Fprintf(out, "| %s | %d | %.3f | %.3f | %d | %d | %d | %d |\n", kind, len(scores), bench.Median(scores), bench.Mean(scores), low, empty, refused, junk)
 	}
 	listOf(errs, "Documents without text that are not refused", silent)
 	listOf(errs, "Documents with text that are refused", failed)
-}
-
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
-
-func mean(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(max(1, len(v)))
 }
 
 func listOf(out io.Writer, title string, items []string) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // maxSpeedPages is the most pages of a PDF in the comparison of speeds, so that one book does not decide it.
@@ -30,17 +31,17 @@ func readWarm(ctx context.Context, tool string, files []string) (timing, map[str
 	}
 	pages := map[string]int{}
 	for _, f := range files {
-		start, own, before := time.Now(), ownCPU(), childCPU()
+		start, own, before := time.Now(), usedTime(os.Getpid()), usedTime(bench.Children()...)
 		doc, err := x.Extract(ctx, extract.Request{Path: f, Name: filepath.Base(f), PlainRows: true})
 		if ctx.Err() != nil {
 			return t, nil, context.Cause(ctx)
 		}
-		after := childCPU()
+		after := usedTime(bench.Children()...)
 		if after < before { // a new child, which began with nothing
 			before = 0
 		}
 		if err == nil {
-			t.read[f] = cost{time.Since(start), ownCPU() - own + after - before}
+			t.read[f] = cost{time.Since(start), usedTime(os.Getpid()) - own + after - before}
 			pages[f] = doc.Pages
 		}
 	}
@@ -95,7 +96,7 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 		total += pages[f]
 	}
 	fmt.Fprintf(out, "%d PDFs of at most %d pages; times are of the %d with %d pages that all tools read.\n\n", len(chosen), maxSpeedPages, len(common), total)
-	fmt.Fprint(out, "| | read | pages/s by the clock | pages/s of processor time | the same, Sluice in one process being 1 |\n|---|---|---|---|---|\n")
+	bench.Header(out, 1, "", "read", "pages/s by the clock", "pages/s of processor time", "the same, Sluice in one process being 1")
 	base := 0.0
 	for _, t := range timings {
 		if t.absent != "" {
@@ -125,7 +126,7 @@ func memory(ctx context.Context, s settings, python string, out io.Writer) error
 	}
 	files := []string{book}
 	fmt.Fprintf(out, "A generated PDF of %d pages, %d characters and %d fonts on each. Peak is the resident memory of the largest process.\n\n", bookPages, bookCharacters, len(bookFonts))
-	fmt.Fprint(out, "| | peak, MB | seconds of processor time |\n|---|---|---|\n")
+	bench.Header(out, 1, "", "peak, MB", "seconds of processor time")
 	for _, t := range []timing{
 		runEach(ctx, "Sluice", files, func(f string) []string { return []string{s.ingestor, "extract", f} }),
 		runEach(ctx, "pdftotext", files, func(f string) []string { return []string{"pdftotext", f, "-"} }),
@@ -164,7 +165,7 @@ func office(ctx context.Context, python string, docs []document, out io.Writer) 
 	timings := []timing{warm, runPeer(ctx, python, "markitdown", files)}
 	common := readByAll(timings, files)
 	fmt.Fprintf(out, "Times are of the %d files that both read.\n\n", len(common))
-	fmt.Fprint(out, "| | files read | files/s by the clock | files/s of processor time |\n|---|---|---|---|\n")
+	bench.Header(out, 1, "", "files read", "files/s by the clock", "files/s of processor time")
 	for _, t := range timings {
 		if t.absent != "" {
 			fmt.Fprintf(out, "| %s | not run: %s | | |\n", t.tool, t.absent)

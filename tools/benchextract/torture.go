@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // tortureSettings say what is done to the documents, and within which limits they are read.
@@ -45,12 +47,21 @@ type outcome struct {
 // that names the document.
 func (o outcome) harm() bool { return o.death != "" || o.err != nil && o.kind == "" }
 
+// fault says what harm was done.
+func (o outcome) fault() string {
+	if o.death != "" {
+		return o.death
+	}
+	return o.err.Error()
+}
+
 // tortureAll reads every document whole and damaged. It fails when any did harm or anything was left behind.
 func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
-	docs, err := allDocuments(s, errs)
+	samples, shared, pages, err := documents(s, errs)
 	if err != nil {
 		return err
 	}
+	docs := only(slices.Concat(samples, shared, pages), s.only)
 	temp, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {
 		return err
@@ -69,7 +80,7 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 		}
 		for _, o := range outcomes {
 			if o.harm() {
-				fmt.Fprintf(errs, "HARM %s/%s, %s: %.300s\n", d.kind, d.name, o.what, firstOf(o.death, o.err))
+				fmt.Fprintf(errs, "HARM %s/%s, %s: %.300s\n", d.kind, d.name, o.what, o.fault())
 			}
 		}
 		all = append(all, outcomes...)
@@ -89,33 +100,6 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	return nil
 }
 
-func firstOf(death string, err error) string {
-	if death != "" {
-		return death
-	}
-	return err.Error()
-}
-
-// allDocuments are the samples, the documents and the pages.
-func allDocuments(s settings, errs io.Writer) ([]document, error) {
-	docs, err := sampleDocuments(s.documents)
-	if err != nil {
-		return nil, err
-	}
-	shared, err := sharedDocuments(s.data)
-	if err != nil {
-		return nil, err
-	}
-	pages, err := sharedPages(s.data)
-	if err != nil {
-		return nil, err
-	}
-	if len(shared)+len(pages) == 0 {
-		fmt.Fprintf(errs, "There is no measuring data in %s: the documents of testdata alone are read.\n", s.data)
-	}
-	return only(append(append(docs, shared...), pages...), s.only), nil
-}
-
 // tortureOne reads all copies of one document. It returns an error only for a failure of its own.
 func tortureOne(ctx context.Context, x *extract.Extractor, d document, s tortureSettings, deaths *deathLog) ([]outcome, error) {
 	data, err := d.content()
@@ -129,10 +113,10 @@ func tortureOne(ctx context.Context, x *extract.Extractor, d document, s torture
 		}
 		deaths.take()
 		forgetPeaks()
-		used := childCPU()
+		used := usedTime(bench.Children()...)
 		start := time.Now()
 		_, err := x.Extract(ctx, extract.Request{Reader: bytes.NewReader(copied), Name: d.name})
-		o := outcome{doc: d, what: what, kind: extract.KindOf(err), err: err, wall: time.Since(start), cpu: max(0, childCPU()-used), peak: childPeak(), size: len(copied), death: deaths.take()}
+		o := outcome{doc: d, what: what, kind: extract.KindOf(err), err: err, wall: time.Since(start), cpu: max(0, usedTime(bench.Children()...)-used), peak: childPeak(), size: len(copied), death: deaths.take()}
 		if o.death == "" && err != nil && strings.Contains(err.Error(), "panic: ") {
 			o.death = err.Error()
 		}
@@ -157,7 +141,7 @@ func keepFile(folder string, o outcome, data []byte) error {
 	h := fnv.New32a()
 	_, _ = h.Write(data) // a hash does not fail
 	name := filepath.Join(folder, fmt.Sprintf("%s-%08x-%s", o.doc.kind, h.Sum32(), o.doc.name))
-	return errors.Join(os.WriteFile(name, data, 0o644), os.WriteFile(name+".why", []byte(o.what+"\n"+firstOf(o.death, o.err)+"\n"), 0o644))
+	return errors.Join(os.WriteFile(name, data, 0o644), os.WriteFile(name+".why", []byte(o.what+"\n"+o.fault()+"\n"), 0o644))
 }
 
 // deathLog is the log of an Extractor, which speaks of the deaths of children alone.
@@ -189,7 +173,7 @@ func (l *deathLog) take() string {
 // leftBehind names processes, goroutines and files that remain after all documents were read.
 func leftBehind(temp string, goroutines int) []string {
 	var left []string
-	if pids := childProcesses(); len(pids) > 0 {
+	if pids := bench.Children(); len(pids) > 0 {
 		left = append(left, fmt.Sprintf("processes %v", pids))
 	}
 	if files, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(files) > 0 {
@@ -229,13 +213,13 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 			kinds[o.kind]++
 		}
 	}
-	fmt.Fprintf(out, "| kind | documents | with their damaged copies | read as text | refused with a cause | did harm |\n|---|---|---|---|---|---|\n")
-	for _, kind := range sortedKeys(counts) {
+	bench.Header(out, 1, "kind", "documents", "with their damaged copies", "read as text", "refused with a cause", "did harm")
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		c := counts[kind]
 		fmt.Fprintf(out, "| %s | %d | %d | %d | %d | %d |\n", kind, c.docs, c.copies, c.text, c.refused, c.harm)
 	}
 	fmt.Fprintf(out, "\nLimits: %d MiB of memory and %s of processor time a file. Causes:", s.memory>>20, s.timeout)
-	for _, k := range sortedKeys(kinds) {
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
 		fmt.Fprintf(out, " %s %d;", k, kinds[k])
 	}
 	fmt.Fprintf(out, "\n\nSlowest, by processor time:\n\n")
@@ -244,7 +228,7 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 	top(out, all, func(a, b outcome) int { return cmp.Compare(b.peak, a.peak) })
 	for _, o := range all {
 		if o.harm() {
-			fmt.Fprintf(out, "\nHarm: %s/%s, %s (%d bytes): %.600s\n", o.doc.kind, o.doc.name, o.what, o.size, firstOf(o.death, o.err))
+			fmt.Fprintf(out, "\nHarm: %s/%s, %s (%d bytes): %.600s\n", o.doc.kind, o.doc.name, o.what, o.size, o.fault())
 		}
 	}
 	for _, l := range left {
@@ -267,13 +251,4 @@ func top(out io.Writer, all []outcome, order func(a, b outcome) int) {
 			return
 		}
 	}
-}
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

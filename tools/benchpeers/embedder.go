@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"regexp"
 	"strconv"
-	"time"
 )
 
 // embeddingModel is the name that the model of the workload's vectors has.
@@ -41,33 +36,7 @@ func (w *workload) vectorOf(text string) []float32 {
 	return none
 }
 
-// embedder is an embedding server that speaks OpenAI's protocol and knows the workload's vectors.
-type embedder struct {
-	address string
-	server  *http.Server
-	done    chan error
-}
-
-func (w *workload) startEmbedder(ctx context.Context) (*embedder, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("finding a port for the embedding server: %w", err)
-	}
-	e := &embedder{address: "http://" + l.Addr().String() + "/v1", done: make(chan error, 1)}
-	e.server = &http.Server{Handler: http.HandlerFunc(w.embed), ReadHeaderTimeout: 10 * time.Second}
-	go func() { e.done <- e.server.Serve(l) }()
-	return e, nil
-}
-
-func (e *embedder) close() error {
-	err := e.server.Close()
-	if served := <-e.done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
-}
-
-// embed answers POST /v1/embeddings.
+// embed answers POST /v1/embeddings as an embedding server that speaks OpenAI's protocol and knows the workload's vectors.
 func (w *workload) embed(rw http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Input  json.RawMessage `json:"input"`

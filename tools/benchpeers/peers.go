@@ -8,9 +8,10 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/sluice/sluice/tools/local/peer"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 //go:embed peers.py
@@ -49,11 +50,7 @@ func peerNames() []string {
 func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io.Writer) []result {
 	var results []result
 	for _, p := range peers {
-		wanted := false
-		for _, name := range s.peers {
-			wanted = wanted || name == p.name
-		}
-		if !wanted {
+		if !slices.Contains(s.peers, p.name) {
 			continue
 		}
 		r := result{Name: p.title}
@@ -74,7 +71,7 @@ func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io
 // install returns the program that runs the peer.
 func (p store) install(ctx context.Context, s settings, dir string, errs io.Writer) (string, error) {
 	if !p.module {
-		return peer.Install(ctx, s.venv, append([]string{"numpy==2.4.6", "pyarrow==26.0.1", "openai==3.57.0"}, p.packages...), errs)
+		return bench.InstallPython(ctx, s.venv, append([]string{"numpy==2.4.6", "pyarrow==26.0.1", "openai==3.57.0"}, p.packages...), errs)
 	}
 	program := filepath.Join(dir, p.name+"-peer")
 	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("tools", "benchpeers", p.name), "-o", program, ".")
@@ -92,9 +89,9 @@ func (p store) measure(ctx context.Context, s settings, program, embedder, dir s
 		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(s.idle.Seconds())}
 		var err error
 		if p.module {
-			_, err = peer.Command(ctx, program, args, &r)
+			_, err = bench.RunPeer(ctx, program, args, &r)
 		} else {
-			_, err = peer.Run(ctx, program, peersScript, append(append([]string{p.name}, args...), embedder), &r)
+			_, err = bench.RunPython(ctx, program, peersScript, append(append([]string{p.name}, args...), embedder), &r)
 		}
 		if err != nil {
 			return r, fmt.Errorf("%s: %w", step, err)

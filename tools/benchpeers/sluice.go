@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice/sluice/pkg/eval/service"
-	"github.com/sluice/sluice/tools/local/started"
+	"github.com/sluice/sluice/pkg/loadtest"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // measureSluice measures a service, and then by itself the index that it has left.
@@ -35,8 +33,7 @@ func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir s
 // measureService fills a service that it starts in dir, starts it anew, and asks it.
 func measureService(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) (own result, store string, err error) {
 	environ := []string{
-		"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h", "OPENAI_BASE_URL=" + embedder, "OPENAI_API_KEY=none",
-		"SLUICE_EMBED_MODEL=" + embeddingModel,
+		"OPENAI_BASE_URL=" + embedder, "OPENAI_API_KEY=none", "SLUICE_EMBED_MODEL=" + embeddingModel,
 	}
 	fmt.Fprintln(errs, "Sluice: taking in …")
 	store, filling, err := fillSluice(ctx, s, w, dir, environ)
@@ -44,7 +41,7 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 		return own, "", err
 	}
 	began := time.Now()
-	svc, err := started.Start(ctx, s.api, dir, environ...)
+	svc, err := bench.Start(ctx, s.api, dir, environ...)
 	defer func() { err = errors.Join(err, svc.Close()) }()
 	if err != nil {
 		return own, "", err
@@ -101,13 +98,13 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 		return own, "", ctx.Err()
 	case <-time.After(s.idle):
 	}
-	own.Memory, err = memoryOf(svc.PID())
+	own.Memory, err = bench.Memory(svc.PID(), bench.OwnMemory)
 	return own, store, err
 }
 
 // fillSluice takes the workload in, and stops the service when it has nothing left to do.
 func fillSluice(ctx context.Context, s settings, w *workload, dir string, environ []string) (store string, took time.Duration, err error) {
-	svc, err := started.Start(ctx, s.api, dir, environ...)
+	svc, err := bench.Start(ctx, s.api, dir, environ...)
 	defer func() { err = errors.Join(err, svc.Close()) }()
 	if err != nil {
 		return "", 0, err
@@ -118,19 +115,15 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 		return "", 0, err
 	}
 	began := time.Now()
-	const batch = 50
-	var documents []service.Document
-	for row := 0; row < s.rows; row += rowsPerDocument {
-		id := documentID(row / rowsPerDocument)
-		documents = append(documents, service.Document{CustomID: id, Name: id, Text: strings.Join(w.texts[row:row+rowsPerDocument], "\n\n")})
-		if len(documents) == batch || row+rowsPerDocument >= s.rows {
-			if _, err := svc.Upsert(ctx, made.ID, documents); err != nil {
-				return "", 0, err
+	err = svc.Fill(ctx, made.ID, func(yield func(service.Document) bool) {
+		for row := 0; row < s.rows; row += rowsPerDocument {
+			id := documentID(row / rowsPerDocument)
+			if !yield(service.Document{CustomID: id, Name: id, Text: strings.Join(w.texts[row:row+rowsPerDocument], "\n\n")}) {
+				return
 			}
-			documents = documents[:0]
 		}
-	}
-	if err := svc.Settled(ctx, made.ID); err != nil {
+	})
+	if err != nil {
 		return "", 0, err
 	}
 	rested, err := atRest(ctx, svc.PID())
@@ -155,7 +148,7 @@ func atRest(ctx context.Context, pid int) (since time.Time, err error) {
 		busy  = every / 20 // that a service needs which nobody asks, and more
 	)
 	since = time.Now()
-	before, err := processorTimeOf(pid)
+	before, err := bench.ProcessorTime(pid)
 	if err != nil {
 		return since, err
 	}
@@ -167,7 +160,7 @@ func atRest(ctx context.Context, pid int) (since time.Time, err error) {
 			return since, ctx.Err()
 		case <-look.C:
 		}
-		used, err := processorTimeOf(pid)
+		used, err := bench.ProcessorTime(pid)
 		if err != nil {
 			return since, err
 		}
@@ -231,11 +224,12 @@ const warming = 10
 // ask has so many clients ask a process one question after the other, until the time has passed or there are no more. Questions
 // that come again were asked before, each once, or as many as there is time for.
 func ask(ctx context.Context, a asking) (figure, error) {
-	questions, most, warm := a.questions, int64(math.MaxInt64), len(a.questions)
+	questions, warm := a.questions, len(a.questions)
+	load := loadtest.Load{Clients: a.clients, For: a.limit, Grace: time.Minute}
 	if a.once {
 		warm = min(warming, len(questions))
 		questions = questions[warm:]
-		most = int64(len(questions))
+		load.Requests = len(questions)
 	}
 	warmed := time.Now()
 	for _, q := range a.questions[:warm] {
@@ -246,86 +240,37 @@ func ask(ctx context.Context, a asking) (figure, error) {
 			return figure{}, err
 		}
 	}
-	var next atomic.Int64
-	var mu sync.Mutex
-	var waits []time.Duration
-	var hits float64
-	var faults []error
-	before, err := processorTimeOf(a.process)
+	before, err := bench.ProcessorTime(a.process)
 	if err != nil {
 		return figure{}, err
 	}
-	began := time.Now()
-	var all sync.WaitGroup
-	for range a.clients {
-		all.Go(func() {
-			for time.Since(began) < a.limit {
-				n := next.Add(1) - 1
-				if n >= most {
-					return
-				}
-				q := questions[n%int64(len(questions))]
-				start := time.Now()
-				found, err := a.one(ctx, q)
-				took := time.Since(start)
-				mu.Lock()
-				waits = append(waits, took)
-				if a.truth != nil {
-					hits += recall(found, a.truth(q))
-				}
-				if err != nil {
-					faults = append(faults, err)
-				}
-				mu.Unlock()
-				if err != nil {
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	f := figureOf(waits, time.Since(began))
-	after, err := processorTimeOf(a.process)
-	f.CPU = (after - before).Seconds() / float64(len(waits))
-	faults = append(faults, err)
-	if a.truth != nil {
-		f.Recall = hits / float64(len(waits))
-	}
-	return f, errors.Join(faults...)
-}
-
-// memoryOf is the memory of a process that is its own, in bytes: without the pages of files, which the system takes back
-// when it needs them.
-func memoryOf(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, fmt.Errorf("reading what memory the service has: %w", err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "RssAnon:"); ok {
-			kilobytes, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-			return kilobytes << 10, err
-		}
-	}
-	return 0, errors.New("the system does not tell what memory a process has")
-}
-
-// processorTimeOf is what a process has used of all processors, to a hundredth of a second.
-func processorTimeOf(pid int) (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, fmt.Errorf("reading what time the service has used: %w", err)
-	}
-	// The name, which may hold anything, ends with the last bracket; utime and stime are the 12th and 13th after it (proc(5)).
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	var ticks int64
-	for _, field := range fields[11:13] {
-		n, err := strconv.ParseInt(field, 10, 64)
+	var mu sync.Mutex
+	var hits float64
+	loading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	report, err := loadtest.Run(loading, load, func(ctx context.Context, n int, take *loadtest.Times) error {
+		q := questions[n%len(questions)]
+		found, err := a.one(ctx, q)
+		take.Since("answered")
 		if err != nil {
-			return 0, fmt.Errorf("reading what time the service has used: %w", err)
+			stop(err) // one that fails is one too many
+		} else if a.truth != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			hits += recall(found, a.truth(q))
 		}
-		ticks += n
+		return err
+	})
+	if err != nil || loading.Err() != nil {
+		return figure{}, errors.Join(err, context.Cause(loading))
 	}
-	const tick = 10 * time.Millisecond // on every Linux of today
-	return time.Duration(ticks) * tick, nil
+	after, err := bench.ProcessorTime(a.process)
+	f := figure{CPU: (after - before).Seconds() / float64(report.Succeeded), Rate: report.PerSecond}
+	for _, m := range report.Measures {
+		f.P50, f.P99 = m.P50/1000, m.P99/1000
+	}
+	if a.truth != nil {
+		f.Recall = hits / float64(report.Succeeded)
+	}
+	return f, err
 }

@@ -6,7 +6,8 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"time"
+
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // result is what was measured of one store.
@@ -25,15 +26,6 @@ type figure struct {
 	Rate     float64 // answers a second
 	CPU      float64 // seconds of processor time an answer; 0 where that is not known
 	Recall   float64 // 0 where there is no truth to hold answers against
-}
-
-func figureOf(waits []time.Duration, passed time.Duration) figure {
-	slices.Sort(waits)
-	return figure{
-		P50:  waits[len(waits)/2].Seconds(),
-		P99:  waits[min(len(waits)-1, len(waits)*99/100)].Seconds(),
-		Rate: float64(len(waits)) / passed.Seconds(),
-	}
 }
 
 // tell says what is known so far: a run takes long, and what ends it must not take all with it.
@@ -77,7 +69,8 @@ func writeTables(out io.Writer, s settings, results []result) {
 			words = append(words, row{r.Name, r, "words"})
 		}
 	}
-	fmt.Fprint(out, "\n| the ten best | 1 client: p50, p99 ms | ratio of p50 | 8 clients: p50, p99 ms | answers/s | ratio | processor time | of 1 %: p50, p99 ms | ratio | recall, of 1 % | memory idle | open | filled in |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintln(out)
+	bench.Header(out, 1, "the ten best", "1 client: p50, p99 ms", "ratio of p50", "8 clients: p50, p99 ms", "answers/s", "ratio", "processor time", "of 1 %: p50, p99 ms", "ratio", "recall, of 1 %", "memory idle", "open", "filled in")
 	for _, r := range dense {
 		filtered := "filtered"
 		if r.way == "hybrid" {
@@ -99,12 +92,14 @@ func writeTables(out io.Writer, s settings, results []result) {
 			fresh = append(fresh, row{r.Name, r, "fresh"}, row{r.Name + ", by a bare connection", r, "fresh bare"})
 		}
 	}
-	fmt.Fprint(out, "\n| the ten best by the text of a question, each for the first time | 1 client: p50, p99 ms | ratios | 8 clients: p50, p99 ms | ratios | answers/s | ratio |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprintln(out)
+	bench.Header(out, 1, "the ten best by the text of a question, each for the first time", "1 client: p50, p99 ms", "ratios", "8 clients: p50, p99 ms", "ratios", "answers/s", "ratio")
 	for _, r := range fresh {
 		one, eight, ourOne, ourEight := r.of.Figures[r.way+"/1"], r.of.Figures[r.way+"/8"], ours.Figures["hybrid fresh/1"], ours.Figures["hybrid fresh/8"]
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %.0f | %.1f |\n", r.title, times(one), ratios(one, ourOne), times(eight), ratios(eight, ourEight), eight.Rate, ourEight.Rate/eight.Rate)
 	}
-	fmt.Fprint(out, "\n| eight common words, any of them | 1 client: p50, p99 ms | ratio of p50 | processor time | 8 clients: p50, p99 ms | answers/s | ratio | memory idle |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintln(out)
+	bench.Header(out, 1, "eight common words, any of them", "1 client: p50, p99 ms", "ratio of p50", "processor time", "8 clients: p50, p99 ms", "answers/s", "ratio", "memory idle")
 	for _, r := range words {
 		one, eight := r.of.Figures["words/1"], r.of.Figures["words/8"]
 		fmt.Fprintf(out, "| %s | %s | %.1f | %s | %s | %.0f | %.1f | %s |\n", r.title, times(one), one.P50/ours.Figures["words/1"].P50, processorTime(one),

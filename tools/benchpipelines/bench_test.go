@@ -40,7 +40,7 @@ func TestTheTableTellsHowMuchEveryoneEmbedded(t *testing.T) {
 		{Name: "Sluice, over HTTP", Took: 2, Files: 2, Chunks: 30, Tokens: 4000}, {Name: "Slow", Took: 3, Files: 2, Chunks: 8, Tokens: 3000, CutTokens: 700},
 	})
 	for _, want := range []string{
-		"| chunks | tokens embedded | cut off |\n|---|---|---|---|---|---|---|---|---|\n", "| 2 |  | 30 | 4000 | 0 |\n", "| 2 |  | 8 | 3000 | 700 |\n",
+		"| chunks | tokens embedded | cut off |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n", "| 2 |  | 30 | 4000 | 0 |\n", "| 2 |  | 8 | 3000 | 700 |\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, b.String())

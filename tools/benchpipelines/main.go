@@ -8,18 +8,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/tools/benchpipelines/corpus"
-	"github.com/sluice/sluice/tools/local/figures"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // settings are the command's flags.
@@ -36,12 +33,7 @@ type settings struct {
 
 func main() {
 	extract.RunChildIfAsked() // does not return in a process that reads documents
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "benchpipelines:", err)
-		os.Exit(1)
-	}
+	bench.Main("benchpipelines", run)
 }
 
 func run(ctx context.Context, args []string, out, errs io.Writer) error {
@@ -74,34 +66,22 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		}
 		writeTable(&text, "all embedded with the same sentence-transformer", few, results)
 	}
-	if _, err := io.WriteString(out, text.String()); err != nil || s.write == "" {
-		return err
-	}
-	return figures.Replace(s.write, "bench-pipelines", text.String())
+	return bench.Publish(out, s.write, "bench-pipelines", text.String())
 }
 
 // parse reads the flags.
 func parse(args []string, errs io.Writer) (settings, error) {
 	var s settings
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	flags := flag.NewFlagSet("benchpipelines", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	flags.StringVar(&s.api, "api", "bin/sluice", "the service's program")
-	flags.StringVar(&s.venv, "venv", filepath.Join(cache, "sluice", "pipelines"), "the folder of the peers' Python environment, which is made and filled where it is not there")
+	flags := bench.NewFlags("benchpipelines", errs)
+	flags.Program(&s.api)
+	flags.Peers(&s.venv, &s.alone, "pipelines")
 	flags.StringVar(&s.files, "files", "", "a folder of documents to take; empty: documents that are made up")
 	flags.IntVar(&s.documents, "documents", 1000, "documents to make up")
-	flags.StringVar(&s.model, "model", os.Getenv("BENCH_MODEL"), "the folder of a BERT-like sentence-transformer to embed with in a second round; also BENCH_MODEL")
+	flags.Path(&s.model, "model", "BENCH_MODEL", "", "the folder of a BERT-like sentence-transformer to embed with in a second round")
 	flags.IntVar(&s.embedded, "embedded", 60, "documents to make up for that")
-	flags.BoolVar(&s.alone, "alone", false, "measure Sluice alone")
-	flags.StringVar(&s.write, "write", "", "a Markdown file whose section of figures is replaced")
+	flags.Write(&s.write)
 	if err := flags.Parse(args); err != nil {
 		return s, err
-	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("%q is not a flag", flags.Arg(0))
 	}
 	if s.documents < 1 || s.embedded < 1 {
 		return s, errors.New("-documents and -embedded must be above 0")

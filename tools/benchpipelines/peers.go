@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sluice/sluice/tools/local/peer"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 //go:embed pipelines.py
@@ -28,13 +28,13 @@ var packages = []string{
 
 // measurePeers has every peer take the files in. One that cannot is reported as such.
 func measurePeers(ctx context.Context, s settings, g gathered, model string, errs io.Writer) []result {
-	program, fault := peer.Install(ctx, s.venv, packages, errs)
+	program, fault := bench.InstallPython(ctx, s.venv, packages, errs)
 	var results []result
 	for _, p := range peers {
 		r := result{Name: p.title}
 		if fault == nil {
 			fmt.Fprintf(errs, "%s …\n", p.title)
-			_, fault = peer.Run(ctx, program, script, []string{p.name, g.dir, model}, &r)
+			_, fault = bench.RunPython(ctx, program, script, []string{p.name, g.dir, model}, &r)
 		}
 		if fault == nil {
 			fmt.Fprintf(errs, "%s: %.2f s, %.2f s of processor time, %d read\n", p.title, r.Took, r.Used, r.Files)

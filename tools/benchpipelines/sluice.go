@@ -15,7 +15,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/client"
 	"github.com/sluice/sluice/pkg/eval/service"
-	"github.com/sluice/sluice/tools/local/started"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // uploaders is how many files are on their way to the service at once: each waits for the disk most of the time.
@@ -57,11 +57,11 @@ func compare(ctx context.Context, s settings, g gathered, model, dir string, err
 // measureSluice uploads the files to a service that it starts in dir, and waits until all of them can be searched.
 func measureSluice(ctx context.Context, s settings, g gathered, model, dir string) (r result, err error) {
 	r.Name = "Sluice, over HTTP"
-	environ := []string{"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h"}
+	var environ []string
 	if model != "" {
 		environ = append(environ, "SLUICE_EMBED_DIR="+model)
 	}
-	svc, err := started.Start(ctx, s.api, dir, environ...)
+	svc, err := bench.Start(ctx, s.api, dir, environ...)
 	defer func() {
 		err = errors.Join(err, svc.Close())
 		r.Used = svc.Used().Seconds()

@@ -5,6 +5,8 @@ import (
 	"io"
 	"runtime"
 	"slices"
+
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // writeTable writes how long everyone took. Sluice comes first, and the others are told as multiples of it.
@@ -14,12 +16,12 @@ func writeTable(out io.Writer, title string, g gathered, results []result) {
 		what = "made-up documents"
 	}
 	fmt.Fprintf(out, "%d %s of %.1f MB, %s, %d processors.\n\n", len(g.paths), what, float64(g.bytes)/1e6, title, runtime.NumCPU())
-	head, line := "| | until all can be searched | times as long | documents/s | read | different words of each | chunks |", "|---|---|---|---|---|---|---|"
+	columns := []string{"", "until all can be searched", "times as long", "documents/s", "read", "different words of each", "chunks"}
 	counted := slices.ContainsFunc(results, func(r result) bool { return r.Tokens > 0 })
 	if counted {
-		head, line = head+" tokens embedded | cut off |", line+"---|---|"
+		columns = append(columns, "tokens embedded", "cut off")
 	}
-	fmt.Fprintf(out, "%s\n%s\n", head, line)
+	bench.Header(out, 1, columns...)
 	for _, r := range results {
 		if r.Absent != "" {
 			continue

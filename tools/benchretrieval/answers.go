@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // The files that say where in the documents the answers are, as their makers publish them.
@@ -27,27 +28,27 @@ type passages map[string][]eval.Answer
 const repeatable = 60
 
 // located reads where in the documents of a set the answers to its questions are.
-func located(folder string, c collection) (passages, error) {
+func located(folder string, c bench.Collection) (passages, error) {
 	texts := map[string]string{}
-	for _, d := range c.documents {
+	for _, d := range c.Documents {
 		texts[d.ID] = d.Text
 	}
 	var found passages
 	var err error
-	switch c.name {
+	switch c.Name {
 	case "chroma-chunk":
 		found, err = chromaPassages(filepath.Join(folder, chromaAnswers), c, texts)
 	case "covidqa":
 		found, err = covidPassages(filepath.Join(folder, covidAnswers), c, texts)
 	default:
-		return nil, fmt.Errorf("nothing says where the answers of %s are", c.name)
+		return nil, fmt.Errorf("nothing says where the answers of %s are", c.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range c.questions {
+	for _, q := range c.Questions {
 		if len(found[q.ID]) == 0 {
-			return nil, fmt.Errorf("nothing says where the answer to question %s of %s is", q.ID, c.name)
+			return nil, fmt.Errorf("nothing says where the answer to question %s of %s is", q.ID, c.Name)
 		}
 	}
 	return found, nil
@@ -55,7 +56,7 @@ func located(folder string, c collection) (passages, error) {
 
 // chromaPassages reads the questions of Chroma's study of chunking: a table of question, references (a JSON list of
 // content and start) and the document's id. The questions have no ids: their text is what tells them apart.
-func chromaPassages(path string, c collection, texts map[string]string) (passages, error) {
+func chromaPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func chromaPassages(path string, c collection, texts map[string]string) (passage
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	ids := map[string]string{}
-	for _, q := range c.questions {
+	for _, q := range c.Questions {
 		ids[q.Text] = q.ID
 	}
 	found := passages{}
@@ -95,7 +96,7 @@ func chromaPassages(path string, c collection, texts map[string]string) (passage
 }
 
 // covidPassages reads the answers of COVID-QA, which are in the form of SQuAD.
-func covidPassages(path string, c collection, texts map[string]string) (passages, error) {
+func covidPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func covidPassages(path string, c collection, texts map[string]string) (passages
 		for _, p := range d.Paragraphs {
 			for _, q := range p.QAs {
 				id := q.ID.String()
-				for document := range c.qrels.Relevant(id) {
+				for document := range c.Relevant.Relevant(id) {
 					for _, a := range q.Answers {
 						if err := found.add(id, document, texts, a.Text, a.Start); err != nil {
 							return nil, fmt.Errorf("%s, question %s: %w", path, id, err)

@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 func TestWindowsHoldAllOfTheTextWithinTheirSize(t *testing.T) {
@@ -46,12 +46,12 @@ func TestWindowsHoldAllOfTheTextWithinTheirSize(t *testing.T) {
 
 func TestAWindowsIdSaysWhereItIs(t *testing.T) {
 	t.Parallel()
-	c := collection{name: "x", documents: []eval.Document{{ID: "a#b", Title: "T", Text: "one two three"}}}
+	c := bench.Collection{Name: "x", Documents: []eval.Document{{ID: "a#b", Title: "T", Text: "one two three"}}}
 	cut := chunking{name: "w", size: 2}.cut(c)
 	var texts []string
 	for _, d := range cut.documents {
 		document, span, err := windowOf(d.CustomID)
-		if err != nil || document != "a#b" || c.documents[0].Text[span.Start:span.End] != d.Text || d.Name != "T" {
+		if err != nil || document != "a#b" || c.Documents[0].Text[span.Start:span.End] != d.Text || d.Name != "T" {
 			t.Errorf("window %+v: %s, %v, %v", d, document, span, err)
 		}
 		texts = append(texts, d.Text)
@@ -69,7 +69,7 @@ func TestAWindowsIdSaysWhereItIs(t *testing.T) {
 func TestFragmentsAreFoundInTheirDocuments(t *testing.T) {
 	t.Parallel()
 	text := "Grüße.\r\n\r\nThe pump runs.  It stops.\r\n" + strings.Repeat("x ", 2000) + "The pump runs."
-	p := newPlaces(collection{documents: []eval.Document{{ID: "d", Text: text}}})
+	p := newPlaces([]eval.Document{{ID: "d", Text: text}})
 	second := strings.LastIndex(text, "The")
 	for name, c := range map[string]struct {
 		fragment service.Fragment
@@ -137,25 +137,25 @@ func TestAnswersAreLocated(t *testing.T) {
 	write(covidAnswers, `{"data":[{"paragraphs":[{"qas":[{"id":7,"answers":[{"text":"so","answer_start":0}]},{"id":8,"answers":[{"text":"gone","answer_start":0}]}]}]}]}`)
 	documents := []eval.Document{{ID: "d", Text: "äso, and so, so"}}
 	for name, c := range map[string]struct {
-		set  collection
+		set  bench.Collection
 		want passages
 	}{
 		"by the question's text, at the place in characters": {
-			collection{name: "chroma-chunk", questions: []eval.Question{{ID: "q", Text: "how?"}}},
+			bench.Collection{Name: "chroma-chunk", Questions: []eval.Question{{ID: "q", Text: "how?"}}},
 			passages{"q": {{Length: 2, Places: []eval.Place{{Document: "d", Start: 10}}}}},
 		},
 		"by the question's id": {
-			collection{name: "covidqa", questions: []eval.Question{{ID: "7"}}, qrels: eval.Judgements{"7": {"d": 1}}},
+			bench.Collection{Name: "covidqa", Questions: []eval.Question{{ID: "7"}}, Relevant: eval.Judgements{"7": {"d": 1}}},
 			passages{"7": {{Length: 2, Places: []eval.Place{{Document: "d", Start: 2}}}}},
 		},
-		"never without one":             {collection{name: "covidqa", questions: []eval.Question{{ID: "9"}}}, nil},
-		"never where the text is not":   {collection{name: "covidqa", questions: []eval.Question{{ID: "8"}}, qrels: eval.Judgements{"8": {"d": 1}}}, nil},
-		"never for another collection":  {collection{name: "cacm"}, nil},
-		"never for a question not told": {collection{name: "chroma-chunk", questions: []eval.Question{{ID: "q", Text: "where?"}}}, nil},
+		"never without one":             {bench.Collection{Name: "covidqa", Questions: []eval.Question{{ID: "9"}}}, nil},
+		"never where the text is not":   {bench.Collection{Name: "covidqa", Questions: []eval.Question{{ID: "8"}}, Relevant: eval.Judgements{"8": {"d": 1}}}, nil},
+		"never for another collection":  {bench.Collection{Name: "cacm"}, nil},
+		"never for a question not told": {bench.Collection{Name: "chroma-chunk", Questions: []eval.Question{{ID: "q", Text: "where?"}}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.set.documents = documents
+			c.set.Documents = documents
 			got, err := located(folder, c.set)
 			if (err != nil) != (c.want == nil) {
 				t.Fatalf("the error is %v", err)
@@ -195,17 +195,5 @@ func TestTheTablesSayWhatHolds(t *testing.T) {
 		if !strings.Contains(b.String(), line+"\n") {
 			t.Errorf("there is no line\n%s\nin\n%s", line, b.String())
 		}
-	}
-}
-
-func TestWhole_cuts_names_that_the_service_refuses(t *testing.T) {
-	t.Parallel()
-	c := collection{documents: []eval.Document{{ID: "long", Title: strings.Repeat("ä", 622), Text: "x"}, {ID: "none", Text: "x"}}}
-	got := c.whole()
-	if n := utf8.RuneCountInString(got[0].Name); n != 500 {
-		t.Errorf("a title of 622 characters became a name of %d", n)
-	}
-	if got[1].Name != "none" {
-		t.Errorf("a document without a title is called %q, not by its id", got[1].Name)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
-	"github.com/sluice/sluice/tools/local/figures"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 const (
@@ -26,7 +25,7 @@ const (
 
 // measure takes the figures that were asked for and prints them, and writes them into the document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
-	wanted, err := names(s)
+	wanted, err := bench.Collections(s.data, s.collections)
 	if err != nil {
 		return err
 	}
@@ -40,7 +39,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 
-	var text bytes.Buffer
+	var text strings.Builder
 	fmt.Fprintf(&text, "%d processors of %s, %s; the %s model; engines: %s.\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version(),
 		modelName(s), strings.Join(s.engines, ", "))
 	if slices.Contains(s.parts, "collections") {
@@ -49,12 +48,11 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 			if slices.Contains(passageSets, name) {
 				continue
 			}
-			c, err := load(s.data, name)
+			c, err := bench.LoadCollection(s.data, name)
 			if err != nil {
 				return err
 			}
-			c.bm25 = baseline[name]
-			r, err := b.measureCollection(ctx, s, c, errs)
+			r, err := b.measureCollection(ctx, s, collection{c, baseline[name]}, errs)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
@@ -67,13 +65,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 			return err
 		}
 	}
-	if _, err := out.Write(text.Bytes()); err != nil {
-		return err
-	}
-	if s.write == "" {
-		return nil
-	}
-	return figures.Replace(s.write, "bench-retrieval", text.String())
+	return bench.Publish(out, s.write, "bench-retrieval", text.String())
 }
 
 // result is what was measured on one collection.
@@ -90,30 +82,30 @@ type way struct{ engine, mode string }
 type scores struct{ ndcg, recall10, recall100, mrr []float64 }
 
 // measureCollection has the collection taken in by each engine and asks its questions in each mode.
-func (b *bench) measureCollection(ctx context.Context, s settings, c collection, errs io.Writer) (result, error) {
-	r := result{name: c.name, bm25: c.bm25, scores: map[way]scores{}}
+func (b *measured) measureCollection(ctx context.Context, s settings, c collection, errs io.Writer) (result, error) {
+	r := result{name: c.Name, bm25: c.bm25, scores: map[way]scores{}}
 	for _, engine := range s.engines {
-		id, err := b.datastore(ctx, s, content{name: c.name, documents: c.whole()}, engine, errs)
+		id, err := b.datastore(ctx, s, content{name: c.Name, documents: c.Uploads()}, engine, errs)
 		if err != nil {
 			return r, err
 		}
 		for _, mode := range s.modes {
-			run, err := b.ask(ctx, id, mode, c.questions)
+			run, err := b.ask(ctx, id, mode, c.Questions)
 			if err != nil {
 				return r, fmt.Errorf("asking in mode %s on %s: %w", mode, engine, err)
 			}
-			if err := keepRun(s.runs, c.name, engine, mode, run); err != nil {
+			if err := keepRun(s.runs, c.Name, engine, mode, run); err != nil {
 				return r, err
 			}
 			r.scores[way{engine, mode}] = score(c, run)
-			fmt.Fprintf(errs, "%s, %s, %s: nDCG@10 %.4f, BM25 %.4f\n", c.name, engine, mode, average(r.scores[way{engine, mode}].ndcg), c.bm25)
+			fmt.Fprintf(errs, "%s, %s, %s: nDCG@10 %.4f, BM25 %.4f\n", c.Name, engine, mode, bench.Mean(r.scores[way{engine, mode}].ndcg), c.bm25)
 		}
 	}
 	return r, nil
 }
 
 // ask puts every question and notes the documents whose fragments came back, each where its best one stands.
-func (b *bench) ask(ctx context.Context, id, mode string, questions []eval.Question) (eval.Run, error) {
+func (b *measured) ask(ctx context.Context, id, mode string, questions []eval.Question) (eval.Run, error) {
 	answers, err := b.answers(ctx, id, mode, questions)
 	if err != nil {
 		return nil, err
@@ -128,7 +120,7 @@ func (b *bench) ask(ctx context.Context, id, mode string, questions []eval.Quest
 }
 
 // answers are the fragments for each question, in the order of the questions.
-func (b *bench) answers(ctx context.Context, id, mode string, questions []eval.Question) ([][]service.Fragment, error) {
+func (b *measured) answers(ctx context.Context, id, mode string, questions []eval.Question) ([][]service.Fragment, error) {
 	answers := make([][]service.Fragment, len(questions))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrent)
@@ -148,22 +140,14 @@ func (b *bench) answers(ctx context.Context, id, mode string, questions []eval.Q
 // score scores a run by the rules of trec_eval, over the questions that have a relevant document.
 func score(c collection, run eval.Run) scores {
 	var s scores
-	for _, q := range c.qrels.Judged() {
-		ranking, grades := run.Ranking(q), c.qrels.Relevant(q)
+	for _, q := range c.Relevant.Judged() {
+		ranking, grades := run.Ranking(q), c.Relevant.Relevant(q)
 		s.ndcg = append(s.ndcg, eval.NDCG(ranking, grades, 10))
 		s.recall10 = append(s.recall10, eval.Recall(ranking, grades, 10))
 		s.recall100 = append(s.recall100, eval.Recall(ranking, grades, 100))
 		s.mrr = append(s.mrr, eval.MRR(ranking, grades, 10))
 	}
 	return s
-}
-
-func average(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(max(1, len(values)))
 }
 
 func keepRun(folder, name, engine, mode string, run eval.Run) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // budget is how much of an answer is read: so many fragments, or so many characters.
@@ -44,7 +45,7 @@ func (b budget) take(found []service.Fragment) []service.Fragment {
 
 // measurePassages measures, on the sets of long documents, how much of the passages that answer comes back, and how much
 // of what comes back they are.
-func (b *bench) measurePassages(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
+func (b *measured) measurePassages(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
 	for _, name := range passageSets {
 		if !slices.Contains(wanted, name) {
 			continue
@@ -53,7 +54,7 @@ func (b *bench) measurePassages(ctx context.Context, s settings, wanted []string
 			fmt.Fprintf(errs, "%s is passed over: -spans or BENCH_SPANS must name the folder with %s and %s, which say where the answers are.\n", name, chromaAnswers, covidAnswers)
 			continue
 		}
-		c, err := load(s.data, name)
+		c, err := bench.LoadCollection(s.data, name)
 		if err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ func (b *bench) measurePassages(ctx context.Context, s settings, wanted []string
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "\n### Passages of %s: %d documents, %d questions\n\n", name, len(c.documents), len(c.questions))
+		fmt.Fprintf(out, "\n### Passages of %s: %d documents, %d questions\n\n", name, len(c.Documents), len(c.Questions))
 		for _, engine := range s.engines {
 			if err := b.measureSet(ctx, s, c, relevant, engine, out, errs); err != nil {
 				return fmt.Errorf("%s on %s: %w", name, engine, err)
@@ -72,27 +73,27 @@ func (b *bench) measurePassages(ctx context.Context, s settings, wanted []string
 }
 
 // measureSet writes the figures of every chunking on one engine.
-func (b *bench) measureSet(ctx context.Context, s settings, c collection, relevant passages, engine string, out, errs io.Writer) error {
+func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collection, relevant passages, engine string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "%s engine, %s. Recall and precision in percent, with the interval of 95%%; characters are those returned on average.\n\n", engine, s.modes[0])
-	fmt.Fprint(out, "| read | chunking | recall | precision | characters |\n|---|---|--:|--:|--:|\n")
-	places := newPlaces(c)
+	bench.Header(out, 2, "read", "chunking", "recall", "precision", "characters")
+	places := newPlaces(c.Documents)
 	answers := make([][][]service.Fragment, len(chunkings))
 	for i, w := range chunkings {
 		id, err := b.datastore(ctx, s, w.cut(c), engine, errs)
 		if err != nil {
 			return err
 		}
-		if answers[i], err = b.answers(ctx, id, s.modes[0], c.questions); err != nil {
+		if answers[i], err = b.answers(ctx, id, s.modes[0], c.Questions); err != nil {
 			return fmt.Errorf("asking with %s: %w", w.name, err)
 		}
-		fmt.Fprintf(errs, "%s, %s, %s: asked\n", c.name, engine, w.name)
+		fmt.Fprintf(errs, "%s, %s, %s: asked\n", c.Name, engine, w.name)
 	}
 	unplaced := 0
 	for _, limit := range budgets {
 		for i, w := range chunkings {
 			var recalls, precisions []float64
 			characters := 0
-			for n, q := range c.questions {
+			for n, q := range c.Questions {
 				returned := eval.Passages{}
 				for _, f := range limit.take(answers[i][n]) {
 					characters += utf8.RuneCountInString(f.Text)
@@ -102,7 +103,7 @@ func (b *bench) measureSet(ctx context.Context, s settings, c collection, releva
 					}
 					if spans == nil && strings.TrimSpace(f.Text) != "" {
 						if unplaced++; unplaced <= 3 {
-							fmt.Fprintf(errs, "%s: a fragment of %q, at %d, is not in it: %.100q …\n", c.name, f.CustomID, f.Offset, f.Text)
+							fmt.Fprintf(errs, "%s: a fragment of %q, at %d, is not in it: %.100q …\n", c.Name, f.CustomID, f.Offset, f.Text)
 						}
 						document, spans = "", []eval.Span{{End: len(f.Text)}} // of no document, but returned
 					}
@@ -111,7 +112,7 @@ func (b *bench) measureSet(ctx context.Context, s settings, c collection, releva
 				recall, precision := eval.Coverage(returned, relevant[q.ID])
 				recalls, precisions = append(recalls, recall), append(precisions, precision)
 			}
-			fmt.Fprintf(out, "| %s | %s | %s | %s | %d |\n", limit, w.name, percent(eval.Bootstrap(recalls)), percent(eval.Bootstrap(precisions)), characters/max(1, len(c.questions)))
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %d |\n", limit, w.name, percent(eval.Bootstrap(recalls)), percent(eval.Bootstrap(precisions)), characters/max(1, len(c.Questions)))
 		}
 	}
 	if unplaced > 0 {

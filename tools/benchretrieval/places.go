@@ -19,9 +19,9 @@ type squeezed struct {
 	size int   // bytes of the document
 }
 
-func newPlaces(c collection) places {
+func newPlaces(documents []eval.Document) places {
 	p := places{}
-	for _, d := range c.documents {
+	for _, d := range documents {
 		s := squeeze(d.Text)
 		p[d.ID] = &s
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // What the figures are held against.
@@ -36,10 +37,9 @@ func writeCollections(out io.Writer, s settings, results []result) {
 
 func writeEngine(out io.Writer, s settings, engine string, results []result) {
 	main := s.modes[0]
-	fmt.Fprintf(out, "| collection | questions | BM25 | %s |", strings.Join(s.modes, " | "))
-	fmt.Fprintf(out, " %s − BM25 | R@10 | R@100 | MRR@10 |\n|---|--:|--:|%s--:|--:|--:|--:|\n", main, strings.Repeat("--:|", len(s.modes)))
+	bench.Header(out, 1, slices.Concat([]string{"collection", "questions", "BM25"}, s.modes, []string{main + " − BM25", "R@10", "R@100", "MRR@10"})...)
 	row := func(name string, questions int, group []result) {
-		fmt.Fprintf(out, "| %s | %d | %s |", name, questions, figure(meanBM25(group)))
+		fmt.Fprintf(out, "| %s | %d | %s |", name, questions, bench.Figure("%.4f", meanBM25(group)))
 		for i, mode := range s.modes {
 			in := interval(group, way{engine, mode}, func(c scores) []float64 { return c.ndcg })
 			if i == 0 {
@@ -73,7 +73,7 @@ func writeEngine(out io.Writer, s settings, engine string, results []result) {
 }
 
 func writeAgreement(out io.Writer, s settings, results []result) {
-	fmt.Fprintf(out, "| collection | %s |\n|---|%s\n", strings.Join(s.modes, " | "), strings.Repeat("--:|", len(s.modes)))
+	bench.Header(out, 1, append([]string{"collection"}, s.modes...)...)
 	largest := make([]float64, len(s.modes))
 	for _, r := range results {
 		fmt.Fprintf(out, "| %s |", r.name)
@@ -122,7 +122,7 @@ func writeBounds(out io.Writer, s settings, engine string, results []result) {
 			}
 		}
 		if len(group.results) > 0 {
-			verdict(len(under) == 0, "no %s collection more than %.2f under BM25 (%s)", group.name, lossBound, or(strings.Join(under, ", "), "none of "+fmt.Sprint(len(group.results))))
+			verdict(len(under) == 0, "no %s collection more than %.2f under BM25 (%s)", group.name, lossBound, bench.Or(strings.Join(under, ", "), "none of "+fmt.Sprint(len(group.results))))
 		}
 	}
 	if s.model != "" && slices.Contains(s.modes, "dense") && len(inEnglish) > 0 {
@@ -143,7 +143,7 @@ func writeBounds(out io.Writer, s settings, engine string, results []result) {
 				}
 			}
 		}
-		verdict(len(apart) == 0, "the engines agree within %.2f (%s)", agreeBound, or(strings.Join(apart, ", "), "everywhere"))
+		verdict(len(apart) == 0, "the engines agree within %.2f (%s)", agreeBound, bench.Or(strings.Join(apart, ", "), "everywhere"))
 	}
 }
 
@@ -165,7 +165,7 @@ func (r result) questions() int {
 	return 0
 }
 
-func (r result) ndcg(w way) float64 { return average(r.scores[w].ndcg) }
+func (r result) ndcg(w way) float64 { return bench.Mean(r.scores[w].ndcg) }
 
 // interval is the mean over the collections of a figure, each counting the same.
 func interval(group []result, w way, of func(scores) []float64) eval.Interval {
@@ -176,11 +176,12 @@ func interval(group []result, w way, of func(scores) []float64) eval.Interval {
 	return eval.BootstrapMeans(values)
 }
 
+// meanBM25 is not a number where BM25's figure of a collection is not known.
 func meanBM25(group []result) float64 {
 	sum := 0.0
 	for _, r := range group {
 		if r.bm25 == 0 {
-			return 0
+			return math.NaN()
 		}
 		sum += r.bm25
 	}
@@ -189,27 +190,11 @@ func meanBM25(group []result) float64 {
 
 // gain is how far the collections' mean nDCG@10 is above BM25's; not a number where that is not known.
 func gain(group []result, w way) float64 {
-	baseline := meanBM25(group)
-	if baseline == 0 {
-		return math.NaN()
-	}
 	sum := 0.0
 	for _, r := range group {
 		sum += r.ndcg(w)
 	}
-	return sum/float64(len(group)) - baseline
+	return sum/float64(len(group)) - meanBM25(group)
 }
 
-func figure(f float64) string {
-	if f == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.4f", f)
-}
-
-func signed(f float64) string {
-	if math.IsNaN(f) {
-		return "–"
-	}
-	return strings.Replace(fmt.Sprintf("%+.4f", f), "-", "−", 1)
-}
+func signed(f float64) string { return bench.Figure("%+.4f", f) }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 // chunkings are the ways in which the long documents are cut that are measured beside one another.
@@ -25,15 +26,15 @@ var chunkings = []chunking{{name: "default"}, {"512-token windows", 512, 0}, {"5
 var wholeWindow = &service.Chunking{TargetTokens: 2048, MaxTokens: 2048}
 
 // cut makes the content of a datastore from a set's documents.
-func (w chunking) cut(c collection) content {
+func (w chunking) cut(c bench.Collection) content {
 	if w.size == 0 {
-		return content{name: c.name + ", whole", documents: c.whole()}
+		return content{name: c.Name + ", whole", documents: c.Uploads()}
 	}
-	out := content{name: fmt.Sprintf("%s, windows %d/%d", c.name, w.size, w.overlap), chunking: wholeWindow}
-	for _, d := range c.documents {
+	out := content{name: fmt.Sprintf("%s, windows %d/%d", c.Name, w.size, w.overlap), chunking: wholeWindow}
+	for _, d := range c.Documents {
 		for _, span := range windows(d.Text, w.size, w.overlap) {
 			out.documents = append(out.documents, service.Document{
-				CustomID: fmt.Sprintf("%s#%d-%d", d.ID, span.Start, span.End), Name: nameOf(d), Text: d.Text[span.Start:span.End],
+				CustomID: fmt.Sprintf("%s#%d-%d", d.ID, span.Start, span.End), Name: bench.NameOf(d), Text: d.Text[span.Start:span.End],
 			})
 		}
 	}

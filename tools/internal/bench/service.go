@@ -1,5 +1,4 @@
-// Package started runs the service as a program of its own on loopback, for programs that measure it from outside.
-package started
+package bench
 
 import (
 	"context"
@@ -23,33 +22,39 @@ const (
 	stopPatience  = time.Minute
 )
 
-// Service is a service that runs.
+// Service is a service that runs as a program of its own on loopback.
 type Service struct {
 	*service.Service
+	Address string // http://127.0.0.1:PORT
+	Key     string // an API key that may do everything
+
 	cmd    *exec.Cmd
 	exited chan error
 	used   time.Duration
 }
 
-// Start starts the program api in a data directory and waits until it is ready. Only env, beside where it listens and what
-// it is asked with, configures it. Close must be called, also when Start fails.
-func Start(ctx context.Context, api, dir string, env ...string) (*Service, error) {
+// Start starts the service's program in a data directory and waits until it is ready. Only env, beside the address, the
+// directory and the key, configures it. Close must be called, also when Start fails.
+func Start(ctx context.Context, program, dir string, env ...string) (*Service, error) {
 	s := &Service{exited: make(chan error, 1)}
-	addr, err := freePort(ctx)
+	l, err := listen(ctx)
 	if err != nil {
 		return s, err
 	}
-	key, err := keyOf(dir)
-	if err != nil {
+	addr := l.Addr().String()
+	l.Close()
+	s.Address = "http://" + addr
+	if s.Key, err = keyOf(dir); err != nil {
 		return s, err
 	}
-	s.cmd = exec.CommandContext(ctx, api)
+	s.cmd = exec.CommandContext(ctx, program)
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.WaitDelay = stopPatience / 2
 	s.cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(),
-		"SLUICE_ADDR=" + addr, "SLUICE_DATA_DIR=" + dir, "SLUICE_API_KEY=" + key, "SLUICE_LOG_LEVEL=warn",
+		"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h", "SLUICE_LOG_LEVEL=warn",
 	}, env...)
+	s.cmd.Env = append(s.cmd.Env, "SLUICE_ADDR="+addr, "SLUICE_DATA_DIR="+dir, "SLUICE_API_KEY="+s.Key)
 	s.cmd.Stderr = os.Stderr
 	if err := s.cmd.Start(); err != nil {
 		s.cmd = nil
@@ -61,10 +66,10 @@ func Start(ctx context.Context, api, dir string, env ...string) (*Service, error
 		s.used = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		s.exited <- err
 	}()
-	if s.Service, err = service.New("http://"+addr, key); err != nil {
+	if s.Service, err = service.New(s.Address, s.Key); err != nil {
 		return s, err
 	}
-	return s, s.ready(ctx, "http://"+addr+"/readyz")
+	return s, s.ready(ctx)
 }
 
 // keyOf is the API key of a data directory, which is made with a new one if it is not there.
@@ -87,10 +92,10 @@ func (s *Service) Used() time.Duration { return s.used }
 // PID is the number of the service's process.
 func (s *Service) PID() int { return s.cmd.Process.Pid }
 
-func (s *Service) ready(ctx context.Context, address string) error {
+func (s *Service) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	poll := time.NewTicker(50 * time.Millisecond)
+	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for {
 		select {
@@ -101,7 +106,7 @@ func (s *Service) ready(ctx context.Context, address string) error {
 			return fmt.Errorf("waiting for the service to be ready: %w", ctx.Err())
 		case <-poll.C:
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Address+"/readyz", nil)
 		if err != nil {
 			return err
 		}
@@ -116,7 +121,7 @@ func (s *Service) ready(ctx context.Context, address string) error {
 	}
 }
 
-// Close stops the service.
+// Close stops the service as an operator would. It fails if the service does not end cleanly.
 func (s *Service) Close() error {
 	if s.Service != nil {
 		s.Service.Close()
@@ -140,11 +145,46 @@ func (s *Service) Close() error {
 	return errors.Join(faults...)
 }
 
-func freePort(ctx context.Context) (string, error) {
+// Directory returns the data directory that is to be kept, or a temporary one if none is. remove deletes the temporary one.
+func Directory(kept string) (dir string, remove func() error, err error) {
+	if kept != "" {
+		return kept, func() error { return nil }, nil
+	}
+	dir, err = os.MkdirTemp("", "bench-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// Server is an HTTP server in this process, on loopback.
+type Server struct {
+	Address string // http://127.0.0.1:PORT
+	http    *http.Server
+	done    chan error
+}
+
+// Serve starts a server.
+func Serve(ctx context.Context, h http.Handler) (*Server, error) {
+	l, err := listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Address: "http://" + l.Addr().String(), http: &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}, done: make(chan error, 1)}
+	go func() { s.done <- s.http.Serve(l) }()
+	return s, nil
+}
+
+// Close stops the server.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+func listen(ctx context.Context) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", fmt.Errorf("finding a free port: %w", err)
+		return nil, fmt.Errorf("listening on loopback: %w", err)
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return l, nil
 }

@@ -1,18 +1,16 @@
-package peer_test
+package bench
 
 import (
 	"io"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/sluice/sluice/tools/local/peer"
 )
 
 func TestAScriptTellsWhatItMeasuredInItsLastLine(t *testing.T) {
 	t.Parallel()
 	var told struct{ Name string }
-	state, err := peer.Run(t.Context(), "python3", []byte("import sys\nprint('noise')\nprint('{\"Name\": \"%s\"}' % sys.argv[1])\n"), []string{"one"}, &told)
+	state, err := RunPython(t.Context(), "python3", []byte("import sys\nprint('noise')\nprint('{\"Name\": \"%s\"}' % sys.argv[1])\n"), []string{"one"}, &told)
 	if err != nil || told.Name != "one" || state == nil {
 		t.Errorf("it told %+v, state %v: %v", told, state, err)
 	}
@@ -21,7 +19,7 @@ func TestAScriptTellsWhatItMeasuredInItsLastLine(t *testing.T) {
 func TestAScriptThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{"raise ValueError('no such store')": "no such store", "print('noise')": "reading what it measured"} {
-		if _, err := peer.Run(t.Context(), "python3", []byte(script), nil, &struct{}{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := RunPython(t.Context(), "python3", []byte(script), nil, &struct{}{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one about %q", script, err, want)
 		}
 	}
@@ -30,12 +28,12 @@ func TestAScriptThatFailsSaysWhy(t *testing.T) {
 func TestAnEnvironmentIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "venv")
-	if _, err := peer.Install(t.Context(), dir, []string{"./no-such-package"}, io.Discard); err == nil {
+	if _, err := InstallPython(t.Context(), dir, []string{"./no-such-package"}, io.Discard); err == nil {
 		t.Fatal("a package that is not there is installed")
 	}
 	var said strings.Builder
 	for range 2 {
-		if _, err := peer.Install(t.Context(), dir, []string{"pip"}, &said); err != nil {
+		if _, err := InstallPython(t.Context(), dir, []string{"pip"}, &said); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,11 +1,9 @@
-package figures_test
+package bench
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/sluice/sluice/tools/local/figures"
 )
 
 func TestFiguresAreReplacedBetweenTheirMarks(t *testing.T) {
@@ -18,7 +16,7 @@ func TestFiguresAreReplacedBetweenTheirMarks(t *testing.T) {
 	}
 	write("before\n<!-- figures of make one -->\nfirst\n<!-- end of figures -->\n" +
 		"between\n<!-- figures of make two -->\nold\n<!-- end of figures -->\nafter\n")
-	if err := figures.Replace(path, "two", "new"); err != nil {
+	if err := Replace(path, "two", "new"); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)
@@ -32,7 +30,7 @@ func TestFiguresAreReplacedBetweenTheirMarks(t *testing.T) {
 	}
 	for name, text := range map[string]string{"no marks": "nothing", "no end": "<!-- figures of make two -->\n"} {
 		write(text)
-		if err := figures.Replace(path, "two", "new"); err == nil {
+		if err := Replace(path, "two", "new"); err == nil {
 			t.Errorf("a file with %s is taken", name)
 		}
 	}

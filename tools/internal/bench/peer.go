@@ -1,6 +1,4 @@
-// Package peer has the programs run that Sluice is measured beside: those of Python in a virtual environment that holds their
-// packages. Each prints what it measured.
-package peer
+package bench
 
 import (
 	"bytes"
@@ -16,12 +14,12 @@ import (
 	"time"
 )
 
-// patience is how long packages may take to be installed, or a script to run.
-const patience = 30 * time.Minute
+// peerPatience is how long packages may take to be installed, or a peer to run.
+const peerPatience = 30 * time.Minute
 
-// Install returns the Python of the virtual environment in dir, which it makes where it is not there, with the packages
+// InstallPython returns the Python of the virtual environment in dir, which it makes where it is not there, with the packages
 // in it. What was installed once is not looked at again. It tells on errs that it installs.
-func Install(ctx context.Context, dir string, packages []string, errs io.Writer) (program string, err error) {
+func InstallPython(ctx context.Context, dir string, packages []string, errs io.Writer) (program string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
 	}
@@ -32,7 +30,7 @@ func Install(ctx context.Context, dir string, packages []string, errs io.Writer)
 	if _, err := os.Stat(filled); err == nil {
 		return program, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, peerPatience)
 	defer cancel()
 	fmt.Fprintf(errs, "installing %s in %s, once …\n", strings.Join(packages, ", "), dir)
 	steps := [][]string{append([]string{program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...)}
@@ -47,8 +45,8 @@ func Install(ctx context.Context, dir string, packages []string, errs io.Writer)
 	return program, os.WriteFile(filled, nil, 0o644)
 }
 
-// Run has a Python run a script, given as text, in a process of its own; see Command.
-func Run(ctx context.Context, program string, script []byte, args []string, into any) (*os.ProcessState, error) {
+// RunPython has a Python run a script, given as text, in a process of its own; see RunPeer.
+func RunPython(ctx context.Context, program string, script []byte, args []string, into any) (*os.ProcessState, error) {
 	dir, err := os.MkdirTemp("", "peer-")
 	if err != nil {
 		return nil, err
@@ -58,13 +56,13 @@ func Run(ctx context.Context, program string, script []byte, args []string, into
 	if err := os.WriteFile(path, script, 0o600); err != nil {
 		return nil, err
 	}
-	return Command(ctx, program, append([]string{path}, args...), into)
+	return RunPeer(ctx, program, append([]string{path}, args...), into)
 }
 
-// Command runs a program and reads the last line that it prints, which is JSON, into what into points to. The state of
+// RunPeer runs a program and reads the last line that it prints, which is JSON, into what into points to. The state of
 // the ended process is nil when it was not started.
-func Command(ctx context.Context, program string, args []string, into any) (*os.ProcessState, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func RunPeer(ctx context.Context, program string, args []string, into any) (*os.ProcessState, error) {
+	ctx, cancel := context.WithTimeout(ctx, peerPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.WaitDelay = 10 * time.Second

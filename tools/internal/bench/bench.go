@@ -1,0 +1,120 @@
+// Package bench is shared by the programs that measure Sluice from outside: their flags, the service that they start, the
+// programs that they compare it with, the collections that they ask about, what a process uses, and tables in Markdown.
+// The demo starts its service by it, too.
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Main runs a program until it ends or is told to stop, and exits with 1 if it fails.
+func Main(name string, run func(ctx context.Context, args []string, out, errs io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1) //nolint:gocritic // the signal's handler ends with the process
+	}
+}
+
+// Flags are the flags of a program.
+type Flags struct {
+	*flag.FlagSet
+	paths []*string
+}
+
+// NewFlags returns the flags of the program with that name, whose errors and help go to errs.
+func NewFlags(name string, errs io.Writer) *Flags {
+	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
+	f.SetOutput(errs)
+	return f
+}
+
+// Program is the flag -api, the program of the service.
+func (f *Flags) Program(p *string) { f.StringVar(p, "api", "bin/sluice", "the service's program") }
+
+// Write is the flag -write, the document whose section of figures Publish replaces.
+func (f *Flags) Write(p *string) {
+	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
+}
+
+// Peers are the flags -venv and -alone. The environment of Python is called name in the user's cache.
+func (f *Flags) Peers(venv *string, alone *bool, name string) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	f.StringVar(venv, "venv", filepath.Join(cache, "sluice", name), "the folder of the peers' Python environment, which is made and filled where it is not there")
+	f.BoolVar(alone, "alone", false, "measure Sluice alone")
+}
+
+// Path is a flag that names a file or folder, which Parse makes absolute. The environment variable, unless it is "", takes the
+// place of the default value.
+func (f *Flags) Path(p *string, name, env, value, usage string) {
+	value, usage = fromEnvironment(env, value, usage)
+	f.StringVar(p, name, value, usage)
+	f.paths = append(f.paths, p)
+}
+
+// List is a flag with a list, whose items commas separate. Each must be one of the known items, if there are any.
+func (f *Flags) List(p *[]string, name, env, value, usage string, known ...string) {
+	value, usage = fromEnvironment(env, value, usage)
+	*p = items(value)
+	f.Func(name, usage+" (default "+Or(value, "all")+")", func(text string) error {
+		*p = items(text)
+		for _, item := range *p {
+			if len(known) > 0 && !slices.Contains(known, item) {
+				return fmt.Errorf("%q is none of %s", item, strings.Join(known, ", "))
+			}
+		}
+		return nil
+	})
+}
+
+func fromEnvironment(env, value, usage string) (string, string) {
+	if env == "" {
+		return value, usage
+	}
+	return Or(os.Getenv(env), value), usage + "; also " + env
+}
+
+func items(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// Parse parses the arguments, all of which must be flags.
+func (f *Flags) Parse(args []string) error {
+	if err := f.FlagSet.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	for _, p := range f.paths {
+		if *p != "" {
+			var err error
+			if *p, err = filepath.Abs(*p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Or returns value, or otherwise if value is "".
+func Or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Publish prints the figures of a make target. Unless path is "", it also puts them in that document, see Replace.
+func Publish(out io.Writer, path, target, text string) error {
+	if _, err := io.WriteString(out, text); err != nil || path == "" {
+		return err
+	}
+	return Replace(path, target, text)
+}
+
+// end closes every section of figures.
+const end = "<!-- end of figures -->"
+
+// Replace puts text between the marks of a make target's section in the file at path:
+// <!-- figures of make TARGET --> and <!-- end of figures -->. It fails when the file has no such section.
+func Replace(path, target, text string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	begin := "<!-- figures of make " + target + " -->"
+	before, rest, found := strings.Cut(string(data), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		return fmt.Errorf("%s has no section of figures: %s … %s", path, begin, end)
+	}
+	return os.WriteFile(path, []byte(before+begin+"\n\n"+text+"\n"+end+after), 0o644)
+}
+
+// Header begins a table in Markdown. The first columns, as many as texts says, hold text, the others figures.
+func Header(out io.Writer, texts int, columns ...string) {
+	line := strings.Repeat("---|", texts) + strings.Repeat("--:|", len(columns)-texts)
+	fmt.Fprintf(out, "| %s |\n|%s\n", strings.Join(columns, " | "), line)
+}
+
+// Figure formats a value, which is not a number where nothing was measured.
+func Figure(format string, v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return strings.Replace(fmt.Sprintf(format, v), "-", "−", 1)
+}
+
+// Share is the part of a whole, and not a number if the whole is 0.
+func Share(part, whole int) float64 {
+	if whole == 0 {
+		return math.NaN()
+	}
+	return float64(part) / float64(whole)
+}
+
+// Mean is the mean of the values; 0 if there are none.
+func Mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(max(1, len(values)))
+}
+
+// Median is the median of the values; 0 if there are none.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	v := slices.Sorted(slices.Values(values))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
