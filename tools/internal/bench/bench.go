@@ -23,7 +23,7 @@ func Main(name string, run func(ctx context.Context, args []string, out, errs io
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(1) //nolint:gocritic // the signal's handler ends with the process
+		os.Exit(1)
 	}
 }
 
