@@ -34,7 +34,7 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 		if h.id != "" {
 			next.at += "#" + h.id
 		}
-		if strings.HasPrefix(source, "adr/") {
+		if strings.HasPrefix(source, "adr/") || strings.HasPrefix(source, "history/") {
 			next.factor = decisionFactor
 		}
 		p.passages = append(p.passages, next)

@@ -29,7 +29,7 @@ const (
 	titleWeight   = 2
 	// Factor for a passage that contains the query literally, such as the name of a setting.
 	verbatimFactor = 2
-	// Factor for decision records: most readers look for how to use the program.
+	// Factor for decision records and history: most readers look for how to use the program.
 	decisionFactor = 0.6
 )
 
