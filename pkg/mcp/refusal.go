@@ -3,9 +3,10 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // maxRefusalBytes bounds what is read of a refusal.
@@ -43,7 +44,7 @@ func refusalOf(res *http.Response) error {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxRefusalBytes))
+	raw, err := bounded.ReadAll(res.Body, maxRefusalBytes)
 	if err == nil && json.Unmarshal(raw, &body) != nil {
 		body.Error.Message = "" // of something before the service, in a form of its own
 	}

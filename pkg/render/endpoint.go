@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 const (
@@ -104,7 +105,7 @@ func socketPath(ctx context.Context, ask string) (string, error) {
 	var version struct {
 		Socket string `json:"webSocketDebuggerUrl"`
 	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxEndpointBytes)).Decode(&version); err != nil {
+	if err := json.NewDecoder(bounded.NewReader(res.Body, maxEndpointBytes)).Decode(&version); err != nil {
 		return "", fmt.Errorf("reading its answer: %w", err)
 	}
 	u, err := url.Parse(version.Socket)

@@ -25,6 +25,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 func main() {
@@ -85,7 +87,7 @@ func read(name string) ([]program, error) {
 	}
 	var out []program
 	take := func(member string, r io.Reader) error {
-		data, err := io.ReadAll(io.LimitReader(r, largest))
+		data, err := bounded.ReadAll(r, largest)
 		if err != nil {
 			return err
 		}

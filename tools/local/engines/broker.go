@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // Names of the engines, as one asks for them.
@@ -57,7 +59,7 @@ func askBroker(ctx context.Context, socket, name string) (string, error) {
 		return "", fmt.Errorf("asking for %s at %s: %w", name, socket, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	body, err := bounded.ReadAll(resp.Body, 1<<16)
 	if err != nil {
 		return "", fmt.Errorf("asking for %s at %s: %w", name, socket, err)
 	}

