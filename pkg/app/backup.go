@@ -21,7 +21,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/backup"
-	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/durable"
@@ -292,7 +292,7 @@ const storeGrace = time.Minute
 // receive writes a backup to a file, under its name when it is whole, or to standard output, and reads it meanwhile from end to
 // end: what counts is not what the sender says.
 func receive(ctx context.Context, source io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
-	schema, err := catalog.SchemaVersion()
+	schema, err := maintenance.SchemaVersion()
 	if err != nil {
 		return report, err
 	}

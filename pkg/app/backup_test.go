@@ -19,7 +19,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/backup"
-	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/originals"
 )
@@ -354,7 +354,7 @@ func TestTheOperatorsKeyFetchesABackup(t *testing.T) {
 	if code := Main(API, []string{"backup", "-"}, environ, &out, &faults); code != 0 {
 		t.Fatalf("the backup ended with %d: %s", code, &faults)
 	}
-	schema, err := catalog.SchemaVersion()
+	schema, err := maintenance.SchemaVersion()
 	p.must(err)
 	report, err := backup.Read(t.Context(), &out, backup.Options{}, nil)
 	if err != nil || report.Schema != schema || report.Catalog == "" {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/backup"
-	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/originals"
@@ -45,7 +45,7 @@ func (c contentOf) write(ctx context.Context, w io.Writer, bytesPerSecond int64)
 	}
 	defer os.RemoveAll(dir)
 	at := c.now().UTC()
-	snapshot, err := catalog.TakeSnapshot(ctx, c.catalog, filepath.Join(dir, catalogFile))
+	snapshot, err := maintenance.TakeSnapshot(ctx, c.catalog, filepath.Join(dir, catalogFile))
 	if err != nil {
 		return backup.Report{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/index/embedded"
 	"github.com/sluice/sluice/pkg/jobs"
@@ -113,11 +114,11 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	case info.Size() == 0 && exists(s.dir.join(natsDir)): // a first start that was cut short leaves that alone
 		return fmt.Errorf("opening the catalog %s: %w: it is empty, beside a job log", path, catalog.ErrDamaged)
 	case info.Size() <= checkedAtOnce:
-		return catalog.CheckFile(ctx, path)
+		return maintenance.CheckFile(ctx, path)
 	}
 	checking := newGroup(ctx, s.failed)
 	checking.run("checking the catalog", func(ctx context.Context) error {
-		if err := catalog.CheckFile(ctx, path); errors.Is(err, catalog.ErrDamaged) {
+		if err := maintenance.CheckFile(ctx, path); errors.Is(err, catalog.ErrDamaged) {
 			return damagedCatalog(err, s.dir.path)
 		} else if err != nil && ctx.Err() == nil {
 			s.log.Warn("the catalog could not be checked for damage", "error", err)

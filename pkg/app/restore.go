@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/backup"
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/originals"
@@ -53,7 +54,7 @@ func (p *commandLine) restoreCommand() *cobra.Command {
 				defer file.Close()
 				in = file
 			}
-			schema, err := catalog.SchemaVersion()
+			schema, err := maintenance.SchemaVersion()
 			if err != nil {
 				return err
 			}
@@ -155,7 +156,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	if err != nil {
 		return report, err
 	}
-	if err := catalog.CheckFile(ctx, sink.catalog); err != nil {
+	if err := maintenance.CheckFile(ctx, sink.catalog); err != nil {
 		return report, fmt.Errorf("the catalog in the backup cannot be used: %w", err)
 	}
 	c, err := catalog.Open(ctx, catalog.Options{Path: sink.catalog, Log: slog.New(slog.DiscardHandler), Now: time.Now})

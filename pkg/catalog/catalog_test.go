@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/catalog"
@@ -189,13 +188,4 @@ func TestOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-}
-
-func TestRebind(t *testing.T) {
-	t.Parallel()
-	got := catalog.Rebind(`SELECT '?' FROM t WHERE a = ? AND b LIKE ? ESCAPE '!' AND c = 'it''s ?'`)
-	want := `SELECT '?' FROM t WHERE a = $1 AND b LIKE $2 ESCAPE '!' AND c = 'it''s ?'`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("(-want +got)\n%s", diff)
-	}
 }

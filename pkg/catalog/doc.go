@@ -15,20 +15,20 @@
 // So admission, rescue and the end of a site's crawl are lookups in small partial indexes, whatever the number of
 // datasources.
 //
-// # Sites
+// # Packages
 //
-// The frontier of a site's crawl is its pages: run_id tells which of them its newest crawl has asked for. A page that was
-// fetched is judged against the others in the transaction that applies the event (see judge), so at most one of equal
-// pages has content. What follows for many pages at once is a row of site_work, which WorkOnSite does in batches; a site
-// is not settled while there is one.
+// A Catalog is composed of small stores over one database. Imports go one way, from the last of these to the first:
 //
-// # Two engines
+//   - db: engines, transactions, group commit, notices, locks, leases and migrations; no table of the catalog;
+//   - record: the rows of datastores, datasources, the outbox and sweeps, which other packages share;
+//   - accounts: workspaces, keys, limits, usage, idempotency keys;
+//   - conversations: conversations, messages, turns;
+//   - sites: the pages of a site: scope, duplicates, canonical addresses, the end of a crawl;
+//   - pipeline: the outbox, events, sweeps, replays, moves, rescue;
+//   - resources: datastores, datasources and agents as users see them;
+//   - maintenance: snapshots, repairs, takeovers from the job log, audits.
 //
-// Every statement is written once, with ? as placeholder and in the SQL that SQLite and PostgreSQL share: TEXT ids,
-// times as BIGINT microseconds since 1970, flags as SMALLINT, JSON as TEXT, ON CONFLICT. With SQLite there is one
-// connection for writes and a pool for reads; with PostgreSQL two pools, and locks that are taken in one order: see
-// locks.go. A method that takes a workspace id answers domain.NotFound for what is unknown and for what belongs to
-// another workspace. What fails because the database is away or busy has the code domain.CodeUnavailable.
+// A method that takes a workspace id answers domain.NotFound for what is unknown and for what belongs to another workspace.
 //
 // # Moves
 //

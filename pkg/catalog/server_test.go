@@ -330,16 +330,6 @@ func TestStartErrors(t *testing.T) {
 			t.Errorf("it ended before the log said that it waits: %v", err)
 		}
 	})
-	t.Run("a server that is too old is told which one is needed", func(t *testing.T) {
-		t.Parallel()
-		err := catalog.CheckServer("120022", "UTF8", true)
-		if err == nil || !strings.Contains(err.Error(), "PostgreSQL 12; 13 or later") {
-			t.Fatal(err)
-		}
-		if err := catalog.CheckServer("130000", "UTF8", true); err != nil {
-			t.Fatal(err)
-		}
-	})
 	t.Run("a path and a URL are one too many", func(t *testing.T) {
 		t.Parallel()
 		if c, err := catalog.Open(ctx, catalog.Options{URL: server, Path: "p"}); err == nil {

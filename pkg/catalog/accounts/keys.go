@@ -1,0 +1,178 @@
+package accounts
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// EnsureWorkspace creates the workspace if there is none with the id; the name of one that exists stays.
+func (c *Accounts) EnsureWorkspace(ctx context.Context, id, name string) error {
+	return c.db.Update(ctx, "creating a workspace", func(t *db.Tx) error {
+		_, err := t.Exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			id, name, c.db.Stamp())
+		return err
+	})
+}
+
+// WorkspaceName returns the name of a workspace.
+func (c *Accounts) WorkspaceName(ctx context.Context, id string) (name string, err error) {
+	err = c.db.Read.QueryRow(ctx, `SELECT name FROM workspaces WHERE id = ?`, id).Scan(&name)
+	return name, db.Found(err, "workspace", id)
+}
+
+const keyColumns = `id, workspace_id, name, hash, hint, scopes, agent_id, created_at, last_used_at, expires_at`
+
+// prefixed puts a table's name before each of the columns.
+func prefixed(table, columns string) string {
+	return table + strings.ReplaceAll(columns, ", ", ", "+table)
+}
+
+func scanKey(s db.Scanner) (domain.APIKey, error) { return scanKeyAnd(s) }
+
+// scanKeyAnd scans keyColumns, and more columns behind them.
+func scanKeyAnd(s db.Scanner, more ...any) (domain.APIKey, error) {
+	var k domain.APIKey
+	var scopes string
+	var createdAt int64
+	var lastUsed, expires sql.NullInt64
+	err := s.Scan(append([]any{&k.ID, &k.WorkspaceID, &k.Name, &k.Hash, &k.Hint, &scopes, &k.AgentID, &createdAt, &lastUsed, &expires}, more...)...)
+	if err != nil {
+		return k, err
+	}
+	k.CreatedAt, k.LastUsedAt, k.ExpiresAt = db.FromMicros(createdAt), db.FromNullMicros(lastUsed), db.FromNullMicros(expires)
+	return k, db.FromJSON(scopes, &k.Scopes)
+}
+
+// CreateKey stores a key, CreatedAt being set here, and returns it as it is stored. It fails with domain.CodeConflict when its id or hash is taken, and
+// with domain.NotFound when there is no such workspace.
+func (c *Accounts) CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error) {
+	scopes, err := db.ToJSON(k.Scopes)
+	if err != nil {
+		return domain.APIKey{}, err
+	}
+	lastUsed, expires := db.NullMicros(k.LastUsedAt), db.NullMicros(k.ExpiresAt)
+	err = c.db.Update(ctx, "storing a key", func(t *db.Tx) error {
+		at := c.db.Stamp()
+		k.CreatedAt, k.LastUsedAt, k.ExpiresAt = db.FromMicros(at), db.FromNullMicros(lastUsed), db.FromNullMicros(expires)
+		if err := RequireWorkspace(ctx, t, k.WorkspaceID); err != nil {
+			return err
+		}
+		n, err := t.Exec(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			k.ID, k.WorkspaceID, k.Name, k.Hash, k.Hint, scopes, k.AgentID, at, lastUsed, expires)
+		if err := db.Created(n, err, "key", k.ID); err != nil {
+			return err
+		}
+		return setLimits(ctx, t, domain.Account{WorkspaceID: k.WorkspaceID, KeyID: k.ID}, k.Limits)
+	})
+	return k, err
+}
+
+// Keys returns the workspace's keys, newest first, expired ones too.
+func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error) {
+	keys, err := db.Collect(ctx, c.db.Read, scanKey,
+		`SELECT `+keyColumns+` FROM api_keys WHERE workspace_id = ? ORDER BY created_at DESC, id DESC`, ws)
+	if err != nil {
+		return nil, fmt.Errorf("listing keys: %w", err)
+	}
+	limits, err := db.Collect(ctx, c.db.Read, scanUse, `SELECT key_id, metric, value FROM limits WHERE workspace_id = ?`, ws)
+	if err != nil {
+		return nil, fmt.Errorf("reading the limits of keys: %w", err)
+	}
+	for i := range keys {
+		for _, u := range limits {
+			if u.key != keys[i].ID {
+				continue
+			}
+			if keys[i].Limits == nil {
+				keys[i].Limits = domain.Limits{}
+			}
+			keys[i].Limits[u.metric] = u.value
+		}
+	}
+	return keys, nil
+}
+
+// keyAndLimits asks for a key and, in a row for each, its limits: every request asks it, so it is one question.
+var keyAndLimits = `SELECT ` + prefixed("k.", keyColumns) + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
+	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
+
+// KeyByHash returns the key with domain.HashKey of its secret. An expired key is not found.
+func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, error) {
+	var limits domain.Limits
+	rows, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (domain.APIKey, error) {
+		var metric domain.Metric
+		var limit int64
+		k, err := scanKeyAnd(s, &metric, &limit)
+		if metric != "" {
+			if limits == nil {
+				limits = domain.Limits{}
+			}
+			limits[metric] = limit
+		}
+		return k, err
+	}, keyAndLimits, hash)
+	if err != nil {
+		return domain.APIKey{}, fmt.Errorf("looking up a key: %w", err)
+	}
+	if len(rows) == 0 || rows[0].ExpiresAt != nil && !rows[0].ExpiresAt.After(c.db.Now()) {
+		return domain.APIKey{}, domain.Errorf(domain.CodeNotFound, "no such key")
+	}
+	k := rows[0]
+	k.Limits = limits
+	return k, nil
+}
+
+// RevokeKey deletes the key and returns it.
+func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey, error) {
+	var k domain.APIKey
+	err := c.db.Update(ctx, "revoking a key", func(t *db.Tx) (err error) {
+		k, err = scanKey(t.QueryRow(ctx, `DELETE FROM api_keys WHERE workspace_id = ? AND id = ? RETURNING `+keyColumns, ws, id))
+		if err != nil {
+			return db.Found(err, "key", id)
+		}
+		a := domain.Account{WorkspaceID: ws, KeyID: id}
+		if k.Limits, err = readLimits(ctx, t, a); err != nil {
+			return err
+		}
+		return setLimits(ctx, t, a, nil)
+	})
+	c.touched.Delete(id)
+	return k, err
+}
+
+// touchEvery is how exactly the last use of a key is kept: a write for every request would cost more than the request.
+const touchEvery = time.Minute
+
+// TouchKey notes the key's last use, to the minute. An unknown key is no error.
+func (c *Accounts) TouchKey(ctx context.Context, id string, at time.Time) error {
+	if last, ok := c.touched.Load(id); ok && at.Before(last.(time.Time).Add(touchEvery)) {
+		return nil
+	}
+	c.touched.Store(id, at)
+	return c.db.Update(ctx, "noting the use of a key", func(t *db.Tx) error {
+		_, err := t.Exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`,
+			db.Micros(at), id, db.Micros(at))
+		return err
+	})
+}
+
+// CountKeys counts the keys of all workspaces, expired ones too.
+func (c *Accounts) CountKeys(ctx context.Context) (int64, error) {
+	var n int64
+	if err := c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM api_keys`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("counting keys: %w", err)
+	}
+	return n, nil
+}
+
+// RequireWorkspace fails with domain.NotFound when there is no workspace with the id.
+func RequireWorkspace(ctx context.Context, q db.Querier, id string) error {
+	var one int
+	return db.Found(q.QueryRow(ctx, `SELECT 1 FROM workspaces WHERE id = ?`, id).Scan(&one), "workspace", id)
+}

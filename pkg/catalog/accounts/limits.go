@@ -1,0 +1,169 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Limits returns what was set for the workspace, or for one of its keys; Options.Limits are not in it. The key need not
+// exist.
+func (c *Accounts) Limits(ctx context.Context, a domain.Account) (domain.Limits, error) {
+	return readLimits(ctx, c.db.Read, a)
+}
+
+func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Limits, error) {
+	uses, err := db.Collect(ctx, q, scanUse, `SELECT key_id, metric, value FROM limits WHERE workspace_id = ? AND key_id = ?`, a.WorkspaceID, a.KeyID)
+	if err != nil {
+		return nil, fmt.Errorf("reading limits: %w", err)
+	}
+	var out domain.Limits
+	for _, u := range uses {
+		if out == nil {
+			out = domain.Limits{}
+		}
+		out[u.metric] = u.value
+	}
+	return out, nil
+}
+
+// SetLimits sets the limits of the workspace, or of one of its keys, in the place of those before. They hold beside
+// Options.Limits: the stricter one counts. A key that does not exist is not found.
+func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
+	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
+		if a.KeyID == "" {
+			if err := RequireWorkspace(ctx, t, a.WorkspaceID); err != nil {
+				return err
+			}
+		} else {
+			var one int
+			err := t.QueryRow(ctx, `SELECT 1 FROM api_keys WHERE workspace_id = ? AND id = ?`+t.Lock, a.WorkspaceID, a.KeyID).Scan(&one)
+			if err := db.Found(err, "key", a.KeyID); err != nil {
+				return err
+			}
+		}
+		return setLimits(ctx, t, a, limits)
+	})
+}
+
+func setLimits(ctx context.Context, t *db.Tx, a domain.Account, limits domain.Limits) error {
+	if _, err := t.Exec(ctx, `DELETE FROM limits WHERE workspace_id = ? AND key_id = ?`, a.WorkspaceID, a.KeyID); err != nil {
+		return err
+	}
+	for _, m := range slices.Sorted(maps.Keys(limits)) {
+		if limits[m] <= 0 {
+			continue
+		}
+		_, err := t.Exec(ctx, `INSERT INTO limits (workspace_id, key_id, metric, value) VALUES (?, ?, ?, ?)
+			ON CONFLICT (workspace_id, key_id, metric) DO UPDATE SET value = excluded.value`, a.WorkspaceID, a.KeyID, m, limits[m])
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accountLimits are those that hold for a workspace, Options.Limits among them, and for a key of it.
+func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Account) (ofWorkspace, ofKey domain.Limits, err error) {
+	set, err := readLimits(ctx, q, domain.Account{WorkspaceID: a.WorkspaceID})
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.KeyID != "" {
+		if ofKey, err = readLimits(ctx, q, a); err != nil {
+			return nil, nil, err
+		}
+	}
+	return c.limits.Stricter(set), ofKey, nil
+}
+
+// LimitsInForce returns the limits that hold for the workspace: the stricter of Options.Limits and what was set for it.
+func (c *Accounts) LimitsInForce(ctx context.Context, ws string) (domain.Limits, error) {
+	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
+	return limits, err
+}
+
+// Stored returns how many chunks of the workspace are searchable, and how many bytes of content it has.
+func (c *Accounts) Stored(ctx context.Context, ws string) (chunks, bytes int64, err error) {
+	return readStored(ctx, c.db.Read, ws)
+}
+
+func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int64, err error) {
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(chunks), 0) AS BIGINT), CAST(COALESCE(SUM(original_bytes), 0) AS BIGINT)
+		FROM datasources WHERE workspace_id = ?`, ws).Scan(&chunks, &bytes)
+	if err != nil {
+		return 0, 0, fmt.Errorf("measuring what is stored: %w", err)
+	}
+	return chunks, bytes, nil
+}
+
+// CheckStorage fails with domain.CodeUsageLimit when the workspace has reached a limit of what it may store, so that
+// nobody sends what would be refused. What is accepted is held against the limits again, together with what comes in at
+// the same time.
+func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
+	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
+	if err != nil || !limitsStorage(limits) {
+		return err
+	}
+	chunks, bytes, err := readStored(ctx, c.db.Read, ws)
+	if err != nil {
+		return err
+	}
+	if limit := limits[domain.MetricStoredBytes]; limit > 0 && bytes >= limit {
+		return full("bytes", limit, bytes)
+	}
+	return checkChunks(limits, chunks)
+}
+
+func limitsStorage(limits domain.Limits) bool {
+	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
+}
+
+// checkChunks fails when no more chunks may come. How many there will be is known when content was read, so what is
+// accepted by then may pass the limit: it is finished all the same.
+func checkChunks(limits domain.Limits, chunks int64) error {
+	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
+		return full("chunks", limit, chunks)
+	}
+	return nil
+}
+
+func full(what string, limit, has int64) error {
+	return domain.Errorf(domain.CodeUsageLimit, "the workspace may store %d %s and would have more than that, it has %d; delete datasources that are not needed, or have the limit raised",
+		limit, what, has)
+}
+
+// WithRoom runs f, which stores content of the workspace, and fails with domain.CodeUsageLimit when it then has more than
+// it may. However much comes in at once, no more passes than there is room for. What does not grow always passes. It must
+// be the first in its transaction: see locks.go.
+func (c *Accounts) WithRoom(ctx context.Context, t *db.Tx, ws string, f func() error) error {
+	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})
+	if err != nil {
+		return err
+	}
+	if !limitsStorage(limits) {
+		return f()
+	}
+	if err := t.QueueFor(ctx, "storage", ws); err != nil {
+		return err
+	}
+	chunks, before, err := readStored(ctx, t, ws)
+	if err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	_, after, err := readStored(ctx, t, ws)
+	if err != nil || after <= before {
+		return err
+	}
+	if limit := limits[domain.MetricStoredBytes]; limit > 0 && after > limit {
+		return full("bytes", limit, before)
+	}
+	return checkChunks(limits, chunks)
+}

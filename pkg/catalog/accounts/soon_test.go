@@ -1,0 +1,89 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/migrations"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open opens accounts over a database in a file; end closes both.
+func open(t *testing.T, path string) (c *Accounts, end func()) {
+	t.Helper()
+	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: migrations.FS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = New(d, nil)
+	return c, func() {
+		c.Close()
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWhatIsCountedSoonIsStoredByClose counts, closes at once, and looks with another process's eyes.
+func TestWhatIsCountedSoonIsStoredByClose(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	c, end := open(t, path)
+	const ws = "ws"
+	if err := c.EnsureWorkspace(t.Context(), ws, "test"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		c.CountSoon(domain.Account{WorkspaceID: ws, KeyID: "a"}, map[domain.Metric]int64{domain.MetricRetrievals: 1})
+	}
+	end()
+	c.CountSoon(domain.Account{WorkspaceID: ws}, map[domain.Metric]int64{domain.MetricRetrievals: 1}) // too late, and no harm
+	c, end = open(t, path)
+	defer end()
+	used, err := c.Usage(t.Context(), ws, time.Now())
+	if err != nil || used[domain.MetricRetrievals] != 3 {
+		t.Errorf("%v are told after the catalog was opened again, error %v; want three retrievals", used, err)
+	}
+}
+
+// TestWhoAsksForUseWaitsNoLongerThanItsContext asks while nothing can be stored.
+func TestWhoAsksForUseWaitsNoLongerThanItsContext(t *testing.T) {
+	t.Parallel()
+	c, end := open(t, filepath.Join(t.TempDir(), "catalog.db"))
+	defer end()
+	const ws = "ws"
+	if err := c.EnsureWorkspace(t.Context(), ws, "test"); err != nil {
+		t.Fatal(err)
+	}
+	began, proceed, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := c.db.Update(t.Context(), "holding the one connection", func(*db.Tx) error { close(began); <-proceed; return nil }); err != nil {
+			t.Error(err)
+		}
+	}()
+	<-began
+	c.CountSoon(domain.Account{WorkspaceID: ws, KeyID: "a"}, map[domain.Metric]int64{domain.MetricRetrievals: 3})
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	_, errUsage := c.Usage(gone, ws, time.Now())
+	_, errKeys := c.KeyUsage(gone, ws, time.Now())
+	close(proceed)
+	<-ended
+	if !errors.Is(errUsage, context.Canceled) || !errors.Is(errKeys, context.Canceled) {
+		t.Errorf("it ended with %v, and by key with %v", errUsage, errKeys)
+	}
+	used, err := c.Usage(t.Context(), ws, time.Now())
+	keys, errKeys := c.KeyUsage(t.Context(), ws, time.Now())
+	if used[domain.MetricRetrievals] != 3 || keys["a"][domain.MetricRetrievals] != 3 || err != nil || errKeys != nil {
+		t.Errorf("%v and %v are told once it was stored, errors %v and %v; want three retrievals", used, keys, err, errKeys)
+	}
+}

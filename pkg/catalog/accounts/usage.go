@@ -1,0 +1,186 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// MonthOf is the month (UTC) under which uses at a time are counted.
+func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
+
+// Count adds to the account's counters of the current month (UTC), all or none. What is 0 is left out, and what is negative is
+// taken away: a use that was counted and has come to nothing. What is counted at the same moment is stored together.
+func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
+	uses = maps.Clone(uses)
+	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })
+	if len(uses) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("counting use: %w", err)
+	}
+	return c.tally.count(ctx, a, uses, c.storeUses)
+}
+
+// storeUses adds uses to the counters of the current month.
+func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
+	return c.db.Update(ctx, "counting use", func(t *db.Tx) error {
+		month := MonthOf(c.db.Now())
+		for _, s := range sums {
+			if err := Count(ctx, t, s.account, month, s.uses); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Count adds to the counters of a workspace and of a key, in the order that all transactions take them in.
+func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses map[domain.Metric]int64) error {
+	metrics := slices.Sorted(maps.Keys(uses))
+	for _, m := range metrics {
+		err := t.Later(ctx, db.Write{Doing: "counting for the workspace", Text: `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, ?)
+			ON CONFLICT (workspace_id, month, metric) DO UPDATE SET value = usage_counts.value + excluded.value`,
+			Args: []any{a.WorkspaceID, month, m, uses[m]}})
+		if err != nil {
+			return err
+		}
+	}
+	for _, m := range metrics {
+		err := t.Later(ctx, db.Write{Doing: "counting for the key", Text: `INSERT INTO key_usage (workspace_id, month, key_id, metric, value) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, month, key_id, metric) DO UPDATE SET value = key_usage.value + excluded.value`,
+			Args: []any{a.WorkspaceID, month, a.KeyID, m, uses[m]}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Admit counts one agent query of the account, unless a limit is reached: of queries, or of the tokens that those before
+// have used, of the workspace or of the key. It then fails with domain.CodeUsageLimit and counts nothing. Checking and
+// counting are one step: however many ask at once, no more pass than there are queries left. What a query costs in tokens
+// is known when it has been answered, so those under way may pass that limit.
+func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
+	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
+		month := MonthOf(c.db.Now())
+		ofWorkspace, ofKey, err := c.accountLimits(ctx, t, a)
+		if err != nil {
+			return err
+		}
+		n, err := t.Exec(ctx, `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, 1)
+			ON CONFLICT (workspace_id, month, metric) DO UPDATE SET value = usage_counts.value + 1 WHERE usage_counts.value < ?`,
+			a.WorkspaceID, month, domain.MetricQueries, bound(ofWorkspace[domain.MetricQueries]))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return usedUp("workspace", ofWorkspace, domain.MetricQueries)
+		}
+		n, err = t.Exec(ctx, `INSERT INTO key_usage (workspace_id, month, key_id, metric, value) VALUES (?, ?, ?, ?, 1)
+			ON CONFLICT (workspace_id, month, key_id, metric) DO UPDATE SET value = key_usage.value + 1 WHERE key_usage.value < ?`,
+			a.WorkspaceID, month, a.KeyID, domain.MetricQueries, bound(ofKey[domain.MetricQueries]))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return usedUp("key", ofKey, domain.MetricQueries)
+		}
+		return checkTokens(ctx, t, a, month, ofWorkspace, ofKey)
+	})
+}
+
+// checkTokens fails when the tokens of the month are used up.
+func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, ofWorkspace, ofKey domain.Limits) error {
+	var used int64
+	if limit := ofWorkspace[domain.MetricTokens]; limit > 0 {
+		err := t.QueryRow(ctx, `SELECT COALESCE(SUM(value), 0) FROM usage_counts WHERE workspace_id = ? AND month = ? AND metric = ?`,
+			a.WorkspaceID, month, domain.MetricTokens).Scan(&used)
+		if err != nil {
+			return fmt.Errorf("reading the workspace's tokens: %w", err)
+		}
+		if used >= limit {
+			return usedUp("workspace", ofWorkspace, domain.MetricTokens)
+		}
+	}
+	if limit := ofKey[domain.MetricTokens]; limit > 0 {
+		err := t.QueryRow(ctx, `SELECT COALESCE(SUM(value), 0) FROM key_usage WHERE workspace_id = ? AND month = ? AND key_id = ? AND metric = ?`,
+			a.WorkspaceID, month, a.KeyID, domain.MetricTokens).Scan(&used)
+		if err != nil {
+			return fmt.Errorf("reading the key's tokens: %w", err)
+		}
+		if used >= limit {
+			return usedUp("key", ofKey, domain.MetricTokens)
+		}
+	}
+	return nil
+}
+
+// bound is a limit to compare with: none is more than anybody uses.
+func bound(limit int64) int64 {
+	if limit <= 0 {
+		return 1<<63 - 1
+	}
+	return limit
+}
+
+// limitNames are what limits of a month count, for people.
+var limitNames = map[domain.Metric]string{domain.MetricQueries: "agent queries", domain.MetricTokens: "model tokens"}
+
+func usedUp(whose string, limits domain.Limits, m domain.Metric) error {
+	return domain.Errorf(domain.CodeUsageLimit, "the %s has used up its %d %s of this month; the count starts anew with the next month (UTC)",
+		whose, limits[m], limitNames[m])
+}
+
+// use is one counter.
+type use struct {
+	key    string
+	metric domain.Metric
+	value  int64
+}
+
+func scanUse(s db.Scanner) (u use, err error) {
+	err = s.Scan(&u.key, &u.metric, &u.value)
+	return u, err
+}
+
+// Usage returns the workspace's counters of the month (UTC) that the time lies in. What was never counted is absent.
+func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
+	if err := c.storeSoon(ctx); err != nil {
+		return nil, fmt.Errorf("reading use: %w", err)
+	}
+	uses, err := db.Collect(ctx, c.db.Read, scanUse, `SELECT '', metric, value FROM usage_counts WHERE workspace_id = ? AND month = ?`, ws, MonthOf(month))
+	if err != nil {
+		return nil, fmt.Errorf("reading use: %w", err)
+	}
+	out := make(map[domain.Metric]int64, len(uses))
+	for _, u := range uses {
+		out[u.metric] = u.value
+	}
+	return out, nil
+}
+
+// KeyUsage is Usage by the ids of keys, revoked ones too; "" is what was used without a key.
+func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
+	if err := c.storeSoon(ctx); err != nil {
+		return nil, fmt.Errorf("reading use by key: %w", err)
+	}
+	uses, err := db.Collect(ctx, c.db.Read, scanUse, `SELECT key_id, metric, value FROM key_usage WHERE workspace_id = ? AND month = ?`, ws, MonthOf(month))
+	if err != nil {
+		return nil, fmt.Errorf("reading use by key: %w", err)
+	}
+	out := map[string]map[domain.Metric]int64{}
+	for _, u := range uses {
+		if out[u.key] == nil {
+			out[u.key] = map[domain.Metric]int64{}
+		}
+		out[u.key][u.metric] = u.value
+	}
+	return out, nil
+}

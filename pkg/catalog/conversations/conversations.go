@@ -1,0 +1,244 @@
+package conversations
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/catalog/cursor"
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const conversationColumns = `id, caller_id, workspace_id, agent_id, visitor_id, title, created_at, updated_at`
+
+func scanConversation(s db.Scanner) (domain.Conversation, error) {
+	var v domain.Conversation
+	var createdAt, updatedAt int64
+	err := s.Scan(&v.ID, &v.CallerID, &v.WorkspaceID, &v.AgentID, &v.VisitorID, &v.Title, &createdAt, &updatedAt)
+	v.CreatedAt, v.UpdatedAt = db.FromMicros(createdAt), db.FromMicros(updatedAt)
+	return v, err
+}
+
+// EnsureConversation stores v as a new conversation with its first messages, all of it or nothing, the times being set
+// here, and returns it. One that is there is returned as it is; messages are then added to it, if it is the same
+// visitor's. A conversation of another workspace or agent, with messages of another visitor, and an agent that does not
+// exist, are not found.
+func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
+	at := c.db.Stamp()
+	v.CreatedAt, v.UpdatedAt, v.Title = db.FromMicros(at), db.FromMicros(at), title(v.Title)
+	err = c.db.Update(ctx, "storing a conversation", func(t *db.Tx) error {
+		var one int
+		err := t.QueryRow(ctx, `SELECT 1 FROM agents WHERE workspace_id = ? AND id = ?`, v.WorkspaceID, v.AgentID).Scan(&one)
+		if err := db.Found(err, "agent", v.AgentID); err != nil {
+			return err
+		}
+		n, err := t.Exec(ctx, `INSERT INTO conversations (`+conversationColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			v.ID, v.CallerID, v.WorkspaceID, v.AgentID, v.VisitorID, v.Title, at, at)
+		if err != nil {
+			return err
+		}
+		if have = v; n == 0 {
+			if have, err = readConversation(ctx, t, v.WorkspaceID, v.AgentID, v.ID); err != nil {
+				return err
+			}
+		}
+		if len(first) == 0 {
+			return nil
+		}
+		if have.VisitorID != v.VisitorID {
+			return domain.NotFound("conversation", v.ID)
+		}
+		return appendMessages(ctx, t, v.ID, first)
+	})
+	return have, err
+}
+
+// FindConversation returns the conversation with the id, and whether there is one. One of another workspace or agent is not
+// found.
+func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error) {
+	v, err = scanConversation(c.db.Read.QueryRow(ctx, `SELECT `+conversationColumns+` FROM conversations WHERE id = ?`, id))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return domain.Conversation{}, false, nil
+	case err != nil:
+		return domain.Conversation{}, false, db.Found(err, "conversation", id)
+	case v.WorkspaceID != ws || v.AgentID != agentID:
+		return domain.Conversation{}, false, domain.NotFound("conversation", id)
+	}
+	return v, true, nil
+}
+
+// Conversation returns one conversation of the workspace, with that agent unless agentID is empty.
+func (c *Store) Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error) {
+	return readConversation(ctx, c.db.Read, ws, agentID, id)
+}
+
+func readConversation(ctx context.Context, q db.Querier, ws, agentID, id string) (domain.Conversation, error) {
+	text, args := `SELECT `+conversationColumns+` FROM conversations WHERE workspace_id = ? AND id = ?`, []any{ws, id}
+	if agentID != "" {
+		text, args = text+` AND agent_id = ?`, append(args, agentID)
+	}
+	v, err := scanConversation(q.QueryRow(ctx, text, args...))
+	if err != nil {
+		return domain.Conversation{}, db.Found(err, "conversation", id)
+	}
+	return v, nil
+}
+
+// ConversationsByCallerID returns at most limit conversations of the workspace with a caller's id, newest first. A non-empty agent or
+// visitor restricts the result.
+func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error) {
+	vs, err := db.Collect(ctx, c.db.Read, scanConversation, `SELECT `+conversationColumns+` FROM conversations
+		WHERE workspace_id = ? AND caller_id = ? AND caller_id <> '' AND (? = '' OR agent_id = ?) AND (? = '' OR visitor_id = ?)
+		ORDER BY created_at DESC, id DESC LIMIT ?`, ws, callerID, agentID, agentID, visitorID, visitorID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("looking for a conversation by its caller's id: %w", err)
+	}
+	return vs, nil
+}
+
+// ConversationFilter selects conversations; what is empty does not select.
+type ConversationFilter struct {
+	AgentID   string
+	VisitorID string
+	From      time.Time // begun then or later
+	To        time.Time // begun before
+	Search    string    // a text within one of its messages, in upper or lower case
+}
+
+// Conversations returns a page of the workspace's conversations that pass the filter, newest first, and the cursor of the
+// next page, "" after the last.
+func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilter, p db.Page) ([]domain.Conversation, string, error) {
+	l := db.List{Name: cursor.Conversations, Columns: conversationColumns, Table: `conversations`}
+	l.And(`workspace_id = ?`, ws)
+	if f.AgentID != "" {
+		l.And(`agent_id = ?`, f.AgentID)
+	}
+	if f.VisitorID != "" {
+		l.And(`visitor_id = ?`, f.VisitorID)
+	}
+	if !f.From.IsZero() {
+		l.And(`created_at >= ?`, db.Micros(f.From))
+	}
+	if !f.To.IsZero() {
+		l.And(`created_at < ?`, db.Micros(f.To))
+	}
+	if f.Search != "" {
+		l.And(`EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = conversations.id AND m.search_text LIKE ? ESCAPE '!')`,
+			"%"+db.LikeLiteral.Replace(strings.ToLower(f.Search))+"%")
+	}
+	text, args, limit, err := l.Page(p)
+	if err != nil {
+		return nil, "", err
+	}
+	items, err := db.Collect(ctx, c.db.Read, scanConversation, text, args...)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing conversations: %w", err)
+	}
+	items, next := db.Cut(l, items, limit, func(v domain.Conversation) cursor.Position {
+		return cursor.Position{At: db.Micros(v.CreatedAt), ID: v.ID}
+	})
+	return items, next, nil
+}
+
+// DeleteConversation deletes the conversation with its messages and returns it. An answer that is being written to it
+// finds no conversation when it is to be stored.
+func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error) {
+	var v domain.Conversation
+	err := c.db.Update(ctx, "deleting a conversation", func(t *db.Tx) (err error) {
+		v, err = scanConversation(t.QueryRow(ctx, `DELETE FROM conversations WHERE workspace_id = ? AND id = ? RETURNING `+conversationColumns, ws, id))
+		return db.Found(err, "conversation", id)
+	})
+	return v, err
+}
+
+// AppendMessages adds messages to the end of the conversation, all or none, ConversationID and CreatedAt being set here.
+// The first question becomes the title of a conversation that has none.
+func (c *Store) AppendMessages(ctx context.Context, conversationID string, ms ...domain.Message) error {
+	return c.db.Update(ctx, "storing messages", func(t *db.Tx) error { return appendMessages(ctx, t, conversationID, ms) })
+}
+
+func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []domain.Message) error {
+	var have string
+	err := t.QueryRow(ctx, `SELECT title FROM conversations WHERE id = ?`+t.Lock, conversationID).Scan(&have)
+	if err != nil {
+		return db.Found(err, "conversation", conversationID)
+	}
+	var last int64 // another process may have stored it, by a clock that goes ahead of this one's
+	err = t.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages WHERE conversation_id = ?`, conversationID).Scan(&last)
+	if err != nil {
+		return fmt.Errorf("looking for the last message: %w", err)
+	}
+	for _, m := range ms {
+		sources := ""
+		if len(m.Sources) > 0 {
+			if sources, err = db.ToJSON(m.Sources); err != nil {
+				return err
+			}
+		}
+		at := max(t.Stamp(), last+1)
+		last = at
+		n, err := t.Exec(ctx, `INSERT INTO messages (id, conversation_id, role, text, search_text, sources, created_at, seq)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, conversationID, m.Role, m.Text, strings.ToLower(m.Text), sources, at, at)
+		if err := db.Created(n, err, "message", m.ID); err != nil {
+			return err
+		}
+		if have == "" && m.Role == domain.RoleUser {
+			have = title(m.Text)
+		}
+	}
+	_, err = t.Exec(ctx, `UPDATE conversations SET title = ?, updated_at = ? WHERE id = ?`, have, t.Stamp(), conversationID)
+	return err
+}
+
+const messageColumns = `id, conversation_id, role, text, sources, created_at`
+
+func scanMessage(s db.Scanner) (m domain.Message, err error) {
+	var sources sql.NullString
+	var createdAt int64
+	err = s.Scan(&m.ID, &m.ConversationID, &m.Role, &m.Text, &sources, &createdAt)
+	m.CreatedAt = db.FromMicros(createdAt)
+	return m, errors.Join(err, db.FromJSON(sources.String, &m.Sources))
+}
+
+// Messages returns the newest messages of the conversation, at most limit, oldest of them first.
+func (c *Store) Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error) {
+	ms, err := db.Collect(ctx, c.db.Read, scanMessage, `SELECT `+messageColumns+` FROM messages
+		WHERE conversation_id = ? ORDER BY seq DESC LIMIT ?`, conversationID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("reading messages: %w", err)
+	}
+	slices.Reverse(ms)
+	return ms, nil
+}
+
+// messageBatch is how many messages are read at a time by EachMessage: each may be as long as an answer.
+const messageBatch = 20
+
+// EachMessage calls f with every message of the conversation, oldest first, until f fails, and returns f's error. It holds
+// few of them at a time, however many there are.
+func (c *Store) EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error {
+	w := db.Walk[domain.Message]{
+		Text: `SELECT ` + messageColumns + ` FROM messages WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
+		Args: []any{conversationID}, After: []any{int64(math.MinInt64)}, Scan: scanMessage, Batch: messageBatch,
+		Key: func(m domain.Message) []any { return []any{db.Micros(m.CreatedAt)} }, // which is its place in the conversation
+	}
+	return w.Run(ctx, c.db.Read, f)
+}
+
+// titleRunes is how long a title may be.
+const titleRunes = 80
+
+func title(text string) string {
+	if utf8.RuneCountInString(text) <= titleRunes {
+		return text
+	}
+	return string([]rune(text)[:titleRunes-1]) + "…"
+}

@@ -1,0 +1,59 @@
+package db
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// key is what PostgreSQL knows an advisory lock by. Two names with one key would only wait for each other.
+func (d *DB) key(kind, name string) int64 {
+	sum := sha256.Sum256([]byte(strings.Join([]string{"sluice", d.scope, kind, name}, "\x1f")))
+	return int64(binary.BigEndian.Uint64(sum[:8]))
+}
+
+// Share waits for transactions that have one of the names of a kind alone, and keeps others from having it alone until
+// this transaction ends. With SQLite, where transactions follow one another, it does nothing.
+func (t *Tx) Share(ctx context.Context, kind string, names ...string) error {
+	return t.gates(ctx, `SELECT pg_advisory_xact_lock_shared(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, names)
+}
+
+// Alone waits for all transactions that share the name, and keeps others from beginning until this transaction ends.
+func (t *Tx) Alone(ctx context.Context, kind, name string) error {
+	return t.gates(ctx, `SELECT pg_advisory_xact_lock(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, []string{name})
+}
+
+func (t *Tx) gates(ctx context.Context, text, kind string, names []string) error {
+	if !t.IsShared() {
+		return nil
+	}
+	var keys []int64
+	for _, name := range names {
+		if k := t.db.key(kind, name); !t.held[k] {
+			t.held[k] = true
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	slices.Sort(keys)
+	if _, err := t.Exec(ctx, text, keys); err != nil {
+		return fmt.Errorf("waiting for a %s: %w", kind, err)
+	}
+	return nil
+}
+
+// QueueFor lets one transaction at a time of a kind and name do work that looks first and then acts on what it did not find.
+func (t *Tx) QueueFor(ctx context.Context, kind, name string) error {
+	if !t.IsShared() {
+		return nil
+	}
+	if _, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock(?)`, t.db.key(kind, name)); err != nil {
+		return fmt.Errorf("waiting for other %s: %w", kind, err)
+	}
+	return nil
+}

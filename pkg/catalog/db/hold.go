@@ -1,0 +1,151 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// holds are what this process alone may use.
+type holds struct {
+	mu  sync.Mutex
+	all map[*hold]bool
+}
+
+// hold is one of them. It lasts as long as a connection to the database: when that breaks it is taken again, and until
+// then this process is not ready.
+type hold struct {
+	name    string
+	session *session
+	mu      sync.Mutex
+	fault   error // nil: it is held
+}
+
+// errHeld says that another process has what was asked for.
+var errHeld = errors.New("another process holds it")
+
+// Hold takes what only one of the processes that share the database may have, the embedded index for one, until
+// release or Close. It fails with domain.CodeConflict when another process has it. A hold that is lost, because the
+// connection to the database broke, is taken again; meanwhile, and when another process was faster, Ready says so. With
+// SQLite it does nothing: its data directory is locked.
+func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) {
+	if d.session == nil {
+		return func() {}, nil
+	}
+	h := &hold{name: name, fault: errors.New("not taken yet")}
+	first := make(chan error, 1)
+	key := d.key("hold", name)
+	h.session = d.session(sessionOptions{
+		log: d.Log,
+		begin: func(ctx context.Context, conn *pgx.Conn) error {
+			err := takeHold(ctx, conn, key)
+			if was := h.set(err); err != nil && was == nil {
+				d.Log.Error("what this process held is lost", "hold", name, "error", err)
+			}
+			select {
+			case first <- err:
+			default: // it has been answered
+			}
+			return err
+		},
+		lost: func(err error) { _ = h.set(fmt.Errorf("the connection broke: %w", err)) },
+	})
+	select {
+	case err = <-first:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		h.session.stop()
+		if errors.Is(err, errHeld) {
+			return nil, &domain.Error{Code: domain.CodeConflict, Message: fmt.Sprintf("another process that shares the database holds %q; stop it first", name), Err: err}
+		}
+		return nil, fmt.Errorf("taking %q: %w", name, err)
+	}
+	d.holds.add(h)
+	return func() { d.holds.release(h) }, nil
+}
+
+// Of a process that has just ended the server may not know yet: it lets go of what that one held once it finds the
+// connection closed, which takes it a moment when it is busy.
+const (
+	holdPatience = 2 * time.Second
+	holdPause    = 50 * time.Millisecond
+)
+
+func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
+	for began := time.Now(); ; {
+		var taken bool
+		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, key).Scan(&taken); err != nil {
+			return err
+		}
+		if taken {
+			return nil
+		}
+		if time.Since(began) >= holdPatience {
+			return errHeld
+		}
+		timer := time.NewTimer(holdPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// set notes whether the hold is held, and returns what was noted before.
+func (h *hold) set(fault error) (was error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was, h.fault = h.fault, fault
+	return was
+}
+
+func (s *holds) add(h *hold) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[*hold]bool{}
+	}
+	s.all[h] = true
+}
+
+func (s *holds) release(h *hold) {
+	s.mu.Lock()
+	delete(s.all, h)
+	s.mu.Unlock()
+	h.session.stop()
+}
+
+func (s *holds) releaseAll() {
+	s.mu.Lock()
+	all := s.all
+	s.all = nil
+	s.mu.Unlock()
+	for h := range all {
+		h.session.stop()
+	}
+}
+
+// check reports a hold that is lost.
+func (s *holds) check() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.all {
+		h.mu.Lock()
+		fault := h.fault
+		h.mu.Unlock()
+		if fault != nil {
+			return fmt.Errorf("%q is not held any more: %w", h.name, fault)
+		}
+	}
+	return nil
+}

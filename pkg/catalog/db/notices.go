@@ -1,0 +1,129 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// noticePause bounds how often a process tells the others: what is committed meanwhile is told at once.
+const noticePause = 20 * time.Millisecond
+
+// notices tell other processes of what this one has queued, and wake this one by what they have. A notice is sent after
+// the commit and not by it: PostgreSQL lets transactions that notify commit one at a time. So it may be lost, and is a
+// matter of speed only.
+type notices struct {
+	db      *DB
+	me      string // tells this process's own notices from others
+	channel string
+	mu      sync.Mutex
+	due     []string      // topics that the others are to be told of
+	wake    chan struct{} // receives when something is due
+	listen  *session
+	cancel  context.CancelFunc
+	sending sync.WaitGroup
+}
+
+// startNotices returns when this process listens, or cannot yet.
+func startNotices(ctx context.Context, d *DB) *notices {
+	if d.session == nil {
+		return nil
+	}
+	sending, cancel := context.WithCancel(context.Background())
+	n := &notices{
+		db:      d,
+		me:      domain.NewID(),
+		channel: fmt.Sprintf("sluice_%x", uint64(d.key("notices", ""))),
+		wake:    make(chan struct{}, 1),
+		cancel:  cancel,
+	}
+	n.sending.Go(func() { n.send(sending) })
+	n.listen = d.session(sessionOptions{
+		log: d.Log,
+		begin: func(ctx context.Context, conn *pgx.Conn) error {
+			if _, err := conn.Exec(ctx, `LISTEN `+n.channel); err != nil {
+				return err
+			}
+			d.topics.wakeAll() // what was told while nobody listened
+			return nil
+		},
+		notice: n.receive,
+		lost:   func(error) {},
+	})
+	select {
+	case <-n.listen.tried:
+	case <-ctx.Done():
+	}
+	return n
+}
+
+// tell has the others woken.
+func (n *notices) tell(topic string) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	if !slices.Contains(n.due, topic) {
+		n.due = append(n.due, topic)
+	}
+	n.mu.Unlock()
+	signal(n.wake)
+}
+
+// next takes the topics that are due.
+func (n *notices) next() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	due := n.due
+	n.due = nil
+	return due
+}
+
+func (n *notices) receive(text string) {
+	topic, from, _ := strings.Cut(text, " ")
+	if ch, known := n.db.topics[topic]; known && from != n.me {
+		signal(ch)
+	}
+}
+
+func (n *notices) send(ctx context.Context) {
+	for {
+		select {
+		case <-n.wake:
+		case <-ctx.Done():
+			return
+		}
+		for _, topic := range n.next() {
+			asking, done := context.WithTimeout(ctx, connectTimeout)
+			_, err := n.db.write.ExecContext(asking, `SELECT pg_notify($1, $2)`, n.channel, topic+" "+n.me)
+			done()
+			if err != nil && ctx.Err() == nil {
+				n.db.Log.Debug("other processes were not told of new work; they find it when they look", "error", err)
+			}
+		}
+		t := time.NewTimer(noticePause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return
+		}
+	}
+}
+
+// stop may be called twice.
+func (n *notices) stop() {
+	if n == nil {
+		return
+	}
+	n.cancel()
+	n.sending.Wait()
+	n.listen.stop()
+}

@@ -1,0 +1,74 @@
+package db
+
+import (
+	"strings"
+
+	"github.com/sluice/sluice/pkg/catalog/cursor"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// LikeLiteral takes the special meaning from what the caller searches for.
+var LikeLiteral = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
+// Page asks for one page of a list, newest first.
+type Page struct {
+	Limit  int    // 1 to MaxPageSize; 0 means DefaultPageSize
+	Cursor string // the next cursor of the page before, "" for the first
+}
+
+// DefaultPageSize and MaxPageSize bound Page.Limit.
+const (
+	DefaultPageSize = 50
+	MaxPageSize     = 200
+)
+
+// limit returns the number of items of a page.
+func (p Page) limit() (int, error) {
+	switch {
+	case p.Limit == 0:
+		return DefaultPageSize, nil
+	case p.Limit < 0 || p.Limit > MaxPageSize:
+		return 0, domain.Invalid("limit", "is %d; it must be 1 to %d", p.Limit, MaxPageSize)
+	}
+	return p.Limit, nil
+}
+
+// List builds a SELECT of one page. Conditions are constants of this package, so few texts come of them.
+type List struct {
+	Name           cursor.List
+	Columns, Table string
+	Where          []string
+	Args           []any
+}
+
+// And adds a condition with its arguments.
+func (l *List) And(condition string, args ...any) {
+	l.Where = append(l.Where, condition)
+	l.Args = append(l.Args, args...)
+}
+
+// Page finishes the SELECT: one row more than the page holds, to know whether another follows.
+func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
+	if limit, err = p.limit(); err != nil {
+		return "", nil, 0, err
+	}
+	if p.Cursor != "" {
+		at, err := cursor.Read(l.Name, p.Cursor)
+		if err != nil {
+			return "", nil, 0, err
+		}
+		l.And(`(created_at, id) < (?, ?)`, at.At, at.ID)
+	}
+	text = `SELECT ` + l.Columns + ` FROM ` + l.Table + ` WHERE ` + strings.Join(l.Where, ` AND `) +
+		` ORDER BY created_at DESC, id DESC LIMIT ?`
+	return text, append(l.Args, limit+1), limit, nil
+}
+
+// Cut drops the row too many and returns the list's cursor of the next page, "" after the last.
+func Cut[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
+	if len(items) <= limit {
+		return items, ""
+	}
+	items = items[:limit]
+	return items, cursor.Write(l.Name, at(items[limit-1]))
+}

@@ -1,0 +1,216 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+var postgresDialect = dialect{goose: goose.DialectPostgres, numbered: true, shared: true, lock: " FOR UPDATE"}
+
+// MinPostgres is the oldest major version of PostgreSQL that a catalog opens.
+const MinPostgres = 13
+
+// DefaultConnections is the number of connections to PostgreSQL when Options do not say.
+const DefaultConnections = 16
+
+// Bounds of what a connection to PostgreSQL waits for. The server's are set unless the URL sets them.
+const (
+	connectTimeout   = 10 * time.Second
+	statementTimeout = time.Minute      // of one statement
+	lockTimeout      = 20 * time.Second // of one wait for a lock; a deadlock is found after a second
+	idleTimeout      = time.Minute      // of a transaction that does nothing
+	connectionLife   = 30 * time.Minute // then connections are made anew, so that a server that has come back gets its share
+	connectionIdle   = 5 * time.Minute
+)
+
+// keepAlive finds out within half a minute that the machine at the other end is gone.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4}
+
+// openPostgres opens a database of a server that other processes use as well.
+func openPostgres(ctx context.Context, o Options) (*DB, error) {
+	cfg, err := pgx.ParseConfig(o.URL)
+	if err != nil {
+		// The library hides the password, but not in every text that is no URL.
+		return nil, errors.New("DATABASE_URL cannot be read: it must have the form postgres://user:password@host:port/database, with special characters of the password percent-encoded")
+	}
+	cfg.ConnectTimeout = orElse(cfg.ConnectTimeout, connectTimeout)
+	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
+	setParam(cfg, "application_name", "sluice")
+	// And so does the server: else what a machine that is gone has locked stays locked for hours.
+	setParam(cfg, "tcp_keepalives_idle", "10")
+	setParam(cfg, "tcp_keepalives_interval", "5")
+	setParam(cfg, "tcp_keepalives_count", "4")
+	unbounded := cfg.Copy()
+	setParam(cfg, "statement_timeout", milliseconds(statementTimeout))
+	setParam(cfg, "lock_timeout", milliseconds(lockTimeout))
+	setParam(cfg, "idle_in_transaction_session_timeout", milliseconds(idleTimeout))
+
+	conns := max(orElse(o.Connections, DefaultConnections), 2)
+	open := func(conns int) *sql.DB {
+		db := stdlib.OpenDB(*cfg)
+		db.SetMaxOpenConns(conns)
+		db.SetMaxIdleConns(conns)
+		db.SetConnMaxLifetime(connectionLife)
+		db.SetConnMaxIdleTime(connectionIdle)
+		return db
+	}
+	// Two pools: a read while a transaction is open must not wait for the end of all transactions.
+	write, read := open(conns/2), open(conns-conns/2)
+	d := &DB{
+		dialect: postgresDialect,
+		name:    address(cfg),
+		write:   write,
+		writer:  newPool(write, postgresDialect),
+		Read:    newPool(read, postgresDialect),
+		migrations: func() (*sql.DB, error) {
+			db := stdlib.OpenDB(*unbounded)
+			db.SetMaxOpenConns(3)
+			return db, nil
+		},
+		session: func(o sessionOptions) *session { return startSession(unbounded, o) },
+	}
+	d.ready = d.primary
+	if err = d.await(ctx, cfg, o); err != nil {
+		return nil, errors.Join(err, d.closePools())
+	}
+	return d, nil
+}
+
+// startPause is the time between attempts to reach a server that is not there yet.
+const startPause = 250 * time.Millisecond
+
+// Times after which the log reports that the server has not answered. One attempt can take twice connectTimeout.
+const (
+	firstReport = 2 * time.Second
+	reportEvery = 10 * time.Second
+)
+
+// await connects to the server. It tries again until StartPatience ends, because the server may be started together with
+// this process.
+func (d *DB) await(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
+	ctx, done := context.WithTimeout(ctx, max(o.StartPatience, 2*connectTimeout))
+	defer done()
+	report := func(err error) {
+		o.Log.Warn("waiting for PostgreSQL (DATABASE_URL)", "server", address(cfg), "error", err, "for_at_most", o.StartPatience)
+	}
+	slow := time.AfterFunc(firstReport, func() { report(errors.New("no answer yet")) })
+	defer slow.Stop()
+	began := time.Now()
+	for reported := (time.Time{}); ; {
+		err := d.greet(ctx, cfg)
+		if err == nil || domain.CodeOf(err) != domain.CodeUnavailable || time.Since(began) >= o.StartPatience || ctx.Err() != nil {
+			return err
+		}
+		if time.Since(reported) >= reportEvery {
+			slow.Stop()
+			reported = time.Now()
+			report(err)
+		}
+		timer := time.NewTimer(startPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// greet makes the first connection and learns what the server and the database are like.
+func (d *DB) greet(ctx context.Context, cfg *pgx.ConnConfig) error {
+	var version, encoding string
+	var current sql.NullString
+	err := d.Read.QueryRow(ctx, `SELECT current_setting('server_version_num'), current_setting('server_encoding'), current_schema(),
+		to_regclass('goose_db_version') IS NOT NULL`).Scan(&version, &encoding, &current, &d.migrated)
+	if err != nil {
+		return explain(err, cfg)
+	}
+	d.scope = current.String
+	return checkServer(version, encoding, current.Valid)
+}
+
+// checkServer refuses what the catalog cannot be kept in. The version is a number, 150018 for 15.18.
+func checkServer(version, encoding string, hasSchema bool) error {
+	switch n, err := strconv.Atoi(version); {
+	case err != nil:
+		return fmt.Errorf("reading the server's version %q: %w", version, err)
+	case n/10_000 < MinPostgres:
+		return fmt.Errorf("the server is PostgreSQL %d; %d or later is needed", n/10_000, MinPostgres)
+	case encoding != "UTF8":
+		return fmt.Errorf("the database has the encoding %s; create it with ENCODING 'UTF8'", encoding)
+	case !hasSchema:
+		return errors.New("the search_path of this user names no schema that exists; create one, or name another in the URL (?search_path=…)")
+	}
+	return nil
+}
+
+// primary demands a server that takes writes.
+func (d *DB) primary(ctx context.Context) error {
+	var standby bool
+	if err := d.Read.QueryRow(ctx, `SELECT pg_is_in_recovery()`).Scan(&standby); err != nil {
+		return err
+	}
+	if standby {
+		return errors.New("the server is a standby and takes no writes")
+	}
+	return nil
+}
+
+// explain says in words what commonly keeps a connection from being made.
+func explain(err error, cfg *pgx.ConnConfig) error {
+	var refusal *pgconn.PgError
+	if errors.As(err, &refusal) {
+		switch refusal.Code {
+		case "28P01", "28000":
+			return fmt.Errorf("the server does not let user %q in: %s", cfg.User, refusal.Message)
+		case "3D000":
+			return fmt.Errorf("the server has no database %q: create it, or name another", cfg.Database)
+		case "53300":
+			return fmt.Errorf("the server has no connection to spare: %s", refusal.Message)
+		}
+		if passing(refusal) { // it starts, or stops
+			return &domain.Error{Code: domain.CodeUnavailable, Message: "the server does not answer yet", Err: refusal}
+		}
+		return refusal
+	}
+	// The driver joins an error for each address and for each attempt with and without TLS; the first says enough.
+	if dial := new(net.OpError); errors.As(err, &dial) {
+		err = dial
+	} else if lookup := new(net.DNSError); errors.As(err, &lookup) {
+		err = lookup
+	}
+	return &domain.Error{Code: domain.CodeUnavailable, Message: "PostgreSQL at " + address(cfg) + " (DATABASE_URL) cannot be reached: start it, or correct the address", Err: err}
+}
+
+// address names the server and the database for people.
+func address(cfg *pgx.ConnConfig) string {
+	return fmt.Sprintf("postgres://%s@%s/%s", cfg.User, net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), cfg.Database)
+}
+
+func setParam(cfg *pgx.ConnConfig, name, value string) {
+	if _, set := cfg.RuntimeParams[name]; !set {
+		cfg.RuntimeParams[name] = value
+	}
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+func orElse[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}

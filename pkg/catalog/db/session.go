@@ -1,0 +1,103 @@
+package db
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// sessionOptions say what a session is for.
+type sessionOptions struct {
+	log *slog.Logger
+	// begin is called with every new connection; when it fails the connection is closed and made again after a while.
+	begin func(ctx context.Context, conn *pgx.Conn) error
+	// notice is called with the text of every notification; nil where none are awaited.
+	notice func(text string)
+	// lost is called when a connection that begin accepted has broken.
+	lost func(err error)
+}
+
+// session is a connection to PostgreSQL of its own that is kept open, for what ends with a connection: listening and
+// locks. One goroutine owns it, and makes it again when it breaks.
+type session struct {
+	o     sessionOptions
+	cfg   *pgx.ConnConfig
+	tried chan struct{} // closed when the first attempt to make it has come to its end
+	stop  func()        // ends the goroutine and waits for it
+}
+
+// sessionRetry is the pause before a session's connection is made again.
+const sessionRetry = time.Second
+
+func startSession(cfg *pgx.ConnConfig, o sessionOptions) *session {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &session{o: o, cfg: cfg, tried: make(chan struct{})}
+	var running sync.WaitGroup
+	running.Go(func() { s.run(ctx) })
+	s.stop = func() {
+		cancel()
+		running.Wait()
+	}
+	return s
+}
+
+func (s *session) run(ctx context.Context) {
+	var once sync.Once
+	tried := func() { once.Do(func() { close(s.tried) }) }
+	defer tried()
+	for {
+		err := s.keep(ctx, tried)
+		if ctx.Err() != nil {
+			return
+		}
+		s.o.log.DebugContext(ctx, "connection to the catalog's database is made again", "error", err)
+		t := time.NewTimer(sessionRetry)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return
+		}
+	}
+}
+
+// keep makes the connection and stays with it until it breaks or ctx ends.
+func (s *session) keep(ctx context.Context, tried func()) error {
+	conn, err := s.open(ctx)
+	tried()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
+		defer cancel()
+		_ = conn.Close(closing) // it may be broken already
+	}()
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			s.o.lost(err)
+			return err
+		}
+		if s.o.notice != nil {
+			s.o.notice(n.Payload)
+		}
+	}
+}
+
+func (s *session) open(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*connectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, s.cfg.Copy())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.o.begin(ctx, conn); err != nil {
+		_ = conn.Close(ctx) // nothing was done with it
+		return nil, err
+	}
+	return conn, nil
+}

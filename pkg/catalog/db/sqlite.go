@@ -1,0 +1,102 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
+
+// sqliteReaders is the size of the pool of readers; each holds up to 2 MiB of pages.
+const sqliteReaders = 4
+
+// openSQLite opens a database in a file: one connection writes, so transactions follow one another.
+func openSQLite(ctx context.Context, o Options) (*DB, error) {
+	path := o.Path
+	if path == "" {
+		return nil, errors.New("no path given")
+	}
+	d := &DB{dialect: sqliteDialect, name: path, observer: o.Observer}
+	open := func(conns int, changes observer, pragmas ...string) (*sql.DB, error) {
+		v := url.Values{"_txlock": {"immediate"}}
+		for _, p := range append(pragmas, "busy_timeout(10000)", "foreign_keys(1)", "temp_store(memory)") {
+			v.Add("_pragma", p)
+		}
+		dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: v.Encode()}).String()
+		c, err := sqlite.NewConnector(dsn)
+		if err != nil {
+			return nil, err
+		}
+		if changes != nil {
+			c = watched{c, changes}
+		}
+		db := sql.OpenDB(c)
+		db.SetMaxOpenConns(conns)
+		db.SetMaxIdleConns(conns)
+		return db, nil
+	}
+	// synchronous=FULL: a commit that was acknowledged survives a power cut, in WAL mode too.
+	writing := func(changes observer) (*sql.DB, error) {
+		return open(1, changes, "journal_mode(wal)", "synchronous(full)")
+	}
+	write, err := writing(o.Observer)
+	if err != nil {
+		return nil, err
+	}
+	if err := write.PingContext(ctx); err != nil { // makes the file, before a reader wants it
+		return nil, errors.Join(err, write.Close())
+	}
+	read, err := open(sqliteReaders, nil, "query_only(1)")
+	if err != nil {
+		return nil, errors.Join(err, write.Close())
+	}
+	d.write, d.writer, d.Read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
+	d.migrations = func() (*sql.DB, error) { return writing(nil) }
+	d.together = newTogether(o.Observer)
+	// The first to read after a commit writes to the mapped file in which connections tell one another what they read. While the
+	// disk hangs that would stop its thread within a page fault, where Go's collector waits for it, and all else for the
+	// collector. So it is done now, when the commit has just written to the same page.
+	d.together.committed = func() {
+		var version int
+		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // who reads next is told what is wrong
+	}
+	d.ready = func(ctx context.Context) error {
+		var one int
+		return d.Read.QueryRow(ctx, `SELECT 1`).Scan(&one)
+	}
+	return d, nil
+}
+
+// watched connects to a database and tells an observer of every row that is changed there, whatever statement does it.
+type watched struct {
+	driver.Connector
+	observer observer
+}
+
+// Connect implements driver.Connector.
+func (w watched) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := w.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.(sqlite.HookRegisterer).RegisterPreUpdateHook(func(d sqlite.SQLitePreUpdateData) {
+		w.observer.Change(d.TableName, d.Op == sqlite3.SQLITE_INSERT, func() (string, error) {
+			row := make([]any, 1) // Old puts values in place of its arguments, of as many columns as there are
+			err := d.Old(row...)
+			id, ok := row[0].(string)
+			if !ok {
+				err = errors.Join(err, fmt.Errorf("the first column of %s is %T and no id", d.TableName, row[0]))
+			}
+			return id, err
+		})
+	})
+	return conn, nil
+}

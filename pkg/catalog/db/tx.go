@@ -1,0 +1,183 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Tx is a write transaction, and what is to be told once it is committed.
+type Tx struct {
+	tx      *sql.Tx
+	conn    *sql.Conn // that tx is on, for an engine to which writes are sent together; see later
+	due     []Write
+	db      *DB
+	Lock    string        // see dialect.lock
+	patient time.Duration // see longer; 0: answerTimeout
+	// fresh are the statements that ran unprepared, because the one connection was busy with this transaction.
+	fresh     []string
+	held      map[int64]bool  // gates that were passed
+	announced map[string]bool // topics, and whether other processes are told, too
+	locals    map[any]any     // see local
+}
+
+// stmt is the prepared statement, nil when the text is to be given to the driver.
+func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
+	if !t.db.dialect.prepares {
+		return nil
+	}
+	if s := t.db.writer.known(text); s != nil {
+		return t.tx.StmtContext(ctx, s)
+	}
+	t.fresh = append(t.fresh, text)
+	return nil
+}
+
+// Exec runs a statement and returns how many rows it changed.
+func (t *Tx) Exec(ctx context.Context, text string, args ...any) (int64, error) {
+	if err := t.flush(ctx); err != nil {
+		return 0, err
+	}
+	ctx, done := t.limit(ctx)
+	defer done()
+	var res sql.Result
+	var err error
+	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // it belongs to the pool, which closes it
+		res, err = s.ExecContext(ctx, clean(args)...)
+	} else {
+		res, err = t.tx.ExecContext(ctx, t.db.writer.text(text), clean(args)...)
+	}
+	if err != nil {
+		return 0, overdue(ctx, err)
+	}
+	return res.RowsAffected()
+}
+
+func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
+	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // it belongs to the pool, which closes it
+		return s.QueryContext(ctx, clean(args)...)
+	}
+	return t.tx.QueryContext(ctx, t.db.writer.text(text), clean(args)...)
+}
+
+// QueryRow asks for one row. Its Scan fails with sql.ErrNoRows when there is none.
+func (t *Tx) QueryRow(ctx context.Context, text string, args ...any) Scanner {
+	if err := t.flush(ctx); err != nil {
+		return failedRow{err}
+	}
+	ctx, done := t.limit(ctx)
+	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // it belongs to the pool, which closes it
+		return boundRow{s.QueryRowContext(ctx, clean(args)...), done, ctx}
+	}
+	return boundRow{t.tx.QueryRowContext(ctx, t.db.writer.text(text), clean(args)...), done, ctx}
+}
+
+func (t *Tx) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return t.db.dialect.bound(ctx, orElse(t.patient, answerTimeout))
+}
+
+func (t *Tx) engine() dialect { return t.db.dialect }
+
+// Stamp is the database's.
+func (t *Tx) Stamp() int64 { return t.db.Stamp() }
+
+// IsShared is the database's.
+func (t *Tx) IsShared() bool { return t.db.dialect.shared }
+
+// Notify has all processes woken that wait for the topic, once the transaction is committed.
+func (t *Tx) Notify(topic string) { t.announced[topic] = true }
+
+// Wake is notify for this process alone.
+func (t *Tx) Wake(topic string) { t.announced[topic] = t.announced[topic] }
+
+// Local returns a value of the transaction's own, which init makes when it is first asked for. There is one for each type.
+func Local[T any](t *Tx, init func() T) T {
+	key := (*T)(nil)
+	v, known := t.locals[key].(T)
+	if !known {
+		v = init()
+		t.locals[key] = v
+	}
+	return v
+}
+
+// bulkTimeout is how long a statement may take that changes all datasources of a datastore.
+const bulkTimeout = 15 * time.Minute
+
+// Longer gives the statements that follow the time that a large datastore needs.
+func (t *Tx) Longer(ctx context.Context) error {
+	if !t.db.dialect.shared {
+		return nil
+	}
+	t.patient = bulkTimeout
+	_, err := t.Exec(ctx, `SELECT set_config('statement_timeout', CAST(? AS TEXT), true)`, milliseconds(bulkTimeout))
+	return err
+}
+
+// transact runs f in a transaction, again when another transaction got in the way, and returns the transaction
+// that was committed. It waits for its turn as long as ctx lets it.
+func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
+	for run := 0; ; run++ {
+		t := &Tx{db: d, Lock: d.dialect.lock, held: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}
+		err := t.run(ctx, f)
+		if err == nil {
+			t.prepareFresh(ctx)
+			return t, nil
+		}
+		if !contended(err) && !orphaned(err) && !errors.Is(err, errUndone) || run+1 >= maxRuns {
+			return nil, Fault(err)
+		}
+		if waiting := breathe(ctx, run); waiting != nil {
+			return nil, errors.Join(waiting, err)
+		}
+	}
+}
+
+func (t *Tx) run(ctx context.Context, f func(*Tx) error) (err error) {
+	if t.db.together != nil {
+		return t.db.together.run(ctx, t, f)
+	}
+	within, done := t.db.dialect.bound(ctx, bulkTimeout)
+	defer done()
+	if t.tx, err = t.begin(within); err != nil {
+		return fmt.Errorf("beginning a transaction: %w", err)
+	}
+	defer func() { err = errors.Join(err, t.conn.Close()) }()
+	if err = f(t); err == nil {
+		err = t.flush(ctx)
+	}
+	if err != nil {
+		if undo := t.tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
+			return errors.Join(err, fmt.Errorf("rolling back: %w", undo))
+		}
+		return err
+	}
+	if err := t.tx.Commit(); err != nil {
+		return fmt.Errorf("committing: %w", err)
+	}
+	return nil
+}
+
+func (t *Tx) begin(ctx context.Context) (begun *sql.Tx, err error) {
+	if t.conn, err = t.db.write.Conn(ctx); err != nil {
+		return nil, err
+	}
+	if begun, err = t.conn.BeginTx(ctx, nil); err != nil {
+		return nil, errors.Join(err, t.conn.Close())
+	}
+	return begun, nil
+}
+
+func (t *Tx) prepareFresh(ctx context.Context) {
+	for _, text := range t.fresh {
+		// The transaction stands whatever comes of this; a statement that stays unprepared is only slower.
+		if _, err := t.db.writer.prepare(ctx, text); err != nil { //nolint:sqlclosecheck // the pool keeps and closes it
+			return
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package db
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Times are kept as microseconds since 1970: both engines sort and compare them as plain numbers.
+
+// Micros is a time as it is stored.
+func Micros(t time.Time) int64 { return t.UnixMicro() }
+
+// FromMicros is a time that was stored.
+func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// NullMicros is Micros of a time that may be missing.
+func NullMicros(t *time.Time) sql.NullInt64 {
+	if t == nil {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: true}
+}
+
+// FromNullMicros is FromMicros of a time that may be missing.
+func FromNullMicros(v sql.NullInt64) *time.Time {
+	if !v.Valid {
+		return nil
+	}
+	t := FromMicros(v.Int64)
+	return &t
+}
+
+// Flag is a bool as it is stored.
+func Flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ToJSON encodes a value of the domain. What cannot be encoded, a caller's NaN, is a fault of the request.
+func ToJSON(v any) (string, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("encoding %T: %w", v, err)
+	}
+	return string(b), nil
+}
+
+// FromJSON decodes a stored value; "" leaves it as it is.
+func FromJSON(text string, into any) error {
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("decoding %T: %w", into, err)
+	}
+	return nil
+}

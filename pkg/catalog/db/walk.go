@@ -1,0 +1,41 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Walk reads a whole table in the order of a key, a batch at a time, so that no transaction stays open while the caller
+// works on what was read. The placeholders of its text are args, the key to go on after, and the size of a batch.
+type Walk[T any] struct {
+	Text  string
+	Args  []any
+	After []any // a key before all others
+	Scan  func(Scanner) (T, error)
+	Key   func(T) []any
+	Batch int // how many rows are read at a time; 0: walkBatch
+}
+
+// walkBatch is how many rows are read at a time, of those that are small.
+const walkBatch = 1000
+
+// Run calls f with every row until f fails, and returns f's error.
+func (w Walk[T]) Run(ctx context.Context, q Querier, f func(T) error) error {
+	batch := orElse(w.Batch, walkBatch)
+	for after := w.After; ; {
+		items, err := Collect(ctx, q, w.Scan, w.Text, slices.Concat(w.Args, after, []any{batch})...)
+		if err != nil {
+			return fmt.Errorf("walking the catalog: %w", err)
+		}
+		for _, item := range items {
+			if err := f(item); err != nil {
+				return err
+			}
+		}
+		if len(items) < batch {
+			return nil
+		}
+		after = w.Key(items[len(items)-1])
+	}
+}

@@ -1,0 +1,196 @@
+package maintenance
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/catalog/resources"
+	"github.com/sluice/sluice/pkg/catalog/sites"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Adopted says what Adopt has taken over.
+type Adopted string
+
+// What can be taken over.
+const (
+	NothingAdopted  Adopted = ""
+	AdoptedContent  Adopted = "brought up to date"
+	AdoptedUnknown  Adopted = "restored"
+	recoveredPrefix         = "Recovered "
+)
+
+// Adopt takes over the last job of a datasource in the job log, its Generation set, when the catalog does not know that
+// job: after an older copy of the database was put in place. A datasource that is unknown is created as far as the job
+// tells, with its workspace and its datastore under a name that says so; one that is known takes over the name, the custom
+// id, the metadata and the original. Either is queued again, behind fresh content. What the catalog knows of, what is
+// being deleted, and what has been accepted since is left alone; so adopting again changes nothing.
+func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
+	what := NothingAdopted
+	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
+		return what, nil // it carries nothing that an earlier job has not
+	}
+	// Mostly it is known, of a whole log that is gone through: without a transaction.
+	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
+	switch {
+	case err == nil && knows(&r, job):
+		return what, nil
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return what, fmt.Errorf("reading datasource %s: %w", job.DatasourceID, err)
+	}
+	err = c.db.Update(ctx, "taking over a job of the job log", func(t *db.Tx) error {
+		what = NothingAdopted
+		r, store, err := record.Take(ctx, t, job.DatasourceID)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			what, err = adoptUnknown(ctx, t, job)
+		case err != nil:
+			return err
+		case !knows(&r, job):
+			what, err = AdoptedContent, c.adoptContent(ctx, t, r, store, job)
+		}
+		if err != nil || what == NothingAdopted {
+			return err
+		}
+		return c.pipeline.RaiseMark(ctx, t, job.Generation)
+	})
+	if err != nil {
+		return NothingAdopted, err
+	}
+	if what != NothingAdopted {
+		c.pipeline.NoteMark(job.Generation)
+	}
+	return what, nil
+}
+
+// knows reports whether the record is of the job, or of something later.
+func knows(r *record.Record, job domain.Job) bool {
+	if job.ID == r.JobID || job.Generation <= max(r.Seen, r.ActiveGeneration, r.Fence) {
+		return true
+	}
+	mine, theirs := sortable(r.JobID), sortable(job.ID)
+	if mine && theirs {
+		return r.JobID > job.ID // both tell when they were made
+	}
+	return r.Location == record.InOutbox // what was accepted and not published is in no log
+}
+
+// sortable reports whether the id tells the time at which it was made.
+func sortable(id string) bool {
+	u, err := uuid.Parse(id)
+	return err == nil && u.Version() == 7
+}
+
+func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, job domain.Job) error {
+	if job.Kind == domain.JobIngest {
+		err := resources.Replace(ctx, t, &r, resources.Replacement{Name: &job.Name, Metadata: &job.Metadata, CustomID: &job.CustomID, Original: *job.Original})
+		if err != nil {
+			return err
+		}
+	}
+	r.Seen = max(r.Seen, job.Generation)
+	r.UpdatedAt = db.FromMicros(t.Stamp())
+	return c.sites.Restart(ctx, t, &r, store, again(job), record.PriorityReplay)
+}
+
+// again is a job that does what the one of the log did, under an id that no stream has seen. A page is fetched whole: what
+// it had when the job of the log was made may be content that the catalog does not know.
+func again(job domain.Job) domain.Job {
+	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
+	if job.Crawl != nil {
+		spec := *job.Crawl
+		spec.ETag, spec.LastModified = "", ""
+		next.Crawl = &spec
+	}
+	return next
+}
+
+func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error) {
+	store, err := adoptStore(ctx, t, job)
+	if err != nil || store == nil {
+		return NothingAdopted, err
+	}
+	r := record.Record{Datasource: recovered(job), Seen: job.Generation}
+	r.CreatedAt = db.FromMicros(t.Stamp())
+	r.UpdatedAt = r.CreatedAt
+	next := r.Accept(again(job), *store)
+	if job.GroupID != "" {
+		r.RunID = job.GroupID // of no crawl of its site: the next one asks for it
+	}
+	if err := r.Insert(ctx, t, domain.Errorf(domain.CodeConflict, "datasource %q has just come back", r.ID)); err != nil {
+		return NothingAdopted, err
+	}
+	if err := sites.AdoptedPages(ctx, t, r); err != nil {
+		return NothingAdopted, err
+	}
+	return AdoptedUnknown, record.Enqueue(ctx, t, next, record.PriorityReplay)
+}
+
+// adoptStore returns the datastore of a job whose datasource is unknown, made if need be; nil when it, or the datasource,
+// has been deleted and the log has not been told yet, or belongs to another workspace.
+func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
+	var one int
+	err := t.QueryRow(ctx, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
+		job.DatastoreID, job.DatasourceID).Scan(&one)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	store, err := record.ShareDatastore(ctx, t, job.DatastoreID)
+	if err == nil && store.WorkspaceID == job.WorkspaceID {
+		return &store, nil
+	}
+	if err == nil || !errors.Is(err, sql.ErrNoRows) || len(job.Places) == 0 {
+		return nil, err
+	}
+	at := t.Stamp()
+	if _, err := t.Exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		job.WorkspaceID, recoveredPrefix+"workspace", at); err != nil {
+		return nil, fmt.Errorf("restoring the workspace: %w", err)
+	}
+	store = domain.Datastore{
+		ID: job.DatastoreID, WorkspaceID: job.WorkspaceID, Name: recoveredPrefix + "datastore", Type: job.Places[0].Engine,
+		EmbeddingModel: job.Places[0].Model, Visibility: domain.Private, Chunking: job.Chunking,
+	}
+	n, err := record.InsertDatastore(ctx, t, store, at)
+	if err != nil {
+		return nil, fmt.Errorf("restoring the datastore: %w", err)
+	}
+	if n == 0 { // its id is that of one which is being deleted
+		return nil, nil
+	}
+	return &store, nil
+}
+
+// recovered is a datasource as far as a job tells.
+func recovered(job domain.Job) domain.Datasource {
+	d := domain.Datasource{
+		ID: job.DatasourceID, WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID, GroupID: job.GroupID, Type: job.Type,
+		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata, Original: job.Original,
+		Config: domain.DatasourceConfig{CustomID: job.CustomID},
+		Runs:   1, // which may have left rows that nobody refers to: the next run sweeps them
+	}
+	if o := job.Original; o != nil {
+		d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
+		if job.Type == domain.TypeWebPage {
+			d.Config.SourceURL = o.Name
+		} else {
+			d.Config.FileName = o.Name
+		}
+	}
+	if spec := job.Crawl; spec != nil {
+		d.Config.SourceURL, d.Config.Sitemap, d.Config.Depth = spec.URL, spec.Sitemap, spec.Depth
+		if job.GroupID == "" {
+			d.Config.Access = spec.Access
+		}
+		if job.Type == domain.TypeWebSite && spec.Site != nil {
+			d.Config.Include, d.Config.Exclude, d.Config.MaxDepth = spec.Site.Include, spec.Site.Exclude, spec.Site.MaxDepth
+		}
+	}
+	return d
+}

@@ -1,0 +1,68 @@
+package maintenance
+
+import (
+	"context"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// ActiveState is what an audit compares with the index.
+type ActiveState struct {
+	DatasourceID string
+	Generation   uint64 // active; 0: none yet
+	Chunks       int64  // of that generation
+	Fence        uint64
+	Target       *domain.Target // what is in the place that the datastore moves to
+	Status       domain.Status
+}
+
+// EachActive calls f for every datasource of the datastore, oldest first, until f fails, and returns f's error: for
+// comparing with what the index holds. What changes meanwhile is seen as it was before or as it is after.
+func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func(ActiveState) error) error {
+	type item struct {
+		ActiveState
+		createdAt int64
+	}
+	w := db.Walk[item]{
+		Text: `SELECT id, active_generation, chunks, fence, target_generation, target_chunks, target_bytes, target_fingerprint,
+			status, created_at FROM datasources
+			WHERE datastore_id = ? AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`,
+		Args:  []any{datastoreID},
+		After: []any{0, ""},
+		Scan: func(s db.Scanner) (v item, err error) {
+			var generation, fence, target int64
+			var t domain.Target
+			err = s.Scan(&v.DatasourceID, &generation, &v.Chunks, &fence, &target, &t.Chunks, &t.TextBytes, &t.Fingerprint,
+				&v.Status, &v.createdAt)
+			v.Generation, v.Fence = uint64(generation), uint64(fence)
+			if t.Generation = uint64(target); target > 0 {
+				v.Target = &t
+			}
+			return v, err
+		},
+		Key: func(v item) []any { return []any{v.createdAt, v.DatasourceID} },
+	}
+	return w.Run(ctx, c.db.Read, func(v item) error { return f(v.ActiveState) })
+}
+
+// OriginalRef is a datasource's reference to its original.
+type OriginalRef struct {
+	WorkspaceID  string
+	DatasourceID string
+	Key          string
+}
+
+// EachOriginal calls f with every reference of a datasource to an original, until f fails, and returns f's error.
+func (c *Maintenance) EachOriginal(ctx context.Context, f func(OriginalRef) error) error {
+	w := db.Walk[OriginalRef]{
+		Text:  `SELECT workspace_id, id, original_key FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`,
+		After: []any{""},
+		Scan: func(s db.Scanner) (v OriginalRef, err error) {
+			err = s.Scan(&v.WorkspaceID, &v.DatasourceID, &v.Key)
+			return v, err
+		},
+		Key: func(v OriginalRef) []any { return []any{v.DatasourceID} },
+	}
+	return w.Run(ctx, c.db.Read, f)
+}

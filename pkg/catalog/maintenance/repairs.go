@@ -1,0 +1,186 @@
+package maintenance
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// RepairRequest asks for a repair: see control.Repairer.
+type RepairRequest struct {
+	ID          string
+	Prune       bool // delete datasources that have lost both their rows and their original
+	RequestedAt time.Time
+}
+
+// RepairState is how a repair stands.
+type RepairState struct {
+	RepairRequest
+	Holder     string // who works on it, or did last; "" nobody yet
+	FinishedAt *time.Time
+	Error      string   // what could not be done; "" when all was, or when it is not finished
+	Lines      []string // what was found and done, in order
+}
+
+const (
+	// repairSilence is how long nothing may be heard of a repair before another process takes it up.
+	repairSilence = time.Minute
+	// repairKept is how long finished repairs are kept to be read.
+	repairKept = 30 * 24 * time.Hour
+	// maxRepairLines and maxRepairLine bound what a repair says; the line too many says that there are more.
+	maxRepairLines = 2000
+	maxRepairLine  = 2000 // bytes
+)
+
+// RequestRepair asks for a repair and returns its id.
+func (c *Maintenance) RequestRepair(ctx context.Context, prune bool) (id string, err error) {
+	id = domain.NewID()
+	err = c.db.Update(ctx, "requesting a repair", func(t *db.Tx) error {
+		now := c.db.Now()
+		_, err := t.Exec(ctx, `INSERT INTO repairs (id, prune, requested_at, holder, beat_at, error) VALUES (?, ?, ?, '', 0, '')`,
+			id, db.Flag(prune), db.Micros(now))
+		if err != nil {
+			return err
+		}
+		_, err = t.Exec(ctx, `DELETE FROM repairs WHERE finished_at IS NOT NULL AND finished_at < ?`, db.Micros(now.Add(-repairKept)))
+		return err
+	})
+	return id, err
+}
+
+// ClaimRepair takes the oldest request that is not finished, for the holder; nil when there is none, or when another
+// repair is being worked on. A repair of which nothing was heard for a minute is taken from its holder.
+func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRequest, error) {
+	if r, err := c.openRepair(ctx, c.db.Read); err != nil || r == nil {
+		return nil, err // asked all the time, and mostly in vain: without a transaction
+	}
+	var claimed *RepairRequest
+	err := c.db.Update(ctx, "claiming a repair", func(t *db.Tx) error {
+		claimed = nil
+		if err := t.QueueFor(ctx, "repairs", ""); err != nil {
+			return err
+		}
+		r, err := c.openRepair(ctx, t)
+		if err != nil || r == nil {
+			return err
+		}
+		claimed = r
+		_, err = t.Exec(ctx, `UPDATE repairs SET holder = ?, beat_at = ? WHERE id = ?`, holder, db.Micros(c.db.Now()), r.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+// openRepair finds the oldest unfinished repair, if nobody works on it or another one.
+func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequest, error) {
+	type item struct {
+		RepairRequest
+		beatAt int64
+	}
+	open, err := db.Collect(ctx, q, func(s db.Scanner) (v item, err error) {
+		var prune int
+		var at int64
+		err = s.Scan(&v.ID, &prune, &at, &v.beatAt)
+		v.Prune, v.RequestedAt = prune == 1, db.FromMicros(at)
+		return v, err
+	}, `SELECT id, prune, requested_at, beat_at FROM repairs WHERE finished_at IS NULL ORDER BY requested_at, id`)
+	if err != nil {
+		return nil, fmt.Errorf("looking for repairs: %w", err)
+	}
+	now := c.db.Now()
+	since, until := db.Micros(now.Add(-repairSilence)), db.Micros(now.Add(db.ClockSkew))
+	for _, v := range open {
+		if v.beatAt > since && v.beatAt <= until {
+			return nil, nil
+		}
+	}
+	if len(open) == 0 {
+		return nil, nil
+	}
+	return &open[0].RepairRequest, nil
+}
+
+// RepairNote adds lines to what the repair says, and tells that it is still worked on. It fails with domain.NotFound when
+// there is no such repair, or when it is finished.
+func (c *Maintenance) RepairNote(ctx context.Context, id string, lines ...string) error {
+	return c.db.Update(ctx, "noting what a repair did", func(t *db.Tx) error {
+		n, err := t.Exec(ctx, `UPDATE repairs SET beat_at = ? WHERE id = ? AND finished_at IS NULL`, db.Micros(c.db.Now()), id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return domain.NotFound("repair under way", id)
+		}
+		if len(lines) == 0 {
+			return nil
+		}
+		var have int
+		if err := t.QueryRow(ctx, `SELECT COUNT(*) FROM repair_notes WHERE repair_id = ?`, id).Scan(&have); err != nil {
+			return err
+		}
+		for _, line := range lines {
+			switch {
+			case have > maxRepairLines:
+				return nil
+			case have == maxRepairLines:
+				line = "There is more, which is only in the log."
+			}
+			if _, err := t.Exec(ctx, `INSERT INTO repair_notes (repair_id, seq, line) VALUES (?, ?, ?)`, id, have, shorten(line)); err != nil {
+				return err
+			}
+			have++
+		}
+		return nil
+	})
+}
+
+func shorten(line string) string {
+	if len(line) <= maxRepairLine {
+		return line
+	}
+	n := maxRepairLine
+	for n > 0 && !utf8.RuneStart(line[n]) {
+		n--
+	}
+	return line[:n] + "…"
+}
+
+// FinishRepair ends a repair; failure is "" or says what could not be done. One that is finished stays as it is.
+func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) error {
+	return c.db.Update(ctx, "finishing a repair", func(t *db.Tx) error {
+		_, err := t.Exec(ctx, `UPDATE repairs SET finished_at = ?, error = ? WHERE id = ? AND finished_at IS NULL`,
+			db.Micros(c.db.Now()), failure, id)
+		return err
+	})
+}
+
+// Repair returns how a repair stands.
+func (c *Maintenance) Repair(ctx context.Context, id string) (RepairState, error) {
+	s := RepairState{RepairRequest: RepairRequest{ID: id}}
+	var prune int
+	var requestedAt int64
+	var finishedAt sql.NullInt64
+	err := c.db.Read.QueryRow(ctx, `SELECT prune, requested_at, holder, finished_at, error FROM repairs WHERE id = ?`, id).
+		Scan(&prune, &requestedAt, &s.Holder, &finishedAt, &s.Error)
+	if errors.Is(err, sql.ErrNoRows) {
+		return RepairState{}, domain.NotFound("repair", id)
+	}
+	if err != nil {
+		return RepairState{}, fmt.Errorf("reading a repair: %w", err)
+	}
+	s.Prune, s.RequestedAt, s.FinishedAt = prune == 1, db.FromMicros(requestedAt), db.FromNullMicros(finishedAt)
+	s.Lines, err = db.Collect(ctx, c.db.Read, db.ScanString, `SELECT line FROM repair_notes WHERE repair_id = ? ORDER BY seq`, id)
+	if err != nil {
+		return RepairState{}, fmt.Errorf("reading what a repair did: %w", err)
+	}
+	return s, nil
+}

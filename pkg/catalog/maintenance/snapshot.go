@@ -1,0 +1,206 @@
+package maintenance
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/migrations"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// quickCheck reads all of a SQLite database and fails with ErrDamaged when its structure is not whole.
+func quickCheck(ctx context.Context, file *sql.DB) error {
+	var verdict string
+	if err := file.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
+		return fmt.Errorf("checking the database: %w", db.Damage(err))
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", db.ErrDamaged, verdict)
+	}
+	return nil
+}
+
+// CheckFile reads the SQLite catalog at a path from end to end and fails with ErrDamaged when its structure is not whole. It may be
+// in use meanwhile.
+func CheckFile(ctx context.Context, path string) error {
+	file, err := openFile(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}, "mode": {"rw"}}.Encode())
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return quickCheck(ctx, file)
+}
+
+// Snapshot is a copy of a SQLite catalog as it was at one point in time.
+type Snapshot struct {
+	Path   string
+	Schema int64  // version of its schema
+	ID     string // of the catalog
+	file   *sql.DB
+}
+
+// TakeSnapshot copies the SQLite catalog at a path to another one, where nothing may be. The catalog may be in use, by this
+// process or another: nobody waits for the copy. A catalog of an older schema is copied as it is; one of a newer version of the
+// program is refused.
+func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error) {
+	if err := copyDatabase(ctx, from, to); err != nil {
+		return nil, fmt.Errorf("copying the catalog: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(to)
+		}
+	}()
+	s := &Snapshot{Path: to}
+	if s.file, err = openFile(to, "mode=ro&immutable=1"); err != nil {
+		return nil, fmt.Errorf("opening the copy of the catalog: %w", err)
+	}
+	if err := s.read(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("reading the copy of the catalog: %w", err), s.file.Close())
+	}
+	return s, nil
+}
+
+// openFile opens one connection to a database of which nothing is set up or migrated.
+func openFile(path, query string) (*sql.DB, error) {
+	file, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query}).String())
+	if err == nil {
+		file.SetMaxOpenConns(1)
+	}
+	return file, err
+}
+
+func copyDatabase(ctx context.Context, from, to string) error {
+	if _, err := os.Stat(from); err != nil {
+		return err
+	}
+	// One that nobody else has made is empty, and for its owner alone.
+	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	source, err := openFile(from, url.Values{"_pragma": {"busy_timeout(10000)", "temp_store(memory)"}, "mode": {"rw"}}.Encode())
+	if err == nil {
+		_, err = source.ExecContext(ctx, `VACUUM INTO ?`, to)
+		err = errors.Join(err, source.Close())
+	}
+	if err != nil {
+		os.Remove(to)
+		return db.Damage(err)
+	}
+	return nil
+}
+
+func (s *Snapshot) read(ctx context.Context) error {
+	var err error
+	if s.Schema, err = schemaVersion(ctx, s.file); err != nil {
+		return err
+	}
+	err = s.file.QueryRowContext(ctx, `SELECT holder FROM leases WHERE name = ?`, db.IdentityLease).Scan(&s.ID)
+	if errors.Is(err, sql.ErrNoRows) || s.Schema < schemaOfLeases {
+		return nil // it was never asked for
+	}
+	return err
+}
+
+// schemaOfLeases is the first that has the table.
+const schemaOfLeases = 2
+
+// schemaVersion reads the version of a database's schema, and fails when this program does not know it.
+func schemaVersion(ctx context.Context, file *sql.DB) (have int64, err error) {
+	err = file.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
+	if err != nil {
+		return 0, fmt.Errorf("reading the schema's version: %w", db.Damage(err))
+	}
+	want, err := SchemaVersion()
+	if err == nil && have > want {
+		err = &db.NewerError{Have: have, Want: want}
+	}
+	return have, err
+}
+
+// SchemaVersion is the newest version of the schema that this program knows.
+func SchemaVersion() (newest int64, err error) {
+	names, err := fs.Glob(migrations.FS, "*.sql")
+	if err != nil {
+		return 0, fmt.Errorf("reading migrations: %w", err)
+	}
+	for _, name := range names {
+		v, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, fmt.Errorf("reading migrations: %w", err)
+		}
+		newest = max(newest, v)
+	}
+	return newest, nil
+}
+
+// snapshotPage is how many originals are in memory at once.
+const snapshotPage = 500
+
+// EachOriginal calls f for every original that a datasource refers to, with the datasource, until f fails, and returns f's error.
+func (s *Snapshot) EachOriginal(ctx context.Context, f func(datasourceID string, o domain.Original) error) error {
+	type row struct {
+		id       string
+		original domain.Original
+	}
+	for after := ""; ; {
+		page, err := func() (page []row, err error) {
+			rows, err := s.file.QueryContext(ctx, `SELECT id, original FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`, after, snapshotPage)
+			if err != nil {
+				return nil, db.Damage(err)
+			}
+			defer rows.Close()
+			for rows.Next() {
+				var r row
+				var text string
+				if err := rows.Scan(&r.id, &text); err != nil {
+					return nil, db.Damage(err)
+				}
+				if err := db.FromJSON(text, &r.original); err != nil {
+					return nil, fmt.Errorf("original of datasource %s: %w", r.id, err)
+				}
+				page = append(page, r)
+			}
+			return page, db.Damage(rows.Err())
+		}()
+		if err != nil {
+			return fmt.Errorf("listing originals: %w", err)
+		}
+		for _, r := range page {
+			if err := f(r.id, r.original); err != nil {
+				return err
+			}
+			after = r.id
+		}
+		if len(page) < snapshotPage {
+			return nil
+		}
+	}
+}
+
+// Close closes the copy and removes it.
+func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
+
+// generationLeap is far more than the jobs that can have been accepted between a copy of a catalog and the loss of the original.
+const generationLeap = 1_000_000_000
+
+// Restored is called once on a catalog that was put in place from a copy. Generations go on far above those that the copy knows:
+// what jobs after the copy have left in an index or a job log that is still there must not pass for what comes now.
+func (c *Maintenance) Restored(ctx context.Context) error {
+	return c.db.Update(ctx, "raising the generation", func(t *db.Tx) error {
+		_, err := t.Exec(ctx, `UPDATE marks SET value = value + ? WHERE name = 'generation'`, int64(generationLeap))
+		return err
+	})
+}

@@ -1,0 +1,218 @@
+package pipeline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Direct sends the datastore to a place: it begins a move, replaces or cancels the one that is under way, or, when there
+// is nothing to take along, switches at once. The caller has the datastore alone and stores its row.
+func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
+	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
+		return nil
+	}
+	mark, err := record.ReadMark(ctx, t)
+	if err != nil {
+		return err
+	}
+	if d.Move != nil {
+		if err := cancelMove(ctx, t, d, mark); err != nil {
+			return fmt.Errorf("giving up the move to %s: %w", d.Move.To, err)
+		}
+		d.Move = nil
+	}
+	if d.Serving() == to {
+		return nil
+	}
+	var one int
+	err = t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE datastore_id = ? LIMIT 1`, d.ID).Scan(&one)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		// Jobs of what was deleted may still write where it has been.
+		if err := record.QueueSweep(ctx, t, wholePlace(*d, d.Serving(), mark)); err != nil {
+			return err
+		}
+		d.Type, d.EmbeddingModel, d.Since = to.Engine, to.Model, mark
+	case err != nil:
+		return fmt.Errorf("looking for datasources: %w", err)
+	default:
+		// What is left there from something before would only be in the way.
+		if err := record.QueueSweep(ctx, t, wholePlace(*d, to, mark)); err != nil {
+			return err
+		}
+		d.Move = &domain.Move{ID: domain.NewID(), To: to, Since: mark, StartedAt: d.UpdatedAt}
+	}
+	return nil
+}
+
+// wholePlace is the sweep of everything of the datastore that lies in a place up to a generation.
+func wholePlace(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
+	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
+}
+
+// cancelMove forgets what the move has done.
+func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64) error {
+	if err := t.Longer(ctx); err != nil {
+		return err
+	}
+	if err := endMoveJobs(ctx, t, d.ID); err != nil {
+		return err
+	}
+	_, err := t.Exec(ctx, `UPDATE datasources SET target_generation = 0, target_chunks = 0, target_bytes = 0, target_fingerprint = '',
+		target_inputs = '', move_id = '' WHERE datastore_id = ? AND (target_generation > 0 OR move_id <> '')`, d.ID)
+	if err != nil {
+		return fmt.Errorf("forgetting what has arrived: %w", err)
+	}
+	return record.QueueSweep(ctx, t, wholePlace(*d, d.Move.To, mark))
+}
+
+// endMoveJobs puts datasources back to where they were before the move: those whose move job has failed, and those whose
+// move job still waits in the outbox, which is then gone and has no say if it was published nonetheless. Those in flight
+// follow when their job ends.
+func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
+	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
+		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
+		return fmt.Errorf("taking move jobs from the outbox: %w", err)
+	}
+	now := t.Stamp()
+	_, err := t.Exec(ctx, `UPDATE datasources SET status = resume_status, error = resume_error, resume_status = '', resume_error = '',
+		progress = '', place = 0, job_id = CASE WHEN place = 1 THEN '' ELSE job_id END, updated_at = ?, touched_at = ?
+		WHERE datastore_id = ? AND resume_status <> '' AND (place = 1 OR status IN ('synched', 'error'))`, now, now, datastoreID)
+	if err != nil {
+		return fmt.Errorf("ending move jobs: %w", err)
+	}
+	return nil
+}
+
+// Moving returns the datastores of all workspaces that are on their way to another place.
+func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
+	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore,
+		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE move_id <> '' AND deleted_at = 0 ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("looking for datastores that move: %w", err)
+	}
+	return stores, nil
+}
+
+// notMoved are the datasources of a datastore whose content is not yet where it moves to, as the index
+// datasources_content has them.
+const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
+
+// IssueMoves puts up to limit jobs of the move into the outbox, behind all other work, and returns how many: for content
+// that readers see, that is not in the new place, that no job of the move was issued for, and that waits for nothing.
+// When the move is over it does nothing.
+func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
+	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
+		issued = 0
+		store, err := record.ShareDatastore(ctx, t, datastoreID)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && (store.Move == nil || store.Move.ID != moveID) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the datastore: %w", err)
+		}
+		// What carries a move's id carries this one's: it is forgotten when a move ends.
+		due, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+notMoved+` AND move_id = ''
+			AND place = 0 AND status IN ('synched', 'error') ORDER BY id LIMIT ?`+t.Lock, datastoreID, limit)
+		if err != nil {
+			return fmt.Errorf("looking for what is to be moved: %w", err)
+		}
+		for _, r := range due {
+			r.Resume = &domain.Resume{Status: r.Status, Error: r.Error}
+			r.MoveID = moveID
+			r.UpdatedAt = db.FromMicros(c.db.Stamp())
+			job := r.Accept(domain.Job{ID: domain.NewID(), Kind: domain.JobIngest, Move: moveID}, store)
+			if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil {
+				return err
+			}
+			if err := record.Enqueue(ctx, t, job, record.PriorityReplay); err != nil {
+				return err
+			}
+		}
+		issued = len(due)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return issued, nil
+}
+
+// MoveProgress counts how far the datastore's move has come; all is 0 when it does not move.
+func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error) {
+	var p domain.MoveProgress
+	d, err := record.DatastoreByID(ctx, c.db.Read, datastoreID)
+	if err != nil || d.Move == nil {
+		return p, db.Found(err, "datastore", datastoreID)
+	}
+	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN target_generation > 0 THEN 1 ELSE 0 END), 0)
+		FROM datasources WHERE datastore_id = ? AND active_generation > 0`, datastoreID).Scan(&p.Total, &p.Done)
+	if err != nil {
+		return p, fmt.Errorf("counting what has moved: %w", err)
+	}
+	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(error), '') FROM datasources
+		WHERE `+notMoved+` AND move_id = ? AND status = 'error'`, datastoreID, d.Move.ID).Scan(&p.Failed, &p.Cause)
+	if err != nil {
+		return p, fmt.Errorf("counting what could not be moved: %w", err)
+	}
+	return p, nil
+}
+
+// FinishMove has readers served from the new place if nothing that they see is missing there, and reports whether it
+// did: in one transaction, so that no reader sees some of it here and some of it there. What lies in the old place is
+// swept. It does nothing when the move is over.
+func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (switched bool, err error) {
+	err = c.db.Update(ctx, "finishing a move", func(t *db.Tx) error {
+		switched = false
+		if err := record.LockDatastore(ctx, t, datastoreID); err != nil {
+			return err
+		}
+		d, err := record.ScanDatastore(t.QueryRow(ctx, // the gate does not keep others from renaming it
+			`SELECT `+record.DatastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`+t.Lock, datastoreID))
+		if errors.Is(err, sql.ErrNoRows) || err == nil && (d.Move == nil || d.Move.ID != moveID) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the datastore: %w", err)
+		}
+		var one int
+		err = t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE `+notMoved+` LIMIT 1`, datastoreID).Scan(&one)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err // nil: something is missing
+		}
+		switched = true
+		return switchPlace(ctx, t, d)
+	})
+	return switched && err == nil, err
+}
+
+func switchPlace(ctx context.Context, t *db.Tx, d domain.Datastore) error {
+	if err := t.Longer(ctx); err != nil {
+		return err
+	}
+	mark, err := record.ReadMark(ctx, t)
+	if err != nil {
+		return err
+	}
+	if err := endMoveJobs(ctx, t, d.ID); err != nil {
+		return err
+	}
+	if _, err := t.Exec(ctx, `UPDATE datasources SET active_generation = target_generation, chunks = target_chunks,
+		text_bytes = target_bytes, fingerprint = target_fingerprint, inputs = target_inputs, target_generation = 0, target_chunks = 0, target_bytes = 0,
+		target_fingerprint = '', target_inputs = '', move_id = '' WHERE datastore_id = ? AND target_generation > 0`, d.ID); err != nil {
+		return fmt.Errorf("activating what was moved: %w", err)
+	}
+	old := d.Serving()
+	d.Type, d.EmbeddingModel, d.Since = d.Move.To.Engine, d.Move.To.Model, d.Move.Since
+	d.Move, d.UpdatedAt = nil, db.FromMicros(t.Stamp())
+	if err := record.StoreDatastore(ctx, t, d); err != nil {
+		return err
+	}
+	return record.QueueSweep(ctx, t, wholePlace(d, old, mark))
+}

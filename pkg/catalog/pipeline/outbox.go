@@ -1,0 +1,285 @@
+package pipeline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// OutboxBacklog counts the jobs in the outbox that are due, and says since when the one that waits longest has been; the zero
+// time when there is none. It reads them all.
+func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
+	var first sql.NullInt64
+	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
+		FROM outbox WHERE not_before <= ?`, db.Micros(c.db.Now())).Scan(&due, &first)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("counting the jobs in the outbox: %w", err)
+	}
+	if first.Valid {
+		oldest = db.FromMicros(first.Int64)
+	}
+	return due, oldest, nil
+}
+
+// Outbox returns up to limit jobs that are due, in the order in which they should be published: lower priorities before
+// higher, within one in turns by workspace, of a workspace the oldest first. The turn goes on where the last call ended,
+// so a small limit is as fair as a large one. Jobs stay in the outbox until Published.
+func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
+	var jobs []domain.Job
+	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
+		if len(jobs) >= limit {
+			break
+		}
+		more, err := c.takeTurns(ctx, p, limit-len(jobs))
+		if err != nil {
+			return nil, fmt.Errorf("reading the outbox: %w", err)
+		}
+		jobs = append(jobs, more...)
+	}
+	return jobs, nil
+}
+
+// takeTurns reads up to limit jobs of one priority. It asks only for workspaces that have jobs and for jobs that it
+// returns, each by a seek in the index outbox_turn, so its cost does not grow with the outbox.
+func (c *Pipeline) takeTurns(ctx context.Context, p record.Priority, limit int) ([]domain.Job, error) {
+	c.turnMu.Lock()
+	defer c.turnMu.Unlock()
+	now := db.Micros(c.db.Now())
+	queues, err := c.queues(ctx, p, now, limit)
+	if err != nil || len(queues) == 0 {
+		return nil, err
+	}
+	var rounds int // how many jobs the longest queue gives
+	for waiting := queues; ; {
+		total := 0
+		for _, q := range queues {
+			total += len(q.jobs)
+		}
+		if total >= limit || len(waiting) == 0 {
+			break
+		}
+		share := (limit - total + len(waiting) - 1) / len(waiting)
+		var more []*queue // those that may have still more
+		for _, q := range waiting {
+			full, err := c.extend(ctx, p, q, now, share)
+			if err != nil {
+				return nil, err
+			}
+			rounds = max(rounds, len(q.jobs))
+			if full {
+				more = append(more, q)
+			}
+		}
+		waiting = more
+	}
+	var jobs []domain.Job
+	for i := 0; i < rounds; i++ {
+		for _, q := range queues {
+			if i < len(q.jobs) && len(jobs) < limit {
+				jobs = append(jobs, q.jobs[i])
+				c.turn[p] = q.workspace
+			}
+		}
+	}
+	return jobs, nil
+}
+
+// queue is what a workspace has in the outbox with one priority, as far as it was read.
+type queue struct {
+	workspace string
+	jobs      []domain.Job
+	notBefore int64 // of the last job read
+	seq       int64
+}
+
+// queues finds up to limit workspaces with jobs of the priority that are due, from the one whose turn it is.
+func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, limit int) ([]*queue, error) {
+	var out []*queue
+	first := c.turn[p]
+	// Not asked for jobs that are due at once: of a workspace that has many that are not, all would be walked over.
+	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
+	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
+	after, wrapped := first, false
+	for len(out) < limit {
+		text, args := next, []any{p, after}
+		if wrapped {
+			// The database compares, not this program: how it orders texts is its own affair.
+			text, args = text+` AND workspace_id <= ?`, append(args, first)
+		}
+		ws, err := db.ScanString(c.db.Read.QueryRow(ctx, text+` ORDER BY workspace_id LIMIT 1`, args...))
+		switch {
+		case errors.Is(err, sql.ErrNoRows) && (wrapped || first == ""):
+			return out, nil
+		case errors.Is(err, sql.ErrNoRows):
+			after, wrapped = "", true
+		case err != nil:
+			return nil, err
+		default:
+			after = ws
+			switch _, err := db.ScanString(c.db.Read.QueryRow(ctx, due, p, ws, now)); {
+			case err == nil:
+				out = append(out, &queue{workspace: ws, notBefore: -1})
+			case !errors.Is(err, sql.ErrNoRows):
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// extend reads up to n more jobs of the queue and reports whether it got them all.
+func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now int64, n int) (bool, error) {
+	type item struct {
+		job            domain.Job
+		notBefore, seq int64
+	}
+	items, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (it item, err error) {
+		var payload string
+		if err := s.Scan(&payload, &it.notBefore, &it.seq); err != nil {
+			return it, err
+		}
+		return it, db.FromJSON(payload, &it.job)
+	}, `SELECT payload, not_before, seq FROM outbox
+		WHERE priority = ? AND workspace_id = ? AND not_before <= ? AND (not_before, seq) > (?, ?)
+		AND `+record.InLiveStore+` ORDER BY not_before, seq LIMIT ?`, p, q.workspace, now, q.notBefore, q.seq, n)
+	if err != nil {
+		return false, err
+	}
+	var jobs []domain.Job
+	for _, it := range items {
+		jobs = append(jobs, it.job)
+		q.notBefore, q.seq = it.notBefore, it.seq
+	}
+	jobs, err = c.withoutDoomed(ctx, jobs)
+	q.jobs = append(q.jobs, jobs...)
+	return len(items) == n, err
+}
+
+// Published notes that the job is in the stream under the sequence: see PublishedAll.
+func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) error {
+	job.Generation = seq
+	return c.PublishedAll(ctx, []domain.Job{job})
+}
+
+// PublishedAll notes that jobs are in the stream, Generation being the sequence of each. A job leaves the outbox, its
+// datasource is pending if it was unsynched, and in flight. Where a newer job has taken the place in the outbox, or the
+// job has ended already, nothing changes.
+func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
+	var highest uint64
+	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
+	for i, j := range jobs {
+		highest = max(highest, j.Generation)
+		stores[i], ids[i] = j.DatastoreID, j.DatasourceID
+	}
+	err := c.db.Update(ctx, "noting published jobs", func(t *db.Tx) error {
+		if err := record.ShareDatastores(ctx, t, stores...); err != nil {
+			return err
+		}
+		if err := record.LockRows(ctx, t, ids); err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			if err := published(ctx, t, j); err != nil {
+				return err
+			}
+		}
+		return c.RaiseMark(ctx, t, highest)
+	})
+	if err == nil {
+		c.NoteMark(highest)
+	}
+	return err
+}
+
+// published notes one job: first while it is in the outbox, then also when it has been replaced there, or has ended.
+func published(ctx context.Context, t *db.Tx, j domain.Job) error {
+	now, generation := t.Stamp(), record.Stored(j.Generation)
+	for _, w := range []db.Write{
+		{Text: `UPDATE datasources SET place = 2, touched_at = ?, updated_at = ?,
+			status = CASE WHEN status = 'unsynched' THEN 'pending' ELSE status END WHERE id = ? AND job_id = ?
+			AND EXISTS (SELECT 1 FROM outbox WHERE outbox.datasource_id = datasources.id AND outbox.job_id = datasources.job_id)`,
+			Args: []any{now, now, j.DatasourceID, j.ID}},
+		{Text: `UPDATE datasources SET seen_generation = ? WHERE id = ? AND seen_generation < ?`,
+			Args: []any{generation, j.DatasourceID, generation}},
+		{Text: `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, Args: []any{j.DatasourceID, j.ID}},
+	} {
+		w.Doing = "noting job " + j.ID
+		if err := t.Later(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeferJob keeps the job from being offered again until then: for one that cannot be published, so that it does not
+// stand in the way of the workspace's others. A newer job of the datasource goes at once.
+func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time) error {
+	return c.db.Update(ctx, "deferring a job", func(t *db.Tx) error {
+		_, err := t.Exec(ctx, `UPDATE outbox SET not_before = ? WHERE datasource_id = ? AND job_id = ?`,
+			db.Micros(until), job.DatasourceID, job.ID)
+		return err
+	})
+}
+
+// InFlight counts the datasources whose newest job is in the stream and has not ended.
+func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
+	var n int64
+	if err := c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.Alive).Scan(&n); err != nil {
+		return 0, fmt.Errorf("counting jobs in flight: %w", err)
+	}
+	return n, nil
+}
+
+// MaxGeneration returns the highest generation that was ever published or reported, of deleted datasources too; 0 when
+// there was none. A new job stream must start above it.
+func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
+	g, err := record.ReadMark(ctx, c.db.Read)
+	if err != nil {
+		return 0, err
+	}
+	return g, nil
+}
+
+// RaiseMark keeps the highest generation. It writes only when the process has not seen one as high.
+func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
+	if generation <= c.generation.Load() {
+		return nil
+	}
+	if _, err := t.Exec(ctx, `UPDATE marks SET value = ? WHERE name = 'generation' AND value < ?`,
+		record.Stored(generation), record.Stored(generation)); err != nil {
+		return fmt.Errorf("keeping the highest generation: %w", err)
+	}
+	return nil
+}
+
+// NoteMark remembers, after the commit, what RaiseMark need not write again.
+func (c *Pipeline) NoteMark(generation uint64) {
+	for {
+		have := c.generation.Load()
+		if generation <= have || c.generation.CompareAndSwap(have, generation) {
+			return
+		}
+	}
+}
+
+// withoutDoomed drops jobs of pages whose site has been deleted.
+func (c *Pipeline) withoutDoomed(ctx context.Context, jobs []domain.Job) ([]domain.Job, error) {
+	if !slices.ContainsFunc(jobs, func(j domain.Job) bool { return j.GroupID != "" }) {
+		return jobs, nil
+	}
+	sites, err := db.Collect(ctx, c.db.Read, db.ScanString, `SELECT site_id FROM doomed_sites`)
+	if err != nil {
+		return nil, fmt.Errorf("looking for deleted sites: %w", err)
+	}
+	if len(sites) == 0 {
+		return jobs, nil
+	}
+	return slices.DeleteFunc(jobs, func(j domain.Job) bool { return slices.Contains(sites, j.GroupID) }), nil
+}

@@ -1,0 +1,61 @@
+package pipeline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Refresh is the schedule of a datasource that is fetched again by itself.
+type Refresh struct {
+	WorkspaceID  string
+	DatastoreID  string
+	DatasourceID string
+	Schedule     string // see domain.DatasourceConfig.Refresh
+}
+
+// Refreshes returns up to limit schedules of all workspaces, in the order of datasource ids, after the cursor, which is ""
+// for the first; next is the cursor to go on with, "" after the last.
+func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out []Refresh, next string, err error) {
+	out, err = db.Collect(ctx, c.db.Read, func(s db.Scanner) (r Refresh, err error) {
+		err = s.Scan(&r.WorkspaceID, &r.DatastoreID, &r.DatasourceID, &r.Schedule)
+		return r, err
+	}, `SELECT workspace_id, datastore_id, id, refresh FROM datasources WHERE refresh <> '' AND id > ? AND `+record.Alive+` ORDER BY id LIMIT ?`, cursor, limit)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing refresh schedules: %w", err)
+	}
+	if len(out) == limit && limit > 0 {
+		next = out[limit-1].DatasourceID
+	}
+	return out, next, nil
+}
+
+// RefreshDue has a datasource fetched again whose schedule has come round at the given time, behind fresh content, and
+// reports whether it was queued. It is not when it is gone, has no schedule any more, still waits for something, or has
+// been queued since; so asking again is harmless.
+func (c *Pipeline) RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error) {
+	err = c.db.Update(ctx, "queueing a refresh", func(t *db.Tx) error {
+		queued = false
+		r, store, err := record.Take(ctx, t, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.Config.Refresh == "" || r.GroupID != "" || !r.Status.Terminal() || r.QueuedAt >= db.Micros(at) {
+			return nil
+		}
+		job := domain.NewCrawlJob(r.Datasource, store)
+		r.UpdatedAt = db.FromMicros(c.db.Stamp())
+		queued = true
+		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityReplay)
+	})
+	return queued && err == nil, err
+}

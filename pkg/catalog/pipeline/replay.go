@@ -1,0 +1,216 @@
+package pipeline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog/cursor"
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/catalog/sites"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// ReplayFilter says what is to be worked on again, and how. Empty fields do not filter.
+type ReplayFilter struct {
+	WorkspaceID  string
+	DatastoreID  string
+	GroupID      string    // the pages of this site
+	DatasourceID string    // this one alone
+	Failed       bool      // only what ended in an error
+	Since        time.Time // only what has changed at this time or later
+
+	Fetch    bool // web content is fetched again; else what is stored is read again
+	Force    bool // also what has not changed is written anew
+	ReplayID string
+	Priority record.Priority
+}
+
+// replayBatch is how many datasources a transaction of a replay queues.
+const replayBatch = 200
+
+// kind is the job that a datasource gets, "" for none. A site's pages follow from the site when it is fetched again, and
+// a site has no content of its own to be read again. A page that was never fetched can only be fetched, and one that has
+// failed to be fetched is to be fetched, when it is failures that are replayed.
+func (f ReplayFilter) kind(d record.Record) domain.JobKind {
+	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
+	switch {
+	case f.Failed && d.Type == domain.TypeWebPage && (f.Fetch || d.JobKind == domain.JobCrawl):
+		return domain.JobCrawl
+	case f.Fetch && d.GroupID != "" && d.ID != f.DatasourceID:
+		return ""
+	case f.Fetch && web:
+		return domain.JobCrawl
+	case d.Type == domain.TypeWebSite:
+		return ""
+	case d.Status == domain.StatusSkipped:
+		return "" // there is nothing of it to be read
+	case d.Original != nil:
+		return domain.JobIngest
+	case d.Type == domain.TypeWebPage:
+		return domain.JobCrawl
+	default:
+		return ""
+	}
+}
+
+// Replay puts new jobs into the outbox for the next of the datasources that pass the filter, oldest first, in place of
+// what waits there, and returns how many, and the cursor to go on with, "" after the last. A batch is one transaction, so
+// others get their turn between two. What is active stays searchable meanwhile.
+func (c *Pipeline) Replay(ctx context.Context, f ReplayFilter, from string) (queued int64, next string, err error) {
+	var after cursor.Position
+	if from != "" {
+		if after, err = cursor.Read(cursor.Replay, from); err != nil {
+			return 0, "", err
+		}
+	}
+	batch, err := c.replayed(ctx, f, after)
+	if err != nil {
+		return 0, "", err
+	}
+	err = c.db.Update(ctx, "queueing a replay", func(t *db.Tx) error {
+		queued, err = c.replay(ctx, t, f, batch)
+		return err
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	if len(batch) == replayBatch {
+		next = cursor.Write(cursor.Replay, batch[len(batch)-1].Position)
+	}
+	return queued, next, nil
+}
+
+// candidate is a datasource that passes a replay's filter.
+type candidate struct {
+	cursor.Position
+	datastoreID string
+}
+
+func scanCandidate(s db.Scanner) (v candidate, err error) {
+	err = s.Scan(&v.At, &v.ID, &v.datastoreID)
+	return v, err
+}
+
+// replayed reads the next batch outside of the transaction: looking for few among many takes its time.
+func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
+	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
+	// The first condition is that of an index; the others are no plain columns, so that no other index is taken.
+	order := `created_at, id`
+	switch {
+	case f.DatasourceID != "":
+		l.And(`id = ?`, f.DatasourceID)
+	case f.GroupID != "":
+		l.And(`group_id = ? AND group_id <> ''`, f.GroupID)
+	case f.DatastoreID != "":
+		l.And(`datastore_id = ?`, f.DatastoreID)
+	case f.WorkspaceID != "":
+		l.And(`workspace_id = ?`, f.WorkspaceID)
+	default:
+		order = `id`
+	}
+	l.And(record.Alive)
+	if f.WorkspaceID != "" {
+		l.And(`workspace_id || '' = ?`, f.WorkspaceID)
+	}
+	if f.DatastoreID != "" {
+		l.And(`datastore_id || '' = ?`, f.DatastoreID)
+	}
+	if f.Failed {
+		l.And(`status || '' = 'error'`)
+	}
+	if !f.Since.IsZero() {
+		l.And(`updated_at >= ?`, db.Micros(f.Since))
+	}
+	if order == `id` {
+		l.And(`id > ?`, after.ID)
+	} else {
+		l.And(`(created_at, id) > (?, ?)`, after.At, after.ID)
+	}
+	text := `SELECT ` + l.Columns + ` FROM ` + l.Table + ` WHERE ` + strings.Join(l.Where, ` AND `) + ` ORDER BY ` + order + ` LIMIT ?`
+	batch, err := db.Collect(ctx, c.db.Read, scanCandidate, text, append(l.Args, replayBatch)...)
+	if err != nil {
+		return nil, fmt.Errorf("looking for what is to be replayed: %w", err)
+	}
+	return batch, nil
+}
+
+func (c *Pipeline) replay(ctx context.Context, t *db.Tx, f ReplayFilter, batch []candidate) (queued int64, err error) {
+	var ids, stores, sites []string
+	for _, v := range batch {
+		ids, stores = append(ids, v.ID), append(stores, v.datastoreID)
+	}
+	if err := record.ShareDatastores(ctx, t, stores...); err != nil {
+		return 0, err
+	}
+	if err := record.LockDatasources(ctx, t, ids...); err != nil {
+		return 0, err
+	}
+	records, err := record.ReadAll(ctx, t, ids)
+	if err != nil {
+		return 0, fmt.Errorf("reading what is to be replayed: %w", err)
+	}
+	for _, id := range ids {
+		r, exists := records[id] // else: deleted since
+		kind := f.kind(r)
+		if !exists || kind == "" || f.Failed && r.Status != domain.StatusError {
+			continue
+		}
+		err := replayOne(ctx, t, f, r, kind)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // its datastore is deleted since
+		}
+		if err != nil {
+			return 0, fmt.Errorf("datasource %s: %w", id, err)
+		}
+		if r.GroupID != "" {
+			sites = append(sites, r.GroupID)
+		}
+		queued++
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(sites))) {
+		if _, err := c.sites.SettleSite(ctx, t, id, db.FromMicros(t.Stamp())); err != nil {
+			return 0, err
+		}
+	}
+	return queued, nil
+}
+
+func replayOne(ctx context.Context, t *db.Tx, f ReplayFilter, r record.Record, kind domain.JobKind) error {
+	store, err := record.ShareDatastore(ctx, t, r.DatastoreID)
+	if err != nil {
+		return err
+	}
+	job, err := record.JobFor(ctx, t, r.Datasource, kind, store)
+	if err != nil {
+		return err
+	}
+	job.Force = f.Force
+	r.ReplayID = f.ReplayID
+	r.UpdatedAt = db.FromMicros(t.Stamp())
+	job = r.Accept(job, store)
+	if err := sites.Begin(ctx, t, &r, job); err != nil {
+		return err
+	}
+	if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil {
+		return err
+	}
+	return record.Enqueue(ctx, t, job, f.Priority)
+}
+
+// ReplayProgress counts the datasources that a replay has queued and that no later one has: all of them, those that are
+// done, by being synched or left out, and those that have failed.
+func (c *Pipeline) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
+	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status IN ('synched', 'skipped') THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) FROM datasources WHERE replay_id = ? AND replay_id <> ''`, replayID).
+		Scan(&total, &done, &failed)
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("counting what a replay has done: %w", err)
+	}
+	return total, done, failed, nil
+}

@@ -1,0 +1,95 @@
+package pipeline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// StuckDatasource has waited too long for its job. Job is a new job that does the same, with a fresh id: a stream
+// swallows an id it has seen.
+type StuckDatasource struct {
+	domain.Datasource
+	Job domain.Job
+}
+
+// Stuck returns up to limit datasources that wait for a job which is not in the outbox and of which nothing has been
+// heard since before the given time, the longest silent first. Each comes with a job to put in place of the lost one by
+// Reissue. A site that waits only for its pages is not stuck.
+func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
+	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
+		WHERE place <> 1 AND `+record.Live+` AND `+record.Alive+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
+		ORDER BY touched_at LIMIT ?`, db.Micros(before), limit)
+	if err != nil {
+		return nil, fmt.Errorf("looking for stuck datasources: %w", err)
+	}
+	out := make([]StuckDatasource, 0, len(records))
+	for _, r := range records {
+		kind := r.JobKind
+		if kind == domain.JobIngest && r.Original == nil {
+			kind = domain.JobCrawl // nothing to read: fetch it again
+		}
+		store, err := record.DatastoreByID(ctx, c.db.Read, r.DatastoreID)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the datastore of stuck datasource %s: %w", r.ID, err)
+		}
+		job, err := record.JobFor(ctx, c.db.Read, r.Datasource, kind, store)
+		if err != nil {
+			return nil, err
+		}
+		if kind == domain.JobIngest && r.Resume != nil && store.Move != nil && r.MoveID == store.Move.ID {
+			job = domain.NewMoveJob(r.Datasource, store)
+		}
+		out = append(out, StuckDatasource{Datasource: r.Datasource, Job: job})
+	}
+	return out, nil
+}
+
+// Reissue puts the job into the outbox in place of a lost one, and reports whether it did: it does nothing when the
+// datasource is gone, has a newer job than expectJobID, or waits for nothing.
+func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
+	reissued := false
+	err := c.db.Update(ctx, "issuing a job again", func(t *db.Tx) error {
+		reissued = false
+		r, store, err := record.Take(ctx, t, datasourceID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.JobID != expectJobID || r.Status.Terminal() || r.Location == record.InOutbox {
+			return nil
+		}
+		run, crawl := r.RunID, r.Crawl
+		r.UpdatedAt = db.FromMicros(c.db.Stamp())
+		job := r.Accept(job, store)
+		// The same crawl of the site goes on: pages that it has asked for are not asked for again.
+		r.RunID, r.Crawl = run, crawl
+		if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil {
+			return err
+		}
+		reissued = true
+		return record.Enqueue(ctx, t, job, record.PriorityFresh)
+	})
+	return reissued && err == nil, err
+}
+
+// NewJob makes a job that reads the datasource again, with a fresh id: an ingest job of its original, or a crawl job of
+// its address, which for a page of a site carries the site's scope. It fails with domain.NotFound when the datastore is gone.
+func (c *Pipeline) NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error) {
+	store, err := record.DatastoreByID(ctx, c.db.Read, d.DatastoreID)
+	if err != nil {
+		return domain.Job{}, db.Found(err, "datastore", d.DatastoreID)
+	}
+	return record.JobFor(ctx, c.db.Read, d, kind, store)
+}

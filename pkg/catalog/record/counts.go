@@ -1,0 +1,73 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// GroupCount is how many datasources of a group have a status.
+type GroupCount struct {
+	Group  string
+	Status domain.Status
+	N      int64
+}
+
+func scanGroupCount(s db.Scanner) (g GroupCount, err error) {
+	err = s.Scan(&g.Group, &g.Status, &g.N)
+	return g, err
+}
+
+// CountByStatus counts datasources by status, by a text that gives groups of them for an id.
+func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[domain.Status]int64, error) {
+	groups, err := db.Collect(ctx, q, scanGroupCount, text, id)
+	if err != nil {
+		return nil, fmt.Errorf("counting datasources: %w", err)
+	}
+	out := make(map[domain.Status]int64, len(groups))
+	for _, g := range groups {
+		out[g.Status] = g.N
+	}
+	return out, nil
+}
+
+// CountPages fills the progress of sites: pages that are done, of all pages known so far. It is counted when read, not
+// kept, so it cannot go wrong.
+func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error {
+	var ids []string
+	sites := map[string]*domain.Datasource{}
+	for i := range ds {
+		if ds[i].Type == domain.TypeWebSite {
+			ids, sites[ds[i].ID] = append(ids, ds[i].ID), &ds[i]
+			ds[i].Progress.Done, ds[i].Progress.Total = 0, 0
+		}
+	}
+	return db.InLists(q, ids, func(in string, args []any) error {
+		groups, err := db.Collect(ctx, q, scanGroupCount, `SELECT group_id, status, COUNT(*) FROM datasources
+			WHERE group_id `+in+` AND group_id <> '' GROUP BY group_id, status`, args...)
+		if err != nil {
+			return fmt.Errorf("counting pages: %w", err)
+		}
+		for _, g := range groups {
+			p := &sites[g.Group].Progress
+			p.Total += g.N
+			if g.Status.Terminal() {
+				p.Done += g.N
+			}
+		}
+		return nil
+	})
+}
+
+// Datasource reads one datasource of the workspace as users see it: the progress of a site counts its pages.
+func Datasource(ctx context.Context, q db.Querier, ws, id string) (domain.Datasource, error) {
+	r, err := Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+Alive, ws, id))
+	if err != nil {
+		return domain.Datasource{}, db.Found(err, "datasource", id)
+	}
+	one := []domain.Datasource{r.Datasource}
+	err = CountPages(ctx, q, one)
+	return one[0], err
+}

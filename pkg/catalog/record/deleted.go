@@ -1,0 +1,84 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// SiteOf is the site that the datasource is, or is a page of; "" for none.
+func SiteOf(d domain.Datasource) string {
+	if d.Type == domain.TypeWebSite {
+		return d.ID
+	}
+	return d.GroupID
+}
+
+// Erase deletes datasources and queues the sweeps of all that belongs to them, of generations that are known and up to
+// the given one.
+//
+// What is deleted may come back under its id: a page with the next crawl of its site, what a keyed request made when the
+// request is repeated. The sweep must not take what is written then. Every generation of what is deleted is at most the
+// highest one known, or ends in an event that has its rows swept.
+func Erase(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
+	if len(doomed) == 0 {
+		return nil
+	}
+	mark, err := ReadMark(ctx, t)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, d := range doomed {
+		ids = append(ids, d.ID)
+	}
+	err = db.InLists(t, ids, func(in string, args []any) error {
+		_, err := t.Exec(ctx, `DELETE FROM datasources WHERE id `+in, args...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range doomed {
+		s := domain.Sweep{
+			WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Below: max(mark, generation) + 1, Jobs: true,
+		}
+		if d.Original != nil && d.Original.Key != "" {
+			s.Originals = []string{d.Original.Key}
+		}
+		if err := QueueSweep(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InLiveStore is the condition of rows whose datastore is not deleted. Few are at any time, and not for long.
+const InLiveStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
+
+// Alive is the condition of datasources that have not been deleted with their datastore or their site.
+const Alive = InLiveStore + ` AND ` + OfNoDoomedSite
+
+// OfNoDoomedSite is the condition of datasources that are no pages of a site which has been deleted. Such sites are few at
+// any time, and not for long.
+const OfNoDoomedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
+
+// Doomed reports whether the datasource is a page of a site that has been deleted, or such a site itself.
+func Doomed(ctx context.Context, q db.Querier, d domain.Datasource) (bool, error) {
+	if SiteOf(d) == "" {
+		return false, nil
+	}
+	var one int
+	err := q.QueryRow(ctx, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d)).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking whether site %s was deleted: %w", SiteOf(d), err)
+	}
+	return true, nil
+}

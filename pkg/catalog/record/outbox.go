@@ -1,0 +1,80 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/telemetry"
+)
+
+// Priority orders jobs in the outbox: all of a lower number go before any of a higher one.
+type Priority int
+
+// The priorities. What follows from a job that was admitted already is PriorityFresh, so that what was begun is finished.
+const (
+	PriorityFresh  Priority = 0 // somebody has just added or changed this
+	PriorityPages  Priority = 1 // pages that the crawl of a site found
+	PriorityReplay Priority = 2 // resync of much: what is there stays searchable meanwhile
+)
+
+// The topics that transactions announce: see db.Tx.Notify.
+const (
+	TopicOutbox = "outbox" // there is a job in the outbox, or capacity for one in the stream
+	TopicSweeps = "sweeps" // there is a sweep
+	TopicSites  = "sites"  // there is work on a site
+)
+
+// Enqueue puts the job into the outbox in place of an older one of the datasource. A replaced job keeps its place in
+// the queue: what changes all the time would never go otherwise.
+func Enqueue(ctx context.Context, t *db.Tx, job domain.Job, p Priority) error {
+	return EnqueueAt(ctx, t, job, p, 0)
+}
+
+// EnqueueAt is enqueue for a job that is not to go before a time, in microseconds; 0: at once.
+func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBefore int64) error {
+	job.Trace = telemetry.Carry(ctx)
+	payload, err := db.ToJSON(job)
+	if err != nil {
+		return err
+	}
+	t.Notify(TopicOutbox)
+	return t.Later(ctx, db.Write{
+		Doing: "putting job " + job.ID + " into the outbox",
+		Text: `INSERT INTO outbox (datasource_id, workspace_id, datastore_id, job_id, priority, not_before, seq, payload)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (datasource_id) DO UPDATE SET job_id = excluded.job_id, payload = excluded.payload, not_before = excluded.not_before,
+			priority = CASE WHEN excluded.priority < outbox.priority THEN excluded.priority ELSE outbox.priority END`,
+		Args: []any{job.DatasourceID, job.WorkspaceID, job.DatastoreID, job.ID, p, notBefore, t.Stamp(), payload},
+	})
+}
+
+// ReadMark reads the highest generation that was ever published or reported.
+func ReadMark(ctx context.Context, q db.Querier) (uint64, error) {
+	var v int64
+	if err := q.QueryRow(ctx, `SELECT value FROM marks WHERE name = 'generation'`).Scan(&v); err != nil {
+		return 0, fmt.Errorf("reading the highest generation: %w", err)
+	}
+	return uint64(v), nil
+}
+
+// JobFor makes a job of the kind for a datasource: see pipeline.Pipeline.NewJob.
+func JobFor(ctx context.Context, q db.Querier, d domain.Datasource, kind domain.JobKind, store domain.Datastore) (domain.Job, error) {
+	if kind == domain.JobIngest {
+		return domain.NewIngestJob(d, store), nil
+	}
+	if d.GroupID == "" {
+		return domain.NewCrawlJob(d, store), nil
+	}
+	site, err := Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`, d.GroupID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.NewCrawlJob(d, store), nil
+	}
+	if err != nil {
+		return domain.Job{}, fmt.Errorf("reading site %s: %w", d.GroupID, err)
+	}
+	return domain.NewPageJob(site.Datasource, d, domain.NewID(), store), nil
+}

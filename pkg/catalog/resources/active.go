@@ -1,0 +1,175 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Active returns those of the datasources that exist, by id; see ActiveOf.
+func (c *Resources) Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error) {
+	found, err := c.ActiveOf(ctx, datasourceIDs)
+	out := make(map[string]domain.ActiveDatasource, len(found))
+	for _, a := range found {
+		if a != nil {
+			out[a.ID] = *a
+		}
+	}
+	return out, err
+}
+
+// ActiveOf tells of each of the datasources, nil of one that does not exist: one query for up to 256 of them, and no
+// transaction. Place and ActiveGeneration belong together: a datastore that moves changes both in one transaction. Retrieval
+// drops hits of a datasource that is missing here, or whose generation is not the active one in the place that was searched.
+// What it returns is shared, and must not be changed.
+func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
+	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
+	if c.db.IsShared() {
+		return out, c.readActive(ctx, datasourceIDs, out, nil)
+	}
+	missing, version := c.memo.known(datasourceIDs, out)
+	if missing == 0 {
+		return out, nil
+	}
+	var read []sized
+	if err := c.readActive(ctx, datasourceIDs, out, &read); err != nil {
+		return nil, err
+	}
+	if missing < len(datasourceIDs) && c.memo.commits.Load() != version { // all of an answer is as new as its newest part
+		clear(out)
+		return out, c.readActive(ctx, datasourceIDs, out, nil)
+	}
+	c.memo.keep(version, read)
+	return out, nil
+}
+
+// Rest gives up what is kept in memory for queries, unless there was one since Rest was called last: it is to be called from
+// time to time. It returns about how many bytes it has given up.
+func (c *Resources) Rest() int64 { return c.memo.rest() }
+
+// readActive reads those of the datasources that out lacks into it, and adds them to found unless that is nil.
+func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sized) error {
+	at := make(map[string]int, len(ids))
+	var missing []string
+	for i, id := range ids {
+		if out[i] == nil {
+			at[id], missing = i, append(missing, id)
+		}
+	}
+	err := db.InLists(c.db.Read, missing, func(in string, args []any) error {
+		items, err := db.Collect(ctx, c.db.Read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
+			d.active_generation, d.config, d.metadata, s.type, s.embedding_model
+			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+` AND d.`+record.OfNoDoomedSite, args...)
+		if err != nil {
+			return fmt.Errorf("reading active generations: %w", err)
+		}
+		for _, a := range items {
+			out[at[a.ID]] = a.ActiveDatasource
+		}
+		if found != nil {
+			*found = append(*found, items...)
+		}
+		return nil
+	})
+	for i, id := range ids { // those that are asked for twice
+		if out[i] == nil {
+			out[i] = out[at[id]]
+		}
+	}
+	return err
+}
+
+// sized is a datasource and about what it takes in memory.
+type sized struct {
+	*domain.ActiveDatasource
+	bytes int64
+}
+
+func scanActive(s db.Scanner) (sized, error) {
+	a := sized{ActiveDatasource: &domain.ActiveDatasource{}}
+	var generation int64
+	var config, metadata string
+	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata,
+		&a.Place.Engine, &a.Place.Model)
+	if err != nil {
+		return a, err
+	}
+	const fixed, perField = 512, 4 // decoded, JSON takes some times what it takes as text
+	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
+	a.ActiveGeneration = uint64(generation)
+	// What many datasources have in common is there once: a query holds it against its datastore's for each that it has found.
+	a.DatastoreID, a.Place.Engine, a.Place.Model = record.One(a.DatastoreID), record.One(a.Place.Engine), record.One(a.Place.Model)
+	var read domain.DatasourceConfig
+	if err := db.FromJSON(config, &read); err != nil {
+		return a, err
+	}
+	a.MIMEType, a.SourceURL, a.FileName, a.Document = read.MIMEType, read.SourceURL, read.FileName, read.Document
+	return a, db.FromJSON(metadata, &a.Metadata)
+}
+
+// ResolveFilters returns the ids of the datasources in the datastores that the filter's CustomIDs and DatasourceIDs
+// select: those that match both where both are given. A site stands for its pages. It returns nil when the filter names
+// neither, and an empty slice when nothing matches. Metadata is not looked at: the index filters by it.
+func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
+	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
+		return nil, nil
+	}
+	selected := map[string]int{} // id → how many of the two fields select it
+	if err := c.resolve(ctx, selected, datastoreIDs, `id`, f.DatasourceIDs); err != nil {
+		return nil, err
+	}
+	if err := c.resolve(ctx, selected, datastoreIDs, `custom_id`, f.CustomIDs); err != nil {
+		return nil, err
+	}
+	need := 1
+	if len(f.CustomIDs) > 0 && len(f.DatasourceIDs) > 0 {
+		need = 2
+	}
+	out := []string{}
+	for id, n := range selected {
+		if n == need {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// resolve counts each datasource whose column has one of the values, and each page of a site that has.
+func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
+	type match struct{ id, kind string }
+	scan := func(s db.Scanner) (m match, err error) {
+		err = s.Scan(&m.id, &m.kind)
+		return m, err
+	}
+	matched := map[string]bool{}
+	find := func(column, store string, values []string) (sites []string, err error) {
+		err = db.InLists(c.db.Read, values, func(in string, args []any) error {
+			found, err := db.Collect(ctx, c.db.Read, scan, `SELECT id, type FROM datasources
+				WHERE datastore_id = ? AND `+column+` <> '' AND `+column+` `+in+` AND `+record.OfNoDoomedSite, append([]any{store}, args...)...)
+			for _, m := range found {
+				matched[m.id] = true
+				if m.kind == string(domain.TypeWebSite) {
+					sites = append(sites, m.id)
+				}
+			}
+			return err
+		})
+		return sites, err
+	}
+	for _, store := range datastoreIDs {
+		sites, err := find(column, store, values)
+		if err != nil {
+			return fmt.Errorf("resolving filters: %w", err)
+		}
+		if _, err := find(`group_id`, store, sites); err != nil {
+			return fmt.Errorf("resolving filters: %w", err)
+		}
+	}
+	for id := range matched {
+		selected[id]++
+	}
+	return nil
+}

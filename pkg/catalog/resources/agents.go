@@ -1,0 +1,223 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/accounts"
+	"github.com/sluice/sluice/pkg/catalog/cursor"
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const agentColumns = `id, workspace_id, name, description, model_name, temperature, visibility, system_prompt, user_prompt,
+	prompt_type, prompt_template, allowed_origins, extra, created_at, updated_at`
+
+// conversationBatch is how many conversations of a deleted agent one transaction deletes.
+const conversationBatch = 100
+
+const ownAgent = `workspace_id = ? AND id = ?`
+
+func scanAgent(s db.Scanner) (domain.Agent, error) {
+	var a domain.Agent
+	var createdAt, updatedAt int64
+	var origins, extra string
+	err := s.Scan(&a.ID, &a.WorkspaceID, &a.Name, &a.Description, &a.ModelName, &a.Temperature, &a.Visibility, &a.SystemPrompt,
+		&a.UserPrompt, &a.PromptType, &a.PromptTemplate, &origins, &extra, &createdAt, &updatedAt)
+	if err != nil {
+		return a, err
+	}
+	a.CreatedAt, a.UpdatedAt = db.FromMicros(createdAt), db.FromMicros(updatedAt)
+	return a, errors.Join(db.FromJSON(origins, &a.AllowedOrigins), db.FromJSON(extra, &a.Extra))
+}
+
+// originsOf is how an agent's origins are kept.
+func originsOf(a domain.Agent) (string, error) {
+	if len(a.AllowedOrigins) == 0 {
+		return "", nil
+	}
+	return db.ToJSON(a.AllowedOrigins)
+}
+
+// extraOf encodes an agent's extra fields for storage. It fails with domain.CodeInvalid when they are too large.
+func extraOf(a domain.Agent) (string, error) {
+	if len(a.Extra) == 0 {
+		return "", nil
+	}
+	if err := a.Extra.Check(); err != nil {
+		return "", err
+	}
+	return db.ToJSON(a.Extra)
+}
+
+// CreateAgent stores an agent; both times are set here. It fails with domain.CodeInvalid, naming datastoreIds[i], when
+// the workspace has no such datastore, and with domain.CodeConflict when the id is taken.
+func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
+	at := c.db.Stamp()
+	a.CreatedAt, a.UpdatedAt = db.FromMicros(at), db.FromMicros(at)
+	origins, err := originsOf(a)
+	if err != nil {
+		return domain.Agent{}, err
+	}
+	extra, err := extraOf(a)
+	if err != nil {
+		return domain.Agent{}, err
+	}
+	err = c.db.Update(ctx, "storing an agent", func(t *db.Tx) error {
+		if err := accounts.RequireWorkspace(ctx, t, a.WorkspaceID); err != nil {
+			return err
+		}
+		n, err := t.Exec(ctx, `INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`,
+			a.ID, a.WorkspaceID, a.Name, a.Description, a.ModelName, a.Temperature, a.Visibility, a.SystemPrompt,
+			a.UserPrompt, a.PromptType, a.PromptTemplate, origins, extra, at, at)
+		if err := db.Created(n, err, "agent", a.ID); err != nil {
+			return err
+		}
+		return linkDatastores(ctx, t, a)
+	})
+	return a, err
+}
+
+// Agent returns one agent of the workspace.
+func (c *Resources) Agent(ctx context.Context, ws, id string) (domain.Agent, error) {
+	return readAgent(ctx, c.db.Read, id, ownAgent, ws, id)
+}
+
+// PublicAgent returns an agent of any workspace if it is public; a private one is not found.
+func (c *Resources) PublicAgent(ctx context.Context, id string) (domain.Agent, error) {
+	return readAgent(ctx, c.db.Read, id, `visibility = 'public' AND id = ?`, id)
+}
+
+// Agents returns a page of the workspace's agents, newest first, and the cursor of the next page, "" after the last.
+func (c *Resources) Agents(ctx context.Context, ws string, p db.Page) ([]domain.Agent, string, error) {
+	l := db.List{Name: cursor.Agents, Columns: agentColumns, Table: `agents`}
+	l.And(`workspace_id = ?`, ws)
+	text, args, limit, err := l.Page(p)
+	if err != nil {
+		return nil, "", err
+	}
+	agents, err := db.Collect(ctx, c.db.Read, scanAgent, text, args...)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing agents: %w", err)
+	}
+	agents, next := db.Cut(l, agents, limit, func(a domain.Agent) cursor.Position { return cursor.Position{At: db.Micros(a.CreatedAt), ID: a.ID} })
+	return agents, next, readLinks(ctx, c.db.Read, agents)
+}
+
+// UpdateAgent changes what the patch carries and returns the agent as it is then. It fails like CreateAgent.
+func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error) {
+	var a domain.Agent
+	err := c.db.Update(ctx, "changing an agent", func(t *db.Tx) (err error) {
+		if a, err = readAgent(ctx, t, id, ownAgent+t.Lock, ws, id); err != nil {
+			return err
+		}
+		p.Apply(&a)
+		a.UpdatedAt = db.FromMicros(c.db.Stamp())
+		origins, err := originsOf(a)
+		if err != nil {
+			return err
+		}
+		extra, err := extraOf(a)
+		if err != nil {
+			return err
+		}
+		if _, err := t.Exec(ctx, `UPDATE agents SET name = ?, description = ?, model_name = ?, temperature = ?, visibility = ?,
+			system_prompt = ?, user_prompt = ?, prompt_type = ?, prompt_template = ?, allowed_origins = ?, extra = ?, updated_at = ? WHERE id = ?`,
+			a.Name, a.Description, a.ModelName, a.Temperature, a.Visibility,
+			a.SystemPrompt, a.UserPrompt, a.PromptType, a.PromptTemplate, origins, extra, db.Micros(a.UpdatedAt), id); err != nil {
+			return err
+		}
+		if p.DatastoreIDs == nil {
+			return nil
+		}
+		if _, err := t.Exec(ctx, `DELETE FROM agent_datastores WHERE agent_id = ?`, id); err != nil {
+			return err
+		}
+		return linkDatastores(ctx, t, a)
+	})
+	return a, err
+}
+
+// DeleteAgent deletes the agent with its conversations and returns it. Many conversations go in several transactions, the
+// agent in the last.
+func (c *Resources) DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error) {
+	for more := true; more; {
+		err := c.db.Update(ctx, "deleting an agent's conversations", func(t *db.Tx) error {
+			if _, err := readAgent(ctx, t, id, ownAgent, ws, id); err != nil {
+				return err
+			}
+			n, err := t.Exec(ctx, `DELETE FROM conversations WHERE id IN (SELECT id FROM conversations WHERE agent_id = ? LIMIT ?)`, id, conversationBatch)
+			more = n == conversationBatch
+			return err
+		})
+		if err != nil {
+			return domain.Agent{}, err
+		}
+	}
+	var a domain.Agent
+	err := c.db.Update(ctx, "deleting an agent", func(t *db.Tx) (err error) {
+		if a, err = readAgent(ctx, t, id, ownAgent+t.Lock, ws, id); err != nil {
+			return err
+		}
+		_, err = t.Exec(ctx, `DELETE FROM agents WHERE id = ?`, id)
+		return err
+	})
+	return a, err
+}
+
+func readAgent(ctx context.Context, q db.Querier, id, where string, args ...any) (domain.Agent, error) {
+	a, err := scanAgent(q.QueryRow(ctx, `SELECT `+agentColumns+` FROM agents WHERE `+where, args...))
+	if err != nil {
+		return domain.Agent{}, db.Found(err, "agent", id)
+	}
+	one := []domain.Agent{a}
+	err = readLinks(ctx, q, one)
+	return one[0], err
+}
+
+// linkDatastores stores the agent's datastores in their order; naming one twice is the same as once.
+func linkDatastores(ctx context.Context, t *db.Tx, a domain.Agent) error {
+	if err := record.ShareDatastores(ctx, t, a.DatastoreIDs...); err != nil {
+		return err
+	}
+	for i, id := range a.DatastoreIDs {
+		n, err := t.Exec(ctx, `INSERT INTO agent_datastores (agent_id, datastore_id, position)
+			SELECT ?, id, CAST(? AS BIGINT) FROM datastores WHERE id = ? AND workspace_id = ? AND deleted_at = 0
+			ON CONFLICT (agent_id, datastore_id) DO UPDATE SET position = agent_datastores.position`,
+			a.ID, i, id, a.WorkspaceID)
+		if err != nil {
+			return fmt.Errorf("linking datastore %s: %w", id, err)
+		}
+		if n == 0 {
+			return domain.Invalid(fmt.Sprintf("datastoreIds[%d]", i), "there is no datastore with id %q", id)
+		}
+	}
+	return nil
+}
+
+// readLinks fills DatastoreIDs.
+func readLinks(ctx context.Context, q db.Querier, agents []domain.Agent) error {
+	ids := make([]string, len(agents))
+	at := make(map[string]*domain.Agent, len(agents))
+	for i := range agents {
+		ids[i], at[agents[i].ID] = agents[i].ID, &agents[i]
+		agents[i].DatastoreIDs = []string{}
+	}
+	return db.InLists(q, ids, func(in string, args []any) error {
+		type link struct{ agent, datastore string }
+		links, err := db.Collect(ctx, q, func(s db.Scanner) (l link, err error) {
+			err = s.Scan(&l.agent, &l.datastore)
+			return l, err
+		}, `SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id `+in+` ORDER BY agent_id, position`, args...)
+		if err != nil {
+			return fmt.Errorf("reading agents' datastores: %w", err)
+		}
+		for _, l := range links {
+			at[l.agent].DatastoreIDs = append(at[l.agent].DatastoreIDs, l.datastore)
+		}
+		return nil
+	})
+}

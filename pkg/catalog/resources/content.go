@@ -1,0 +1,155 @@
+package resources
+
+import (
+	"context"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Replacement is new content for a datasource that exists. A nil field leaves what is there.
+type Replacement struct {
+	Name     *string
+	Metadata *map[string]any
+	CustomID *string
+	FileName *string
+	Original domain.Original // its type, size and hash go into the datasource's config
+	Job      domain.Job      // of kind ingest; only ID and Force are taken, the rest follows from the datasource
+	Priority record.Priority
+}
+
+// ReplaceContent gives the datasource new content: its job goes into the outbox, the status back to unsynched, and the
+// original before is swept. What is active stays searchable until the job is done. The result is the datasource as it
+// is then; its JobID is the new job's. A web_site has no content of its own and fails with domain.CodeInvalid.
+func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
+	n.Job.Kind = domain.JobIngest
+	var r record.Record
+	err := c.db.Update(ctx, "replacing content", func(t *db.Tx) error {
+		return c.accounts.WithRoom(ctx, t, ws, func() (err error) {
+			r, err = c.reopenIn(ctx, t, ws, id, n.Job, n.Priority, func(t *db.Tx, r *record.Record) error { return Replace(ctx, t, r, n) })
+			return err
+		})
+	})
+	return r.Datasource, err
+}
+
+// Replace changes the record in memory and queues the sweep of the original before.
+func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) error {
+	if r.Type == domain.TypeWebSite {
+		return domain.Invalid("id", "datasource %s is a web site, whose content is its pages", r.ID)
+	}
+	if n.Name != nil {
+		r.Name, r.Config.NamedByDocument = *n.Name, false
+	}
+	if n.Metadata != nil {
+		r.Metadata = *n.Metadata
+	}
+	if n.CustomID != nil {
+		r.CustomID, r.Config.CustomID = *n.CustomID, *n.CustomID
+	}
+	if n.FileName != nil {
+		r.Config.FileName = *n.FileName
+	}
+	old, o := r.Original, n.Original
+	r.Original = &o
+	r.Config.MIMEType, r.Config.FileSize, r.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
+	r.Config.ETag, r.Config.LastModified = "", "" // they were those of what was fetched: the next fetch is to bring the page back
+	r.UpdatedAt = db.FromMicros(t.Stamp())
+	if old == nil || old.Key == o.Key {
+		return nil
+	}
+	return record.QueueSweep(ctx, t, domain.Sweep{
+		WorkspaceID: r.WorkspaceID, DatastoreID: r.DatastoreID, DatasourceID: r.ID, Originals: []string{old.Key},
+	})
+}
+
+// Requeue puts another job for the datasource into the outbox, in place of one that waits there: for a resync. Of the
+// job only ID, Kind, Crawl and Force are taken. The status goes back to unsynched while what is active stays searchable. An
+// ingest job of a datasource without an original fails with domain.CodeConflict.
+func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, p record.Priority) (domain.Datasource, error) {
+	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *db.Tx, r *record.Record) error {
+		if job.Kind == domain.JobIngest && r.Original == nil {
+			return domain.Errorf(domain.CodeConflict, "datasource %q has no stored content to read again; fetch or upload it", id)
+		}
+		return nil
+	})
+}
+
+// Description is what a datasource is called. A nil field leaves what is there.
+type Description struct {
+	Name     *string
+	Metadata *map[string]any
+	CustomID *string
+	Web      *domain.WebPatch // changes with it how the datasource is fetched, or nothing does: see UpdateWebConfig
+}
+
+// Describe changes what a datasource is called, and queues the ingest job that has the index say so, too; of the job only ID is taken. A
+// datasource that has no content yet gets none: whatever brings the content will have the new description, as will a web_site's
+// next crawl. One that is being fetched again fails with domain.CodeConflict.
+func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
+	job.Kind = domain.JobIngest
+	var r record.Record
+	err := c.db.Update(ctx, "describing a datasource", func(t *db.Tx) error {
+		var store domain.Datastore
+		var err error
+		if r, store, err = record.Take(ctx, t, id); err != nil {
+			return db.Found(err, "datasource", id)
+		}
+		if r.WorkspaceID != ws {
+			return domain.NotFound("datasource", id)
+		}
+		if d.Web != nil {
+			if err := c.sites.FetchBy(ctx, t, &r, *d.Web); err != nil {
+				return err
+			}
+		}
+		if d.Name != nil {
+			r.Name, r.Config.NamedByDocument = *d.Name, false
+		}
+		if d.Metadata != nil {
+			r.Metadata = *d.Metadata
+		}
+		if d.CustomID != nil {
+			r.CustomID, r.Config.CustomID = *d.CustomID, *d.CustomID
+		}
+		r.UpdatedAt = db.FromMicros(c.db.Stamp())
+		switch {
+		case r.Original == nil:
+			if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil || r.Type != domain.TypeWebSite {
+				return err
+			}
+			_, err := c.sites.SettleSite(ctx, t, r.ID, r.UpdatedAt)
+			return err
+		case r.JobKind == domain.JobCrawl && !r.Status.Terminal():
+			// Should it turn out not to have changed, nobody would write the description into the index.
+			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when that is done", id)
+		}
+		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityFresh)
+	})
+	return r.Datasource, err
+}
+
+func (c *Resources) reopen(ctx context.Context, doing, ws, id string, job domain.Job, p record.Priority, change func(*db.Tx, *record.Record) error) (domain.Datasource, error) {
+	var r record.Record
+	err := c.db.Update(ctx, doing, func(t *db.Tx) (err error) {
+		r, err = c.reopenIn(ctx, t, ws, id, job, p, change)
+		return err
+	})
+	return r.Datasource, err
+}
+
+func (c *Resources) reopenIn(ctx context.Context, t *db.Tx, ws, id string, job domain.Job, p record.Priority, change func(*db.Tx, *record.Record) error) (record.Record, error) {
+	r, store, err := record.Take(ctx, t, id)
+	if err != nil {
+		return record.Record{}, db.Found(err, "datasource", id)
+	}
+	if r.WorkspaceID != ws {
+		return record.Record{}, domain.NotFound("datasource", id)
+	}
+	if err := change(t, &r); err != nil {
+		return r, err
+	}
+	r.UpdatedAt = db.FromMicros(t.Stamp())
+	return r, c.sites.Restart(ctx, t, &r, store, job, p)
+}

@@ -1,0 +1,196 @@
+package resources
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/catalog/cursor"
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/catalog/sites"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// NewDatasource is a datasource to be created together with its first job. Of the job only ID, Kind, Crawl and
+// Force are taken; the rest follows from the datasource.
+type NewDatasource struct {
+	Datasource domain.Datasource
+	Job        domain.Job
+	Priority   record.Priority
+}
+
+// DatasourceFilter narrows a list of datasources; empty fields do not filter.
+type DatasourceFilter struct {
+	DatastoreID string
+	Status      domain.Status
+	Type        domain.DatasourceType
+	GroupID     string
+	Search      string // a part of the name, the address, the file name or the custom id, in any case
+}
+
+// CreateDatasources stores datasources and puts their first jobs into the outbox, all of them or none, and returns them
+// as stored: status unsynched, both times and JobID set here. It fails with domain.NotFound when a datastore does not
+// exist in the datasource's workspace, and with domain.CodeConflict when an id is taken, or a
+// site is in its datastore already.
+func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
+	return c.put(ctx, in, nil, create)
+}
+
+// UpsertDatasources is CreateDatasources, but for a datasource whose CustomID another one of its datastore carries: that
+// one gets the name, the metadata and the content of the new one and keeps its id, as by
+// ReplaceContent. A datasource without an original fails with domain.CodeInvalid. Several in one
+// call with the same CustomID are one in the end. The result is in the order of in.
+func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
+	return c.put(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
+		d := n.Datasource
+		if d.Original == nil {
+			return record.Record{}, missingContent(d)
+		}
+		n.Job.Kind = domain.JobIngest
+		r, err := record.ReadByCustomID(ctx, t, t.Lock, d.WorkspaceID, d.DatastoreID, d.CustomID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return create(ctx, t, n, store)
+		}
+		if err != nil {
+			return r, fmt.Errorf("looking for custom id %q: %w", d.CustomID, err)
+		}
+		content := Replacement{Name: &d.Name, Metadata: &d.Metadata, Original: *d.Original, Job: n.Job, Priority: n.Priority}
+		if d.Config.FileName != "" {
+			content.FileName = &d.Config.FileName
+		}
+		if err := Replace(ctx, t, &r, content); err != nil {
+			return r, err
+		}
+		return r, c.sites.Restart(ctx, t, &r, store, n.Job, n.Priority)
+	})
+}
+
+// put stores datasources of one workspace one by one in one transaction, after each of their datastores, in order, was begun.
+func (c *Resources) put(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
+	var out []domain.Datasource
+	if len(in) == 0 {
+		return []domain.Datasource{}, nil
+	}
+	putAll := func(t *db.Tx) error {
+		out = make([]domain.Datasource, 0, len(in))
+		if err := enter(ctx, t, in, begin); err != nil {
+			return err
+		}
+		for _, n := range in {
+			d := n.Datasource
+			if n.Job.Kind == domain.JobIngest && d.Original == nil {
+				return missingContent(d)
+			}
+			store, err := record.OwnDatastore(ctx, t, d.WorkspaceID, d.DatastoreID)
+			if err != nil {
+				return err
+			}
+			r, err := one(ctx, t, n, store)
+			if err != nil {
+				return err
+			}
+			out = append(out, r.Datasource)
+		}
+		return nil
+	}
+	err := c.db.Update(ctx, "storing datasources", func(t *db.Tx) error {
+		return c.accounts.WithRoom(ctx, t, in[0].Datasource.WorkspaceID, func() error { return putAll(t) })
+	})
+	return out, err
+}
+
+// enter takes the locks of the datastores that new datasources go to.
+func enter(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
+	var stores []string
+	for _, n := range in {
+		stores = append(stores, n.Datasource.DatastoreID)
+	}
+	if err := record.ShareDatastores(ctx, t, stores...); err != nil || begin == nil {
+		return err
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(stores))) {
+		if err := begin(ctx, t, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func missingContent(d domain.Datasource) error {
+	return domain.Invalid("original", "is missing: datasource %s is to be read and has no content", d.ID)
+}
+
+func create(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
+	r := record.Record{Datasource: n.Datasource}
+	if err := sites.UnlikeOthers(ctx, t, r.Datasource); err != nil {
+		return r, err
+	}
+	r.CreatedAt = db.FromMicros(t.Stamp())
+	r.UpdatedAt = r.CreatedAt
+	job := r.Accept(n.Job, store)
+	err := r.Insert(ctx, t, domain.Errorf(domain.CodeConflict, "there is already a datasource with id %q", r.ID))
+	if err != nil {
+		return r, err
+	}
+	return r, record.Enqueue(ctx, t, job, n.Priority)
+}
+
+// Datasource returns one datasource of the workspace. The progress of a site counts its pages.
+func (c *Resources) Datasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
+	return record.Datasource(ctx, c.db.Read, ws, id)
+}
+
+// DatasourceByCustomID returns the newest datasource of the datastore that carries the caller-chosen id.
+func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error) {
+	r, err := record.ReadByCustomID(ctx, c.db.Read, "", ws, datastoreID, customID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Datasource{}, domain.Errorf(domain.CodeNotFound, "no datasource with custom id %q", customID)
+	}
+	return r.Datasource, db.Found(err, "datasource", customID)
+}
+
+// Datasources returns a page of the workspace's datasources that pass the filter, newest first, and the cursor of the
+// next page, "" after the last. The progress of a site counts its pages.
+func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilter, p db.Page) ([]domain.Datasource, string, error) {
+	l := db.List{Name: cursor.Datasources, Columns: record.Columns, Table: `datasources`}
+	if f.DatastoreID == "" && f.GroupID == "" {
+		l.And(`workspace_id = ?`, ws)
+	} else {
+		// Not the plain column: the index to use is the one of the datastore or site, which may be a small part.
+		l.And(`workspace_id || '' = ?`, ws)
+	}
+	if f.DatastoreID != "" {
+		l.And(`datastore_id = ?`, f.DatastoreID)
+	}
+	l.And(record.Alive)
+	if f.GroupID != "" {
+		l.And(`group_id = ? AND group_id <> ''`, f.GroupID)
+	}
+	if f.Status != "" {
+		l.And(`status = ?`, f.Status)
+	}
+	if f.Type != "" {
+		l.And(`type = ?`, f.Type)
+	}
+	if f.Search != "" {
+		l.And(`search_text LIKE ? ESCAPE '!'`, "%"+db.LikeLiteral.Replace(strings.ToLower(f.Search))+"%")
+	}
+	text, args, limit, err := l.Page(p)
+	if err != nil {
+		return nil, "", err
+	}
+	records, err := db.Collect(ctx, c.db.Read, record.Scan, text, args...)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing datasources: %w", err)
+	}
+	records, next := db.Cut(l, records, limit, func(r record.Record) cursor.Position { return cursor.Position{At: db.Micros(r.CreatedAt), ID: r.ID} })
+	out := make([]domain.Datasource, len(records))
+	for i, r := range records {
+		out[i] = r.Datasource
+	}
+	return out, next, record.CountPages(ctx, c.db.Read, out)
+}

@@ -1,0 +1,76 @@
+package resources
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/catalog/sites"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// DeleteDatasource deletes the datasource, and the pages of a site with it, and returns it. From the commit on nobody sees
+// anything of it; its rows, originals and messages are swept. The pages of a large site are removed afterwards, by
+// RemoveDeleted. A page of a site comes back with the site's next crawl, if that
+// comes upon it, but not with the one that is under way.
+func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
+	var r record.Record
+	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {
+		if r, _, err = record.Take(ctx, t, id); err != nil {
+			return db.Found(err, "datasource", id)
+		}
+		if r.WorkspaceID != ws {
+			return domain.NotFound("datasource", id)
+		}
+		return c.remove(ctx, t, r)
+	})
+	return r.Datasource, err
+}
+
+// DeleteIf is DeleteDatasource for a datasource that was read before and found to be of no use: it is deleted if it still
+// waits for nothing, after the job that it had then. It reports whether it was.
+func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
+	deleted := false
+	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {
+		deleted = false
+		r, _, err := record.Take(ctx, t, d.ID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil || r.WorkspaceID != d.WorkspaceID || r.JobID != d.JobID || !r.Status.Terminal() {
+			return err
+		}
+		deleted = true
+		return c.remove(ctx, t, r)
+	})
+	return deleted && err == nil, err
+}
+
+func (c *Resources) remove(ctx context.Context, t *db.Tx, r record.Record) error {
+	if err := record.QueueWithdrawals(ctx, t, []record.Record{r}); err != nil {
+		return err
+	}
+	if err := record.Erase(ctx, t, []record.Record{r}, 0); err != nil {
+		return err
+	}
+	if r.Type == domain.TypeWebSite {
+		_, err := sites.RemovePages(ctx, t, r.ID)
+		return err
+	}
+	if r.GroupID == "" {
+		return nil
+	}
+	if err := sites.CountPage(ctx, t, r.GroupID, -1); err != nil {
+		return err
+	}
+	if err := sites.NoteLeft(ctx, t, r); err != nil {
+		return err
+	}
+	if err := sites.QueueRelease(ctx, t, r.Datasource, sites.WorkRelease); err != nil {
+		return err
+	}
+	_, err := c.sites.SettleSite(ctx, t, r.GroupID, db.FromMicros(t.Stamp()))
+	return err
+}

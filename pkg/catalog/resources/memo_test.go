@@ -1,0 +1,202 @@
+package resources
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/catalog/accounts"
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/migrations"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// remembered opens a catalog whose memo holds a datastore with the pages a and b of a site, and c.
+func remembered(t *testing.T) *Resources {
+	t.Helper()
+	memo := NewMemo(1 << 20)
+	d, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "catalog.db"), Schema: migrations.FS, Observer: memo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	a := accounts.New(d, nil)
+	if err := a.EnsureWorkspace(t.Context(), "w", "w"); err != nil {
+		t.Fatal(err)
+	}
+	c := New(d, memo, a, nil, nil)
+	if _, err := c.CreateDatastore(t.Context(), domain.Datastore{ID: "s", WorkspaceID: "w", Name: "s", Type: domain.EngineEmbedded}); err != nil {
+		t.Fatal(err)
+	}
+	err = c.db.Update(t.Context(), "adding", func(tx *db.Tx) error {
+		for _, id := range []string{"a", "b", "c"} {
+			r := record.Record{Datasource: domain.Datasource{ID: id, WorkspaceID: "w", DatastoreID: "s", Name: id, Type: domain.TypeFile}}
+			if id != "c" {
+				r.GroupID = "site"
+			}
+			if err := r.Insert(t.Context(), tx, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, c)
+	if got := inMemo(c); got != "a b c s" {
+		t.Fatalf("the memo holds %q", got)
+	}
+	return c
+}
+
+// ask asks what every query asks, and returns the names of the datasources.
+func ask(t *testing.T, c *Resources) string {
+	t.Helper()
+	found, err := c.ActiveOf(t.Context(), []string{"a", "b", "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, len(found))
+	for i, f := range found {
+		if names[i] = "-"; f != nil {
+			names[i] = f.Name
+		}
+	}
+	if _, err := c.Datastore(t.Context(), "w", "s"); err != nil && domain.CodeOf(err) != domain.CodeNotFound {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " ")
+}
+
+// inMemo is of which datasources and datastores the memo knows.
+func inMemo(c *Resources) string {
+	var held []string
+	for _, id := range []string{"a", "b", "c"} {
+		if _, ok := c.memo.active[id]; ok {
+			held = append(held, id)
+		}
+	}
+	if _, ok := c.memo.stores["s"]; ok {
+		held = append(held, "s")
+	}
+	return strings.Join(held, " ")
+}
+
+// TestACommitTakesFromTheMemoWhatItChanges has statements of all kinds change what is kept: what they change is forgotten and
+// read anew, and the rest is kept.
+func TestACommitTakesFromTheMemoWhatItChanges(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ statement, kept, answer string }{
+		"one is renamed":            {`UPDATE datasources SET name = 'new' WHERE id = 'b'`, "a c s", "a new c"},
+		"some are renamed":          {`UPDATE datasources SET name = name || 'x' WHERE group_id = 'site'`, "c s", "ax bx c"},
+		"one is removed":            {`DELETE FROM datasources WHERE id = 'a'`, "b c s", "- b c"},
+		"all are removed":           {`DELETE FROM datasources`, "s", "- - -"},
+		"one is put again":          {`INSERT INTO datasources SELECT * FROM datasources WHERE id = 'a' ON CONFLICT (id) DO UPDATE SET name = 'again'`, "b c s", "again b c"},
+		"one takes another's place": {`REPLACE INTO datasources SELECT * FROM datasources WHERE id = 'a'`, "b c s", "a b c"},
+		"the datastore is renamed":  {`UPDATE datastores SET name = 'new'`, "", "a b c"},
+		"the datastore is deleted":  {`UPDATE datastores SET deleted_at = 1`, "", "- - -"},
+		"the datastore is removed":  {`DELETE FROM datastores`, "", "- - -"}, // and what is in it, by its foreign key
+		"the workspace is removed":  {`DELETE FROM workspaces`, "", "- - -"},
+		"the site is doomed":        {`INSERT INTO doomed_sites (site_id) VALUES ('site')`, "", "- - c"},
+		"something else":            {`UPDATE workspaces SET name = 'new'`, "a b c s", "a b c"},
+		"nobody":                    {`UPDATE datasources SET name = 'new' WHERE id = 'x'`, "a b c s", "a b c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			has := remembered(t)
+			if err := has.db.Update(t.Context(), "changing", func(tx *db.Tx) error {
+				_, err := tx.Exec(t.Context(), c.statement)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if got := inMemo(has); got != c.kept {
+				t.Errorf("kept are %q, not %q", got, c.kept)
+			}
+			if got := ask(t, has); got != c.answer {
+				t.Errorf("the answer is %q, not %q", got, c.answer)
+			}
+			if got := ask(t, has); got != c.answer {
+				t.Errorf("the second answer is %q, not %q", got, c.answer)
+			}
+		})
+	}
+}
+
+// TestAChangeIsTakenFromTheMemoBeforeItCanBeSeen holds a transaction open that has changed a row: what is kept is still right.
+func TestAChangeIsTakenFromTheMemoBeforeItCanBeSeen(t *testing.T) {
+	t.Parallel()
+	c := remembered(t)
+	if err := c.db.Update(t.Context(), "changing", func(tx *db.Tx) error {
+		if _, err := tx.Exec(t.Context(), `UPDATE datasources SET name = 'new' WHERE id = 'b'`); err != nil {
+			return err
+		}
+		if got := ask(t, c); got != "a b c" {
+			t.Errorf("the answer is %q before the commit", got)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	done := func() func() { // as if a commit were going on
+		c.memo.Change(tableSources, false, func() (string, error) { return "a", nil })
+		return c.memo.Committing()
+	}()
+	if got := ask(t, c); got != "a new c" {
+		t.Errorf("the answer is %q", got)
+	}
+	if got := inMemo(c); got != "c s" {
+		t.Errorf("kept are %q while nobody knows what readers see", got)
+	}
+	done()
+	ask(t, c)
+	if got := inMemo(c); got != "a b c s" {
+		t.Errorf("kept are %q", got)
+	}
+}
+
+// TestAMemoIsBounded keeps more than it may hold, and changes more than it remembers.
+func TestAMemoIsBounded(t *testing.T) {
+	t.Parallel()
+	m := Memo{max: 16 << 20}
+	for n := range 100 {
+		id := fmt.Sprint(n)
+		m.keep(0, []sized{{&domain.ActiveDatasource{ID: id}, 1 << 19}, {&domain.ActiveDatasource{ID: id}, 1 << 20}})
+		m.keepStore(0, domain.Datastore{ID: id, Description: strings.Repeat("x", 1<<19)})
+		held := int64(len(m.active))<<20 + int64(len(m.stores))*(1<<19+512+1)
+		if m.size > m.max || held > m.max || len(m.active) == 0 {
+			t.Fatalf("%d are kept, %d bytes of %d", len(m.active), held, m.size)
+		}
+	}
+	m.keep(0, []sized{{&domain.ActiveDatasource{ID: "huge"}, m.max + 1}})
+	if _, kept := m.active["huge"]; kept || len(m.active) == 0 {
+		t.Error("what is larger than all may be takes the place of the rest")
+	}
+	for n := range 2 * maxChanged {
+		m.Change(tableSources, false, func() (string, error) { return fmt.Sprint(n), nil })
+		if len(m.changed) > maxChanged {
+			t.Fatalf("%d changes are remembered", len(m.changed))
+		}
+	}
+	m.Committing()()
+	if m.size != 0 || len(m.active) != 0 || m.everything || m.commits.Load() != 2 {
+		t.Errorf("%d bytes are kept after everything has changed, version %d", m.size, m.commits.Load())
+	}
+	m.keep(2, []sized{{&domain.ActiveDatasource{ID: "a"}, 100}, {&domain.ActiveDatasource{ID: "b"}, 10}})
+	m.Change(tableSources, false, func() (string, error) { return "a", nil })
+	m.Committing()()
+	if m.size != 10 || m.commits.Load() != 4 {
+		t.Errorf("%d bytes are kept, version %d", m.size, m.commits.Load())
+	}
+	m.keep(2, []sized{{&domain.ActiveDatasource{ID: "a"}, 100}}) // read before that commit
+	if m.size != 10 {
+		t.Errorf("what is old was kept")
+	}
+}

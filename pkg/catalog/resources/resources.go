@@ -1,0 +1,24 @@
+// Package resources stores what users create: datastores, datasources and agents, each change together with the job that
+// follows from it. It imports db, record, accounts, sites and pipeline.
+package resources
+
+import (
+	"github.com/sluice/sluice/pkg/catalog/accounts"
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/pipeline"
+	"github.com/sluice/sluice/pkg/catalog/sites"
+)
+
+// Resources is the store of datastores, datasources and agents. All methods are safe for concurrent use.
+type Resources struct {
+	db       *db.DB
+	memo     *Memo
+	accounts *accounts.Accounts
+	sites    *sites.Sites
+	pipeline *pipeline.Pipeline
+}
+
+// New returns the resources of a database. Where no other process shares it, the memo must be its Observer.
+func New(d *db.DB, m *Memo, a *accounts.Accounts, s *sites.Sites, p *pipeline.Pipeline) *Resources {
+	return &Resources{db: d, memo: m, accounts: a, sites: s, pipeline: p}
+}

@@ -1,0 +1,197 @@
+package sites
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/textid"
+)
+
+// names reports whether a page of the site says that it is the other page. Careless sites name their root on every page,
+// which counts for other spellings of the root alone.
+func names(site record.Record, page domain.DatasourceConfig, id string) bool {
+	root := site.Config.Scope(false).Root
+	return page.Canonical != "" && domain.ChildID(site.ID, page.Canonical) == id &&
+		(!domain.SameSpelling(page.Canonical, root) || domain.SameSpelling(page.SourceURL, root))
+}
+
+// canonical returns the id of the page that replaces the fetched page r because r names it as its canonical address. The
+// target is a known page with a similar text, a page that has not been fetched yet, or an address that this call adds to the
+// site. canonical returns "" when r stays. If r has content and the target has none yet, r stays until the target has content;
+// see QueueYield. If the target has not been fetched, its text is unknown: r is left out at first, and is fetched again if the
+// two texts turn out to differ; see release.
+func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
+	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
+	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
+	if id == r.ID || !names(site, said, id) {
+		return "", nil
+	}
+	target, err := record.Read(ctx, t, id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		added, err := c.addCanonical(ctx, t, site, r, store, domain.Link{URL: f.Canonical, Depth: r.Config.Depth})
+		if err != nil || !added || r.ActiveGeneration > 0 {
+			return "", err
+		}
+		return id, nil
+	case err != nil:
+		return "", fmt.Errorf("reading the canonical page: %w", err)
+	case !target.Alive() || target.DuplicateOf == r.ID:
+		return "", nil
+	case target.Original != nil && !alike(said, target.Config):
+		return "", nil
+	case r.ActiveGeneration > 0 && target.ActiveGeneration == 0 && !target.Status.Terminal():
+		// The target may already have been compared, and r kept. Only content of the target can change that.
+		return "", nil
+	}
+	round, err := roundTrip(ctx, t, site, target, r.ID)
+	if err != nil || round {
+		return "", err
+	}
+	return id, nil
+}
+
+// alike reports whether the texts of two pages are similar enough for one page to replace the other.
+func alike(a, b domain.DatasourceConfig) bool {
+	return a.TextHash != "" && a.TextHash == b.TextHash || textid.Alike(a.Sketch, b.Sketch)
+}
+
+// maxNamings is the maximum length of a chain of canonical addresses.
+const maxNamings = 8
+
+// roundTrip reports whether the canonical addresses that start at a page lead back to the page with the id. No page of such a
+// cycle is replaced, or the pages would replace one another forever. A cycle of two pages does not count here: the caller keeps
+// one of them.
+func roundTrip(ctx context.Context, t *db.Tx, site, from record.Record, id string) (bool, error) {
+	for hop := range maxNamings {
+		next := from.Config.Canonical
+		if next == "" {
+			return false, nil
+		}
+		nextID := domain.ChildID(site.ID, next)
+		switch {
+		case nextID == from.ID || !names(site, from.Config, nextID):
+			return false, nil
+		case nextID == id:
+			return hop > 0, nil
+		}
+		var err error
+		from, err = record.Read(ctx, t, nextID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("reading page %s: %w", nextID, err)
+		}
+	}
+	return false, nil
+}
+
+// addCanonical adds the address to the site as a page. It reports false if the site has reached its page limit or the
+// page is gone.
+func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, link domain.Link) (bool, error) {
+	if site.Crawl.Stopped() || r.RunID != site.RunID {
+		return false, nil
+	}
+	queued, _, err := c.addPages(ctx, t, &site, store, []foundLink{{Link: link, lead: domain.MaxLead + 1}})
+	return queued > 0, err
+}
+
+// QueueYield runs after a job of a page has ended. If the page has content, it queues the work that leaves out the pages
+// that name this page as their canonical address. It also queues that work for the canonical page of this one, which may
+// have been kept only until that page had content.
+func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
+	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
+		return nil
+	}
+	if !page.Unchanged { // an unchanged page has no new effect on the pages that name it
+		if err := queueYieldTo(ctx, t, page.GroupID, page.ID); err != nil {
+			return err
+		}
+	}
+	if page.Config.Canonical == "" {
+		return nil
+	}
+	site, err := record.Read(ctx, t, page.GroupID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading site %s: %w", page.GroupID, err)
+	}
+	own := domain.ChildID(site.ID, page.Config.Canonical)
+	if own == page.ID || !names(site, page.Config, own) {
+		return nil
+	}
+	var generation int64
+	err = t.QueryRow(ctx, `SELECT active_generation FROM datasources WHERE id = ?`, own).Scan(&generation)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && generation == 0:
+		return nil
+	case err != nil:
+		return fmt.Errorf("looking for the page that it says it is: %w", err)
+	}
+	return queueYieldTo(ctx, t, site.ID, own)
+}
+
+// queueYieldTo queues the work for the pages that name the given page as their canonical address, if there are any.
+func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
+	var one int
+	err := t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE canonical_id = ? AND canonical_id <> '' AND id <> ? LIMIT 1`, pageID, pageID).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking for pages that say they are this one: %w", err)
+	}
+	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
+}
+
+// yield leaves out the pages that name the task's page as their canonical address, if that page has content and the texts
+// are similar. A page stays if the task's page names it in turn.
+func (w *siteWork) yield(ctx context.Context) error {
+	keeper, err := record.Read(ctx, w.t, w.task.pageID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading page %s: %w", w.task.pageID, err)
+	}
+	if keeper.ActiveGeneration == 0 || !keeper.Alive() {
+		return nil
+	}
+	pages, err := w.pages(ctx, `canonical_id = ? AND canonical_id <> '' AND id > ? ORDER BY id`, keeper.ID, w.after)
+	if err != nil || len(pages) == 0 {
+		return err
+	}
+	w.after = pages[len(pages)-1].ID
+	at := db.FromMicros(w.t.Stamp())
+	for _, p := range pages {
+		if p.ID == keeper.ID || p.GroupID != w.site.ID || !names(w.site, p.Config, keeper.ID) || names(w.site, keeper.Config, p.ID) || !alike(p.Config, keeper.Config) {
+			continue
+		}
+		round, err := roundTrip(ctx, w.t, w.site, keeper, p.ID)
+		if err != nil {
+			return err
+		}
+		if round {
+			continue
+		}
+		if err := makeWay(ctx, w.t, &p, keeper.ID, itSaysItIs(p.Config.Canonical), at); err != nil {
+			return err
+		}
+		w.changed = append(w.changed, p.ID)
+		if err := QueueRelease(ctx, w.t, p.Datasource, WorkRelease); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// itSaysItIs is the reason given for a page that was left out in favour of its canonical address.
+func itSaysItIs(address string) string { return "It says that its address is " + address + "." }

@@ -1,0 +1,151 @@
+package sites
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// verdict is what a fetched page of a site is to the site's others.
+type verdict struct {
+	Keeper  string   // the page that stays in its place; "": it stays itself
+	Reason  string   // of keeper, in words for people
+	Yielded []string // pages that have been left out for it
+}
+
+// maxEqualPages bounds the pages of equal content that are looked at. There is one, but for pages from before duplicates
+// were looked for.
+const maxEqualPages = 16
+
+// Judge says whether a page that has been fetched stays: not if it says that it is another page of the site, and of those
+// with the same content only the one with the best address. The others are left out then.
+func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
+	site, err := record.Read(ctx, t, r.GroupID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return verdict{}, nil
+	}
+	if err != nil {
+		return verdict{}, fmt.Errorf("reading site %s: %w", r.GroupID, err)
+	}
+	if f.Canonical != "" {
+		keeper, err := c.canonical(ctx, t, site, r, store, f)
+		if err != nil {
+			return verdict{}, err
+		}
+		if keeper != "" {
+			return verdict{Keeper: keeper, Reason: itSaysItIs(f.Canonical)}, nil
+		}
+	}
+	said := r
+	said.Original, said.Config.TextHash = &f.Original, f.TextHash
+	name := said.TextName()
+	if name == "" {
+		return verdict{}, nil
+	}
+	// Pages fetched by versions that compared bytes have no text hash.
+	equal, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources
+		WHERE group_id = ? AND content_hash IN (?, ?) AND content_hash <> '' AND id <> ? LIMIT ?`+t.Lock,
+		r.GroupID, name, f.Original.SHA256, r.ID, maxEqualPages)
+	if err != nil {
+		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
+	}
+	r.Config.EndAt(f.URL)
+	// Those that say they are this page do not compete with it: they make way when it can be read.
+	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || names(site, p.Config, r.ID) })
+	var best *record.Record
+	for i := range equal {
+		if p := &equal[i]; best == nil || p.Config.Better(best.Config) {
+			best = p
+		}
+	}
+	if best != nil && best.Config.Better(r.Config) {
+		return verdict{Keeper: best.ID, Reason: sameContent(best.Config)}, nil
+	}
+	var v verdict
+	for _, p := range equal {
+		if err := yield(ctx, t, p, r, at); err != nil {
+			return verdict{}, err
+		}
+		v.Yielded = append(v.Yielded, p.ID)
+	}
+	return v, nil
+}
+
+// sameContent is the reason of a page that is left out for one with the address.
+func sameContent(keeper domain.DatasourceConfig) string {
+	return "It has the same content as " + keeper.SourceURL + "."
+}
+
+// yield leaves a page out for one that has been fetched, has the same content and a better address, and so do the pages
+// that were left out for it.
+func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
+	reason := sameContent(keeper.Config)
+	err := t.Later(ctx, db.Write{
+		Doing: "leaving out what page " + p.ID + " stood for",
+		Text:  `UPDATE datasources SET duplicate_of = ?, error = ? WHERE duplicate_of = ? AND duplicate_of <> '' AND status = 'skipped'`,
+		Args:  []any{keeper.ID, reason, p.ID},
+	})
+	if err != nil {
+		return err
+	}
+	return makeWay(ctx, t, &p, keeper.ID, reason, at)
+}
+
+// makeWay removes a page's content from the index and cancels its pending work, because another page replaces it or its site no
+// longer includes it.
+func makeWay(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason string, at time.Time) error {
+	out := p.LeaveOut(reason, keeper, p.Seen, at)
+	p.JobID, p.Location = "", record.Nowhere
+	err := t.Later(ctx, db.Write{
+		Doing: "leaving out page " + p.ID,
+		Text:  `DELETE FROM outbox WHERE datasource_id = ?`,
+		Args:  []any{p.ID},
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.Store(ctx, t, t.Stamp()); err != nil {
+		return err
+	}
+	return record.QueueSweeps(ctx, t, out.Sweeps)
+}
+
+// Release runs after a job of a page has ended, and queues work for the pages that were left out for it. If the page
+// has no content, all of them are judged again. If it has other content or begins to lead elsewhere, the pages with the
+// same text are. If its content has become known, the pages that name it as their canonical address are.
+func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
+	switch {
+	case after.GroupID == "":
+		return nil
+	case !after.Alive():
+		return QueueRelease(ctx, t, after, WorkRelease)
+	case before.Original == nil && after.Original != nil:
+		return QueueRelease(ctx, t, after, workNamed)
+	case before.Original != nil && after.Original != nil && before.TextName() != after.TextName():
+		return QueueRelease(ctx, t, after, workCompare)
+	case before.Original != nil && before.Config.FinalURL == "" && after.Config.FinalURL != "":
+		return QueueRelease(ctx, t, after, workCompare)
+	default:
+		return nil
+	}
+}
+
+// QueueRelease queues work for the pages that were left out for a page, if there are any.
+func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, kind workKind) error {
+	var one int
+	err := t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking for its duplicates: %w", err)
+	}
+	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: kind, pageID: page.ID})
+}

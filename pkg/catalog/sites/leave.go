@@ -1,0 +1,55 @@
+package sites
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Gone removes a page that an event has found gone. The crawl does not ask for it again.
+func Gone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error {
+	site, err := record.Read(ctx, t, r.GroupID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return record.Erase(ctx, t, []record.Record{r}, ev.Generation)
+	}
+	if err != nil {
+		return fmt.Errorf("reading site %s: %w", r.GroupID, err)
+	}
+	if err := NoteLeft(ctx, t, r); err != nil {
+		return err
+	}
+	if err := leave(ctx, t, site, []record.Record{r}, ev.Generation); err != nil {
+		return err
+	}
+	return QueueRelease(ctx, t, r.Datasource, WorkRelease)
+}
+
+// NoteLeft keeps a page that has left from coming back in the same crawl of its site, however many pages link to it.
+func NoteLeft(ctx context.Context, t *db.Tx, page record.Record) error {
+	return t.Later(ctx, db.Write{
+		Doing: "noting that page " + page.ID + " is gone",
+		Text: `INSERT INTO left_pages (site_id, page_id) SELECT id, CAST(? AS TEXT) FROM datasources WHERE id = ?
+			ON CONFLICT DO NOTHING`,
+		Args: []any{page.ID, page.GroupID},
+	})
+}
+
+// leave has pages leave the datastore that the crawl of their site has found to be no part of it any more.
+func leave(ctx context.Context, t *db.Tx, site record.Record, pages []record.Record, generation uint64) error {
+	if len(pages) == 0 {
+		return nil
+	}
+	if err := record.Erase(ctx, t, pages, generation); err != nil {
+		return err
+	}
+	if err := CountPage(ctx, t, site.ID, -len(pages)); err != nil {
+		return err
+	}
+	site.Removed(int64(len(pages)))
+	return site.Store(ctx, t, t.Stamp())
+}

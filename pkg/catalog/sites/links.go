@@ -1,0 +1,173 @@
+package sites
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	// maxLinkParts and maxPartBytes bound the stored links of one page: 2,000 addresses, 640 KiB before compression.
+	maxLinkParts = 10
+	maxPartBytes = 64 << 10
+)
+
+// KeepLinks stores one part of the links of a page's last fetch. They replace the links of the fetch before.
+func KeepLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
+	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
+		return nil
+	}
+	packed, err := packLinks(ev.Links)
+	if err != nil {
+		return err
+	}
+	doing := "keeping the links of page " + ev.DatasourceID
+	if ev.Part == 0 {
+		err := t.Later(ctx, db.Write{
+			Doing: doing,
+			Text:  `DELETE FROM page_links WHERE page_id = ? AND part >= ?`,
+			Args:  []any{ev.DatasourceID, ev.Parts},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return t.Later(ctx, db.Write{
+		Doing: doing,
+		Text: `INSERT INTO page_links (page_id, part, links) SELECT id, CAST(? AS SMALLINT), CAST(? AS TEXT) FROM datasources WHERE id = ?
+			ON CONFLICT (page_id, part) DO UPDATE SET links = excluded.links`,
+		Args: []any{ev.Part, packed, ev.DatasourceID},
+	})
+}
+
+// linksOf reads the stored links of pages, by page id. Pages without stored links are absent from the result.
+func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]string, error) {
+	type part struct{ page, links string }
+	out := make(map[string][]string, len(pageIDs))
+	err := db.InLists(t, pageIDs, func(in string, args []any) error {
+		parts, err := db.Collect(ctx, t, func(s db.Scanner) (p part, err error) {
+			err = s.Scan(&p.page, &p.links)
+			return p, err
+		}, `SELECT page_id, links FROM page_links WHERE page_id `+in+` ORDER BY page_id, part`, args...)
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
+			urls, err := unpackLinks(p.links)
+			if err != nil {
+				return fmt.Errorf("reading links of page %s: %w", p.page, err)
+			}
+			out[p.page] = append(out[p.page], urls...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading links: %w", err)
+	}
+	return out, nil
+}
+
+// linksKnown returns the pages whose links are stored, be there none.
+func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]bool, error) {
+	known := make(map[string]bool, len(pageIDs))
+	err := db.InLists(t, pageIDs, func(in string, args []any) error {
+		ids, err := db.Collect(ctx, t, db.ScanString, `SELECT page_id FROM page_links WHERE part = 0 AND page_id `+in, args...)
+		for _, id := range ids {
+			known[id] = true
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("looking for stored links: %w", err)
+	}
+	return known, nil
+}
+
+// FollowKept evaluates the stored links of a page whose fetch found it unchanged: such a fetch reports none. It returns how
+// many jobs that put into the outbox.
+func (c *Sites) FollowKept(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
+	site, err := record.Read(ctx, t, page.GroupID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading site %s: %w", page.GroupID, err)
+	}
+	if !site.FollowLinks || !listens(&site, page, ev) || page.Config.Lead > domain.MaxLead {
+		return 0, nil
+	}
+	links, err := linksOf(ctx, t, []string{page.ID})
+	if err != nil {
+		return 0, err
+	}
+	var found []foundLink
+	for _, u := range links[page.ID] {
+		found = append(found, foundLink{Link: domain.Link{URL: u, Depth: page.Config.Depth + 1}, lead: page.Config.Lead + 1})
+	}
+	return c.followStored(ctx, t, &site, store, found)
+}
+
+// followStored adds stored links as pages, and stores that the site has reached its limit of pages if it has. Refused links
+// are not counted: the crawl that found them has counted them.
+func (c *Sites) followStored(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
+	if len(found) == 0 {
+		return 0, nil
+	}
+	queued, refused, err := c.addPages(ctx, t, site, store, found)
+	if err != nil || refused[overLimit] == 0 || site.Capped {
+		return queued, err
+	}
+	site.Capped = true
+	return queued, site.Store(ctx, t, t.Stamp())
+}
+
+// packers pools flate writers, because each one is large.
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return w
+}}
+
+// packLinks encodes addresses for a text column: one per line, compressed with DEFLATE, in base64. Addresses beyond
+// maxPartBytes are dropped.
+func packLinks(links []domain.Link) (string, error) {
+	var b bytes.Buffer
+	w := packers.Get().(*flate.Writer)
+	defer packers.Put(w)
+	w.Reset(&b)
+	left := maxPartBytes
+	for _, l := range links {
+		if left -= len(l.URL) + 1; left < 0 {
+			break
+		}
+		if _, err := io.WriteString(w, l.URL+"\n"); err != nil {
+			return "", fmt.Errorf("packing links: %w", err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return "", fmt.Errorf("packing links: %w", err)
+	}
+	return base64.RawStdEncoding.EncodeToString(b.Bytes()), nil
+}
+
+func unpackLinks(packed string) ([]string, error) {
+	r := flate.NewReader(base64.NewDecoder(base64.RawStdEncoding, strings.NewReader(packed)))
+	text, err := io.ReadAll(io.LimitReader(r, maxPartBytes))
+	if err != nil {
+		return nil, fmt.Errorf("unpacking: %w", err)
+	}
+	return strings.Fields(string(text)), nil
+}

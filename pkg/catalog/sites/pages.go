@@ -1,0 +1,344 @@
+package sites
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Reasons of addresses that crawlers have found and the site does not take. tooDeep is in the crawler's words, which
+// leaves such addresses, and what the patterns say, to the catalog: only here it is known whether another page leads to them
+// by fewer links, and only here the settings are those of now.
+const (
+	overLimit = "past the site's limit of pages"
+	tooDeep   = domain.LeftTooDeep
+)
+
+// Discovered makes what an event has found the pages of a site, each with a crawl job, and returns how many jobs that put
+// into the outbox. from is the datasource that the event is about.
+func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
+	site, err := record.Read(ctx, t, siteID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading site %s: %w", siteID, err)
+	}
+	if !listens(&site, from, ev) {
+		return 0, nil
+	}
+	if from.ID != site.ID && from.Config.Lead > domain.MaxLead {
+		return 0, nil // the settings refuse the page since it was asked for
+	}
+	queued, refused, err := c.addPages(ctx, t, &site, store, foundOn(from, out.Links))
+	if err != nil {
+		return 0, err
+	}
+	leftOut := out.LeftOut
+	if len(refused) > 0 {
+		for reason, n := range leftOut {
+			refused[reason] += n
+		}
+		leftOut = refused
+		site.Capped = site.Capped || refused[overLimit] > 0
+	}
+	if !site.LeaveAddressesOut(leftOut) {
+		return queued, nil
+	}
+	return queued, site.Store(ctx, t, t.Stamp())
+}
+
+// listens reports whether a site takes pages that the event of it, or of one of its pages, has found: as long as its
+// crawl has not been stopped, and if that is the crawl which has asked for the page.
+func listens(r *record.Record, from record.Record, ev domain.Event) bool {
+	switch {
+	case r.Crawl.Stopped():
+		return false
+	case from.ID == r.ID:
+		return true // domain.Apply has seen to it that the event is of its newest job
+	default:
+		return from.RunID == r.RunID && (ev.JobID == from.JobID || ev.JobID == domain.PageJobID(r.RunID, from.ID))
+	}
+}
+
+// reach is a site's scope, compiled for judging many links.
+type reach struct {
+	scope    *domain.SiteScope
+	patterns domain.Patterns
+	limit    int
+	refused  int64 // pages of the site that the scope refuses
+	leads    int64 // pages of these that are read for their links
+}
+
+func (c *Sites) reachOf(ctx context.Context, t *db.Tx, site record.Record) (reach, error) {
+	r := reach{scope: site.Config.Scope(site.FollowLinks), limit: c.pageLimit(site)}
+	r.patterns = r.scope.Patterns()
+	var err error
+	r.refused, r.leads, err = unsearchable(ctx, t, site.ID)
+	return r, err
+}
+
+// judge returns the reason for refusing a link or, if it becomes a page, its Lead.
+func (r *reach) judge(l foundLink) (why string, lead int) {
+	if domain.SameSpelling(l.URL, r.scope.Root) {
+		return "", 0 // the root is always read for its links
+	}
+	deepest := r.scope.MaxDepth
+	switch why = r.patterns.RefusesURL(l.URL); {
+	case why == domain.LeftExcluded:
+		return why, 0
+	case l.Depth > deepest:
+		return tooDeep, 0
+	case why == "":
+		return "", 0
+	case !r.scope.Follow, l.lead > domain.MaxLead, l.Depth == deepest, r.leads >= domain.MaxLeads:
+		return why, 0
+	default:
+		return "", l.lead
+	}
+}
+
+// lead sets the Lead of a known page, and updates the counts.
+func (r *reach) lead(page *record.Record, lead int) {
+	count := func(lead int, by int64) {
+		if lead > 0 {
+			r.refused += by
+		}
+		if lead > 0 && lead <= domain.MaxLead {
+			r.leads += by
+		}
+	}
+	count(page.Config.Lead, -1)
+	count(lead, 1)
+	if page.Config.Lead > domain.MaxLead && lead > 0 && page.Status == domain.StatusSkipped && page.DuplicateOf == "" {
+		page.Error = r.scope.LeftOutBy(domain.LeftNotIncluded, page.Config.SourceURL)
+	}
+	page.Config.Lead = lead
+}
+
+// leadFewer lowers the Lead of a page that is read only for its links, after a shorter path to it was found. Lead
+// limits how far its links are followed.
+func leadFewer(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *reach) error {
+	in.lead(page, lead)
+	if err := page.Store(ctx, t, t.Stamp()); err != nil {
+		return err
+	}
+	if !page.Status.Terminal() {
+		return nil // its links have not been read yet
+	}
+	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workLinks, pageID: page.ID})
+}
+
+// addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox, and how
+// many links were left out, by reason. A page that is known already is crawled again only when a newer crawl of the site comes
+// upon it; so one crawl asks for each page once, however many pages link to it. A page that was deleted or found gone since
+// the crawl began is not fetched again. A page that matches no include pattern is added only for its links, up to
+// domain.MaxLead such pages in a row.
+func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
+	known, err := pagesByID(ctx, t, site.ID, links)
+	if err != nil {
+		return 0, nil, err
+	}
+	gone, err := leftPages(ctx, t, site.ID, links, known)
+	if err != nil {
+		return 0, nil, err
+	}
+	reach, err := c.reachOf(ctx, t, *site)
+	if err != nil {
+		return 0, nil, err
+	}
+	added := 0
+	refused = map[string]int{}
+	for _, link := range links {
+		id := domain.ChildID(site.ID, link.URL)
+		page, exists := known[id]
+		why, lead := reach.judge(link)
+		switch {
+		case gone[id]:
+			continue
+		case why == domain.LeftExcluded, why != "" && (!exists || page.Config.Lead > domain.MaxLead):
+			refused[why]++
+			continue
+		case exists && page.RunID == site.RunID:
+			if lead < page.Config.Lead && (lead > 0 || page.Config.Lead > domain.MaxLead && why == "") {
+				if err := leadFewer(ctx, t, &page, lead, &reach); err != nil {
+					return 0, nil, err
+				}
+			}
+			if site.FollowLinks && link.Depth < page.Config.Depth {
+				if err := nearer(ctx, t, *site, &page, store, link.Depth); err != nil {
+					return 0, nil, err
+				}
+			}
+			known[id] = page
+			continue
+		case exists:
+			page.Config.Depth = min(page.Config.Depth, link.Depth)
+			if !link.LastMod.IsZero() {
+				page.Config.LastMod = link.LastMod
+			}
+			if why == "" {
+				reach.lead(&page, lead)
+			}
+			if err := ask(ctx, t, *site, &page, store); err != nil {
+				return 0, nil, err
+			}
+		case lead == 0 && site.Pages-reach.refused >= int64(reach.limit):
+			refused[overLimit]++
+			continue
+		default:
+			if page, err = addPage(ctx, t, *site, link, lead, store); err != nil {
+				return 0, nil, err
+			}
+			added++
+			site.Pages++
+			if lead > 0 {
+				reach.refused++
+				reach.leads++
+			}
+		}
+		known[id] = page
+		queued++
+	}
+	if added == 0 {
+		return queued, refused, nil
+	}
+	return queued, refused, CountPage(ctx, t, site.ID, added)
+}
+
+// ask puts the crawl job of a page that is known into the outbox, for the site's newest crawl. A page that readers see
+// as it was fetched is asked for conditionally.
+func ask(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
+	return askBy(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
+}
+
+func askBy(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, job domain.Job) error {
+	page.RunID = site.RunID
+	page.UpdatedAt = db.FromMicros(t.Stamp())
+	job = page.Accept(job, store)
+	if err := page.Store(ctx, t, db.Micros(page.UpdatedAt)); err != nil {
+		return err
+	}
+	return record.Enqueue(ctx, t, job, record.PriorityReplay)
+}
+
+// nearer notes that a page which the crawl has asked for already is fewer links from the root than it seemed: crawlers
+// do not come upon pages in order. How far its own links are followed depends on that. So a job that waits is told, and a
+// page that has been fetched is fetched again, if its links count or if it was left out for being too many links away.
+func nearer(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
+	deepest := site.Config.Scope(true).MaxDepth
+	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
+	page.Config.Depth = depth
+	waits := page.Location == record.InOutbox && page.JobKind == domain.JobCrawl
+	if !waits && page.Status != domain.StatusError && counts {
+		job := domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store)
+		job.ID = domain.NearerJobID(job.ID, depth)
+		job.Crawl.ETag, job.Crawl.LastModified = "", "" // an answer of "not modified" shows no links
+		return askBy(ctx, t, site, page, store, job)
+	}
+	if waits {
+		if err := tellDepth(ctx, t, *page); err != nil {
+			return err
+		}
+	}
+	return page.Store(ctx, t, t.Stamp())
+}
+
+// tellDepth tells the crawl job of a page that waits in the outbox how far from the root the page is.
+func tellDepth(ctx context.Context, t *db.Tx, page record.Record) error {
+	payload, err := db.ScanString(t.QueryRow(ctx, `SELECT payload FROM outbox WHERE datasource_id = ?`, page.ID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // it has just been published
+	}
+	if err != nil {
+		return fmt.Errorf("reading the job of page %s: %w", page.ID, err)
+	}
+	var job domain.Job
+	if err := db.FromJSON(payload, &job); err != nil {
+		return err
+	}
+	job.Crawl.Depth = page.Config.Depth
+	if payload, err = db.ToJSON(job); err != nil {
+		return err
+	}
+	return t.Later(ctx, db.Write{
+		Doing: "changing the job of page " + page.ID,
+		Text:  `UPDATE outbox SET payload = ? WHERE datasource_id = ? AND job_id = ?`,
+		Args:  []any{payload, page.ID, job.ID},
+	})
+}
+
+func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, lead int, store domain.Datastore) (record.Record, error) {
+	at := db.FromMicros(t.Stamp())
+	page := record.Record{
+		Datasource: domain.Datasource{
+			ID:          domain.ChildID(site.ID, link.URL),
+			WorkspaceID: site.WorkspaceID,
+			DatastoreID: site.DatastoreID,
+			GroupID:     site.ID,
+			Type:        domain.TypeWebPage,
+			Name:        link.URL,
+			Metadata:    site.Metadata,
+			Config:      domain.DatasourceConfig{SourceURL: link.URL, Depth: link.Depth, LastMod: link.LastMod, Lead: lead},
+			CreatedAt:   at,
+			UpdatedAt:   at,
+		},
+		RunID: site.RunID,
+	}
+	job := domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store)
+	if site.Crawl != nil && site.Crawl.Removed > 0 {
+		job.ID = domain.NewID() // the page may have left since the crawl asked for it, and the stream drops repeated ids
+	}
+	job = page.Accept(job, store)
+	if err := page.Insert(ctx, t, nil); err != nil { // nil: it is there already
+		return page, err
+	}
+	return page, record.Enqueue(ctx, t, job, record.PriorityPages)
+}
+
+// pageLimit is the limit of the site, which may ask for fewer pages than the service allows and not for more.
+func (c *Sites) pageLimit(site record.Record) int {
+	if n := site.Config.MaxPages; n > 0 && n < c.maxPages {
+		return n
+	}
+	return c.maxPages
+}
+
+func pagesByID(ctx context.Context, t *db.Tx, siteID string, links []foundLink) (map[string]record.Record, error) {
+	ids := make([]string, len(links))
+	for i, l := range links {
+		ids[i] = domain.ChildID(siteID, l.URL)
+	}
+	known, err := record.ReadAll(ctx, t, ids)
+	if err != nil {
+		return nil, fmt.Errorf("reading pages of site %s: %w", siteID, err)
+	}
+	return known, nil
+}
+
+// leftPages are those of the links that were deleted or found gone since the site's newest crawl began.
+func leftPages(ctx context.Context, t *db.Tx, siteID string, links []foundLink, known map[string]record.Record) (map[string]bool, error) {
+	var ids []string
+	for _, l := range links {
+		if id := domain.ChildID(siteID, l.URL); known[id].ID == "" {
+			ids = append(ids, id)
+		}
+	}
+	gone := map[string]bool{}
+	err := db.InLists(t, ids, func(in string, args []any) error {
+		found, err := db.Collect(ctx, t, db.ScanString, `SELECT page_id FROM left_pages WHERE site_id = ? AND page_id `+in, append([]any{siteID}, args...)...)
+		for _, id := range found {
+			gone[id] = true
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("looking for pages of site %s that are gone: %w", siteID, err)
+	}
+	return gone, nil
+}

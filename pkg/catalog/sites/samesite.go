@@ -1,0 +1,49 @@
+package sites
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// UnlikeOthers fails with domain.CodeConflict, which names the other, when the datastore has a site already that takes the
+// same pages: every page would be fetched and found twice.
+func UnlikeOthers(ctx context.Context, t *db.Tx, d domain.Datasource) error {
+	if d.Type != domain.TypeWebSite {
+		return nil
+	}
+	if err := t.QueueFor(ctx, "sites", d.DatastoreID); err != nil {
+		return err
+	}
+	gone, err := record.Doomed(ctx, t, d)
+	if err != nil {
+		return err
+	}
+	if gone {
+		return domain.Errorf(domain.CodeConflict, "site %q was deleted, and its pages are still being removed; try again in a few seconds", d.ID)
+	}
+	type site struct {
+		id     string
+		config domain.DatasourceConfig
+	}
+	sites, err := db.Collect(ctx, t, func(s db.Scanner) (v site, err error) {
+		var config string
+		if err := s.Scan(&v.id, &config); err != nil {
+			return v, err
+		}
+		return v, db.FromJSON(config, &v.config)
+	}, `SELECT id, config FROM datasources WHERE datastore_id = ? AND type = 'web_site'`, d.DatastoreID)
+	if err != nil {
+		return fmt.Errorf("looking for the same site: %w", err)
+	}
+	for _, other := range sites {
+		if other.id != d.ID && other.config.SameSite(d.Config) {
+			return domain.Errorf(domain.CodeConflict,
+				"the datastore has this site already, as datasource %q; refresh that by POST /datasources/%s/resync, or delete it first", other.id, other.id)
+		}
+	}
+	return nil
+}

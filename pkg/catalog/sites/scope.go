@@ -1,0 +1,275 @@
+package sites
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	// scopeBatch is the number of pages per transaction when a scope is applied.
+	scopeBatch = 50
+	// linkBatch is the number of addresses per transaction when stored links are evaluated. Those of one page may be more.
+	linkBatch = 2_000
+)
+
+// foundLink is an address found in a page or a sitemap.
+type foundLink struct {
+	domain.Link
+	lead int // Lead of the page if it matches no include pattern
+}
+
+// foundOn converts the links that a page or the site's discovery has reported.
+func foundOn(from record.Record, links []domain.Link) []foundLink {
+	out := make([]foundLink, len(links))
+	for i, l := range links {
+		out[i] = foundLink{Link: l, lead: from.Config.Lead + 1}
+	}
+	return out
+}
+
+// scope applies changed settings of the site to its pages, one batch at a time. Their links are evaluated afterwards, when
+// it is known of every page whether the settings take it: see links.
+func (w *siteWork) scope(ctx context.Context) error {
+	pages, err := w.batch(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := linksKnown(ctx, w.t, idsOf(pages))
+	if err != nil {
+		return err
+	}
+	scope := w.site.Config.Scope(w.site.FollowLinks)
+	patterns := scope.Patterns()
+	for i := range pages {
+		p := &pages[i]
+		if err := w.fit(ctx, p, *scope, scope.Refuses(patterns, p.Config.SourceURL, p.Config.Depth), known[p.ID]); err != nil {
+			return err
+		}
+	}
+	if w.more {
+		return nil
+	}
+	if err := w.trim(ctx); err != nil || w.more || !w.site.FollowLinks {
+		return err
+	}
+	return queueWork(ctx, w.t, siteTask{siteID: w.site.ID, kind: workLinks})
+}
+
+// links evaluates the stored links of the site's pages, or of the one that the task names, by the settings of now. Links of
+// pages that lead nowhere are not followed.
+func (w *siteWork) links(ctx context.Context) error {
+	if !w.site.FollowLinks {
+		return nil
+	}
+	pages, err := w.batch(ctx)
+	if err != nil {
+		return err
+	}
+	links, err := linksOf(ctx, w.t, idsOf(pages))
+	if err != nil {
+		return err
+	}
+	var found []foundLink
+	at := make(map[string]int)
+	for i := range pages {
+		p := &pages[i]
+		urls, known := links[p.ID]
+		if i > 0 && len(found)+len(urls) > linkBatch {
+			w.after, w.more = placeInWalk(pages[i-1]), true
+			break
+		}
+		if p.Config.Lead > domain.MaxLead {
+			continue
+		}
+		if !known && w.task.pageID != "" && p.OwnStatus().Terminal() {
+			if err := w.askAnew(ctx, p); err != nil {
+				return err
+			}
+		}
+		for _, u := range urls {
+			l := foundLink{Link: domain.Link{URL: u, Depth: p.Config.Depth + 1}, lead: p.Config.Lead + 1}
+			if n, seen := at[u]; seen {
+				found[n].Depth, found[n].lead = min(found[n].Depth, l.Depth), min(found[n].lead, l.lead)
+				continue
+			}
+			at[u] = len(found)
+			found = append(found, l)
+		}
+	}
+	// The number of pages that are read for their links alone is bounded: the nearest come first.
+	slices.SortStableFunc(found, func(a, b foundLink) int { return cmp.Compare(a.Depth, b.Depth) })
+	queued, err := w.c.followStored(ctx, w.t, &w.site, w.store, found)
+	if queued > 0 {
+		w.t.Wake(record.TopicSites)
+	}
+	return err
+}
+
+// batch reads the next pages of a task that walks over all pages of the site, in the order in which they were found, or the
+// page that the task names.
+func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
+	at, id := afterPlace(w.after)
+	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
+	if w.task.pageID != "" {
+		condition, args = `group_id = ? AND id = ?`, []any{w.site.ID, w.task.pageID}
+	}
+	pages, err := db.Collect(ctx, w.t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.Lock,
+		append(args, scopeBatch)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading pages: %w", err)
+	}
+	if len(pages) > 0 && w.task.pageID == "" {
+		w.after = placeInWalk(pages[len(pages)-1])
+	}
+	w.more = len(pages) == scopeBatch
+	return pages, nil
+}
+
+// placeInWalk is the place of a page in the order of batch: the time in microseconds, a slash, and the id.
+func placeInWalk(page record.Record) string {
+	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
+}
+
+// afterPlace reads what placeInWalk has written. A task of an earlier version walked by ids, and starts again.
+func afterPlace(place string) (at int64, id string) {
+	first, id, found := strings.Cut(place, "/")
+	at, err := strconv.ParseInt(first, 10, 64)
+	if !found || err != nil {
+		return 0, ""
+	}
+	return at, id
+}
+
+func idsOf(pages []record.Record) []string {
+	ids := make([]string, len(pages))
+	for i, p := range pages {
+		ids[i] = p.ID
+	}
+	return ids
+}
+
+// fit applies the site's settings to a page. why is the reason for leaving the page out, "" if it is in scope; known says
+// that its links are stored.
+func (w *siteWork) fit(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
+	before := p.Datasource
+	root := scope.Follow && domain.SameSpelling(p.Config.SourceURL, scope.Root)
+	p.Config.Lead = 0
+	if why != "" && !root {
+		p.Config.Lead = domain.LeadsNowhere // unless links to it say otherwise: see leadFewer
+	}
+	waits := !p.OwnStatus().Terminal()
+	if why != "" && p.Status != domain.StatusSkipped && (!waits || !root || p.ActiveGeneration > 0) {
+		reason := p.Config.SourceURL + " is left out: " + why + "."
+		if root {
+			reason = scope.LeftOutBy(why, p.Config.SourceURL)
+		}
+		if err := record.QueueWithdrawals(ctx, w.t, []record.Record{*p}); err != nil {
+			return err
+		}
+		if err := makeWay(ctx, w.t, p, "", reason, db.FromMicros(w.t.Stamp())); err != nil {
+			return err
+		}
+		w.changed = append(w.changed, p.ID)
+		if err := QueueRelease(ctx, w.t, before, WorkRelease); err != nil {
+			return err
+		}
+		waits = false
+	} else if p.Config.Lead != before.Config.Lead {
+		if err := p.Store(ctx, w.t, w.t.Stamp()); err != nil {
+			return err
+		}
+	}
+	if w.site.Crawl.Stopped() || !w.site.DiscoveryDone {
+		return nil // a crawl in progress fetches every page; a stopped one fetches none
+	}
+	unread := w.site.FollowLinks && !known && (why == "" || root)
+	left := why == "" && p.Status == domain.StatusSkipped && p.DuplicateOf == ""
+	if stale := waits && p.JobKind == domain.JobCrawl; !unread && !left && !stale || waits && !stale {
+		return nil
+	}
+	return w.askAnew(ctx, p)
+}
+
+// askAnew has a page fetched by the settings of now. The crawl may already have a job for it, with the old settings.
+func (w *siteWork) askAnew(ctx context.Context, p *record.Record) error {
+	job := domain.NewPageJob(w.site.Datasource, p.Datasource, w.site.RunID, w.store)
+	job.ID = domain.NewID()
+	if err := record.QueueWithdrawals(ctx, w.t, []record.Record{*p}); err != nil {
+		return err
+	}
+	w.changed = append(w.changed, p.ID)
+	return askBy(ctx, w.t, w.site, p, w.store, job)
+}
+
+// trim leaves out the pages beyond the site's limit, the last found first.
+func (w *siteWork) trim(ctx context.Context) error {
+	var pages int64
+	if err := w.t.QueryRow(ctx, `SELECT pages FROM datasources WHERE id = ?`, w.site.ID).Scan(&pages); err != nil {
+		return fmt.Errorf("counting the pages of site %s: %w", w.site.ID, err)
+	}
+	uncounted, _, err := unsearchable(ctx, w.t, w.site.ID)
+	if err != nil {
+		return err
+	}
+	over := pages - uncounted - int64(w.c.pageLimit(w.site))
+	if over <= 0 {
+		return nil
+	}
+	left, err := db.Collect(ctx, w.t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE group_id = ? AND group_id <> '' AND lead = 0
+		ORDER BY created_at DESC, id DESC LIMIT ?`+w.t.Lock, w.site.ID, min(over, siteBatch))
+	if err != nil {
+		return fmt.Errorf("looking for pages beyond the limit: %w", err)
+	}
+	if err := record.QueueWithdrawals(ctx, w.t, left); err != nil {
+		return err
+	}
+	w.site.Capped = true
+	if err := leave(ctx, w.t, w.site, left, 0); err != nil {
+		return err
+	}
+	for _, p := range left {
+		w.changed = append(w.changed, p.ID)
+		if err := QueueRelease(ctx, w.t, p.Datasource, WorkRelease); err != nil {
+			return err
+		}
+	}
+	w.more = over > siteBatch
+	return nil
+}
+
+// unsearchable counts the pages of a site that its settings refuse, which do not count for its limit, and those of them that
+// are read for their links alone.
+func unsearchable(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
+	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
+		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)
+	if err != nil {
+		return 0, 0, fmt.Errorf("counting the pages of site %s that its settings refuse: %w", siteID, err)
+	}
+	return all, leads, nil
+}
+
+// rescope queues the work that applies changed settings of a site to its pages.
+func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceConfig, site *record.Record) error {
+	if site.Type != domain.TypeWebSite || before.SameReach(site.Config) {
+		return nil
+	}
+	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
+		site.Capped = false // trim and the links that are evaluated set it again; of a sitemap, the rest is not known
+	}
+	switch listed := !site.FollowLinks && site.Pages > 0; {
+	case !before.Widens(site.Config):
+	case !site.DiscoveryDone && !site.Status.Terminal():
+		site.CrawlWidened() // when it ends, it is known whether there is a sitemap
+	case site.DiscoveryDone && listed:
+		site.WarnOfSitemap()
+	}
+	return queueWork(ctx, t, siteTask{siteID: site.ID, kind: workScope})
+}

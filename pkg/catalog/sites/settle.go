@@ -1,0 +1,102 @@
+package sites
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// SettleSite brings the status of a site in line with its pages: synched when its discovery is done and no page waits,
+// running when one waits again. It returns the site if it changed, and nil if not or if there is none.
+func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time.Time) (*domain.Datasource, error) {
+	if siteID == "" {
+		return nil, nil
+	}
+	// Mostly it is running and pages wait, which the whole of its row is not needed for.
+	var status domain.Status
+	var done int
+	var where record.Location
+	err := t.QueryRow(ctx, `SELECT status, discovery_done, place FROM datasources WHERE id = ?`+t.Lock, siteID).Scan(&status, &done, &where)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
+	}
+	if done == 0 || where != record.Nowhere {
+		return nil, nil
+	}
+	waiting, err := hasWaiting(ctx, t, siteID)
+	if err == nil && !waiting {
+		waiting, err = hasWork(ctx, t, siteID)
+	}
+	if err != nil || waiting && !status.Terminal() {
+		return nil, err
+	}
+	site, err := record.Read(ctx, t, siteID)
+	if err != nil {
+		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
+	}
+	if waiting {
+		site.Status, site.Error, site.Progress.Stage = domain.StatusRunning, "", "crawling"
+		return storeSite(ctx, t, site, at)
+	}
+	changed, err := c.settlePages(ctx, t, &site, at)
+	if err != nil || !changed {
+		return nil, err
+	}
+	return storeSite(ctx, t, site, at)
+}
+
+// hasWaiting reports whether a page of the site waits for something of its own.
+func hasWaiting(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
+	var waiting int
+	if err := t.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM datasources
+		WHERE group_id = ? AND group_id <> '' AND `+record.Live+` AND resume_status = '' LIMIT 1) AS waiting`, siteID).Scan(&waiting); err != nil {
+		return false, fmt.Errorf("looking for waiting pages of site %s: %w", siteID, err)
+	}
+	return waiting > 0, nil
+}
+
+func storeSite(ctx context.Context, t *db.Tx, site record.Record, at time.Time) (*domain.Datasource, error) {
+	site.UpdatedAt = at
+	if err := site.Store(ctx, t, t.Stamp()); err != nil {
+		return nil, err
+	}
+	return &site.Datasource, nil
+}
+
+// cappedAt is the prefix of the warning on a site that exceeds its page limit.
+const cappedAt = "The site has more pages than its limit of "
+
+// settlePages lets the outcome of a site's pages decide the site's.
+func (c *Sites) settlePages(ctx context.Context, t *db.Tx, site *record.Record, at time.Time) (changed bool, err error) {
+	var pages domain.SiteProgress
+	var cause, reason string
+	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+record.OwnStatus+` = 'error' THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN `+record.OwnStatus+` = 'skipped' THEN 1 ELSE 0 END), 0),
+		COALESCE(MAX(CASE WHEN `+record.OwnStatus+` = 'error' THEN error ELSE '' END), ''),
+		COALESCE(MAX(CASE WHEN `+record.OwnStatus+` = 'skipped' THEN error ELSE '' END), '')
+		FROM datasources WHERE group_id = ? AND group_id <> ''`, site.ID).Scan(&pages.Discovered, &pages.Failed, &pages.Skipped, &cause, &reason)
+	if err != nil {
+		return false, fmt.Errorf("counting the pages of site %s: %w", site.ID, err)
+	}
+	if cause == "" {
+		cause = reason
+	}
+	before := slices.Clone(site.Warnings)
+	site.Warnings = slices.DeleteFunc(site.Warnings, func(w string) bool { return strings.HasPrefix(w, cappedAt) })
+	changed = site.SettlePages(pages, cause, at)
+	if site.Capped {
+		site.Warnings = append(site.Warnings, fmt.Sprintf(cappedAt+"%d; the rest was left out.", c.pageLimit(*site)))
+	}
+	return changed || !slices.Equal(before, site.Warnings), nil
+}

@@ -1,0 +1,144 @@
+package sites
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// StopCrawl ends the crawl of a site, or of a page, at once. What waits to be fetched waits no longer: a page with content
+// keeps it and is synched, one without is skipped. So does what is in the job stream already, be it with a crawler: its jobs
+// leave the stream, and what comes of those that run is refused. Pages that have been fetched are read to their end. The
+// site settles as soon as nothing of it is under way. Stopping what waits for nothing changes nothing; what was never web
+// content fails with domain.CodeInvalid. The result is the datasource as it is then.
+//
+// From the commit of the stop on nothing new is found, and a page whose fetch is put off is not waited for. The pages that wait are worked off in batches, here and, should
+// the process die over it, by WorkOnSite.
+func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error) {
+	working := false
+	err := c.db.Update(ctx, "stopping a crawl", func(t *db.Tx) error {
+		working = false
+		r, _, err := record.Take(ctx, t, id)
+		if err != nil {
+			return db.Found(err, "datasource", id)
+		}
+		switch {
+		case r.WorkspaceID != ws:
+			return domain.NotFound("datasource", id)
+		case r.Type == domain.TypeWebPage:
+			return c.stopPages(ctx, t, r)
+		case r.Type != domain.TypeWebSite:
+			return domain.Invalid("id", "datasource %s is no web page and no web site", id)
+		}
+		working, err = stopSite(ctx, t, r)
+		return err
+	})
+	for more := working; more && err == nil; {
+		var batch SiteBatch
+		if batch, err = c.WorkOnSite(ctx, SiteTask{siteTask{siteID: id, kind: workStop}}); err != nil {
+			err = fmt.Errorf("withdrawing pages that wait, which goes on by itself: %w", err)
+		}
+		more = batch.More
+	}
+	if err != nil {
+		return domain.Datasource{}, err
+	}
+	return record.Datasource(ctx, c.db.Read, ws, id)
+}
+
+// stopSite stores that the crawl is stopped, and reports whether there was one.
+func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
+	working, err := hasWork(ctx, t, site.ID)
+	if err != nil {
+		return false, err
+	}
+	waiting, err := hasWaiting(ctx, t, site.ID)
+	if err != nil {
+		return false, err
+	}
+	if site.Status.Terminal() && !working && !waiting {
+		return false, nil
+	}
+	if !site.Status.Terminal() && !site.DiscoveryDone {
+		if err := record.QueueWithdrawals(ctx, t, []record.Record{site}); err != nil {
+			return false, err
+		}
+		site.Location = record.Nowhere
+	}
+	site.CrawlStopped(db.FromMicros(t.Stamp()))
+	for _, w := range []db.Write{
+		{Text: `DELETE FROM outbox WHERE datasource_id = ?`, Args: []any{site.ID}},
+		{Text: `DELETE FROM site_work WHERE site_id = ? AND kind <> ?`, Args: []any{site.ID, workScope}},
+	} {
+		w.Doing = "stopping the crawl of site " + site.ID
+		if err := t.Later(ctx, w); err != nil {
+			return false, err
+		}
+	}
+	if err := site.Store(ctx, t, t.Stamp()); err != nil {
+		return false, err
+	}
+	return true, queueWork(ctx, t, siteTask{siteID: site.ID, kind: workStop})
+}
+
+// stop withdraws the next pages that wait to be fetched. Those in the stream come last: each makes room there, which others
+// that wait would take.
+func (w *siteWork) stop(ctx context.Context) error {
+	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
+	if err == nil && !w.more {
+		var sent []record.Record
+		sent, err = w.pages(ctx, `group_id = ? AND group_id <> '' AND `+record.Live+` AND place = 2 AND job_kind = 'crawl'`, w.site.ID)
+		pages = append(pages, sent...)
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range pages {
+		w.changed = append(w.changed, p.ID)
+	}
+	return withdraw(ctx, w.t, pages)
+}
+
+// stopPages withdraws the job of a page that waits to be fetched.
+func (c *Sites) stopPages(ctx context.Context, t *db.Tx, p record.Record) error {
+	if p.Location == record.Nowhere || p.JobKind != domain.JobCrawl || p.Status.Terminal() {
+		return nil
+	}
+	stopped := []record.Record{p}
+	if err := withdraw(ctx, t, stopped); err != nil {
+		return err
+	}
+	if err := Release(ctx, t, p.Datasource, stopped[0].Datasource); err != nil {
+		return err
+	}
+	_, err := c.SettleSite(ctx, t, p.GroupID, db.FromMicros(t.Stamp()))
+	return err
+}
+
+// withdraw takes the crawl jobs of pages from the outbox and the stream, and puts the pages back to where they were.
+func withdraw(ctx context.Context, t *db.Tx, pages []record.Record) error {
+	if err := record.QueueWithdrawals(ctx, t, pages); err != nil {
+		return err
+	}
+	var ids []string
+	for i := range pages {
+		p := &pages[i]
+		ids = append(ids, p.ID)
+		p.PageStopped(db.FromMicros(t.Stamp()))
+		p.Location = record.Nowhere
+		if err := p.Store(ctx, t, db.Micros(p.UpdatedAt)); err != nil {
+			return err
+		}
+	}
+	err := db.InLists(t, ids, func(in string, args []any) error {
+		_, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id `+in, args...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("taking pages from the outbox: %w", err)
+	}
+	return nil
+}

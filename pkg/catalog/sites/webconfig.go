@@ -1,0 +1,53 @@
+package sites
+
+import (
+	"context"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// UpdateWebConfig changes the fetch settings of web content, from its next fetch on, and returns the datasource. A change of
+// a site's scope is applied at once: pages outside the new scope are left out, and known links inside it are fetched. It
+// fails with domain.CodeInvalid for a datasource that has no such setting: one that is not fetched, a page of a site, whose
+// settings are its site's, and for what only a site has, a page.
+func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
+	err := c.db.Update(ctx, "changing how a datasource is fetched", func(t *db.Tx) error {
+		r, _, err := record.Take(ctx, t, id)
+		if err != nil {
+			return db.Found(err, "datasource", id)
+		}
+		if r.WorkspaceID != ws {
+			return domain.NotFound("datasource", id)
+		}
+		if err := c.FetchBy(ctx, t, &r, patch); err != nil {
+			return err
+		}
+		r.UpdatedAt = db.FromMicros(c.db.Stamp())
+		if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil {
+			return err
+		}
+		_, err = c.SettleSite(ctx, t, r.ID, r.UpdatedAt)
+		return err
+	})
+	if err != nil {
+		return domain.Datasource{}, err
+	}
+	return record.Datasource(ctx, c.db.Read, ws, id)
+}
+
+// FetchBy changes the fetch settings in memory. For a site, it queues the work that applies them to the pages.
+func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch domain.WebPatch) error {
+	switch {
+	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:
+		return domain.Invalid("config", "of datasource %s cannot be changed: it is no web page and no web site", r.ID)
+	case r.GroupID != "":
+		return domain.Invalid("config", "of page %s is that of its site; change datasource %s instead", r.ID, r.GroupID)
+	case r.Type == domain.TypeWebPage && patch.OfSites():
+		return domain.Invalid("config", "of page %s has no patterns and limits: those are of sites", r.ID)
+	}
+	before := r.Config
+	patch.Apply(&r.Config)
+	return c.rescope(ctx, t, before, r)
+}

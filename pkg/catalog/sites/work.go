@@ -1,0 +1,291 @@
+package sites
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/record"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// workKind says what is to be done about pages of a site.
+type workKind int
+
+const (
+	workStop    workKind = 1 // those that wait to be fetched wait no longer: the crawl was stopped
+	workRest    workKind = 2 // what becomes of those that the newest crawl has not come upon: see domain.RestPolicy
+	WorkRelease workKind = 3 // those left out for a page that has nothing for readers are fetched again
+	workCompare workKind = 4 // those left out because of the content of a page that has another now are fetched again
+	workYield   workKind = 5 // those that say they are a page which has content now make way for it
+	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change of the settings
+	workScope   workKind = 7 // apply changed settings of the site to its pages; workLinks follows
+	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its text, now known, differs
+)
+
+// siteBatch bounds the pages that one transaction works on.
+const siteBatch = 200
+
+// siteTask is work on pages of a site, which is not settled before it is done.
+type siteTask struct {
+	siteID string
+	kind   workKind
+	pageID string // the page that others were left out for; else ""
+}
+
+// SiteTask is work on pages of a site that is done by WorkOnSite, a batch at a time.
+type SiteTask struct{ siteTask }
+
+// SiteID is the site's.
+func (t SiteTask) SiteID() string { return t.siteID }
+
+// SiteBatch is what one batch of work on a site has done.
+type SiteBatch struct {
+	DatastoreID string
+	Changed     []string // ids of datasources that were changed or removed
+	More        bool     // the task is not done
+}
+
+// queueWork notes what is to be done about pages of a site, for the crawl that it is in.
+func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
+	t.Wake(record.TopicSites)
+	return t.Later(ctx, db.Write{
+		Doing: "queueing work on site " + w.siteID,
+		Text: `INSERT INTO site_work (site_id, kind, page_id, run_id, after_id)
+			SELECT id, CAST(? AS SMALLINT), CAST(? AS TEXT), run_id, '' FROM datasources WHERE id = ?
+			ON CONFLICT (site_id, kind, page_id) DO UPDATE SET run_id = excluded.run_id, after_id = ''`,
+		Args: []any{w.kind, w.pageID, w.siteID},
+	})
+}
+
+// hasWork reports whether something is to be done about pages of the site.
+func hasWork(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
+	var one int
+	err := t.QueryRow(ctx, `SELECT 1 FROM site_work WHERE site_id = ? LIMIT 1`, siteID).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for work on site %s: %w", siteID, err)
+	}
+	return true, nil
+}
+
+// SiteWork returns up to limit tasks that come after the given one, the zero task being before all. They stay until
+// WorkOnSite has done them.
+func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]SiteTask, error) {
+	tasks, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (w SiteTask, err error) {
+		err = s.Scan(&w.siteID, &w.kind, &w.pageID)
+		return w, err
+	}, `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
+		ORDER BY site_id, kind, page_id LIMIT ?`, after.siteID, after.kind, after.pageID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("looking for work on sites: %w", err)
+	}
+	return tasks, nil
+}
+
+// WorkOnSite does the next batch of a task, in a transaction of its own, and settles the site when that was the last of
+// what was to be done about it. It does nothing when the task is done, or its site gone.
+func (c *Sites) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error) {
+	var done SiteBatch
+	err := c.db.Update(ctx, "working on a site", func(t *db.Tx) error {
+		done = SiteBatch{}
+		site, store, err := record.Take(ctx, t, task.siteID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w := siteWork{c: c, t: t, site: site, store: store, task: task.siteTask}
+		err = t.QueryRow(ctx, `SELECT run_id, after_id FROM site_work WHERE site_id = ? AND kind = ? AND page_id = ?`,
+			task.siteID, task.kind, task.pageID).Scan(&w.runID, &w.after)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the task: %w", err)
+		}
+		if err := w.do(ctx); err != nil {
+			return err
+		}
+		done = SiteBatch{DatastoreID: store.ID, Changed: append(w.changed, site.ID), More: w.more}
+		return w.finish(ctx)
+	})
+	return done, err
+}
+
+// siteWork is one batch of a task.
+type siteWork struct {
+	c       *Sites
+	t       *db.Tx
+	site    record.Record
+	store   domain.Datastore
+	task    siteTask
+	runID   string // the crawl for which the task was queued
+	after   string // the page that the batch before ended with, where the task walks by id
+	changed []string
+	more    bool
+}
+
+func (w *siteWork) do(ctx context.Context) error {
+	stopped := w.site.Crawl.Stopped()
+	switch {
+	case w.task.kind == workStop && stopped:
+		return w.stop(ctx)
+	case w.task.kind == workRest && !stopped && w.site.DiscoveryDone && w.site.RunID == w.runID:
+		return w.rest(ctx)
+	case w.task.kind == workYield:
+		return w.yield(ctx)
+	case w.task.kind == workScope:
+		return w.scope(ctx)
+	case w.task.kind == workLinks && !stopped:
+		return w.links(ctx)
+	case w.task.kind == workLinks:
+		return nil
+	case w.task.kind >= WorkRelease && !stopped:
+		return w.release(ctx)
+	default: // a newer crawl, or the end of this one, has overtaken it
+		return nil
+	}
+}
+
+func (w *siteWork) finish(ctx context.Context) error {
+	key := []any{w.task.siteID, w.task.kind, w.task.pageID}
+	if w.more {
+		_, err := w.t.Exec(ctx, `UPDATE site_work SET after_id = ? WHERE site_id = ? AND kind = ? AND page_id = ?`, append([]any{w.after}, key...)...)
+		return err
+	}
+	if _, err := w.t.Exec(ctx, `DELETE FROM site_work WHERE site_id = ? AND kind = ? AND page_id = ?`, key...); err != nil {
+		return err
+	}
+	_, err := w.c.SettleSite(ctx, w.t, w.task.siteID, db.FromMicros(w.t.Stamp()))
+	return err
+}
+
+// pages reads the next pages of the site, and notes whether there may be more than these.
+func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]record.Record, error) {
+	pages, err := db.Collect(ctx, w.t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.Lock,
+		append(args, siteBatch)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading pages: %w", err)
+	}
+	w.more = w.more || len(pages) == siteBatch
+	return pages, nil
+}
+
+// QueueRest notes that something is to become of pages which the site's crawl has not come upon, if there are any.
+func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
+	if site.Crawl == nil || site.Crawl.Rest == domain.RestStays {
+		return nil
+	}
+	for _, other := range []string{`<`, `>`} {
+		var one int
+		err := t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE group_id = ? AND group_id <> '' AND run_id `+other+` ? LIMIT 1`,
+			site.ID, site.RunID).Scan(&one)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("looking for pages that the crawl has not come upon: %w", err)
+		}
+		return queueWork(ctx, t, siteTask{siteID: site.ID, kind: workRest})
+	}
+	return nil
+}
+
+// rest works on pages that the crawl has not come upon.
+func (w *siteWork) rest(ctx context.Context) (err error) {
+	var rest []record.Record
+	for _, other := range []string{`<`, `>`} {
+		pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND run_id `+other+` ?`, w.site.ID, w.site.RunID)
+		if err != nil {
+			return err
+		}
+		rest = append(rest, pages...)
+	}
+	var kept, left []record.Record
+	if w.site.Crawl.Rest == domain.RestAsked {
+		for _, p := range rest {
+			if p.Config.Lead > domain.MaxLead {
+				left = append(left, p) // the settings refuse it
+			} else {
+				kept = append(kept, p)
+			}
+		}
+	} else if kept, left, err = w.part(ctx, rest); err != nil {
+		return err
+	}
+	if err := w.ask(ctx, kept); err != nil {
+		return err
+	}
+	for _, p := range left {
+		w.changed = append(w.changed, p.ID)
+	}
+	return leave(ctx, w.t, w.site, left, 0)
+}
+
+// part tells pages that are no part of the site any more from those which stand for pages that are.
+func (w *siteWork) part(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
+	for _, p := range pages {
+		var one int
+		err := w.t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`,
+			p.ID, w.site.RunID).Scan(&one)
+		switch {
+		case err == nil:
+			kept = append(kept, p)
+		case errors.Is(err, sql.ErrNoRows):
+			left = append(left, p)
+		default:
+			return nil, nil, fmt.Errorf("looking for duplicates of page %s: %w", p.ID, err)
+		}
+	}
+	return kept, left, nil
+}
+
+// ask has pages fetched again.
+func (w *siteWork) ask(ctx context.Context, pages []record.Record) error {
+	for i := range pages {
+		if err := ask(ctx, w.t, w.site, &pages[i], w.store); err != nil {
+			return err
+		}
+		w.changed = append(w.changed, pages[i].ID)
+	}
+	return nil
+}
+
+// release has pages fetched again that were left out for another, unless that has come to have content again.
+func (w *siteWork) release(ctx context.Context) error {
+	keeper, err := record.Read(ctx, w.t, w.task.pageID)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("reading page %s: %w", w.task.pageID, err)
+	}
+	if err == nil && keeper.Alive() && w.task.kind == WorkRelease {
+		return nil
+	}
+	pages, err := w.pages(ctx, `duplicate_of = ? AND duplicate_of <> '' AND id > ? ORDER BY id`, w.task.pageID, w.after)
+	if err != nil || len(pages) == 0 {
+		return err
+	}
+	w.after = pages[len(pages)-1].ID
+	pages = slices.DeleteFunc(pages, func(p record.Record) bool {
+		names := names(w.site, p.Config, w.task.pageID)
+		stays := w.task.kind == workCompare && names && alike(p.Config, keeper.Config) ||
+			w.task.kind == workNamed && (!names || alike(p.Config, keeper.Config))
+		return p.Status != domain.StatusSkipped || p.GroupID != w.site.ID || stays
+	})
+	for i := range pages {
+		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.RunID, w.store)
+		// The crawl has asked for most of them already. The stream takes a job of the same id for the one that it had.
+		job.ID = domain.NewID()
+		if err := askBy(ctx, w.t, w.site, &pages[i], w.store, job); err != nil {
+			return err
+		}
+		w.changed = append(w.changed, pages[i].ID)
+	}
+	return nil
+}
