@@ -25,7 +25,7 @@ func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore,
 // no row refers to content that is not there. The content alone is removed, here or by the audit. Its key is a fresh one
 // in every run of a request, so what one run drops no other's row refers to.
 func (s *server) accept(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
-	if err := s.Catalog.CheckStorage(ctx, d.WorkspaceID); err != nil {
+	if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 		return domain.Datasource{}, err
 	}
 	name := d.Config.FileName

@@ -95,7 +95,7 @@ func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQue
 	if id == "" {
 		id = newConversation(ctx)
 	}
-	v, err := s.Catalog.Conversation(ctx, agent.WorkspaceID, agent.ID, id)
+	v, err := s.Conversations.Conversation(ctx, agent.WorkspaceID, agent.ID, id)
 	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && visitor != "" && visitor != v.VisitorID {
 		return nil, nil
 	}
@@ -103,7 +103,7 @@ func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQue
 		return nil, err
 	}
 	const newest = 20 // messages; few questions are asked in the seconds before a repeat
-	messages, err := s.Catalog.Messages(ctx, v.ID, newest)
+	messages, err := s.Conversations.Messages(ctx, v.ID, newest)
 	if err != nil {
 		return nil, err
 	}

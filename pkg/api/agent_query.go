@@ -78,7 +78,7 @@ func (s *server) agentToQuery(ctx context.Context, who caller, id string) (domai
 	err := known("agent", id)
 	if err == nil && !who.anonymous {
 		var agent domain.Agent
-		if agent, err = s.Catalog.Agent(ctx, who.workspace(), id); err == nil {
+		if agent, err = s.Agents.Agent(ctx, who.workspace(), id); err == nil {
 			return agent, nil
 		}
 	}
@@ -86,7 +86,7 @@ func (s *server) agentToQuery(ctx context.Context, who caller, id string) (domai
 		return domain.Agent{}, err
 	}
 	if domain.ValidID(id) {
-		agent, publicErr := s.Catalog.PublicAgent(ctx, id)
+		agent, publicErr := s.Agents.PublicAgent(ctx, id)
 		if publicErr == nil || domain.CodeOf(publicErr) != domain.CodeNotFound {
 			return agent, publicErr
 		}
@@ -120,7 +120,7 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 		}
 	}
 	account := who.account(agent.WorkspaceID)
-	if err := s.Catalog.Admit(ctx, account); err != nil {
+	if err := s.Usage.Admit(ctx, account); err != nil {
 		return nil, err
 	}
 	fresh, visitor := "", named.visitor

@@ -11,10 +11,23 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// AgentStore stores agents. Methods that take a workspace answer domain.CodeNotFound for an agent of another one, as those
+// of all stores do.
+type AgentStore interface {
+	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
+	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
+	// PublicAgent returns the agent when it is public, whatever its workspace; otherwise domain.CodeNotFound.
+	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
+	// Agents returns a page and the cursor of the next one, "" after the last, as all lists do.
+	Agents(ctx context.Context, ws string, p catalog.Page) ([]domain.Agent, string, error)
+	UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error)
+	DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error)
+}
+
 // ListAgents implements StrictServerInterface.
 func (s *server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	agents, next, err := s.Catalog.Agents(ctx, who.workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
+	agents, next, err := s.Agents.Agents(ctx, who.workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +49,12 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 	}
 	patch.Apply(&agent)
 	agent, err := once(ctx,
-		func() (domain.Agent, error) { return s.Catalog.Agent(ctx, agent.WorkspaceID, agent.ID) },
+		func() (domain.Agent, error) { return s.Agents.Agent(ctx, agent.WorkspaceID, agent.ID) },
 		func() (domain.Agent, error) {
 			if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
 				return domain.Agent{}, err
 			}
-			return s.Catalog.CreateAgent(ctx, agent)
+			return s.Agents.CreateAgent(ctx, agent)
 		})
 	if err != nil {
 		return nil, err
@@ -55,7 +68,7 @@ func (s *server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgen
 	if err := known("agent", r.Id); err != nil {
 		return nil, err
 	}
-	agent, err := s.Catalog.Agent(ctx, who.workspace(), r.Id)
+	agent, err := s.Agents.Agent(ctx, who.workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +82,7 @@ func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (U
 	if err := known("agent", r.Id); err != nil {
 		return nil, err
 	}
-	agent, err := s.Catalog.Agent(ctx, who.workspace(), r.Id)
+	agent, err := s.Agents.Agent(ctx, who.workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +93,7 @@ func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (U
 	if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
 		return nil, err
 	}
-	agent, err = s.Catalog.UpdateAgent(ctx, who.workspace(), r.Id, patch)
+	agent, err = s.Agents.UpdateAgent(ctx, who.workspace(), r.Id, patch)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +106,7 @@ func (s *server) DeleteAgent(ctx context.Context, r DeleteAgentRequestObject) (D
 	if err := known("agent", r.Id); err != nil {
 		return nil, err
 	}
-	agent, err := s.Catalog.DeleteAgent(ctx, who.workspace(), r.Id)
+	agent, err := s.Agents.DeleteAgent(ctx, who.workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +165,7 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 	for i, id := range list {
 		err := known("datastore", id)
 		if err == nil {
-			_, err = s.Catalog.Datastore(ctx, ws, id)
+			_, err = s.Datastores.Datastore(ctx, ws, id)
 		}
 		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 			return err

@@ -102,9 +102,9 @@ func (s *server) isPublic(ctx context.Context, id string, op *operation) error {
 	}
 	var err error
 	if op.scope == domain.ScopeQuery {
-		_, err = s.Catalog.PublicAgent(ctx, id)
+		_, err = s.Agents.PublicAgent(ctx, id)
 	} else {
-		_, err = s.Catalog.PublicDatastore(ctx, id)
+		_, err = s.Datastores.PublicDatastore(ctx, id)
 	}
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return errNoKey()

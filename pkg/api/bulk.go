@@ -23,7 +23,7 @@ func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesReque
 		err := known("datasource", id)
 		var d domain.Datasource
 		if err == nil {
-			d, err = s.Catalog.DeleteDatasource(ctx, who.workspace(), id)
+			d, err = s.Datasources.DeleteDatasource(ctx, who.workspace(), id)
 		}
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:

@@ -145,7 +145,7 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 // agentsOf lists the agents that the caller may query and that belong to the workspace, newest first, up to a number.
 func (s *server) agentsOf(ctx context.Context, who caller, most int) ([]domain.Agent, error) {
 	if who.key.Can(domain.ScopeQuery) {
-		agent, err := s.Catalog.Agent(ctx, who.workspace(), who.key.AgentID)
+		agent, err := s.Agents.Agent(ctx, who.workspace(), who.key.AgentID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			return nil, nil // it has been deleted
 		}
@@ -153,7 +153,7 @@ func (s *server) agentsOf(ctx context.Context, who caller, most int) ([]domain.A
 	}
 	var all []domain.Agent
 	for cursor := ""; ; {
-		agents, next, err := s.Catalog.Agents(ctx, who.workspace(), catalog.Page{Limit: min(catalog.MaxPageSize, most-len(all)), Cursor: cursor})
+		agents, next, err := s.Agents.Agents(ctx, who.workspace(), catalog.Page{Limit: min(catalog.MaxPageSize, most-len(all)), Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}

@@ -47,7 +47,7 @@ func (s *server) checkConversation(ctx context.Context, agent domain.Agent, name
 	if named.id == "" {
 		return nil
 	}
-	v, exists, err := s.Catalog.FindConversation(ctx, agent.WorkspaceID, agent.ID, named.id)
+	v, exists, err := s.Conversations.FindConversation(ctx, agent.WorkspaceID, agent.ID, named.id)
 	if err == nil && exists && named.visitor != "" && named.visitor != v.VisitorID {
 		err = noConversation(named.public())
 	}
@@ -68,7 +68,7 @@ func noConversation(id string) error { return domain.NotFound("conversation", js
 // the same caller's id: agent and visitor, if given, select one.
 func (s *server) conversation(ctx context.Context, who caller, id string, agentID, visitorID *string) (domain.Conversation, error) {
 	if domain.ValidID(id) {
-		v, err := s.Catalog.Conversation(ctx, who.workspace(), value(agentID), id)
+		v, err := s.Conversations.Conversation(ctx, who.workspace(), value(agentID), id)
 		if err == nil && value(visitorID) != "" && value(visitorID) != v.VisitorID {
 			err = noConversation(id)
 		}
@@ -77,7 +77,7 @@ func (s *server) conversation(ctx context.Context, who caller, id string, agentI
 	if utf8.RuneCountInString(id) > domain.MaxCallerIDCharacters || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
 		return domain.Conversation{}, noConversation(id)
 	}
-	found, err := s.Catalog.ConversationsByCallerID(ctx, who.workspace(), value(agentID), value(visitorID), id, 2)
+	found, err := s.Conversations.ConversationsByCallerID(ctx, who.workspace(), value(agentID), value(visitorID), id, 2)
 	switch {
 	case err != nil:
 		return domain.Conversation{}, err

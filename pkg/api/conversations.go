@@ -5,14 +5,31 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
 )
+
+// ConversationStore stores questions and answers.
+type ConversationStore interface {
+	// Conversation reads a conversation of the workspace, with that agent unless agentID is empty.
+	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
+	// FindConversation returns the conversation with the id, and whether there is one; of another workspace or agent it is
+	// domain.CodeNotFound.
+	FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error)
+	ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error)
+	Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error)
+	// Messages returns the newest messages, oldest first.
+	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
+	// EachMessage calls f with every message, oldest first, holding few at a time, until f fails, and returns its error.
+	EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error
+	DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error)
+}
 
 // ListConversations implements StrictServerInterface.
 func (s *server) ListConversations(ctx context.Context, r ListConversationsRequestObject) (ListConversationsResponseObject, error) {
 	ctx, who := callerOf(ctx)
 	p := r.Params
 	f := conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query)
-	conversations, next, err := s.Catalog.Conversations(ctx, who.workspace(), f, pageOf(p.Limit, p.Cursor))
+	conversations, next, err := s.Conversations.Conversations(ctx, who.workspace(), f, pageOf(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +52,7 @@ func (s *server) GetConversation(ctx context.Context, r GetConversationRequestOb
 	if r.Params.Limit != nil {
 		limit = *r.Params.Limit
 	}
-	messages, err := s.Catalog.Messages(ctx, v.ID, limit)
+	messages, err := s.Conversations.Messages(ctx, v.ID, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +66,7 @@ func (s *server) DeleteConversation(ctx context.Context, r DeleteConversationReq
 	if err != nil {
 		return nil, err
 	}
-	v, err = s.Catalog.DeleteConversation(ctx, who.workspace(), v.ID)
+	v, err = s.Conversations.DeleteConversation(ctx, who.workspace(), v.ID)
 	if err != nil {
 		return nil, err
 	}

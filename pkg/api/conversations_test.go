@@ -214,18 +214,18 @@ func TestASpreadsheetTakesNothingThatVisitorsWriteForAFormula(t *testing.T) {
 }
 
 // onePage is a catalog that is away when a second page of conversations is asked for.
-type onePage struct{ api.Catalog }
+type onePage struct{ api.ConversationStore }
 
 func (o onePage) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {
 	if p.Cursor != "" {
 		return nil, "", errors.New("away")
 	}
-	return o.Catalog.Conversations(ctx, ws, f, p)
+	return o.ConversationStore.Conversations(ctx, ws, f, p)
 }
 
 func TestAnExportThatFailsInTheMiddleIsCutOff(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Catalog = onePage{d.Catalog} })
+	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Conversations = onePage{d.Conversations} })
 	agent := s.newAgent()
 	for range 51 {
 		s.talk(agent, "anna", strings.Repeat("long ", 1000), "Yes.")

@@ -88,7 +88,7 @@ func (s *server) publicAgent(c *gin.Context, id string) (domain.Agent, bool, err
 	if !domain.ValidID(id) {
 		return domain.Agent{}, false, nil
 	}
-	agent, err := s.Catalog.PublicAgent(c.Request.Context(), id)
+	agent, err := s.Agents.PublicAgent(c.Request.Context(), id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return domain.Agent{}, false, nil
 	}

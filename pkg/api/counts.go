@@ -12,7 +12,7 @@ func (s *server) CountDatasources(ctx context.Context, r CountDatasourcesRequest
 	if err := known("datastore", r.Id); err != nil {
 		return nil, err
 	}
-	n, err := s.Catalog.DatastoreCounts(ctx, who.workspace(), r.Id)
+	n, err := s.Datastores.DatastoreCounts(ctx, who.workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}

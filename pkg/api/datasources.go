@@ -11,6 +11,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// DatasourceStore stores datasources, each change together with the job that follows from it.
+type DatasourceStore interface {
+	// CreateDatasources creates all of them or none.
+	CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
+	Datasource(ctx context.Context, ws, id string) (domain.Datasource, error)
+	Datasources(ctx context.Context, ws string, f catalog.DatasourceFilter, p catalog.Page) ([]domain.Datasource, string, error)
+	// Describe changes the name and the metadata of a datasource.
+	Describe(ctx context.Context, ws, id string, d catalog.Description, job domain.Job) (domain.Datasource, error)
+	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
+}
+
 // ListDatasources implements StrictServerInterface.
 func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestObject) (ListDatasourcesResponseObject, error) {
 	ctx, who := callerOf(ctx)
@@ -22,7 +33,7 @@ func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestOb
 	if p.Type != nil {
 		f.Type = domain.DatasourceType(*p.Type)
 	}
-	datasources, next, err := s.Catalog.Datasources(ctx, who.workspace(), f, pageOf(p.Limit, p.Cursor))
+	datasources, next, err := s.Datasources.Datasources(ctx, who.workspace(), f, pageOf(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +102,7 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 		return domain.Datasource{}, err
 	}
 	created, err := once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
-		if err := s.Catalog.CheckStorage(ctx, d.WorkspaceID); err != nil {
+		if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 			return domain.Datasource{}, err
 		}
 		return s.createOne(ctx, d, domain.NewCrawlJob(d, store))
@@ -125,7 +136,7 @@ func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind
 }
 
 func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.Job) (domain.Datasource, error) {
-	created, err := s.Catalog.CreateDatasources(ctx, []catalog.NewDatasource{{Datasource: d, Job: job, Priority: catalog.PriorityFresh}})
+	created, err := s.Datasources.CreateDatasources(ctx, []catalog.NewDatasource{{Datasource: d, Job: job, Priority: catalog.PriorityFresh}})
 	if err != nil {
 		return domain.Datasource{}, err
 	}
@@ -135,7 +146,7 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 
 // existing looks for a datasource that an earlier run of the request may have made.
 func (s *server) existing(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
-	return func() (domain.Datasource, error) { return s.Catalog.Datasource(ctx, d.WorkspaceID, d.ID) }
+	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }
 
 // GetDatasource implements StrictServerInterface.
@@ -163,7 +174,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.Catalog.DeleteDatasource(ctx, who.workspace(), r.Id)
+	d, err := s.Datasources.DeleteDatasource(ctx, who.workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +187,7 @@ func (s *server) datasource(ctx context.Context, who caller, id string) (domain.
 	if err := known("datasource", id); err != nil {
 		return domain.Datasource{}, err
 	}
-	return s.Catalog.Datasource(ctx, who.workspace(), id)
+	return s.Datasources.Datasource(ctx, who.workspace(), id)
 }
 
 // titleOf names a text by its beginning.

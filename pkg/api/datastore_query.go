@@ -139,7 +139,7 @@ func (s *server) datastoreToQuery(ctx context.Context, who caller, id string) (d
 	err := known("datastore", id)
 	if err == nil && !who.anonymous {
 		var d domain.Datastore
-		if d, err = s.Catalog.Datastore(ctx, who.workspace(), id); err == nil {
+		if d, err = s.Datastores.Datastore(ctx, who.workspace(), id); err == nil {
 			return d, nil
 		}
 	}
@@ -147,7 +147,7 @@ func (s *server) datastoreToQuery(ctx context.Context, who caller, id string) (d
 		return domain.Datastore{}, err
 	}
 	if domain.ValidID(id) {
-		d, publicErr := s.Catalog.PublicDatastore(ctx, id)
+		d, publicErr := s.Datastores.PublicDatastore(ctx, id)
 		if publicErr == nil || domain.CodeOf(publicErr) != domain.CodeNotFound {
 			return d, publicErr
 		}

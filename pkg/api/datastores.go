@@ -11,10 +11,25 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// DatastoreStore stores datastores.
+type DatastoreStore interface {
+	CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error)
+	Datastore(ctx context.Context, ws, id string) (domain.Datastore, error)
+	// PublicDatastore returns the datastore when it is public, whatever its workspace; otherwise domain.CodeNotFound.
+	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
+	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
+	// UpdateDatastore begins, replaces or cancels a move when the patch names a place.
+	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
+	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
+	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
+	// DatastoreCounts counts the datasources of a datastore; a status that none has is absent.
+	DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error)
+}
+
 // ListDatastores implements StrictServerInterface.
 func (s *server) ListDatastores(ctx context.Context, r ListDatastoresRequestObject) (ListDatastoresResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	datastores, next, err := s.Catalog.Datastores(ctx, who.workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
+	datastores, next, err := s.Datastores.Datastores(ctx, who.workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +63,8 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 		d.EmbeddingModel = *r.Body.EmbeddingModel
 	}
 	d, err := once(ctx,
-		func() (domain.Datastore, error) { return s.Catalog.Datastore(ctx, d.WorkspaceID, d.ID) },
-		func() (domain.Datastore, error) { return s.Catalog.CreateDatastore(ctx, d) })
+		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, d.WorkspaceID, d.ID) },
+		func() (domain.Datastore, error) { return s.Datastores.CreateDatastore(ctx, d) })
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +98,7 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 	if patch == (domain.DatastorePatch{}) {
 		d, err = s.datastore(ctx, who, r.Id)
 	} else {
-		d, err = s.Catalog.UpdateDatastore(ctx, who.workspace(), r.Id, patch)
+		d, err = s.Datastores.UpdateDatastore(ctx, who.workspace(), r.Id, patch)
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +119,7 @@ func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestOb
 	if err := known("datastore", r.Id); err != nil {
 		return nil, err
 	}
-	d, err := s.Catalog.DeleteDatastore(ctx, who.workspace(), r.Id)
+	d, err := s.Datastores.DeleteDatastore(ctx, who.workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +131,7 @@ func (s *server) datastore(ctx context.Context, who caller, id string) (domain.D
 	if err := known("datastore", id); err != nil {
 		return domain.Datastore{}, err
 	}
-	return s.Catalog.Datastore(ctx, who.workspace(), id)
+	return s.Datastores.Datastore(ctx, who.workspace(), id)
 }
 
 // showDatastore renders a datastore, with how far its move is.
@@ -125,12 +140,12 @@ func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datasto
 	if d.Move == nil {
 		return out, nil
 	}
-	p, err := s.Catalog.MoveProgress(ctx, d.ID)
+	p, err := s.Datastores.MoveProgress(ctx, d.ID)
 	if err != nil {
 		return out, err
 	}
 	if p.Total == 0 { // it has just arrived
-		if d, err = s.Catalog.Datastore(ctx, d.WorkspaceID, d.ID); err != nil || d.Move == nil {
+		if d, err = s.Datastores.Datastore(ctx, d.WorkspaceID, d.ID); err != nil || d.Move == nil {
 			return renderDatastore(d), err
 		}
 	}
@@ -144,7 +159,7 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 	if err != nil {
 		return out, err
 	}
-	newest, _, err := s.Catalog.Datasources(ctx, d.WorkspaceID, catalog.DatasourceFilter{DatastoreID: d.ID}, catalog.Page{Limit: catalog.DefaultPageSize})
+	newest, _, err := s.Datasources.Datasources(ctx, d.WorkspaceID, catalog.DatasourceFilter{DatastoreID: d.ID}, catalog.Page{Limit: catalog.DefaultPageSize})
 	if err != nil {
 		return out, err
 	}

@@ -17,6 +17,15 @@ import (
 // originalsAtOnce is how many documents of one upsert are being stored at a time.
 const originalsAtOnce = 8
 
+// DocumentStore stores the content of text datasources.
+type DocumentStore interface {
+	// UpsertDatasources creates all of them or none. One whose CustomID exists in its datastore replaces the content of
+	// that one, which keeps its id. The result is in the order of in.
+	UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
+	DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error)
+	ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error)
+}
+
 // UpsertDocuments implements StrictServerInterface.
 func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestObject) (UpsertDocumentsResponseObject, error) {
 	ctx, who := callerOf(ctx)
@@ -44,7 +53,7 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 // upsert stores all of a batch or nothing.
 func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*upserted) ([]domain.Datasource, error) {
 	if !slices.ContainsFunc(batch, (*upserted).replaces) { // what replaces something may take less room
-		if err := s.Catalog.CheckStorage(ctx, store.WorkspaceID); err != nil {
+		if err := s.Usage.CheckStorage(ctx, store.WorkspaceID); err != nil {
 			return nil, err
 		}
 	}
@@ -58,7 +67,7 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 		job := markJob(ctx, domain.NewIngestJob(u.datasource, store), i)
 		rows[i] = catalog.NewDatasource{Datasource: u.datasource, Job: job, Priority: catalog.PriorityFresh}
 	}
-	stored, err := s.Catalog.UpsertDatasources(ctx, rows)
+	stored, err := s.Documents.UpsertDatasources(ctx, rows)
 	if err != nil {
 		s.dropRefused(ctx, err, originalsOf(batch)...)
 		return nil, err
@@ -71,7 +80,7 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 // changed since.
 func (s *server) upsertedBefore(ctx context.Context, batch []*upserted) ([]domain.Datasource, error) {
 	for i, u := range batch {
-		d, err := s.Catalog.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
+		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			continue
 		}
@@ -138,7 +147,7 @@ func (s *server) planDocument(ctx context.Context, store domain.Datastore, custo
 	if customID == "" {
 		return u, nil
 	}
-	found, err := s.Catalog.DatasourceByCustomID(ctx, store.WorkspaceID, store.ID, customID)
+	found, err := s.Documents.DatasourceByCustomID(ctx, store.WorkspaceID, store.ID, customID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return u, nil
 	}
@@ -205,7 +214,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if replacement.Original, err = s.Originals.Put(ctx, d.ID, textName, textType, strings.NewReader(r.Body.Text)); err != nil {
 		return nil, err
 	}
-	if _, err := s.Catalog.ReplaceContent(ctx, store.WorkspaceID, d.ID, replacement); err != nil {
+	if _, err := s.Documents.ReplaceContent(ctx, store.WorkspaceID, d.ID, replacement); err != nil {
 		s.dropRefused(ctx, err, replacement.Original)
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 		filter: conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query),
 		csv:    value(p.Format) == ExportConversationsParamsFormatCsv,
 	}
-	first, next, err := s.Catalog.Conversations(ctx, e.workspace, e.filter, catalog.Page{})
+	first, next, err := s.Conversations.Conversations(ctx, e.workspace, e.filter, catalog.Page{})
 	if err != nil {
 		return nil, err // what fails before anything is written is answered like any other failure
 	}
@@ -98,7 +98,7 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 		if err != nil {
 			return err
 		}
-		if page, next, err = e.server.Catalog.Conversations(ctx, e.workspace, e.filter, catalog.Page{Cursor: next}); err != nil {
+		if page, next, err = e.server.Conversations.Conversations(ctx, e.workspace, e.filter, catalog.Page{Cursor: next}); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (e export) one(ctx context.Context, out conversationWriter, v domain.Conver
 	if err := out.begin(v); err != nil {
 		return err
 	}
-	err := e.server.Catalog.EachMessage(ctx, v.ID, func(m domain.Message) error { return out.message(v, m) })
+	err := e.server.Conversations.EachMessage(ctx, v.ID, func(m domain.Message) error { return out.message(v, m) })
 	if err != nil {
 		return fmt.Errorf("exporting conversation %s: %w", v.ID, err)
 	}

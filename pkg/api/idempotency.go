@@ -18,6 +18,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// ClaimStore remembers the answers of requests by their idempotency keys.
+type ClaimStore interface {
+	// BeginIdempotent returns the answer stored under the key, or a claim: go on, Keep it, then Finish, Release or
+	// Abandon. A key in use by a request that is under way, or used for another request, is domain.CodeConflict.
+	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*catalog.Claim, *catalog.StoredResponse, error)
+	// KeepIdempotent says that the request is being worked on, and reports whether no other request has taken it over.
+	KeepIdempotent(ctx context.Context, claim *catalog.Claim) (holds bool, err error)
+	FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error
+	// ReleaseIdempotent lets a request be repeated that may have done something.
+	ReleaseIdempotent(ctx context.Context, claim *catalog.Claim) error
+	// AbandonIdempotent frees the key of a request that has done nothing.
+	AbandonIdempotent(ctx context.Context, claim *catalog.Claim) error
+}
+
 const idempotencyHeader = "Idempotency-Key"
 
 // anIdempotencyKey is what the document takes for one. An empty one is a client's mistake that it should hear of: it
@@ -51,7 +65,7 @@ func (s *server) idempotent(c *gin.Context) {
 		return
 	}
 	ctx := c.Request.Context()
-	claim, stored, err := s.Catalog.BeginIdempotent(ctx, who.workspace(), key, fingerprint(c))
+	claim, stored, err := s.Claims.BeginIdempotent(ctx, who.workspace(), key, fingerprint(c))
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -86,11 +100,11 @@ func (s *server) keepAnswer(c *gin.Context, claim *catalog.Claim, secret bool) {
 		var err error
 		switch status := recording.Status(); {
 		case served && status >= 200 && status < 300 && !secret && !recording.cut:
-			err = s.Catalog.FinishIdempotent(ctx, claim, catalog.StoredResponse{Status: status, Body: recording.body.String()})
+			err = s.Claims.FinishIdempotent(ctx, claim, catalog.StoredResponse{Status: status, Body: recording.body.String()})
 		case served && status >= 400 && status < 500 && status != statusClientLeft:
-			err = s.Catalog.AbandonIdempotent(ctx, claim)
+			err = s.Claims.AbandonIdempotent(ctx, claim)
 		default:
-			err = s.Catalog.ReleaseIdempotent(ctx, claim)
+			err = s.Claims.ReleaseIdempotent(ctx, claim)
 		}
 		if err != nil {
 			s.log.Error("keeping an answer for its idempotency key", "request", requestID(ctx), "error", err)
@@ -131,7 +145,7 @@ func (s *server) holdClaim(ctx context.Context, claim *catalog.Claim) (release f
 func (s *server) keepClaim(ctx context.Context, claim *catalog.Claim) bool {
 	within, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
-	holds, err := s.Catalog.KeepIdempotent(within, claim)
+	holds, err := s.Claims.KeepIdempotent(within, claim)
 	switch {
 	case ctx.Err() != nil:
 		return false

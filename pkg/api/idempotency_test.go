@@ -19,7 +19,7 @@ import (
 
 // mortal is a catalog as it is left by a process that is killed before it can say how a request has ended.
 type mortal struct {
-	api.Catalog
+	api.ClaimStore
 	killed atomic.Bool
 }
 
@@ -27,28 +27,28 @@ func (m *mortal) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r c
 	if m.killed.Load() {
 		return nil
 	}
-	return m.Catalog.FinishIdempotent(ctx, claim, r)
+	return m.ClaimStore.FinishIdempotent(ctx, claim, r)
 }
 
 func (m *mortal) ReleaseIdempotent(ctx context.Context, claim *catalog.Claim) error {
 	if m.killed.Load() {
 		return nil
 	}
-	return m.Catalog.ReleaseIdempotent(ctx, claim)
+	return m.ClaimStore.ReleaseIdempotent(ctx, claim)
 }
 
 func (m *mortal) AbandonIdempotent(ctx context.Context, claim *catalog.Claim) error {
 	if m.killed.Load() {
 		return nil
 	}
-	return m.Catalog.AbandonIdempotent(ctx, claim)
+	return m.ClaimStore.AbandonIdempotent(ctx, claim)
 }
 
 func newMortal(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*service, *mortal) {
 	t.Helper()
 	m := &mortal{}
 	s := newService(t, append(adjust, func(_ *api.Options, d *api.Deps) {
-		m.Catalog, d.Catalog = d.Catalog, m
+		m.ClaimStore, d.Claims = d.Claims, m
 	})...)
 	return s, m
 }
@@ -173,7 +173,11 @@ func (s *service) jobs() map[string]string {
 
 // deceiver carries out what it is asked for and says, once, that it does not answer: a commit whose connection broke.
 type deceiver struct {
-	api.Catalog
+	api.AgentStore
+	api.DatastoreStore
+	api.DatasourceStore
+	api.DocumentStore
+	api.JobQueue
 	told atomic.Bool
 }
 
@@ -185,32 +189,32 @@ func (d *deceiver) lie(err error) error {
 }
 
 func (d *deceiver) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
-	a, err := d.Catalog.CreateAgent(ctx, a)
+	a, err := d.AgentStore.CreateAgent(ctx, a)
 	return a, d.lie(err)
 }
 
 func (d *deceiver) CreateDatastore(ctx context.Context, v domain.Datastore) (domain.Datastore, error) {
-	v, err := d.Catalog.CreateDatastore(ctx, v)
+	v, err := d.DatastoreStore.CreateDatastore(ctx, v)
 	return v, d.lie(err)
 }
 
 func (d *deceiver) CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error) {
-	out, err := d.Catalog.CreateDatasources(ctx, in)
+	out, err := d.DatasourceStore.CreateDatasources(ctx, in)
 	return out, d.lie(err)
 }
 
 func (d *deceiver) UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error) {
-	out, err := d.Catalog.UpsertDatasources(ctx, in)
+	out, err := d.DocumentStore.UpsertDatasources(ctx, in)
 	return out, d.lie(err)
 }
 
 func (d *deceiver) ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error) {
-	out, err := d.Catalog.ReplaceContent(ctx, ws, id, r)
+	out, err := d.DocumentStore.ReplaceContent(ctx, ws, id, r)
 	return out, d.lie(err)
 }
 
 func (d *deceiver) Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error) {
-	out, err := d.Catalog.Requeue(ctx, ws, id, job, p)
+	out, err := d.JobQueue.Requeue(ctx, ws, id, job, p)
 	return out, d.lie(err)
 }
 
@@ -220,7 +224,11 @@ func TestARepeatAfterAnUncertainCommitMakesNothingTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := &deceiver{}
-			s := newService(t, func(_ *api.Options, deps *api.Deps) { d.Catalog, deps.Catalog = deps.Catalog, d })
+			s := newService(t, func(_ *api.Options, deps *api.Deps) {
+				d.AgentStore, d.DatastoreStore, d.DatasourceStore = deps.Agents, deps.Datastores, deps.Datasources
+				d.DocumentStore, d.JobQueue = deps.Documents, deps.Jobs
+				deps.Agents, deps.Datastores, deps.Datasources, deps.Documents, deps.Jobs = d, d, d, d, d
+			})
 			d.told.Store(true)
 			datastore, document := newKeyed(s)
 			d.told.Store(false)
@@ -322,12 +330,12 @@ func TestTwoRunsOfARequestMakeItOnce(t *testing.T) {
 
 // beating tells of every time that a claim is kept.
 type beating struct {
-	api.Catalog
+	api.ClaimStore
 	beats chan struct{}
 }
 
 func (b *beating) KeepIdempotent(ctx context.Context, claim *catalog.Claim) (bool, error) {
-	holds, err := b.Catalog.KeepIdempotent(ctx, claim)
+	holds, err := b.ClaimStore.KeepIdempotent(ctx, claim)
 	select {
 	case b.beats <- struct{}{}:
 	case <-ctx.Done():
@@ -348,7 +356,7 @@ func TestARequestIsNotLostAsLongAsItIsBeingWorkedOn(t *testing.T) {
 	t.Parallel()
 	b := &beating{beats: make(chan struct{})}
 	s := newService(t, func(o *api.Options, d *api.Deps) {
-		b.Catalog, d.Catalog, o.ClaimBeat = d.Catalog, b, time.Millisecond
+		b.ClaimStore, d.Claims, o.ClaimBeat = d.Claims, b, time.Millisecond
 	})
 	asked, open := make(chan struct{}, 1), make(chan struct{})
 	release := sync.OnceFunc(func() { close(open) })

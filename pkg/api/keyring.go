@@ -9,13 +9,19 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// KeyFinder finds API keys by the hash of their secret.
+type KeyFinder interface {
+	KeyByHash(ctx context.Context, hash string) (domain.APIKey, error)
+	TouchKey(ctx context.Context, id string, at time.Time) error
+}
+
 // keyring finds out whose a secret is. It asks the catalog for every request and remembers nothing, so that a key that
 // was revoked or limited, by whichever process, is so from the next request on everywhere.
 //
 // Keys are stored and looked up by the hash of their secret. So the time of a look-up may tell something of a hash, from
 // which nothing about a secret follows; the hashes are compared in constant time nevertheless.
 type keyring struct {
-	store Keys
+	store KeyFinder
 	now   func() time.Time
 	log   *slog.Logger
 }

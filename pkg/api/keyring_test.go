@@ -100,13 +100,13 @@ func TestAWatchTellsNothingOnceItsKeyHasEnded(t *testing.T) {
 
 // revoking is a catalog whose key is revoked once the first page of conversations has been read.
 type revoking struct {
-	api.Catalog
+	api.ConversationStore
 	revoke func()
 }
 
 func (r revoking) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {
 	defer r.revoke()
-	return r.Catalog.Conversations(ctx, ws, f, p)
+	return r.ConversationStore.Conversations(ctx, ws, f, p)
 }
 
 func TestAnExportStopsOnceItsKeyIsRevoked(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAnExportStopsOnceItsKeyIsRevoked(t *testing.T) {
 	made := s.call("POST", "/keys", object{"name": "archive", "scopes": []string{"read"}}).want(201).object()
 	process := s.another()
 	o, d := process.parts()
-	d.Catalog = revoking{d.Catalog, sync.OnceFunc(func() { s.call("DELETE", "/keys/"+made.id(), nil).want(200) })}
+	d.Conversations = revoking{d.Conversations, sync.OnceFunc(func() { s.call("DELETE", "/keys/"+made.id(), nil).want(200) })}
 	process.serve(o, d)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, process.url+"/conversations/export", nil)
 	must(t, err)

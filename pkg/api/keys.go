@@ -11,6 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// KeyStore stores API keys by the hash of their secret.
+type KeyStore interface {
+	WorkspaceName(ctx context.Context, id string) (string, error)
+	CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error)
+	Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
+	RevokeKey(ctx context.Context, ws, id string) (domain.APIKey, error)
+}
+
 // NewKey makes the secret of an API key: sk_ and 256 random bits in hex.
 func NewKey() string {
 	var secret [32]byte
@@ -21,7 +29,7 @@ func NewKey() string {
 // ListKeys implements StrictServerInterface.
 func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKeysResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	keys, err := s.Catalog.Keys(ctx, who.workspace())
+	keys, err := s.Keys.Keys(ctx, who.workspace())
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +45,7 @@ func (s *server) GetCurrentKey(ctx context.Context, _ GetCurrentKeyRequestObject
 // GetMe implements StrictServerInterface.
 func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	name, err := s.Catalog.WorkspaceName(ctx, who.workspace())
+	name, err := s.Keys.WorkspaceName(ctx, who.workspace())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +74,7 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	if err := s.dropUnseen(ctx, key); err != nil {
 		return nil, err
 	}
-	key, err := s.Catalog.CreateKey(ctx, key)
+	key, err := s.Keys.CreateKey(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +92,7 @@ func (s *server) dropUnseen(ctx context.Context, key domain.APIKey) error {
 	if !isRepeated(ctx) {
 		return nil
 	}
-	_, err := s.Catalog.RevokeKey(ctx, key.WorkspaceID, key.ID)
+	_, err := s.Keys.RevokeKey(ctx, key.WorkspaceID, key.ID)
 	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
@@ -100,7 +108,7 @@ func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 	if key.AgentID != "" {
 		err := known("agent", key.AgentID)
 		if err == nil {
-			_, err = s.Catalog.Agent(ctx, key.WorkspaceID, key.AgentID)
+			_, err = s.Agents.Agent(ctx, key.WorkspaceID, key.AgentID)
 		}
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:
@@ -118,7 +126,7 @@ func (s *server) RevokeKey(ctx context.Context, r RevokeKeyRequestObject) (Revok
 	if err := known("key", r.Id); err != nil {
 		return nil, err
 	}
-	key, err := s.Catalog.RevokeKey(ctx, who.workspace(), r.Id)
+	key, err := s.Keys.RevokeKey(ctx, who.workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}

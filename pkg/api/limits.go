@@ -9,7 +9,7 @@ import (
 // GetLimits implements StrictServerInterface.
 func (s *server) GetLimits(ctx context.Context, _ GetLimitsRequestObject) (GetLimitsResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	limits, err := s.Catalog.Limits(ctx, domain.Account{WorkspaceID: who.workspace()})
+	limits, err := s.Accounts.Limits(ctx, domain.Account{WorkspaceID: who.workspace()})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (s *server) SetLimits(ctx context.Context, r SetLimitsRequestObject) (SetLi
 		domain.MetricQueries: value(b.Queries), domain.MetricTokens: value(b.Tokens),
 		domain.MetricStoredChunks: value(b.StoredChunks), domain.MetricStoredBytes: value(b.StoredBytes),
 	}
-	if err := s.Catalog.SetLimits(ctx, domain.Account{WorkspaceID: who.workspace()}, limits); err != nil {
+	if err := s.Accounts.SetLimits(ctx, domain.Account{WorkspaceID: who.workspace()}, limits); err != nil {
 		return nil, err
 	}
 	return SetLimits200JSONResponse(renderLimits(limits)), nil
@@ -42,10 +42,10 @@ func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) 
 	if err := known("key", r.Id); err != nil {
 		return nil, err
 	}
-	if err := s.Catalog.SetLimits(ctx, domain.Account{WorkspaceID: who.workspace(), KeyID: r.Id}, keyLimits(r.Body)); err != nil {
+	if err := s.Accounts.SetLimits(ctx, domain.Account{WorkspaceID: who.workspace(), KeyID: r.Id}, keyLimits(r.Body)); err != nil {
 		return nil, err
 	}
-	keys, err := s.Catalog.Keys(ctx, who.workspace())
+	keys, err := s.Keys.Keys(ctx, who.workspace())
 	if err != nil {
 		return nil, err
 	}

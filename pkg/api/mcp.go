@@ -133,7 +133,7 @@ func (s *server) queryFaults(field, query string) []domain.FieldError {
 // datastoresOf are the datastores named, or all of the caller's workspace.
 func (l library) datastoresOf(ctx context.Context, who caller, ids []string) ([]domain.Datastore, error) {
 	if len(ids) == 0 {
-		all, _, err := l.Catalog.Datastores(ctx, who.workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
+		all, _, err := l.Datastores.Datastores(ctx, who.workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
 		if err == nil && len(all) > mcp.MaxDatastores {
 			err = domain.Invalid("datastores", "is required: the workspace has more than %d datastores, the most that one search covers", mcp.MaxDatastores)
 		}
@@ -144,7 +144,7 @@ func (l library) datastoresOf(ctx context.Context, who caller, ids []string) ([]
 		err := known("datastore", id)
 		var d domain.Datastore
 		if err == nil {
-			d, err = l.Catalog.Datastore(ctx, who.workspace(), id)
+			d, err = l.Datastores.Datastore(ctx, who.workspace(), id)
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			return nil, domain.Errorf(domain.CodeNotFound, "no datastore with id %s; leave datastores out to search all", jsonbody.Describe(id))
@@ -167,7 +167,7 @@ func (l library) Datasource(ctx context.Context, id string) (domain.Datasource, 
 // Datasources implements mcp.Library.
 func (l library) Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error) {
 	ctx, who := callerOf(ctx)
-	page, next, err := l.Catalog.Datasources(ctx, who.workspace(), catalog.DatasourceFilter{}, catalog.Page{Cursor: cursor, Limit: limit})
+	page, next, err := l.server.Datasources.Datasources(ctx, who.workspace(), catalog.DatasourceFilter{}, catalog.Page{Cursor: cursor, Limit: limit})
 	return page, next, l.shown(ctx, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,7 +48,20 @@ type Options struct {
 
 // Deps are what the API works with. All fields are needed unless they say otherwise.
 type Deps struct {
-	Catalog   Catalog
+	// Parts of the catalog, by the handlers that use them.
+	Agents        AgentStore
+	Datastores    DatastoreStore
+	Datasources   DatasourceStore
+	Documents     DocumentStore
+	Jobs          JobQueue
+	Sites         SiteStore
+	Conversations ConversationStore
+	Keys          KeyStore
+	KeyFinder     KeyFinder
+	Usage         UsageMeter
+	Accounts      AccountStore
+	Claims        ClaimStore
+
 	Originals Originals
 	Chunks    ChunkReader
 	Retriever Retriever
@@ -100,9 +114,10 @@ func (o Options) withDefaults() Options {
 }
 
 func (d Deps) withDefaults() (Deps, error) {
-	switch {
-	case d.Catalog == nil, d.Originals == nil, d.Chunks == nil, d.Retriever == nil, d.Answerer == nil, d.Watcher == nil,
-		d.DetectType == nil, len(d.SupportedTypes) == 0:
+	if slices.Contains([]any{
+		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims,
+		d.Originals, d.Chunks, d.Retriever, d.Answerer, d.Watcher,
+	}, nil) || d.DetectType == nil || len(d.SupportedTypes) == 0 {
 		return d, errors.New("making the API: a dependency is missing")
 	}
 	if d.Metrics == nil {

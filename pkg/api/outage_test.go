@@ -39,7 +39,7 @@ func TestAnUploadThatTheDiskDoesNotTakeIsRefusedAndLeavesNothing(t *testing.T) {
 }
 
 // silentKeys is a catalog that does not answer whose a key is.
-type silentKeys struct{ api.Catalog }
+type silentKeys struct{ api.KeyFinder }
 
 func (silentKeys) KeyByHash(ctx context.Context, _ string) (domain.APIKey, error) {
 	<-ctx.Done()
@@ -50,7 +50,7 @@ func TestACatalogThatDoesNotSayWhoseAKeyIsIsNotWaitedForLong(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, d *api.Deps) {
 		o.KeyTimeout = 20 * time.Millisecond
-		d.Catalog = silentKeys{d.Catalog}
+		d.KeyFinder = silentKeys{d.KeyFinder}
 	})
 	refusedForNow(t, s.call("POST", "/datastores", object{"name": "Handbook"}))
 }

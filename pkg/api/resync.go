@@ -7,6 +7,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// JobQueue queues jobs for datasources that exist.
+type JobQueue interface {
+	// NewJob returns a job of the kind for the datasource, for Requeue.
+	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
+	Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
+	// Replay queues a batch of the datasources that the filter selects, behind all fresh content. It returns their number
+	// and the cursor of the next batch, "" after the last.
+	Replay(ctx context.Context, f catalog.ReplayFilter, cursor string) (queued int64, next string, err error)
+}
+
 // ResyncDatasource implements StrictServerInterface.
 func (s *server) ResyncDatasource(ctx context.Context, r ResyncDatasourceRequestObject) (ResyncDatasourceResponseObject, error) {
 	ctx, who := callerOf(ctx)
@@ -61,7 +71,7 @@ func isWeb(d domain.Datasource) bool {
 func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int64, err error) {
 	f.ReplayID, f.Priority = s.idFor(ctx, "replay"), catalog.PriorityReplay
 	for cursor := ""; ; {
-		n, next, err := s.Catalog.Replay(ctx, f, cursor)
+		n, next, err := s.Jobs.Replay(ctx, f, cursor)
 		queued += n
 		if err != nil || next == "" {
 			return queued, err
@@ -72,12 +82,12 @@ func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int
 
 // requeue has a datasource worked on again, even if nothing has changed: whoever asks for it has a reason.
 func (s *server) requeue(ctx context.Context, d domain.Datasource, kind domain.JobKind, p catalog.Priority) error {
-	job, err := s.Catalog.NewJob(ctx, d, kind)
+	job, err := s.Jobs.NewJob(ctx, d, kind)
 	if err != nil {
 		return err
 	}
 	job.Force = true
-	if _, err = s.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, p); err != nil {
+	if _, err = s.Jobs.Requeue(ctx, d.WorkspaceID, d.ID, job, p); err != nil {
 		return err
 	}
 	s.Watcher.Changed(d.DatastoreID, d.ID)

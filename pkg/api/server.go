@@ -67,7 +67,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
 		// Making it ready takes long, and few processes are ever asked for the document.
 		served:    sync.OnceValues(func() (servedSpec, error) { return servedDocument(o) }),
-		keys:      keyring{d.Catalog, d.Now, d.Log},
+		keys:      keyring{d.KeyFinder, d.Now, d.Log},
 		audit:     newAudit(d.Audit, d.Now),
 		limits:    newRateLimits(o, d.Now),
 		reference: newPage(docsHTML),

@@ -78,7 +78,9 @@ func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service 
 // parts are what the API is made of.
 func (s *service) parts() (api.Options, api.Deps) {
 	return api.Options{EmbeddingModels: []string{model}, TempDir: s.TempDir()}, api.Deps{
-		Catalog: s.catalog, Originals: s.originals, Chunks: s.chunks, Retriever: s.retriever, Answerer: s.answerer, Watcher: s.watcher, Planner: s.planner,
+		Agents: s.catalog, Datastores: s.catalog, Datasources: s.catalog, Documents: s.catalog, Jobs: s.catalog, Sites: s.catalog,
+		Conversations: s.catalog, Keys: s.catalog, KeyFinder: s.catalog, Usage: s.catalog, Accounts: s.catalog, Claims: s.catalog,
+		Originals: s.originals, Chunks: s.chunks, Retriever: s.retriever, Answerer: s.answerer, Watcher: s.watcher, Planner: s.planner,
 		DetectType: detectType, SupportedTypes: []string{"text/plain", "application/pdf"},
 		Checks: []api.Check{{Name: "catalog", Ready: s.catalog.Ready}},
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)), Now: s.clock.Now,

@@ -73,7 +73,7 @@ func (s *server) upload(ctx context.Context, who caller, parts *multipart.Reader
 		}
 	}()
 	if !isRepeated(ctx) { // else an earlier run of the request may have stored it
-		if err := s.Catalog.CheckStorage(ctx, who.workspace()); err != nil {
+		if err := s.Usage.CheckStorage(ctx, who.workspace()); err != nil {
 			received(ctx, false)
 			return domain.Datasource{}, err
 		}

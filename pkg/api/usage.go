@@ -10,6 +10,32 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// UsageMeter counts use and holds it against limits.
+type UsageMeter interface {
+	// Count adds to the account's use in this month.
+	Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error
+	// CountSoon is Count for metrics without a limit: they are stored a little later, in a batch.
+	CountSoon(a domain.Account, uses map[domain.Metric]int64)
+	// Admit counts one agent query, or fails with domain.CodeUsageLimit when a limit is reached. Of many at once no more
+	// pass than are left.
+	Admit(ctx context.Context, a domain.Account) error
+	// CheckStorage fails with domain.CodeUsageLimit when nothing more may be stored. The store checks again.
+	CheckStorage(ctx context.Context, ws string) error
+}
+
+// AccountStore stores limits and shows use.
+type AccountStore interface {
+	Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error)
+	// KeyUsage is Usage by the ids of keys; "" is the use without one.
+	KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error)
+	Stored(ctx context.Context, ws string) (chunks, bytes int64, err error)
+	// Limits returns those set for a workspace or a key.
+	Limits(ctx context.Context, a domain.Account) (domain.Limits, error)
+	// LimitsInForce returns those that hold for a workspace.
+	LimitsInForce(ctx context.Context, ws string) (domain.Limits, error)
+	SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error
+}
+
 const monthFormat = "2006-01"
 
 // counted are the metrics of a month, in the order in which they are shown.
@@ -28,15 +54,15 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 			return nil, domain.Invalid("month", "is %q; it must have the form 2026-05", *r.Params.Month)
 		}
 	}
-	used, err := s.Catalog.Usage(ctx, who.workspace(), month)
+	used, err := s.Accounts.Usage(ctx, who.workspace(), month)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := s.Catalog.LimitsInForce(ctx, who.workspace())
+	limits, err := s.Accounts.LimitsInForce(ctx, who.workspace())
 	if err != nil {
 		return nil, err
 	}
-	if used[domain.MetricStoredChunks], used[domain.MetricStoredBytes], err = s.Catalog.Stored(ctx, who.workspace()); err != nil {
+	if used[domain.MetricStoredChunks], used[domain.MetricStoredBytes], err = s.Accounts.Stored(ctx, who.workspace()); err != nil {
 		return nil, err
 	}
 	out := GetUsage200JSONResponse{
@@ -54,11 +80,11 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 
 // keyUsage is what was used with each key that is there or was used in the month, those that are there first.
 func (s *server) keyUsage(ctx context.Context, ws string, month time.Time) ([]KeyUsage, error) {
-	used, err := s.Catalog.KeyUsage(ctx, ws, month)
+	used, err := s.Accounts.KeyUsage(ctx, ws, month)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := s.Catalog.Keys(ctx, ws)
+	keys, err := s.Keys.Keys(ctx, ws)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +120,7 @@ func (c caller) account(workspace string) domain.Account {
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()
 	if err == nil {
-		s.Catalog.CountSoon(a, map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(query))})
+		s.Usage.CountSoon(a, map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(query))})
 	}
 	return err
 }
@@ -103,7 +129,7 @@ func (s *server) countSearch(a domain.Account, query string, search func() error
 func (s *server) countAside(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) {
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	if err := s.Catalog.Count(ctx, a, uses); err != nil {
+	if err := s.Usage.Count(ctx, a, uses); err != nil {
 		s.log.Error("counting use", "request", requestID(ctx), "error", err)
 	}
 }

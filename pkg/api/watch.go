@@ -95,7 +95,7 @@ func gather(ctx context.Context, changed <-chan string) (ids []string, open bool
 }
 
 func (s *server) sendChange(ctx context.Context, events *eventStream, store domain.Datastore, id string) error {
-	d, err := s.Catalog.Datasource(ctx, store.WorkspaceID, id)
+	d, err := s.Datasources.Datasource(ctx, store.WorkspaceID, id)
 	var name string
 	var data any
 	switch {

@@ -11,6 +11,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// SiteStore stores how web pages and sites are fetched.
+type SiteStore interface {
+	// UpdateWebConfig changes how a web page or site is fetched from its next fetch on.
+	UpdateWebConfig(ctx context.Context, ws, id string, p domain.WebPatch) (domain.Datasource, error)
+	// StopCrawl ends the crawl of a site or page; its searchable content stays.
+	StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error)
+	// SiteProgress counts the pages of sites, by the sites' ids.
+	SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error)
+}
+
 // UpdateDatasource implements StrictServerInterface.
 func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequestObject) (UpdateDatasourceResponseObject, error) {
 	ctx, who := callerOf(ctx)
@@ -35,7 +45,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	if r.Body.Name != nil || r.Body.Metadata != nil {
 		d, err = s.describe(ctx, d, *r.Body, web)
 	} else if web != nil {
-		d, err = s.Catalog.UpdateWebConfig(ctx, who.workspace(), r.Id, *web)
+		d, err = s.Sites.UpdateWebConfig(ctx, who.workspace(), r.Id, *web)
 	}
 	if err != nil {
 		return nil, err
@@ -61,11 +71,11 @@ func (s *server) describe(ctx context.Context, d domain.Datasource, body Datasou
 		metadata, customID := metadataOf(&Document_Metadata{CustomId: body.Metadata.CustomId, AdditionalProperties: body.Metadata.AdditionalProperties})
 		n.Metadata, n.CustomID = &metadata, notEmpty(&customID)
 	}
-	job, err := s.Catalog.NewJob(ctx, d, domain.JobIngest)
+	job, err := s.Jobs.NewJob(ctx, d, domain.JobIngest)
 	if err != nil {
 		return d, err
 	}
-	return s.Catalog.Describe(ctx, d.WorkspaceID, d.ID, n, job)
+	return s.Datasources.Describe(ctx, d.WorkspaceID, d.ID, n, job)
 }
 
 // StopDatasource implements StrictServerInterface.
@@ -78,7 +88,7 @@ func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObje
 	if !isWeb(d) {
 		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a %s, which is not fetched from the web; there is nothing to stop", d.ID, d.Type)
 	}
-	if d, err = s.Catalog.StopCrawl(ctx, who.workspace(), d.ID); err != nil {
+	if d, err = s.Sites.StopCrawl(ctx, who.workspace(), d.ID); err != nil {
 		return nil, err
 	}
 	s.Watcher.Changed(d.DatastoreID, d.ID)
@@ -109,7 +119,7 @@ func (s *server) shownAll(ctx context.Context, ds []domain.Datasource) ([]Dataso
 	var progress map[string]domain.SiteProgress
 	if len(sites) > 0 {
 		var err error
-		if progress, err = s.Catalog.SiteProgress(ctx, sites...); err != nil {
+		if progress, err = s.Sites.SiteProgress(ctx, sites...); err != nil {
 			return nil, err
 		}
 	}

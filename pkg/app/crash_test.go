@@ -48,7 +48,7 @@ func standBetween(point string) {
 	}
 	at := &interruption{point: point}
 	between.api = func(d *api.Deps) {
-		d.Catalog = interruptedCatalog{d.Catalog, at}
+		d.Claims, d.Datasources = interruptedClaims{d.Claims, at}, interruptedDatasources{d.Datasources, at}
 		d.Originals = interruptedOriginals{d.Originals, at}
 	}
 	between.publisher = func(p control.Publisher) control.Publisher { return interruptedPublisher{p, at} }
@@ -85,29 +85,34 @@ func (i *interruption) die(point string) {
 	select {} // the signal is on its way
 }
 
-type interruptedCatalog struct {
-	api.Catalog
+type interruptedClaims struct {
+	api.ClaimStore
 	at *interruption
 }
 
-func (c interruptedCatalog) BeginIdempotent(ctx context.Context, ws, key, hash string) (claim *catalog.Claim, stored *catalog.StoredResponse, err error) {
+func (c interruptedClaims) BeginIdempotent(ctx context.Context, ws, key, hash string) (claim *catalog.Claim, stored *catalog.StoredResponse, err error) {
 	err = c.at.step("claim", errUntold, func() error {
-		claim, stored, err = c.Catalog.BeginIdempotent(ctx, ws, key, hash)
+		claim, stored, err = c.ClaimStore.BeginIdempotent(ctx, ws, key, hash)
 		return err
 	})
 	return claim, stored, err
 }
 
-func (c interruptedCatalog) CreateDatasources(ctx context.Context, in []catalog.NewDatasource) (out []domain.Datasource, err error) {
+type interruptedDatasources struct {
+	api.DatasourceStore
+	at *interruption
+}
+
+func (c interruptedDatasources) CreateDatasources(ctx context.Context, in []catalog.NewDatasource) (out []domain.Datasource, err error) {
 	err = c.at.step("commit", errUntold, func() error {
-		out, err = c.Catalog.CreateDatasources(ctx, in)
+		out, err = c.DatasourceStore.CreateDatasources(ctx, in)
 		return err
 	})
 	return out, err
 }
 
-func (c interruptedCatalog) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error {
-	return c.at.step("answer", errUntold, func() error { return c.Catalog.FinishIdempotent(ctx, claim, r) })
+func (c interruptedClaims) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error {
+	return c.at.step("answer", errUntold, func() error { return c.ClaimStore.FinishIdempotent(ctx, claim, r) })
 }
 
 type interruptedOriginals struct {

@@ -121,7 +121,18 @@ func (s *Service) handler() (http.Handler, error) {
 		s.auditLog = slog.New(telemetry.Discreet(slog.NewJSONHandler(file, nil)))
 	}
 	parts := api.Deps{
-		Catalog:        s.catalog,
+		Agents:         s.catalog,
+		Datastores:     s.catalog,
+		Datasources:    s.catalog,
+		Documents:      s.catalog,
+		Jobs:           s.catalog,
+		Sites:          s.catalog,
+		Conversations:  s.catalog,
+		Keys:           s.catalog,
+		KeyFinder:      s.catalog,
+		Usage:          s.catalog,
+		Accounts:       s.catalog,
+		Claims:         s.catalog,
 		Originals:      uploads{store: s.originals, max: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
 		Chunks:         chunkReader{catalog: s.catalog, engines: s.engines},
 		Retriever:      timedRetriever{finder, s.stages},
