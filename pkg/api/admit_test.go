@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/admit"
 )
 
 // closed is a gate that lets one in, and has nobody wait.
@@ -36,7 +37,7 @@ func TestWhatIsTooMuchIsRefusedByItsClass(t *testing.T) {
 	t.Parallel()
 	gates := map[string]*admission.Gate{"search": closed(), "answer": closed(), "upload": closed(), "other": closed()}
 	s := newService(t, func(o *api.Options, _ *api.Deps) {
-		o.Admission = api.Admission{Searches: gates["search"], Answers: gates["answer"], Uploads: gates["upload"], Others: gates["other"]}
+		o.Admission = admit.Options{Searches: gates["search"], Answers: gates["answer"], Uploads: gates["upload"], Others: gates["other"]}
 	})
 	requests := map[string][]string{
 		"search": {"POST /datastores/x/query", "POST /api/datastores/x/query/", "POST /datastores/query/x"},
@@ -95,7 +96,7 @@ func TestWhatIsTooMuchIsRefusedByItsClass(t *testing.T) {
 func TestAnOpenStreamCountsNoMore(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
-		o.Admission = api.Admission{Others: closed(), MaxOpen: 1}
+		o.Admission = admit.Options{Others: closed(), MaxOpen: 1}
 	})
 	s.watcher.watch = func(context.Context, string) (<-chan string, error) { return make(chan string), nil }
 	res := s.open("GET", "/datastores/"+s.datastore+"/events", "")
@@ -114,7 +115,7 @@ func TestAnOpenStreamCountsNoMore(t *testing.T) {
 func TestASlowBodyKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, Patience: time.Minute})
-	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = api.Admission{Searches: gate} })
+	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{Searches: gate} })
 	path, body := "/datastores/"+s.datastore+"/query", `{"query":"anything"}`
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	must(t, err)

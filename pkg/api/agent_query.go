@@ -2,11 +2,16 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/idempotency"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/sse"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -31,12 +36,12 @@ func (f answerResponse) VisitQueryAgentAliasResponse(w http.ResponseWriter) erro
 
 func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, explain bool) (answerResponse, error) {
 	holds := mayDropLineBreaks(ctx)
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	agent, err := s.agentToQuery(ctx, who, id)
 	if err != nil {
 		return nil, err
 	}
-	if who.workspace() != agent.WorkspaceID {
+	if who.Workspace() != agent.WorkspaceID {
 		if err := visitorRule(body, s.opts.VisitorMaxTokens); err != nil {
 			return nil, err
 		}
@@ -52,7 +57,7 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 	if err != nil {
 		return nil, err
 	}
-	t.request.Explain, t.reads, t.holds = explain, who.mayRead(agent.WorkspaceID), holds
+	t.request.Explain, t.reads, t.holds = explain, who.MayRead(agent.WorkspaceID), holds
 	if body.Streaming != nil && *body.Streaming {
 		return func(w http.ResponseWriter) error { return s.streamAnswer(ctx, w, t) }, nil
 	}
@@ -71,14 +76,14 @@ func answerJSON(answer AgentAnswer) answerResponse {
 
 // agentToQuery returns the agent if the caller may query it: one of the caller's workspace, within the key's scope, or
 // a public one. Without a key nothing is told about agents that are not public.
-func (s *server) agentToQuery(ctx context.Context, who caller, id string) (domain.Agent, error) {
-	if who.key.Can(domain.ScopeQuery) && who.key.AgentID != id {
-		return domain.Agent{}, forbidden("the key %q may query only the agent %s", who.key.Name, who.key.AgentID)
+func (s *server) agentToQuery(ctx context.Context, who access.Caller, id string) (domain.Agent, error) {
+	if who.Key.Can(domain.ScopeQuery) && who.Key.AgentID != id {
+		return domain.Agent{}, problem.Forbidden("the key %q may query only the agent %s", who.Key.Name, who.Key.AgentID)
 	}
 	err := known("agent", id)
-	if err == nil && !who.anonymous {
+	if err == nil && !who.Anonymous {
 		var agent domain.Agent
-		if agent, err = s.Agents.Agent(ctx, who.workspace(), id); err == nil {
+		if agent, err = s.Agents.Agent(ctx, who.Workspace(), id); err == nil {
 			return agent, nil
 		}
 	}
@@ -91,10 +96,44 @@ func (s *server) agentToQuery(ctx context.Context, who caller, id string) (domai
 			return agent, publicErr
 		}
 	}
-	if who.anonymous {
-		return domain.Agent{}, errNoKey()
+	if who.Anonymous {
+		return domain.Agent{}, problem.NoKey()
 	}
 	return domain.Agent{}, err
+}
+
+// answered returns the answer that an earlier run of the request has kept in its conversation, nil when there is none. An
+// answer that another request got to the same question since is as good.
+func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
+	if !idempotency.IsRepeated(ctx) {
+		return nil, nil
+	}
+	_, who := access.CallerOf(ctx)
+	named := s.conversationNamed(ctx, who, agent, body)
+	id, visitor := named.id, named.visitor
+	if id == "" {
+		id = idempotency.KeyedID(ctx, "conversation")
+	}
+	v, err := s.Conversations.Conversation(ctx, agent.WorkspaceID, agent.ID, id)
+	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && visitor != "" && visitor != v.VisitorID {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	const newest = 20 // messages; few questions are asked in the seconds before a repeat
+	messages, err := s.Conversations.Messages(ctx, v.ID, newest)
+	if err != nil {
+		return nil, err
+	}
+	for i := 1; i < len(messages); i++ {
+		asked, said := messages[i-1], messages[i]
+		if asked.Role == domain.RoleUser && said.Role == domain.RoleAssistant && asked.Text == body.Query &&
+			!asked.CreatedAt.Before(idempotency.Begun(ctx)) {
+			return &answer.Answer{Text: said.Text, ConversationID: v.PublicID(), VisitorID: v.VisitorID, Sources: said.Sources}, nil
+		}
+	}
+	return nil, nil
 }
 
 // turn is one question on its way to an answer.
@@ -104,29 +143,29 @@ type turn struct {
 	reads   bool // who asks may read all that the agent's datastores hold
 	account domain.Account
 	named   conversationName
-	holds   bool // of a streamed answer the last character is held back: see tokenWriter
+	holds   bool // of a streamed answer the last character is held back: see sse.TokenWriter
 }
 
 // openTurn counts the query, last, so that a request that is refused costs nothing.
 func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQuery) (*turn, error) {
-	_, who := callerOf(ctx)
+	_, who := access.CallerOf(ctx)
 	named := s.conversationNamed(ctx, who, agent, body)
 	if err := s.checkConversation(ctx, agent, named); err != nil {
 		return nil, err
 	}
 	if agent.Visibility == domain.Public {
-		if err := s.limits.allowVisitor(who, agent.ID, value(body.VisitorId)); err != nil {
+		if err := s.limits.AllowVisitor(who, agent.ID, value(body.VisitorId)); err != nil {
 			return nil, err
 		}
 	}
-	account := who.account(agent.WorkspaceID)
+	account := who.Account(agent.WorkspaceID)
 	if err := s.Usage.Admit(ctx, account); err != nil {
 		return nil, err
 	}
 	fresh, visitor := "", named.visitor
 	if named.id == "" {
-		if fresh = newConversation(ctx); visitor == "" {
-			visitor = newVisitor(ctx)
+		if fresh = idempotency.KeyedID(ctx, "conversation"); visitor == "" {
+			visitor = idempotency.KeyedID(ctx, "visitor")
 		}
 	}
 	return &turn{server: s, account: account, named: named, request: answer.Request{
@@ -147,11 +186,11 @@ func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, e
 
 // answer is ask before it is written down in the form of an endpoint: as who asks may see it, every line break an LF.
 func (t *turn) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
-	var clean lineEnds
+	var clean sse.LineEnds
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
 		t.count(ctx, answer)
-		answer.Text = clean.next(answer.Text) + clean.close()
+		answer.Text = clean.Next(answer.Text) + clean.Close()
 		return t.seen(answer), err
 	}
 	var text strings.Builder
@@ -162,10 +201,10 @@ func (t *turn) answer(ctx context.Context, emit func(string) error) (answer.Answ
 		text.WriteString(piece)
 		return emit(piece)
 	}
-	answer, err := t.server.Answerer.Answer(ctx, t.request, func(piece string) error { return pass(clean.next(piece)) })
+	answer, err := t.server.Answerer.Answer(ctx, t.request, func(piece string) error { return pass(clean.Next(piece)) })
 	t.count(ctx, answer)
 	if err == nil {
-		err = pass(clean.close())
+		err = pass(clean.Close())
 	}
 	answer.Text = text.String()
 	return t.seen(answer), err
@@ -199,8 +238,8 @@ func (t *turn) seen(a answer.Answer) answer.Answer {
 
 // renderWhole renders an answer that was not sent in pieces.
 func renderWhole(a answer.Answer) AgentAnswer {
-	var clean lineEnds
-	return renderAnswer(a, clean.next(a.Text)+clean.close())
+	var clean sse.LineEnds
+	return renderAnswer(a, clean.Next(a.Text)+clean.Close())
 }
 
 // count counts what an answer has cost.
@@ -227,4 +266,34 @@ func filtersOf(f *Filters) domain.Filters {
 		out.Metadata = *f.Metadata
 	}
 	return out
+}
+
+// visitorRule bounds what those without a key of its workspace may ask of a public agent. Else the agent's model, which its operator pays for, would
+// answer anything, told by anybody.
+func visitorRule(body AgentQuery, maxTokens int) error {
+	var faults []domain.FieldError
+	var names []string
+	for _, override := range []struct {
+		field string
+		given bool
+	}{
+		{"modelName", body.ModelName != nil},
+		{"promptTemplate", body.PromptTemplate != nil},
+		{"promptType", body.PromptType != nil},
+		{"systemPrompt", body.SystemPrompt != nil},
+		{"userPrompt", body.UserPrompt != nil},
+	} {
+		if override.given {
+			names = append(names, override.field)
+			faults = append(faults, domain.FieldError{Field: override.field, Message: "of a public agent needs an API key of its workspace; leave it out"})
+		}
+	}
+	if len(faults) > 0 {
+		return &domain.Error{Code: domain.CodeUnauthorized, Fields: faults, Message: fmt.Sprintf(
+			"to override %s of a public agent needs an API key of its workspace; leave out what is overridden, or send the header Authorization: Bearer <key>", strings.Join(names, ", "))}
+	}
+	if n := value(body.MaxTokens); n > maxTokens {
+		return domain.Invalid("maxTokens", "%d is above the maximum of %d without an API key of the agent's workspace", n, maxTokens)
+	}
+	return nil
 }

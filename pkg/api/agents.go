@@ -1,12 +1,21 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -26,8 +35,8 @@ type AgentStore interface {
 
 // ListAgents implements StrictServerInterface.
 func (s *server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
-	ctx, who := callerOf(ctx)
-	agents, next, err := s.Agents.Agents(ctx, who.workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
+	ctx, who := access.CallerOf(ctx)
+	agents, next, err := s.Agents.Agents(ctx, who.Workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +46,7 @@ func (s *server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (Lis
 // CreateAgent implements StrictServerInterface.
 func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (CreateAgentResponseObject, error) {
 	extra := s.agentExtra(ctx)
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	b := r.Body
 	patch := agentPatch(AgentPatch{
 		Name: &b.Name, Description: b.Description, ModelName: b.ModelName, Temperature: b.Temperature, Visibility: b.Visibility,
@@ -45,13 +54,13 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 		DatastoreIds: b.DatastoreIds, Tools: b.Tools, AllowedOrigins: b.AllowedOrigins,
 	}, extra)
 	agent := domain.Agent{
-		ID: s.idFor(ctx, "agent"), WorkspaceID: who.workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
+		ID: idempotency.ID(ctx, s.NewID, "agent"), WorkspaceID: who.Workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
 	}
 	patch.Apply(&agent)
-	agent, err := once(ctx,
+	agent, err := idempotency.Once(ctx,
 		func() (domain.Agent, error) { return s.Agents.Agent(ctx, agent.WorkspaceID, agent.ID) },
 		func() (domain.Agent, error) {
-			if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
+			if err := s.checkDatastores(ctx, who.Workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
 				return domain.Agent{}, err
 			}
 			return s.Agents.CreateAgent(ctx, agent)
@@ -64,11 +73,11 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 
 // GetAgent implements StrictServerInterface.
 func (s *server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgentResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	if err := known("agent", r.Id); err != nil {
 		return nil, err
 	}
-	agent, err := s.Agents.Agent(ctx, who.workspace(), r.Id)
+	agent, err := s.Agents.Agent(ctx, who.Workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +87,11 @@ func (s *server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgen
 // UpdateAgent implements StrictServerInterface.
 func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (UpdateAgentResponseObject, error) {
 	extra := s.agentExtra(ctx)
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	if err := known("agent", r.Id); err != nil {
 		return nil, err
 	}
-	agent, err := s.Agents.Agent(ctx, who.workspace(), r.Id)
+	agent, err := s.Agents.Agent(ctx, who.Workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -90,10 +99,10 @@ func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (U
 	if patch == (domain.AgentPatch{}) {
 		return agentResponse{http.StatusOK, renderAgent(agent)}, nil
 	}
-	if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
+	if err := s.checkDatastores(ctx, who.Workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
 		return nil, err
 	}
-	agent, err = s.Agents.UpdateAgent(ctx, who.workspace(), r.Id, patch)
+	agent, err = s.Agents.UpdateAgent(ctx, who.Workspace(), r.Id, patch)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +111,11 @@ func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (U
 
 // DeleteAgent implements StrictServerInterface.
 func (s *server) DeleteAgent(ctx context.Context, r DeleteAgentRequestObject) (DeleteAgentResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	if err := known("agent", r.Id); err != nil {
 		return nil, err
 	}
-	agent, err := s.Agents.DeleteAgent(ctx, who.workspace(), r.Id)
+	agent, err := s.Agents.DeleteAgent(ctx, who.Workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +167,17 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
+// originsOf is a list that originFaults has passed as it is kept, each origin once.
+func originsOf(list []string) []string {
+	out := []string{}
+	for _, text := range list {
+		if origin, err := domain.ParseOrigin(text); err == nil && !slices.Contains(out, origin) {
+			out = append(out, origin)
+		}
+	}
+	return out
+}
+
 // checkDatastores finds every datastore that an agent names and the workspace does not have.
 func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, tools *[]AgentTool) error {
 	list, field := datastoreIDs(ids, tools)
@@ -174,7 +194,7 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 			faults = append(faults, domain.FieldError{Field: fmt.Sprintf(field, i), Message: fmt.Sprintf("is %q; the workspace has no such datastore", jsonbody.Shorten(id))})
 		}
 	}
-	return invalid(faults)
+	return problem.Invalid(faults)
 }
 
 // known refuses an id that no resource can have before it reaches anything else.
@@ -213,3 +233,55 @@ func trim(v *string) *string {
 	t := strings.TrimSpace(*v)
 	return &t
 }
+
+// agentExtra returns, unchanged, the fields of a request's agent that the API document does not define. Fields of an agent in a
+// response are dropped, because clients send back the agents that they have read.
+func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
+	c, _ := ctx.(*gin.Context)
+	if c == nil {
+		return nil
+	}
+	body, _ := c.Request.Body.(*transfer.Checked)
+	if body == nil {
+		return nil
+	}
+	var all domain.AgentExtra
+	if json.Unmarshal(bytes.TrimPrefix(body.Raw, []byte("\ufeff")), &all) != nil { // not reached: the body has been validated
+		return nil
+	}
+	for name := range all {
+		if s.document.DefinesAgentField(name) {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+// agentResponse is a response with an agent. The generated response types lose the method that writes the agent's additional fields.
+type agentResponse struct {
+	status int
+	agent  Agent
+}
+
+func (r agentResponse) write(w http.ResponseWriter) error {
+	encoded, err := json.Marshal(r.agent)
+	if err != nil {
+		return fmt.Errorf("encoding an agent: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.status)
+	_, err = w.Write(append(encoded, '\n'))
+	return err
+}
+
+// VisitCreateAgentResponse implements CreateAgentResponseObject.
+func (r agentResponse) VisitCreateAgentResponse(w http.ResponseWriter) error { return r.write(w) }
+
+// VisitGetAgentResponse implements GetAgentResponseObject.
+func (r agentResponse) VisitGetAgentResponse(w http.ResponseWriter) error { return r.write(w) }
+
+// VisitUpdateAgentResponse implements UpdateAgentResponseObject.
+func (r agentResponse) VisitUpdateAgentResponse(w http.ResponseWriter) error { return r.write(w) }
+
+// VisitDeleteAgentResponse implements DeleteAgentResponseObject.
+func (r agentResponse) VisitDeleteAgentResponse(w http.ResponseWriter) error { return r.write(w) }

@@ -2,25 +2,28 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/rules"
+	"github.com/sluice/sluice/pkg/api/sse"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
-
-// modelField is where a chat completion names its agent.
-const modelField = "model"
 
 // maxInstructions bounds the system messages of a chat completion, in bytes.
 const maxInstructions = 64 << 10
 
 // CreateChatCompletion implements StrictServerInterface.
 func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	agent, err := s.model(ctx, who, r.Body.Model)
 	if err != nil {
 		return nil, err
@@ -30,7 +33,7 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 		return nil, err
 	}
 	query := chatQuery(*r.Body, said.question)
-	if who.workspace() != agent.WorkspaceID {
+	if who.Workspace() != agent.WorkspaceID {
 		if said.instructions != "" {
 			return nil, domain.Invalid("messages", "system messages to a public agent need an API key of its workspace; leave them out")
 		}
@@ -66,11 +69,11 @@ type chatResponse func(w http.ResponseWriter) error
 func (f chatResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error { return f(w) }
 
 // model returns the agent of that id, if the caller may query it.
-func (s *server) model(ctx context.Context, who caller, id string) (domain.Agent, error) {
+func (s *server) model(ctx context.Context, who access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, who, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		why := "there is no agent " + jsonbody.Describe(id) + "; GET /v1/models lists the ids that a model can have"
-		return domain.Agent{}, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: modelField, Message: why}}}
+		return domain.Agent{}, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: problem.ModelField, Message: why}}}
 	}
 	return agent, err
 }
@@ -88,7 +91,7 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	var instructions []string
 	asked := 0
 	for i, m := range messages {
-		text := textOf(value(m.Content))
+		text := rules.MessageText(value(m.Content))
 		switch {
 		case strings.TrimSpace(text) == "":
 		case m.Role == ChatMessageRoleAssistant:
@@ -108,9 +111,9 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 			"has %d characters; a question has at most %d. Documents to answer from belong into a datastore of the agent", n, s.opts.MaxQueryChars)})
 	}
 	if n := len(c.instructions); n > maxInstructions {
-		faults = append(faults, domain.FieldError{Field: "messages", Message: fmt.Sprintf("have system messages of %d bytes together; the limit is %s", n, byteSize(maxInstructions))})
+		faults = append(faults, domain.FieldError{Field: "messages", Message: fmt.Sprintf("have system messages of %d bytes together; the limit is %s", n, jsonbody.ByteSize(maxInstructions))})
 	}
-	return c, invalid(faults)
+	return c, problem.Invalid(faults)
 }
 
 // chatQuery is the agent query that a completion comes to.
@@ -134,7 +137,7 @@ const maxModels = 1000
 
 // ListModels implements StrictServerInterface.
 func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (ListModelsResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	agents, err := s.agentsOf(ctx, who, maxModels)
 	if err != nil {
 		return nil, err
@@ -143,9 +146,9 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 }
 
 // agentsOf lists the agents that the caller may query and that belong to the workspace, newest first, up to a number.
-func (s *server) agentsOf(ctx context.Context, who caller, most int) ([]domain.Agent, error) {
-	if who.key.Can(domain.ScopeQuery) {
-		agent, err := s.Agents.Agent(ctx, who.workspace(), who.key.AgentID)
+func (s *server) agentsOf(ctx context.Context, who access.Caller, most int) ([]domain.Agent, error) {
+	if who.Key.Can(domain.ScopeQuery) {
+		agent, err := s.Agents.Agent(ctx, who.Workspace(), who.Key.AgentID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			return nil, nil // it has been deleted
 		}
@@ -153,7 +156,7 @@ func (s *server) agentsOf(ctx context.Context, who caller, most int) ([]domain.A
 	}
 	var all []domain.Agent
 	for cursor := ""; ; {
-		agents, next, err := s.Agents.Agents(ctx, who.workspace(), catalog.Page{Limit: min(catalog.MaxPageSize, most-len(all)), Cursor: cursor})
+		agents, next, err := s.Agents.Agents(ctx, who.Workspace(), catalog.Page{Limit: min(catalog.MaxPageSize, most-len(all)), Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +169,7 @@ func (s *server) agentsOf(ctx context.Context, who caller, most int) ([]domain.A
 
 // GetModel implements StrictServerInterface.
 func (s *server) GetModel(ctx context.Context, r GetModelRequestObject) (GetModelResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	agent, err := s.model(ctx, who, r.Id)
 	if err != nil {
 		return nil, err
@@ -176,4 +179,136 @@ func (s *server) GetModel(ctx context.Context, r GetModelRequestObject) (GetMode
 
 func renderModel(a domain.Agent) ChatModel {
 	return ChatModel{Id: a.ID, Object: ChatModelObjectModel, Created: a.CreatedAt.Unix(), OwnedBy: "sluice", Name: a.Name, Description: a.Description}
+}
+
+// completion is one chat completion: what all of its chunks have in common.
+type completion struct {
+	id, model string
+	created   int64
+	usage     bool // the stream says what was used
+}
+
+// chatChunk is a piece of a streamed completion. Its form is OpenAI's, to the field that is null and not missing.
+type chatChunk struct {
+	ID      string       `json:"id"`
+	Object  string       `json:"object"`
+	Created int64        `json:"created"`
+	Model   string       `json:"model"`
+	Choices []chunkPiece `json:"choices"`
+
+	Usage json.RawMessage `json:"usage,omitempty"` // null in all chunks but the last of a stream that says what was used
+
+	Sources        *[]Source `json:"sources,omitempty"` // these come with the finish reason
+	ConversationID string    `json:"conversationId,omitempty"`
+	VisitorID      string    `json:"visitorId,omitempty"`
+}
+
+type chunkPiece struct {
+	Index        int                     `json:"index"`
+	Delta        chunkDelta              `json:"delta"`
+	Logprobs     *string                 `json:"logprobs"`
+	FinishReason *ChatChoiceFinishReason `json:"finish_reason"`
+}
+
+type chunkDelta struct {
+	Role    string  `json:"role,omitempty"`
+	Content *string `json:"content,omitempty"`
+}
+
+func (c completion) chunk(pieces ...chunkPiece) chatChunk {
+	chunk := chatChunk{ID: c.id, Object: "chat.completion.chunk", Created: c.created, Model: c.model, Choices: pieces}
+	if c.usage {
+		chunk.Usage = json.RawMessage("null")
+	}
+	return chunk
+}
+
+// whole is the completion of an answer that was not streamed.
+func (c completion) whole(a answer.Answer) ChatCompletion {
+	choice := ChatChoice{FinishReason: finishOf(a)}
+	choice.Message.Role, choice.Message.Content = ChatChoiceMessageRoleAssistant, a.Text
+	out := ChatCompletion{
+		Id: c.id, Object: ChatCompletionObjectChatCompletion, Created: c.created, Model: c.model,
+		Choices: []ChatChoice{choice}, Usage: usageOf(a), Sources: renderSources(a.Sources), ConversationId: optional(a.ConversationID),
+	}
+	if out.ConversationId != nil {
+		out.VisitorId = &a.VisitorID
+	}
+	return out
+}
+
+func finishOf(a answer.Answer) ChatChoiceFinishReason {
+	if a.Cut {
+		return ChatChoiceFinishReasonLength
+	}
+	return ChatChoiceFinishReasonStop
+}
+
+func usageOf(a answer.Answer) ChatUsage {
+	return ChatUsage{PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens, TotalTokens: a.PromptTokens + a.CompletionTokens}
+}
+
+// streamChat answers a turn in chunks: the role, the text, the reason of the end with the sources, what was used if that
+// was asked for, and the mark of the end.
+func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *turn, c completion) error {
+	events := sse.New(w, s.opts.WriteTimeout)
+	stop := events.KeepAlive(s.opts.Heartbeat)
+	defer stop()
+	send := func(chunk any) error {
+		encoded, err := json.Marshal(chunk)
+		if err != nil {
+			return fmt.Errorf("encoding a chunk: %w", err)
+		}
+		return events.Send("", string(encoded))
+	}
+	begun := false
+	begin := func() error {
+		if begun {
+			return nil
+		}
+		begun = true
+		return send(c.chunk(chunkPiece{Delta: chunkDelta{Role: string(ChatMessageRoleAssistant), Content: new("")}}))
+	}
+	answer, err := t.answer(ctx, func(text string) error {
+		if err := begin(); err != nil {
+			return err
+		}
+		return send(c.chunk(chunkPiece{Delta: chunkDelta{Content: &text}}))
+	})
+	if err == nil {
+		err = begin()
+	}
+	if err == nil {
+		err = c.finish(send, answer)
+	}
+	if err == nil {
+		return events.Send("", "[DONE]")
+	}
+	stop() // after it only this function writes, and the stream stays as it is: open or not
+	if !events.IsOpen() || ctx.Err() != nil {
+		return err
+	}
+	s.metrics.streamed.Inc()
+	return send(problem.OpenAI(problem.Explain(ctx, s.log, err)))
+}
+
+// finish sends what comes behind the text.
+func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
+	reason := finishOf(a)
+	last := c.chunk(chunkPiece{FinishReason: &reason})
+	sources := renderSources(a.Sources)
+	last.Sources, last.ConversationID = &sources, a.ConversationID
+	if last.ConversationID != "" {
+		last.VisitorID = a.VisitorID
+	}
+	if err := send(last); err != nil || !c.usage {
+		return err
+	}
+	usage, err := json.Marshal(usageOf(a))
+	if err != nil {
+		return fmt.Errorf("encoding the usage: %w", err)
+	}
+	used := c.chunk([]chunkPiece{}...)
+	used.Choices, used.Usage = []chunkPiece{}, usage
+	return send(used)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/oapi-codegen/runtime"
 
+	"github.com/sluice/sluice/pkg/api/document"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -22,15 +23,15 @@ func FuzzChat(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	opts := Options{MaxQueryChars: 50}.withDefaults()
-	doc, err := loadSpec(opts)
+	doc, err := document.Load(openAPI, opts.documented())
 	if err != nil {
 		f.Fatal(err)
 	}
-	op, s := doc.operation("POST", "/v1/chat/completions"), &server{opts: opts}
+	op, s := doc.Operation("POST", "/v1/chat/completions"), &server{opts: opts}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		value, faults := jsonbody.Parse(body)
 		if value != nil {
-			faults = append(faults, op.faults(value)...)
+			faults = append(faults, op.CheckBody(value)...)
 		}
 		for _, fault := range faults {
 			if fault.Field == "" || fault.Message == "" {

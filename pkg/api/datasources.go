@@ -3,10 +3,14 @@ package api
 import (
 	"cmp"
 	"context"
+	"log/slog"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -24,7 +28,7 @@ type DatasourceStore interface {
 
 // ListDatasources implements StrictServerInterface.
 func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestObject) (ListDatasourcesResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	p := r.Params
 	f := catalog.DatasourceFilter{DatastoreID: value(p.DatastoreId), GroupID: value(p.GroupId), Search: value(p.Search)}
 	if p.Status != nil {
@@ -33,7 +37,7 @@ func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestOb
 	if p.Type != nil {
 		f.Type = domain.DatasourceType(*p.Type)
 	}
-	datasources, next, err := s.Datasources.Datasources(ctx, who.workspace(), f, pageOf(p.Limit, p.Cursor))
+	datasources, next, err := s.Datasources.Datasources(ctx, who.Workspace(), f, pageOf(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -46,13 +50,13 @@ func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestOb
 
 // CreateDatasource implements StrictServerInterface.
 func (s *server) CreateDatasource(ctx context.Context, r CreateDatasourceRequestObject) (CreateDatasourceResponseObject, error) {
-	create := func(ctx context.Context, who caller) (domain.Datasource, error) {
+	create := func(ctx context.Context, who access.Caller) (domain.Datasource, error) {
 		if r.MultipartBody != nil {
 			return s.upload(ctx, who, r.MultipartBody)
 		}
 		return s.createFromJSON(ctx, who, *r.JSONBody)
 	}
-	d, err := create(callerOf(ctx))
+	d, err := create(access.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +65,7 @@ func (s *server) CreateDatasource(ctx context.Context, r CreateDatasourceRequest
 
 // UploadDatasource implements StrictServerInterface.
 func (s *server) UploadDatasource(ctx context.Context, r UploadDatasourceRequestObject) (UploadDatasourceResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	d, err := s.upload(ctx, who, r.Body)
 	if err != nil {
 		return nil, err
@@ -69,7 +73,7 @@ func (s *server) UploadDatasource(ctx context.Context, r UploadDatasourceRequest
 	return UploadDatasource201JSONResponse(renderDatasource(d)), nil
 }
 
-func (s *server) createFromJSON(ctx context.Context, who caller, body DatasourceCreate) (domain.Datasource, error) {
+func (s *server) createFromJSON(ctx context.Context, who access.Caller, body DatasourceCreate) (domain.Datasource, error) {
 	store, err := s.datastore(ctx, who, body.DatastoreId)
 	if err != nil {
 		return domain.Datasource{}, err
@@ -101,7 +105,7 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 	if d.Config.Access, err = s.seal(d, value(c.Headers)); err != nil {
 		return domain.Datasource{}, err
 	}
-	created, err := once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
+	created, err := idempotency.Once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
 		if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 			return domain.Datasource{}, err
 		}
@@ -132,7 +136,7 @@ func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 
 // newDatasource is a datasource of the datastore that has nothing yet, the n-th of the request.
 func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
-	return domain.Datasource{ID: s.idFor(ctx, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
+	return domain.Datasource{ID: idempotency.ID(ctx, s.NewID, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
 
 func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.Job) (domain.Datasource, error) {
@@ -151,7 +155,7 @@ func (s *server) existing(ctx context.Context, d domain.Datasource) func() (doma
 
 // GetDatasource implements StrictServerInterface.
 func (s *server) GetDatasource(ctx context.Context, r GetDatasourceRequestObject) (GetDatasourceResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	d, err := s.datasource(ctx, who, r.Id)
 	if err != nil {
 		return nil, err
@@ -165,7 +169,7 @@ func (s *server) GetDatasource(ctx context.Context, r GetDatasourceRequestObject
 
 // DeleteDatasource implements StrictServerInterface.
 func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequestObject) (DeleteDatasourceResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	was, err := s.datasource(ctx, who, r.Id)
 	if err != nil {
 		return nil, err
@@ -174,7 +178,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.Datasources.DeleteDatasource(ctx, who.workspace(), r.Id)
+	d, err := s.Datasources.DeleteDatasource(ctx, who.Workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -183,11 +187,11 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 }
 
 // datasource returns the caller's datasource.
-func (s *server) datasource(ctx context.Context, who caller, id string) (domain.Datasource, error) {
+func (s *server) datasource(ctx context.Context, who access.Caller, id string) (domain.Datasource, error) {
 	if err := known("datasource", id); err != nil {
 		return domain.Datasource{}, err
 	}
-	return s.Datasources.Datasource(ctx, who.workspace(), id)
+	return s.Datasources.Datasource(ctx, who.Workspace(), id)
 }
 
 // titleOf names a text by its beginning.
@@ -212,4 +216,55 @@ func value[T any](p *T) (v T) {
 // aside is a context for finishing what must be finished though the client may have left.
 func aside(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+}
+
+// DeleteDatasources implements StrictServerInterface. Each datasource is deleted separately, so that a retry after a failure deletes the
+// rest.
+func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesRequestObject) (DeleteDatasourcesResponseObject, error) {
+	ctx, who := access.CallerOf(ctx)
+	out := DeleteDatasources200JSONResponse{Deleted: []string{}, NotFound: []string{}}
+	seen := map[string]bool{}
+	for _, id := range r.Body.Ids {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		err := known("datasource", id)
+		var d domain.Datasource
+		if err == nil {
+			d, err = s.Datasources.DeleteDatasource(ctx, who.Workspace(), id)
+		}
+		switch {
+		case domain.CodeOf(err) == domain.CodeNotFound:
+			out.NotFound = append(out.NotFound, id)
+		case err != nil:
+			return nil, err
+		default:
+			s.Watcher.Changed(d.DatastoreID, d.ID)
+			s.audit.Tell(ctx, "DeleteDatasource", who, access.Host(who.Remote), slog.String("resource", d.ID), slog.Int("status", http.StatusOK))
+			out.Deleted = append(out.Deleted, id)
+		}
+	}
+	return out, nil
+}
+
+// SynchDatasource implements StrictServerInterface.
+func (s *server) SynchDatasource(ctx context.Context, r SynchDatasourceRequestObject) (SynchDatasourceResponseObject, error) {
+	ctx, who := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, who, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	kind := domain.JobIngest
+	if isWeb(d) {
+		kind = domain.JobCrawl
+	}
+	if err := s.requeue(ctx, d, kind, catalog.PriorityFresh); err != nil {
+		return nil, err
+	}
+	if d, err = s.datasource(ctx, who, r.Id); err != nil {
+		return nil, err
+	}
+	shown, err := s.shown(ctx, d)
+	return SynchDatasource200JSONResponse(shown), err
 }

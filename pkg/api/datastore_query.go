@@ -11,6 +11,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -109,7 +111,7 @@ func isMeantForChaindesk(ctx context.Context) bool {
 }
 
 func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQuery, explain bool) (retrieve.Result, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	d, err := s.datastoreToQuery(ctx, who, id)
 	if err != nil {
 		return retrieve.Result{}, err
@@ -126,7 +128,7 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 		req.Mode = domain.SearchMode(*body.Mode)
 	}
 	var found retrieve.Result
-	err = s.countSearch(who.account(d.WorkspaceID), body.Query, func() (err error) {
+	err = s.countSearch(who.Account(d.WorkspaceID), body.Query, func() (err error) {
 		found, err = s.Retriever.Retrieve(ctx, req)
 		return err
 	})
@@ -135,11 +137,11 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 
 // datastoreToQuery returns the datastore if the caller may query it: one of the caller's workspace, or a public one.
 // Without a key nothing is told about datastores that are not public.
-func (s *server) datastoreToQuery(ctx context.Context, who caller, id string) (domain.Datastore, error) {
+func (s *server) datastoreToQuery(ctx context.Context, who access.Caller, id string) (domain.Datastore, error) {
 	err := known("datastore", id)
-	if err == nil && !who.anonymous {
+	if err == nil && !who.Anonymous {
 		var d domain.Datastore
-		if d, err = s.Datastores.Datastore(ctx, who.workspace(), id); err == nil {
+		if d, err = s.Datastores.Datastore(ctx, who.Workspace(), id); err == nil {
 			return d, nil
 		}
 	}
@@ -152,8 +154,8 @@ func (s *server) datastoreToQuery(ctx context.Context, who caller, id string) (d
 			return d, publicErr
 		}
 	}
-	if who.anonymous {
-		return domain.Datastore{}, errNoKey()
+	if who.Anonymous {
+		return domain.Datastore{}, problem.NoKey()
 	}
 	return domain.Datastore{}, err
 }

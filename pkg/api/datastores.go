@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -28,8 +31,8 @@ type DatastoreStore interface {
 
 // ListDatastores implements StrictServerInterface.
 func (s *server) ListDatastores(ctx context.Context, r ListDatastoresRequestObject) (ListDatastoresResponseObject, error) {
-	ctx, who := callerOf(ctx)
-	datastores, next, err := s.Datastores.Datastores(ctx, who.workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
+	ctx, who := access.CallerOf(ctx)
+	datastores, next, err := s.Datastores.Datastores(ctx, who.Workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -44,16 +47,16 @@ func (s *server) ListDatastores(ctx context.Context, r ListDatastoresRequestObje
 
 // CreateDatastore implements StrictServerInterface.
 func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestObject) (CreateDatastoreResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	if err := s.checkEngines(r.Body.Type, r.Body.EmbeddingModel); err != nil {
 		return nil, err
 	}
 	d := domain.Datastore{
-		ID: s.idFor(ctx, "datastore"), WorkspaceID: who.workspace(), Type: s.opts.Engines[0], Visibility: domain.Private,
+		ID: idempotency.ID(ctx, s.NewID, "datastore"), WorkspaceID: who.Workspace(), Type: s.opts.Engines[0], Visibility: domain.Private,
 		EmbeddingModel: s.opts.EmbeddingModels[0],
 	}
 	datastorePatch(DatastorePatch{Name: &r.Body.Name, Description: r.Body.Description, Visibility: r.Body.Visibility, Chunking: r.Body.Chunking}).Apply(&d)
-	if err := invalid(d.Chunking.Check()); err != nil {
+	if err := problem.Invalid(d.Chunking.Check()); err != nil {
 		return nil, err
 	}
 	if r.Body.Type != nil {
@@ -62,7 +65,7 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 	if r.Body.EmbeddingModel != nil {
 		d.EmbeddingModel = *r.Body.EmbeddingModel
 	}
-	d, err := once(ctx,
+	d, err := idempotency.Once(ctx,
 		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, d.WorkspaceID, d.ID) },
 		func() (domain.Datastore, error) { return s.Datastores.CreateDatastore(ctx, d) })
 	if err != nil {
@@ -73,7 +76,7 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 
 // GetDatastore implements StrictServerInterface.
 func (s *server) GetDatastore(ctx context.Context, r GetDatastoreRequestObject) (GetDatastoreResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	d, err := s.datastore(ctx, who, r.Id)
 	if err != nil {
 		return nil, err
@@ -84,7 +87,7 @@ func (s *server) GetDatastore(ctx context.Context, r GetDatastoreRequestObject) 
 
 // UpdateDatastore implements StrictServerInterface.
 func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestObject) (UpdateDatastoreResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	if err := known("datastore", r.Id); err != nil {
 		return nil, err
 	}
@@ -98,14 +101,14 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 	if patch == (domain.DatastorePatch{}) {
 		d, err = s.datastore(ctx, who, r.Id)
 	} else {
-		d, err = s.Datastores.UpdateDatastore(ctx, who.workspace(), r.Id, patch)
+		d, err = s.Datastores.UpdateDatastore(ctx, who.Workspace(), r.Id, patch)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if patch.Chunking != nil {
 		// All of it, each time: the same request again completes one that was interrupted, and what is cut as it should be stays.
-		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: who.workspace(), DatastoreID: d.ID}); err != nil {
+		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: who.Workspace(), DatastoreID: d.ID}); err != nil {
 			return nil, err
 		}
 	}
@@ -115,11 +118,11 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 
 // DeleteDatastore implements StrictServerInterface.
 func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestObject) (DeleteDatastoreResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	if err := known("datastore", r.Id); err != nil {
 		return nil, err
 	}
-	d, err := s.Datastores.DeleteDatastore(ctx, who.workspace(), r.Id)
+	d, err := s.Datastores.DeleteDatastore(ctx, who.Workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -127,11 +130,11 @@ func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestOb
 }
 
 // datastore returns the caller's datastore.
-func (s *server) datastore(ctx context.Context, who caller, id string) (domain.Datastore, error) {
+func (s *server) datastore(ctx context.Context, who access.Caller, id string) (domain.Datastore, error) {
 	if err := known("datastore", id); err != nil {
 		return domain.Datastore{}, err
 	}
-	return s.Datastores.Datastore(ctx, who.workspace(), id)
+	return s.Datastores.Datastore(ctx, who.Workspace(), id)
 }
 
 // showDatastore renders a datastore, with how far its move is.
@@ -181,7 +184,7 @@ func (s *server) checkEngines(engine *Engine, model *string) error {
 	if model != nil && !slices.Contains(s.opts.EmbeddingModels, *model) {
 		faults = append(faults, domain.FieldError{Field: "embeddingModel", Message: fmt.Sprintf("is %q; this server has %s", jsonbody.Shorten(*model), strings.Join(s.opts.EmbeddingModels, ", "))})
 	}
-	return invalid(faults)
+	return problem.Invalid(faults)
 }
 
 func datastorePatch(b DatastorePatch) domain.DatastorePatch {
@@ -190,4 +193,24 @@ func datastorePatch(b DatastorePatch) domain.DatastorePatch {
 		p.Chunking = &domain.ChunkingPatch{TargetTokens: c.TargetTokens, MaxTokens: c.MaxTokens}
 	}
 	return p
+}
+
+// CountDatasources implements StrictServerInterface.
+func (s *server) CountDatasources(ctx context.Context, r CountDatasourcesRequestObject) (CountDatasourcesResponseObject, error) {
+	ctx, who := access.CallerOf(ctx)
+	if err := known("datastore", r.Id); err != nil {
+		return nil, err
+	}
+	n, err := s.Datastores.DatastoreCounts(ctx, who.Workspace(), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	out := CountDatasources200JSONResponse{
+		Unsynched: n[domain.StatusUnsynched], Pending: n[domain.StatusPending], Running: n[domain.StatusRunning],
+		Synched: n[domain.StatusSynched], Error: n[domain.StatusError], Skipped: n[domain.StatusSkipped],
+	}
+	for _, of := range n {
+		out.Total += of
+	}
+	return out, nil
 }

@@ -4,7 +4,7 @@
 // A request passes these steps, in this order, and a handler can rely on all of them:
 //
 //  1. a request id, metrics, and recovery from panics;
-//  2. the key: who asks, and may they (auth.go);
+//  2. the Key: who asks, and may they (auth.go);
 //  3. the rate limit of the key (ratelimit.go);
 //  4. the body and parameters: every fault at once (check.go), so that handlers see only valid values;
 //  5. Idempotency-Key: an answer that was given before is given again (idempotency.go).

@@ -10,6 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/idempotency"
+	"github.com/sluice/sluice/pkg/api/upload"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -28,7 +31,7 @@ type DocumentStore interface {
 
 // UpsertDocuments implements StrictServerInterface.
 func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestObject) (UpsertDocumentsResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	store, err := s.datastore(ctx, who, r.DatastoreId)
 	if err != nil {
 		return nil, err
@@ -37,7 +40,7 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	stored, err := once(ctx,
+	stored, err := idempotency.Once(ctx,
 		func() ([]domain.Datasource, error) { return s.upsertedBefore(ctx, batch) },
 		func() ([]domain.Datasource, error) { return s.upsert(ctx, store, batch) })
 	if err != nil {
@@ -64,7 +67,7 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	rows := make([]catalog.NewDatasource, len(batch))
 	for i, u := range batch {
 		attach(&u.datasource, u.original)
-		job := markJob(ctx, domain.NewIngestJob(u.datasource, store), i)
+		job := idempotency.MarkJob(ctx, domain.NewIngestJob(u.datasource, store), i)
 		rows[i] = catalog.NewDatasource{Datasource: u.datasource, Job: job, Priority: catalog.PriorityFresh}
 	}
 	stored, err := s.Documents.UpsertDatasources(ctx, rows)
@@ -87,7 +90,7 @@ func (s *server) upsertedBefore(ctx context.Context, batch []*upserted) ([]domai
 		if err != nil {
 			return nil, err
 		}
-		if d.ID == u.fresh || isMarked(ctx, d.JobID, i) {
+		if d.ID == u.fresh || idempotency.IsMarked(ctx, d.JobID, i) {
 			stored := make([]domain.Datasource, len(batch))
 			for i, u := range batch {
 				stored[i] = u.datasource
@@ -177,7 +180,7 @@ func originalsOf(batch []*upserted) []domain.Original {
 
 // UpdateDocument implements StrictServerInterface.
 func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObject) (UpdateDocumentResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	store, err := s.datastore(ctx, who, r.DatastoreId)
 	if err != nil {
 		return nil, err
@@ -192,11 +195,11 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if d.Type == domain.TypeWebSite {
 		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose content is its pages; update one of them", d.ID)
 	}
-	if isMarked(ctx, d.JobID, 0) { // an earlier run of the request has done it
+	if idempotency.IsMarked(ctx, d.JobID, 0) { // an earlier run of the request has done it
 		return UpdateDocument200JSONResponse{Id: d.ID}, nil
 	}
 	replacement := catalog.Replacement{
-		Name: notEmpty(trim(r.Body.Name)), Job: markJob(ctx, domain.NewIngestJob(d, store), 0), Priority: catalog.PriorityFresh,
+		Name: notEmpty(trim(r.Body.Name)), Job: idempotency.MarkJob(ctx, domain.NewIngestJob(d, store), 0), Priority: catalog.PriorityFresh,
 	}
 	if r.Body.Metadata != nil {
 		metadata, customID := metadataOf((*Document_Metadata)(r.Body.Metadata))
@@ -224,7 +227,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 // customIDIn returns the custom id in metadata, whose value may be of any type.
 func customIDIn(metadata map[string]any) string {
 	id, _ := metadata["custom_id"].(string)
-	if utf8.RuneCountInString(id) > maxCustomID {
+	if utf8.RuneCountInString(id) > upload.MaxCustomID {
 		return ""
 	}
 	return id

@@ -6,21 +6,23 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // ExportConversations implements StrictServerInterface.
 func (s *server) ExportConversations(ctx context.Context, r ExportConversationsRequestObject) (ExportConversationsResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	p := r.Params
 	e := export{
-		server: s, workspace: who.workspace(), key: who.key,
+		server: s, workspace: who.Workspace(), key: who.Key,
 		filter: conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query),
 		csv:    value(p.Format) == ExportConversationsParamsFormatCsv,
 	}
@@ -30,8 +32,8 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	}
 	return exportResponse(func(w http.ResponseWriter) error {
 		if err := e.write(ctx, w, first, next); err != nil {
-			if !hasLeft(ctx, err) {
-				s.log.Error("an export was cut short", "request", requestID(ctx), "error", err)
+			if !problem.HasLeft(ctx, err) {
+				s.log.Error("an export was cut short", "request", problem.RequestID(ctx), "error", err)
 			}
 			panic(http.ErrAbortHandler) // the status is sent: a cut connection is what says that this is not all
 		}
@@ -77,7 +79,7 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 	if isHead(ctx) {
 		return nil
 	}
-	buffer := bufio.NewWriterSize(timedWriter{w, http.NewResponseController(w), e.server.opts.WriteTimeout}, 64<<10)
+	buffer := bufio.NewWriterSize(transfer.Timed(w, e.server.opts.WriteTimeout), 64<<10)
 	var out conversationWriter = &jsonExport{w: buffer}
 	if e.csv {
 		out = &csvExport{w: csv.NewWriter(buffer)}
@@ -94,7 +96,7 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 		if next == "" {
 			break
 		}
-		err := e.server.keys.holds(ctx, e.key)
+		err := e.server.keyring.Holds(ctx, e.key)
 		if err != nil {
 			return err
 		}
@@ -117,19 +119,6 @@ func (e export) one(ctx context.Context, out conversationWriter, v domain.Conver
 		return fmt.Errorf("exporting conversation %s: %w", v.ID, err)
 	}
 	return out.end()
-}
-
-// timedWriter gives each piece its time to reach the client, however long the whole takes.
-type timedWriter struct {
-	w       io.Writer
-	control *http.ResponseController
-	timeout time.Duration
-}
-
-// Write implements io.Writer.
-func (t timedWriter) Write(p []byte) (int, error) {
-	_ = t.control.SetWriteDeadline(time.Now().Add(t.timeout)) // recorders in tests have none to set
-	return t.w.Write(p)
 }
 
 // jsonExport writes an array of ConversationDetail.

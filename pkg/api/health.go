@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/sluice/sluice/pkg/api/access"
 )
 
 // GetHealth implements StrictServerInterface.
@@ -15,7 +17,7 @@ func (s *server) GetHealth(context.Context, GetHealthRequestObject) (GetHealthRe
 // GetReadiness implements StrictServerInterface. It asks all dependencies at once. What they say goes to the log;
 // callers, who need no key, learn which one is down and no more.
 func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) (GetReadinessResponseObject, error) {
-	ctx, _ = callerOf(ctx)
+	ctx, _ = access.CallerOf(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.opts.ReadyTimeout)
 	defer cancel()
 	out := Readiness{Status: ReadinessStatusOk, Checks: make([]DependencyCheck, len(s.Checks))}

@@ -13,13 +13,14 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // mortal is a catalog as it is left by a process that is killed before it can say how a request has ended.
 type mortal struct {
-	api.ClaimStore
+	idempotency.Store
 	killed atomic.Bool
 }
 
@@ -27,28 +28,28 @@ func (m *mortal) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r c
 	if m.killed.Load() {
 		return nil
 	}
-	return m.ClaimStore.FinishIdempotent(ctx, claim, r)
+	return m.Store.FinishIdempotent(ctx, claim, r)
 }
 
 func (m *mortal) ReleaseIdempotent(ctx context.Context, claim *catalog.Claim) error {
 	if m.killed.Load() {
 		return nil
 	}
-	return m.ClaimStore.ReleaseIdempotent(ctx, claim)
+	return m.Store.ReleaseIdempotent(ctx, claim)
 }
 
 func (m *mortal) AbandonIdempotent(ctx context.Context, claim *catalog.Claim) error {
 	if m.killed.Load() {
 		return nil
 	}
-	return m.ClaimStore.AbandonIdempotent(ctx, claim)
+	return m.Store.AbandonIdempotent(ctx, claim)
 }
 
 func newMortal(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*service, *mortal) {
 	t.Helper()
 	m := &mortal{}
 	s := newService(t, append(adjust, func(_ *api.Options, d *api.Deps) {
-		m.ClaimStore, d.Claims = d.Claims, m
+		m.Store, d.Claims = d.Claims, m
 	})...)
 	return s, m
 }
@@ -330,12 +331,12 @@ func TestTwoRunsOfARequestMakeItOnce(t *testing.T) {
 
 // beating tells of every time that a claim is kept.
 type beating struct {
-	api.ClaimStore
+	idempotency.Store
 	beats chan struct{}
 }
 
 func (b *beating) KeepIdempotent(ctx context.Context, claim *catalog.Claim) (bool, error) {
-	holds, err := b.ClaimStore.KeepIdempotent(ctx, claim)
+	holds, err := b.Store.KeepIdempotent(ctx, claim)
 	select {
 	case b.beats <- struct{}{}:
 	case <-ctx.Done():
@@ -356,7 +357,7 @@ func TestARequestIsNotLostAsLongAsItIsBeingWorkedOn(t *testing.T) {
 	t.Parallel()
 	b := &beating{beats: make(chan struct{})}
 	s := newService(t, func(o *api.Options, d *api.Deps) {
-		b.ClaimStore, d.Claims, o.ClaimBeat = d.Claims, b, time.Millisecond
+		b.Store, d.Claims, o.ClaimBeat = d.Claims, b, time.Millisecond
 	})
 	asked, open := make(chan struct{}, 1), make(chan struct{})
 	release := sync.OnceFunc(func() { close(open) })

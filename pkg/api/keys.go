@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -28,8 +31,8 @@ func NewKey() string {
 
 // ListKeys implements StrictServerInterface.
 func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKeysResponseObject, error) {
-	ctx, who := callerOf(ctx)
-	keys, err := s.Keys.Keys(ctx, who.workspace())
+	ctx, who := access.CallerOf(ctx)
+	keys, err := s.Keys.Keys(ctx, who.Workspace())
 	if err != nil {
 		return nil, err
 	}
@@ -38,30 +41,30 @@ func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKey
 
 // GetCurrentKey implements StrictServerInterface.
 func (s *server) GetCurrentKey(ctx context.Context, _ GetCurrentKeyRequestObject) (GetCurrentKeyResponseObject, error) {
-	_, who := callerOf(ctx)
-	return GetCurrentKey200JSONResponse(renderKey(who.key)), nil
+	_, who := access.CallerOf(ctx)
+	return GetCurrentKey200JSONResponse(renderKey(who.Key)), nil
 }
 
 // GetMe implements StrictServerInterface.
 func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponseObject, error) {
-	ctx, who := callerOf(ctx)
-	name, err := s.Keys.WorkspaceName(ctx, who.workspace())
+	ctx, who := access.CallerOf(ctx)
+	name, err := s.Keys.WorkspaceName(ctx, who.Workspace())
 	if err != nil {
 		return nil, err
 	}
-	return GetMe200JSONResponse{Id: who.workspace(), Name: name, Key: renderKey(who.key)}, nil
+	return GetMe200JSONResponse{Id: who.Workspace(), Name: name, Key: renderKey(who.Key)}, nil
 }
 
 // CreateKey implements StrictServerInterface.
 func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (CreateKeyResponseObject, error) {
 	request := ctx
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	if err := mayLimit(who); err != nil {
 		return nil, err
 	}
 	secret := s.NewKey()
 	key := domain.APIKey{
-		ID: s.idFor(ctx, "key"), WorkspaceID: who.workspace(), Name: *trim(&r.Body.Name), Hash: domain.HashKey(secret),
+		ID: idempotency.ID(ctx, s.NewID, "key"), WorkspaceID: who.Workspace(), Name: *trim(&r.Body.Name), Hash: domain.HashKey(secret),
 		Hint: secret[len(secret)-4:], Scopes: []domain.Scope{domain.ScopeWrite}, AgentID: value(r.Body.AgentId),
 		ExpiresAt: r.Body.ExpiresAt, Limits: keyLimits(r.Body.Limits),
 	}
@@ -89,7 +92,7 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 // dropUnseen takes away the key that an earlier run of the request has made: its secret, which is nowhere to be read
 // again, may not have reached anybody. The one that takes its place has the same id.
 func (s *server) dropUnseen(ctx context.Context, key domain.APIKey) error {
-	if !isRepeated(ctx) {
+	if !idempotency.IsRepeated(ctx) {
 		return nil
 	}
 	_, err := s.Keys.RevokeKey(ctx, key.WorkspaceID, key.ID)
@@ -117,18 +120,100 @@ func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 			return err
 		}
 	}
-	return invalid(faults)
+	return problem.Invalid(faults)
 }
 
 // RevokeKey implements StrictServerInterface.
 func (s *server) RevokeKey(ctx context.Context, r RevokeKeyRequestObject) (RevokeKeyResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	if err := known("key", r.Id); err != nil {
 		return nil, err
 	}
-	key, err := s.Keys.RevokeKey(ctx, who.workspace(), r.Id)
+	key, err := s.Keys.RevokeKey(ctx, who.Workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
 	return RevokeKey200JSONResponse(renderKey(key)), nil
+}
+
+// GetLimits implements StrictServerInterface.
+func (s *server) GetLimits(ctx context.Context, _ GetLimitsRequestObject) (GetLimitsResponseObject, error) {
+	ctx, who := access.CallerOf(ctx)
+	limits, err := s.Accounts.Limits(ctx, domain.Account{WorkspaceID: who.Workspace()})
+	if err != nil {
+		return nil, err
+	}
+	return GetLimits200JSONResponse(renderLimits(limits)), nil
+}
+
+// SetLimits implements StrictServerInterface.
+func (s *server) SetLimits(ctx context.Context, r SetLimitsRequestObject) (SetLimitsResponseObject, error) {
+	ctx, who := access.CallerOf(ctx)
+	if err := mayLimit(who); err != nil {
+		return nil, err
+	}
+	b := r.Body
+	limits := domain.Limits{
+		domain.MetricQueries: value(b.Queries), domain.MetricTokens: value(b.Tokens),
+		domain.MetricStoredChunks: value(b.StoredChunks), domain.MetricStoredBytes: value(b.StoredBytes),
+	}
+	if err := s.Accounts.SetLimits(ctx, domain.Account{WorkspaceID: who.Workspace()}, limits); err != nil {
+		return nil, err
+	}
+	return SetLimits200JSONResponse(renderLimits(limits)), nil
+}
+
+// SetKeyLimits implements StrictServerInterface.
+func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) (SetKeyLimitsResponseObject, error) {
+	ctx, who := access.CallerOf(ctx)
+	if err := mayLimit(who); err != nil {
+		return nil, err
+	}
+	if err := known("key", r.Id); err != nil {
+		return nil, err
+	}
+	if err := s.Accounts.SetLimits(ctx, domain.Account{WorkspaceID: who.Workspace(), KeyID: r.Id}, keyLimits(r.Body)); err != nil {
+		return nil, err
+	}
+	keys, err := s.Keys.Keys(ctx, who.Workspace())
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		if k.ID == r.Id {
+			return SetKeyLimits200JSONResponse(renderKey(k)), nil
+		}
+	}
+	return nil, domain.NotFound("key", r.Id) // revoked this moment
+}
+
+// keyLimits are the limits that a body carries, none for nil.
+func keyLimits(b *KeyLimitsUpdate) domain.Limits {
+	if b == nil {
+		return nil
+	}
+	return domain.Limits{
+		domain.MetricQueries: value(b.Queries), domain.MetricTokens: value(b.Tokens), domain.LimitRequests: value(b.RequestsPerSecond),
+	}
+}
+
+// mayLimit refuses a caller whose key is limited: it could free itself.
+func mayLimit(who access.Caller) error {
+	if who.Key.Limits.Limited() {
+		return domain.Errorf(domain.CodeUnauthorized, "the key %q is limited, and so may neither set limits nor make keys", who.Key.Name)
+	}
+	return nil
+}
+
+func renderLimits(l domain.Limits) Limits {
+	return Limits{
+		Queries: optional(l[domain.MetricQueries]), Tokens: optional(l[domain.MetricTokens]),
+		StoredChunks: optional(l[domain.MetricStoredChunks]), StoredBytes: optional(l[domain.MetricStoredBytes]),
+	}
+}
+
+func renderKeyLimits(l domain.Limits) *KeyLimits {
+	return &KeyLimits{
+		Queries: optional(l[domain.MetricQueries]), Tokens: optional(l[domain.MetricTokens]), RequestsPerSecond: optional(l[domain.LimitRequests]),
+	}
 }

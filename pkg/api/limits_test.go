@@ -1,8 +1,6 @@
 package api_test
 
-import (
-	"github.com/sluice/sluice/pkg/api"
-)
+import "github.com/sluice/sluice/pkg/api"
 
 // limits makes every limit small.
 func limits(o *api.Options, _ *api.Deps) {

@@ -3,76 +3,62 @@ package api
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/document"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/mcp"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// mcpPath is where the Model Context Protocol is served, under every base. The document does not describe it: it has one
-// of its own.
-const mcpPath = "/mcp"
-
 // maxMessageBytes bounds a message of the Model Context Protocol.
 const maxMessageBytes = 1 << 20
 
 // newMCP makes the handler of the Model Context Protocol.
 func (s *server) newMCP() *mcp.Handler {
-	return mcp.NewHandler(library{s}, mcp.Options{Version: s.opts.Version, WriteTimeout: s.opts.WriteTimeout, Log: s.log, Arguments: argumentsOf})
+	return mcp.NewHandler(library{s}, mcp.Options{Version: s.opts.Version, WriteTimeout: s.opts.WriteTimeout, Log: s.log, Arguments: document.Arguments})
 }
 
 // serveMCP answers a message of the Model Context Protocol, whose key and rate have been checked as everywhere.
 func (s *server) serveMCP(c *gin.Context) {
-	if err := s.checkOrigin(c.Request); err != nil {
+	if err := access.CheckOrigin(c.Request, s.opts.MCPHosts); err != nil {
 		s.fail(c, err)
 		return
 	}
-	raw, err := s.readBody(c, min(maxMessageBytes, s.opts.MaxJSONBytes))
+	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.opts.MaxJSONBytes), s.opts.ReadTimeout)
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
 	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // as strictly as bodies everywhere: it bounds the nesting, above all
-		s.fail(c, invalid(faults))
+		s.fail(c, problem.Invalid(faults))
 		return
 	}
-	_, who := callerOf(c)
-	s.mcp.Serve(c.Writer, c.Request, raw, !who.mayRead(who.workspace()))
+	_, who := access.CallerOf(c)
+	s.mcp.Serve(c.Writer, c.Request, raw, !who.MayRead(who.Workspace()))
 }
 
-// failRPC answers a message that is refused before it is served. A call that comes too soon is answered as a call that has
-// failed: a model reads that and waits, where a status ends the session of some clients.
-func (s *server) failRPC(c *gin.Context, e *domain.Error) {
-	if e.Code == domain.CodeRateLimit {
-		if raw, err := s.readBody(c, min(maxMessageBytes, s.opts.MaxJSONBytes)); err == nil {
-			if call, isCall := mcp.ReadCall(raw); isCall {
-				s.mcp.FailCall(c.Writer, call, fmt.Errorf("%s; try again in %s s", e.Message, c.Writer.Header().Get("Retry-After")))
-				return
-			}
-		}
+// failCall answers a call that comes too soon as a call that has failed, if it is one: a model reads that and waits, where a
+// status ends the session of some clients.
+func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
+	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.opts.MaxJSONBytes), s.opts.ReadTimeout)
+	if err != nil {
+		return false
 	}
-	writeRPCError(c.Writer, e)
-}
-
-// writeRPCError writes an error as a message of JSON-RPC. The status tells a missing key from one that may not, which
-// clients of the protocol expect.
-func writeRPCError(w http.ResponseWriter, e *domain.Error) {
-	status, code := statusFor(e), int64(-32000) // the first of those that JSON-RPC leaves to servers
-	if status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
+	call, isCall := mcp.ReadCall(raw)
+	if isCall {
+		s.mcp.FailCall(c.Writer, call, fmt.Errorf("%s; try again in %s s", e.Message, c.Writer.Header().Get("Retry-After")))
 	}
-	if e.Code == domain.CodeInvalid || e.Code == domain.CodeTooLarge || e.Code == domain.CodeUnsupported {
-		code = -32600 // not a request that can be answered
-	}
-	mcp.WriteError(w, status, code, e.Message)
+	return isCall
 }
 
 // library is what the Model Context Protocol shows, to the bearer of the request's key.
@@ -82,27 +68,27 @@ var _ mcp.Library = library{}
 
 // shown is an error as clients may see it: tools pass on all of its text.
 func (l library) shown(ctx context.Context, err error) error {
-	if err == nil || hasLeft(ctx, err) {
+	if err == nil || problem.HasLeft(ctx, err) {
 		return err
 	}
-	e := l.explain(ctx, err)
+	e := problem.Explain(ctx, l.log, err)
 	message := e.Message
 	if len(e.Fields) > 1 {
-		message = everyFault(e.Fields)
+		message = problem.EveryFault(e.Fields)
 	}
 	return &domain.Error{Code: e.Code, Message: message}
 }
 
 // Search implements mcp.Library.
 func (l library) Search(ctx context.Context, q mcp.Search) ([]domain.Fragment, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	found, err := l.search(ctx, who, q)
 	return found, l.shown(ctx, err)
 }
 
-func (l library) search(ctx context.Context, who caller, q mcp.Search) ([]domain.Fragment, error) {
+func (l library) search(ctx context.Context, who access.Caller, q mcp.Search) ([]domain.Fragment, error) {
 	faults := jsonbody.FilterFaults(map[string]any{"filters": map[string]any{"metadata": q.Filters.Metadata}})
-	if err := invalid(append(faults, l.queryFaults("query", q.Query)...)); err != nil {
+	if err := problem.Invalid(append(faults, l.queryFaults("query", q.Query)...)); err != nil {
 		return nil, err
 	}
 	stores, err := l.datastoresOf(ctx, who, q.Datastores)
@@ -110,9 +96,9 @@ func (l library) search(ctx context.Context, who caller, q mcp.Search) ([]domain
 		return nil, err
 	}
 	var found retrieve.Result
-	err = l.countSearch(who.account(who.workspace()), q.Query, func() (err error) {
+	err = l.countSearch(who.Account(who.Workspace()), q.Query, func() (err error) {
 		found, err = l.Retriever.Retrieve(ctx, retrieve.Request{
-			WorkspaceID: who.workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
+			WorkspaceID: who.Workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
 		})
 		return err
 	})
@@ -131,9 +117,9 @@ func (s *server) queryFaults(field, query string) []domain.FieldError {
 }
 
 // datastoresOf are the datastores named, or all of the caller's workspace.
-func (l library) datastoresOf(ctx context.Context, who caller, ids []string) ([]domain.Datastore, error) {
+func (l library) datastoresOf(ctx context.Context, who access.Caller, ids []string) ([]domain.Datastore, error) {
 	if len(ids) == 0 {
-		all, _, err := l.Datastores.Datastores(ctx, who.workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
+		all, _, err := l.Datastores.Datastores(ctx, who.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
 		if err == nil && len(all) > mcp.MaxDatastores {
 			err = domain.Invalid("datastores", "is required: the workspace has more than %d datastores, the most that one search covers", mcp.MaxDatastores)
 		}
@@ -144,7 +130,7 @@ func (l library) datastoresOf(ctx context.Context, who caller, ids []string) ([]
 		err := known("datastore", id)
 		var d domain.Datastore
 		if err == nil {
-			d, err = l.Datastores.Datastore(ctx, who.workspace(), id)
+			d, err = l.Datastores.Datastore(ctx, who.Workspace(), id)
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			return nil, domain.Errorf(domain.CodeNotFound, "no datastore with id %s; leave datastores out to search all", jsonbody.Describe(id))
@@ -159,46 +145,46 @@ func (l library) datastoresOf(ctx context.Context, who caller, ids []string) ([]
 
 // Datasource implements mcp.Library.
 func (l library) Datasource(ctx context.Context, id string) (domain.Datasource, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	d, err := l.datasource(ctx, who, id)
 	return d, l.shown(ctx, err)
 }
 
 // Datasources implements mcp.Library.
 func (l library) Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error) {
-	ctx, who := callerOf(ctx)
-	page, next, err := l.server.Datasources.Datasources(ctx, who.workspace(), catalog.DatasourceFilter{}, catalog.Page{Cursor: cursor, Limit: limit})
+	ctx, who := access.CallerOf(ctx)
+	page, next, err := l.server.Datasources.Datasources(ctx, who.Workspace(), catalog.DatasourceFilter{}, catalog.Page{Cursor: cursor, Limit: limit})
 	return page, next, l.shown(ctx, err)
 }
 
 // Chunks implements mcp.Library.
 func (l library) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
-	ctx, _ = callerOf(ctx)
+	ctx, _ = access.CallerOf(ctx)
 	chunks, err := l.server.Chunks.Chunks(ctx, d, from, limit)
 	return chunks, l.shown(ctx, err)
 }
 
 // Agents implements mcp.Library.
 func (l library) Agents(ctx context.Context, limit int) ([]domain.Agent, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	agents, err := l.agentsOf(ctx, who, limit)
 	return agents, l.shown(ctx, err)
 }
 
 // Ask implements mcp.Library. It is an agent query like any other: it counts as one, and is stored.
 func (l library) Ask(ctx context.Context, q mcp.Question, emit func(text string) error) (mcp.Answer, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	answer, err := l.ask(ctx, who, q, emit)
 	return mcp.Answer{Text: answer.Text, ConversationID: answer.ConversationID, Sources: answer.Sources}, l.shown(ctx, err)
 }
 
-func (l library) ask(ctx context.Context, who caller, q mcp.Question, emit func(text string) error) (answer.Answer, error) {
+func (l library) ask(ctx context.Context, who access.Caller, q mcp.Question, emit func(text string) error) (answer.Answer, error) {
 	faults := l.queryFaults("question", q.Text)
 	q.ConversationID = strings.ToLower(q.ConversationID) // as some languages write UUIDs: see conversationNamed
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
 		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; it must be that of an earlier answer, or left out", jsonbody.Describe(q.ConversationID))})
 	}
-	if err := invalid(faults); err != nil {
+	if err := problem.Invalid(faults); err != nil {
 		return answer.Answer{}, err
 	}
 	agent, err := l.agentToQuery(ctx, who, q.AgentID)

@@ -9,6 +9,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
+	"github.com/sluice/sluice/pkg/api/document"
+	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/telemetry"
@@ -26,7 +30,7 @@ type Options struct {
 	VisitorPerMinute int // questions of one visitor of a public agent, at once or apart; 0: no limit
 	VisitorMaxTokens int // that one who has no key may ask an answer of a public agent to have; default 4,096
 
-	Admission Admission // how much is served at once; default without limits
+	Admission admit.Options // how much is served at once; default without limits
 
 	MCPHosts    []string // names, without ports, by which clients of the Model Context Protocol reach a service on loopback, and web origins that may; "*": any
 	CORSOrigins []string // of web pages that may call every endpoint, as domain.ParseOrigin returns them
@@ -57,10 +61,10 @@ type Deps struct {
 	Sites         SiteStore
 	Conversations ConversationStore
 	Keys          KeyStore
-	KeyFinder     KeyFinder
+	KeyFinder     access.KeyFinder
 	Usage         UsageMeter
 	Accounts      AccountStore
-	Claims        ClaimStore
+	Claims        idempotency.Store
 
 	Originals Originals
 	Chunks    ChunkReader
@@ -111,6 +115,13 @@ func (o Options) withDefaults() Options {
 		o.Engines = []domain.Engine{domain.EngineEmbedded}
 	}
 	return o
+}
+
+// documented are the limits that the OpenAPI document names.
+func (o Options) documented() document.Limits {
+	return document.Limits{
+		UploadBytes: o.MaxUploadBytes, JSONBytes: o.MaxJSONBytes, QueryChars: o.MaxQueryChars, Documents: o.MaxDocuments, PagesOfSite: o.MaxPages,
+	}
 }
 
 func (d Deps) withDefaults() (Deps, error) {

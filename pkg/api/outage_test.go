@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -39,7 +40,7 @@ func TestAnUploadThatTheDiskDoesNotTakeIsRefusedAndLeavesNothing(t *testing.T) {
 }
 
 // silentKeys is a catalog that does not answer whose a key is.
-type silentKeys struct{ api.KeyFinder }
+type silentKeys struct{ access.KeyFinder }
 
 func (silentKeys) KeyByHash(ctx context.Context, _ string) (domain.APIKey, error) {
 	<-ctx.Done()

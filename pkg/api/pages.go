@@ -13,6 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/api/document"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/console"
 	"github.com/sluice/sluice/pkg/domain"
@@ -95,18 +96,18 @@ func (s *server) GetDocs(ctx context.Context, _ GetDocsRequestObject) (GetDocsRe
 
 // documentResponse is the OpenAPI document for a client that takes gzip, or does not.
 type documentResponse struct {
-	servedSpec
+	document.Served
 	gzip bool
 }
 
 // VisitGetOpenAPIResponse implements GetOpenAPIResponseObject.
 func (d documentResponse) VisitGetOpenAPIResponse(w http.ResponseWriter) error {
-	h, body := w.Header(), d.plain
+	h, body := w.Header(), d.Plain
 	h.Set("Content-Type", "application/json")
 	h.Add("Vary", "Accept-Encoding")
 	if d.gzip {
 		h.Set("Content-Encoding", "gzip")
-		body = d.packed
+		body = d.Packed
 	}
 	_, err := w.Write(body)
 	return err

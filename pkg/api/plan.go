@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -26,7 +27,7 @@ type Planner interface {
 
 // PlanSite implements StrictServerInterface.
 func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSiteResponseObject, error) {
-	ctx, _ = callerOf(ctx)
+	ctx, _ = access.CallerOf(ctx)
 	if s.Planner == nil {
 		return nil, domain.Errorf(domain.CodeConflict, "this process leaves crawling to others (SLUICE_WORKERS); a machine that crawls shows the plan by `sluice crawler plan URL`")
 	}
@@ -102,13 +103,4 @@ func planField(site domain.DatasourceConfig) string {
 		return "config.sitemap"
 	}
 	return "config.source_url"
-}
-
-// planRule checks what the document cannot say about a site to be planned.
-func planRule(body map[string]any) []domain.FieldError {
-	config, _ := body["config"].(map[string]any)
-	if config == nil {
-		return nil // the schema says so
-	}
-	return createDatasourceRule(map[string]any{"type": string(domain.TypeWebSite), "config": config})
 }

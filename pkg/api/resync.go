@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -19,14 +21,14 @@ type JobQueue interface {
 
 // ResyncDatasource implements StrictServerInterface.
 func (s *server) ResyncDatasource(ctx context.Context, r ResyncDatasourceRequestObject) (ResyncDatasourceResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	d, err := s.datasource(ctx, who, r.Id)
 	if err != nil {
 		return nil, err
 	}
 	fetch := fetches(r.Body)
 	if d.Type == domain.TypeWebSite && !fetch {
-		queued, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: who.workspace(), GroupID: d.ID, Force: true})
+		queued, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: who.Workspace(), GroupID: d.ID, Force: true})
 		if err != nil {
 			return nil, err
 		}
@@ -47,13 +49,13 @@ func (s *server) ResyncDatasource(ctx context.Context, r ResyncDatasourceRequest
 
 // ResyncDatastore implements StrictServerInterface.
 func (s *server) ResyncDatastore(ctx context.Context, r ResyncDatastoreRequestObject) (ResyncDatastoreResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	store, err := s.datastore(ctx, who, r.Id)
 	if err != nil {
 		return nil, err
 	}
 	queued, err := s.replay(ctx, catalog.ReplayFilter{
-		WorkspaceID: who.workspace(), DatastoreID: store.ID, Fetch: fetches(r.Body), Force: true,
+		WorkspaceID: who.Workspace(), DatastoreID: store.ID, Fetch: fetches(r.Body), Force: true,
 	})
 	if err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func isWeb(d domain.Datasource) bool {
 
 // replay queues what passes the filter, behind all fresh content, and counts it.
 func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int64, err error) {
-	f.ReplayID, f.Priority = s.idFor(ctx, "replay"), catalog.PriorityReplay
+	f.ReplayID, f.Priority = idempotency.ID(ctx, s.NewID, "replay"), catalog.PriorityReplay
 	for cursor := ""; ; {
 		n, next, err := s.Jobs.Replay(ctx, f, cursor)
 		queued += n

@@ -2,37 +2,46 @@ package api
 
 import (
 	"context"
+	_ "embed" // the document is part of the program
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
+	"github.com/sluice/sluice/pkg/api/document"
+	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/transfer"
+	"github.com/sluice/sluice/pkg/api/upload"
 	"github.com/sluice/sluice/pkg/console"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/manual"
 	"github.com/sluice/sluice/pkg/mcp"
-	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // server implements the operations of the document. Its methods are in the files of their subjects.
 type server struct {
 	Deps
 	opts      Options
-	spec      *spec
-	served    func() (servedSpec, error) // the document as it is sent
+	document  *document.Document
+	served    func() (document.Served, error) // the document as it is sent
 	log       *slog.Logger
-	keys      keyring
-	audit     *audit
-	limits    *rateLimits
+	keyring   access.Keyring
+	pages     access.Pages
+	audit     *access.Audit
+	limits    *access.RateLimits
+	claims    idempotency.Keeper
+	uploads   upload.Options
 	metrics   *metrics
 	mcp       *mcp.Handler
 	reference page
@@ -40,6 +49,9 @@ type server struct {
 }
 
 var _ StrictServerInterface = (*server)(nil)
+
+//go:embed openapi.yaml
+var openAPI []byte
 
 // init has the generated server not look for rules in the tags of its types: bodies are held against the document, and no type has
 // any.
@@ -55,7 +67,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	if len(o.EmbeddingModels) == 0 {
 		return nil, errors.New("making the API: no embedding model")
 	}
-	doc, err := specFor(o)
+	doc, err := document.Load(openAPI, o.documented())
 	if err != nil {
 		return nil, err
 	}
@@ -63,18 +75,24 @@ func New(o Options, d Deps) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	limits := access.NewRateLimits(o.RatePerSecond, o.VisitorPerMinute, d.Now)
 	s := &server{
-		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
+		Deps: d, opts: o, document: doc, log: d.Log, metrics: m,
 		// Making it ready takes long, and few processes are ever asked for the document.
-		served:    sync.OnceValues(func() (servedSpec, error) { return servedDocument(o) }),
-		keys:      keyring{d.KeyFinder, d.Now, d.Log},
-		audit:     newAudit(d.Audit, d.Now),
-		limits:    newRateLimits(o, d.Now),
+		served: sync.OnceValues(func() (document.Served, error) {
+			return document.Serve(openAPI, o.documented(), o.Engines, o.EmbeddingModels)
+		}),
+		keyring:   access.Keyring{Keys: d.KeyFinder, Now: d.Now, Log: d.Log},
+		pages:     access.Pages{Origins: o.CORSOrigins, Limits: limits, Agents: d.Agents},
+		audit:     access.NewAudit(d.Audit, d.Now),
+		limits:    limits,
+		claims:    idempotency.Keeper{Store: d.Claims, Beat: o.ClaimBeat, Log: d.Log},
+		uploads:   upload.Options{TempDir: o.TempDir, MaxBytes: o.MaxUploadBytes, ReadTimeout: o.ReadTimeout},
 		reference: newPage(docsHTML),
 		plans:     make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
-	g, err := newGates(s, o.Admission, headAsGet(s.routes()))
+	g, err := admit.New(o.Admission, admit.Server{ReadTimeout: o.ReadTimeout, NewID: d.NewID, Metrics: d.Metrics}, headAsGet(s.routes()))
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +110,13 @@ func (s *server) routes() http.Handler {
 	r.Use(s.observe, s.recover, s.checkPage, s.expectBody, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(s.noEndpoint)
 	r.NoMethod(func(c *gin.Context) {
-		if methods, isFixed := s.spec.fixed[c.Request.URL.Path]; isFixed { // Gin counts those in that would take it for an id
+		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin counts those in that would take it for an id
 			c.Header("Allow", strings.Join(methods, ", "))
 		}
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {
 			c.Header("Allow", allowed+", "+http.MethodHead) // see headAsGet
 		}
-		s.fail(c, domain.Errorf(codeMethod, "%s is not allowed on %s; allowed: %s", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
+		s.fail(c, domain.Errorf(problem.CodeMethod, "%s is not allowed on %s; allowed: %s", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
 	})
 	r.GET("/", s.serveConsole)
 	r.GET(console.Prefix+"*file", s.serveConsole)
@@ -112,8 +130,8 @@ func (s *server) routes() http.Handler {
 		HandlerErrorFunc:         s.fail,
 		ResponseErrorHandlerFunc: s.fail,
 	})
-	for _, base := range bases {
-		r.POST(base+mcpPath, s.serveMCP)
+	for _, base := range document.Bases {
+		r.POST(base+problem.MCPPath, s.serveMCP)
 		RegisterHandlersWithOptions(r, strict, GinServerOptions{
 			BaseURL:      base,
 			ErrorHandler: func(c *gin.Context, err error, _ int) { s.fail(c, domain.Errorf(domain.CodeInvalid, "%v", err)) },
@@ -127,18 +145,69 @@ func (s *server) noEndpoint(c *gin.Context) {
 	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs/api lists them", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path)))
 }
 
+// fail answers the request with the error, if nothing has been answered yet, and ends it.
+func (s *server) fail(c *gin.Context, err error) {
+	c.Abort()
+	ctx := c.Request.Context()
+	if problem.HasLeft(ctx, err) {
+		s.log.Debug("client left", "request", problem.RequestID(ctx))
+		c.Status(problem.StatusClientLeft)
+		return
+	}
+	e := problem.Explain(ctx, s.log, err)
+	if c.Writer.Written() {
+		return
+	}
+	problem.SetRetryAfter(c.Writer.Header(), e)
+	c.Header("Cache-Control", "no-store")
+	defer transfer.Linger(c.Writer, c.Request)()
+	form := problem.FormOf(c.Request.URL.Path)
+	if form == problem.FormRPC && e.Code == domain.CodeRateLimit && s.failCall(c, e) {
+		return
+	}
+	problem.Write(c.Writer, form, problem.RequestID(ctx), e)
+}
+
+// checkPage refuses browsers whose page may not call the service.
+func (s *server) checkPage(c *gin.Context) {
+	if err := s.pages.Check(c); err != nil {
+		s.fail(c, err)
+	}
+}
+
+// expectBody bounds the time in which a request's body must arrive.
+func (s *server) expectBody(c *gin.Context) {
+	c.Request = transfer.Expect(c.Writer, c.Request, s.opts.ReadTimeout)
+}
+
+// idempotent gives an answer again that was given before under the Idempotency-Key of the request.
+func (s *server) idempotent(c *gin.Context) {
+	op := operationOf(c)
+	if op == nil || !op.Idempotent {
+		return
+	}
+	contentType := "application/json"
+	if op.ID == "QueryDatastore" {
+		contentType = fragmentsType(c, c.Request.URL.Query().Get("explain") == "true")
+	}
+	_, who := access.CallerOf(c)
+	if err := s.claims.Serve(c, who, op.Secret, contentType); err != nil {
+		s.fail(c, err)
+	}
+}
+
 const operationKey = "sluice.operation"
 
 // findOperation remembers what the document says about the route.
 func (s *server) findOperation(c *gin.Context) {
-	if op := s.spec.operation(c.Request.Method, c.FullPath()); op != nil {
+	if op := s.document.Operation(c.Request.Method, c.FullPath()); op != nil {
 		c.Set(operationKey, op)
 	}
 }
 
 // operationOf returns the route's operation, nil for what the document does not describe.
-func operationOf(c *gin.Context) *operation {
-	op, _ := c.Value(operationKey).(*operation)
+func operationOf(c *gin.Context) *document.Operation {
+	op, _ := c.Value(operationKey).(*document.Operation)
 	return op
 }
 
@@ -150,49 +219,75 @@ func (s *server) recover(c *gin.Context) {
 		case http.ErrAbortHandler:
 			panic(cause)
 		default:
-			s.log.Error("handler panicked", "request", requestID(c.Request.Context()), "stack", string(debug.Stack()))
+			s.log.Error("handler panicked", "request", problem.RequestID(c.Request.Context()), "stack", string(debug.Stack()))
 			s.fail(c, fmt.Errorf("panic: %v", cause))
 		}
 	}()
 	c.Next()
 }
 
-const requestIDHeader = "X-Request-Id"
+// cleanPath removes a trailing slash and merges repeated slashes: a client whose base address ends with a slash sends
+// /v1//chat/completions. Later handlers see only the clean path.
+//
+// A slash within an id is encoded, as in /conversations/chat%2F7. RawPath distinguishes it from the slashes between segments. For
+// all other paths RawPath is empty, however the client encoded them.
+func cleanPath(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path, raw := segments(r.URL); path != r.URL.Path || raw != r.URL.RawPath {
+			r = r.WithContext(r.Context()) // a copy: the caller's request must not change
+			u := *r.URL
+			u.Path, u.RawPath = path, raw
+			r.URL = &u
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
-// aRequestID is what of a caller's request id is taken over.
-var aRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
-
-// requestIDOf is the id that the caller gave to the request, or a new one.
-func (s *server) requestIDOf(r *http.Request) string {
-	id := r.Header.Get(requestIDHeader)
-	if !aRequestID.MatchString(id) || domain.HideKeys(id) != id {
-		return s.NewID()
+// segments returns the path of an address without empty segments. If a segment holds a slash, it also returns the raw path
+// in the encoding that Gin expects.
+func segments(u *url.URL) (path, raw string) {
+	if u.RawPath == "" && !strings.Contains(u.Path, "//") && (u.Path == "/" || !strings.HasSuffix(u.Path, "/")) {
+		return u.Path, ""
 	}
-	return id
+	var plain, encoded strings.Builder
+	holdsSlash := false
+	for segment := range strings.SplitSeq(u.EscapedPath(), "/") {
+		if segment == "" {
+			continue
+		}
+		text, err := url.PathUnescape(segment)
+		if err != nil { // EscapedPath is always valid
+			text = segment
+		}
+		holdsSlash = holdsSlash || strings.Contains(text, "/")
+		plain.WriteString("/" + text)
+		encoded.WriteString("/" + url.QueryEscape(text)) // Gin decodes it like a query, with + for a space
+	}
+	switch {
+	case plain.Len() == 0:
+		return "/", ""
+	case holdsSlash:
+		return plain.String(), encoded.String()
+	default:
+		return plain.String(), ""
+	}
 }
 
-// observe gives the request its id and measures it.
-func (s *server) observe(c *gin.Context) {
-	id := s.requestIDOf(c.Request)
-	c.Header(requestIDHeader, id)
-	c.Header("X-Content-Type-Options", "nosniff")
-	ctx, span := s.startSpan(c, id)
-	c.Request = c.Request.WithContext(telemetry.Note(context.WithValue(ctx, requestIDKey, id), slog.String("request", id)))
+type headKey struct{}
 
-	begin := time.Now()
-	s.metrics.inFlight.Inc()
-	defer func() {
-		s.metrics.inFlight.Dec()
-		endSpan(span, c.Writer.Status())
-		s.audit.serve(c)
-		took := time.Since(begin)
-		s.metrics.observe(c, took)
-		s.log.Debug("request served", "request", id, "method", domain.HideKeys(c.Request.Method), "route", c.FullPath(), "status", c.Writer.Status(), "took", took)
-	}()
-	c.Next()
+// headAsGet answers HEAD as GET; the http.Server drops the body.
+func headAsGet(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			r = r.Clone(context.WithValue(r.Context(), headKey{}, true))
+			r.Method = http.MethodGet
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
-func requestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey).(string)
-	return id
+// isHead reports whether a request served as GET was HEAD: only the header is sent.
+func isHead(ctx context.Context) bool {
+	head, _ := ctx.Value(headKey{}).(bool)
+	return head
 }

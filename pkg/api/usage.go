@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -46,7 +48,7 @@ var counted = []domain.Metric{
 
 // GetUsage implements StrictServerInterface.
 func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsageResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	month := s.Now().UTC()
 	if r.Params.Month != nil {
 		var err error
@@ -54,22 +56,22 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 			return nil, domain.Invalid("month", "is %q; it must have the form 2026-05", *r.Params.Month)
 		}
 	}
-	used, err := s.Accounts.Usage(ctx, who.workspace(), month)
+	used, err := s.Accounts.Usage(ctx, who.Workspace(), month)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := s.Accounts.LimitsInForce(ctx, who.workspace())
+	limits, err := s.Accounts.LimitsInForce(ctx, who.Workspace())
 	if err != nil {
 		return nil, err
 	}
-	if used[domain.MetricStoredChunks], used[domain.MetricStoredBytes], err = s.Accounts.Stored(ctx, who.workspace()); err != nil {
+	if used[domain.MetricStoredChunks], used[domain.MetricStoredBytes], err = s.Accounts.Stored(ctx, who.Workspace()); err != nil {
 		return nil, err
 	}
 	out := GetUsage200JSONResponse{
 		Month: month.Format(monthFormat), Usage: renderUsage(append(slices.Clone(counted), domain.MetricStoredChunks, domain.MetricStoredBytes), used, limits),
 	}
 	if r.Params.By != nil {
-		keys, err := s.keyUsage(ctx, who.workspace(), month)
+		keys, err := s.keyUsage(ctx, who.Workspace(), month)
 		if err != nil {
 			return nil, err
 		}
@@ -105,16 +107,6 @@ func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits d
 	})
 }
 
-// account is what a caller's use of something in the workspace is counted to. Who comes from elsewhere to something
-// public uses it without a key of the workspace.
-func (c caller) account(workspace string) domain.Account {
-	a := domain.Account{WorkspaceID: workspace}
-	if c.workspace() == workspace {
-		a.KeyID = c.key.ID
-	}
-	return a
-}
-
 // countSearch makes a search that is not part of an answer, and counts it when it has found what there is. No limit is on searches, so
 // that their count can wait until it is stored with others: storing each by itself takes longer than a search.
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
@@ -130,6 +122,6 @@ func (s *server) countAside(ctx context.Context, a domain.Account, uses map[doma
 	ctx, cancel := aside(ctx)
 	defer cancel()
 	if err := s.Usage.Count(ctx, a, uses); err != nil {
-		s.log.Error("counting use", "request", requestID(ctx), "error", err)
+		s.log.Error("counting use", "request", problem.RequestID(ctx), "error", err)
 	}
 }

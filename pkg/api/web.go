@@ -1,12 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -23,7 +23,7 @@ type SiteStore interface {
 
 // UpdateDatasource implements StrictServerInterface.
 func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequestObject) (UpdateDatasourceResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	if err := known("datasource", r.Id); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	if r.Body.Name != nil || r.Body.Metadata != nil {
 		d, err = s.describe(ctx, d, *r.Body, web)
 	} else if web != nil {
-		d, err = s.Sites.UpdateWebConfig(ctx, who.workspace(), r.Id, *web)
+		d, err = s.Sites.UpdateWebConfig(ctx, who.Workspace(), r.Id, *web)
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s *server) describe(ctx context.Context, d domain.Datasource, body Datasou
 
 // StopDatasource implements StrictServerInterface.
 func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObject) (StopDatasourceResponseObject, error) {
-	ctx, who := callerOf(ctx)
+	ctx, who := access.CallerOf(ctx)
 	d, err := s.datasource(ctx, who, r.Id)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObje
 	if !isWeb(d) {
 		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a %s, which is not fetched from the web; there is nothing to stop", d.ID, d.Type)
 	}
-	if d, err = s.Sites.StopCrawl(ctx, who.workspace(), d.ID); err != nil {
+	if d, err = s.Sites.StopCrawl(ctx, who.Workspace(), d.ID); err != nil {
 		return nil, err
 	}
 	s.Watcher.Changed(d.DatastoreID, d.ID)
@@ -152,49 +152,23 @@ func withoutSpace(s *string) *string {
 	return &t
 }
 
-// updateDatasourceRule checks what the document cannot say about a patch.
-func updateDatasourceRule(body map[string]any) []domain.FieldError {
-	config, _ := body["config"].(map[string]any)
-	faults := append(refreshFaults(config), patternFaults(config)...)
-	faults = append(faults, headerFaults(config)...)
-	return append(faults, metadataFaults("metadata", body["metadata"])...)
-}
-
-// maxPatternBytes bounds the patterns of a site, include and exclude together, as JSON: they travel with each of its jobs.
-const maxPatternBytes = 108 << 10
-
-// patternFaults says whether a site has too much of patterns, none of which need be too long.
-func patternFaults(config map[string]any) []domain.FieldError {
-	var bytes, most int
-	var longest string
-	for _, field := range []string{"include", "exclude"} {
-		if patterns, ok := config[field].([]any); ok {
-			encoded, _ := json.Marshal(patterns) // decoded JSON always encodes
-			if bytes += len(encoded); len(encoded) > most {
-				longest, most = field, len(encoded)
-			}
-		}
-	}
-	if bytes <= maxPatternBytes {
-		return nil
-	}
-	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has, with all patterns of the site, %d bytes as JSON; the limit is %s", bytes, byteSize(maxPatternBytes))}}
-}
-
-// refreshFaults says why a refresh setting is none. An empty one means never.
-func refreshFaults(config map[string]any) []domain.FieldError {
-	spec, isText := config["refresh"].(string)
-	if !isText || strings.TrimSpace(spec) == "" {
-		return nil
-	}
-	_, err := domain.ParseRefresh(strings.TrimSpace(spec))
-	var e *domain.Error
+// seal encrypts the headers of a web datasource. It does nothing if there are none.
+func (s *server) seal(d domain.Datasource, headers map[string]string) (*domain.SiteAccess, error) {
 	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &e) && len(e.Fields) > 0:
-		return e.Fields
-	default:
-		return []domain.FieldError{{Field: "config.refresh", Message: err.Error()}}
+	case len(headers) == 0:
+		return nil, nil
+	case !isWeb(d):
+		return nil, domain.Invalid("config.headers", "are for a web_page or web_site; datasource %s is a %s", d.ID, d.Type)
+	case s.Sealer == nil:
+		return nil, domain.Invalid("config.headers", "cannot be stored: this service has no key to encrypt them with. Its operator sets SLUICE_SECRET_KEY, to the same value in every api and crawler process")
 	}
+	clean, faults := domain.CleanHeaders("config.headers", headers)
+	if len(faults) > 0 {
+		return nil, &domain.Error{Code: domain.CodeInvalid, Message: faults[0].Field + " " + faults[0].Message, Fields: faults}
+	}
+	access, err := s.Sealer.Seal(d.WorkspaceID, cmp.Or(d.Config.SourceURL, d.Config.Sitemap), clean)
+	if err != nil {
+		return nil, fmt.Errorf("encrypting the headers of datasource %s: %w", d.ID, err)
+	}
+	return access, nil
 }

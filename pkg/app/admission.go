@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice/sluice/pkg/admission"
-	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
@@ -78,8 +78,8 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	return g
 }
 
-func (g *admissionGates) of(c config.Config, r *room) api.Admission {
-	return api.Admission{
+func (g *admissionGates) of(c config.Config, r *room) admit.Options {
+	return admit.Options{
 		Searches: g.searches, Answers: g.answers, Uploads: g.uploads, Others: g.others, MaxOpen: c.LimitOpen, Room: r.check,
 	}
 }

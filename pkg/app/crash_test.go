@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/domain"
@@ -86,13 +87,13 @@ func (i *interruption) die(point string) {
 }
 
 type interruptedClaims struct {
-	api.ClaimStore
+	idempotency.Store
 	at *interruption
 }
 
 func (c interruptedClaims) BeginIdempotent(ctx context.Context, ws, key, hash string) (claim *catalog.Claim, stored *catalog.StoredResponse, err error) {
 	err = c.at.step("claim", errUntold, func() error {
-		claim, stored, err = c.ClaimStore.BeginIdempotent(ctx, ws, key, hash)
+		claim, stored, err = c.Store.BeginIdempotent(ctx, ws, key, hash)
 		return err
 	})
 	return claim, stored, err
@@ -112,7 +113,7 @@ func (c interruptedDatasources) CreateDatasources(ctx context.Context, in []cata
 }
 
 func (c interruptedClaims) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error {
-	return c.at.step("answer", errUntold, func() error { return c.ClaimStore.FinishIdempotent(ctx, claim, r) })
+	return c.at.step("answer", errUntold, func() error { return c.Store.FinishIdempotent(ctx, claim, r) })
 }
 
 type interruptedOriginals struct {

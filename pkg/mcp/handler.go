@@ -65,7 +65,9 @@ func NewHandler(lib Library, opts Options) *Handler {
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, askOnly bool) {
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
 		// Newer versions of the protocol have no batches, and each of their messages would have to be counted.
-		WriteError(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "a batch of messages is not taken; send each in a request of its own")
+		writeMessage(w, http.StatusBadRequest, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
+			"code": jsonrpc.CodeInvalidRequest, "message": "a batch of messages is not taken; send each in a request of its own",
+		}})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Patience)
@@ -104,11 +106,6 @@ func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		return next(ctx, method, req)
 	}
-}
-
-// WriteError answers a request that is refused before its message is read, in the form of JSON-RPC.
-func WriteError(w http.ResponseWriter, status int, code int64, message string) {
-	writeMessage(w, status, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message}})
 }
 
 func writeMessage(w http.ResponseWriter, status int, message map[string]any) {

@@ -182,6 +182,18 @@ func items(v any) int {
 	return len(list)
 }
 
+// ByteSize writes a limit the way people configure it.
+func ByteSize(n int64) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	default:
+		return fmt.Sprintf("%d bytes", n)
+	}
+}
+
 // characters counts as the check of the schema does: code points.
 func characters(v any) int {
 	text, _ := v.(string)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/problem"
 )
 
 const errorsHead = `# Errors
@@ -47,9 +47,9 @@ Temporary causes, such as a model server that is down or a host that does not an
 // errorCodes writes what each code means.
 func errorCodes(b *bytes.Buffer, _ string) error {
 	b.WriteString(errorsHead)
-	for _, e := range api.ErrorDocs() {
+	for _, e := range problem.Docs() {
 		if e.Meaning == "" || e.Remedy == "" {
-			return fmt.Errorf("the code %s has no words in pkg/api/errordoc.go", e.Code)
+			return fmt.Errorf("the code %s has no words in pkg/api/problem/doc.go", e.Code)
 		}
 		fmt.Fprintf(b, "## %s\n\nStatus %d, “%s”. %s\n\n**Solution.** %s\n\n", e.Code, e.Status, e.Title, e.Meaning, e.Remedy)
 	}

@@ -1,0 +1,126 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// anAgentQuery is the paths by which an agent is asked, and the id in them.
+var anAgentQuery = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
+
+// What pages of other origins may send, and read beside the body.
+const (
+	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
+	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
+	ExposedHeaders = "Content-Disposition, Idempotent-Replayed, Mcp-Session-Id, Retry-After, X-Request-Id"
+	corsMaxAge     = "600" // seconds that browsers need not ask again
+)
+
+// AgentFinder finds the agents whose allowedOrigins are asked for.
+type AgentFinder interface {
+	// PublicAgent returns the agent when it is public, whatever its workspace; otherwise domain.CodeNotFound.
+	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
+}
+
+// Pages are the web pages of other origins that may call the service.
+type Pages struct {
+	Origins []string // that may call everything, as domain.ParseOrigin returns them
+	Limits  *RateLimits
+	Agents  AgentFinder
+}
+
+// Check holds browsers to where they may call from. Pages of the origins that the service is configured with may call
+// everything, with a key; those that a public agent lists may ask that agent. The rest may read no answer, and without
+// a key ask no agent. What no browser sends has no Origin, and is none of this function's business.
+func (p *Pages) Check(c *gin.Context) error {
+	agentID := ""
+	if m := anAgentQuery.FindStringSubmatch(c.Request.URL.Path); m != nil {
+		agentID = m[1] + m[2]
+	}
+	if agentID != "" || len(p.Origins) > 0 {
+		c.Writer.Header().Add("Vary", "Origin")
+	}
+	origin := c.GetHeader("Origin")
+	if origin == "" || isOwnOrigin(origin, c.Request.Host) {
+		return nil
+	}
+	asks := c.GetHeader("Access-Control-Request-Method")
+	isPreflight := c.Request.Method == http.MethodOptions && asks != ""
+	if isPreflight {
+		c.Writer.Header().Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")
+		if err := p.Limits.Allow(Caller{Anonymous: true, Remote: c.Request.RemoteAddr}); err != nil {
+			return err
+		}
+	}
+	allowed, methods, headers := domain.AllowsOrigin(p.Origins, origin), corsMethods, corsHeaders
+	if !allowed && agentID != "" {
+		agent, public, err := p.publicAgent(c.Request.Context(), agentID)
+		switch {
+		case err != nil:
+			return err
+		case public && domain.AllowsOrigin(agent.AllowedOrigins, origin):
+			allowed, methods, headers = true, http.MethodPost, "Content-Type"
+		case public && (isPreflight || c.GetHeader("Authorization") == ""):
+			return strangeOrigin(origin, agent)
+		}
+	}
+	if isPreflight && !allowed {
+		return problem.Forbidden("pages of the origin %s may not call this service; who operates it can list the origin in SLUICE_CORS_ORIGINS, "+
+			"or have a server of the page's make the call", jsonbody.Describe(origin))
+	}
+	if !allowed {
+		return nil // the browser keeps the answer from the page
+	}
+	h := c.Writer.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	if !isPreflight {
+		h.Set("Access-Control-Expose-Headers", ExposedHeaders)
+		return nil
+	}
+	h.Set("Access-Control-Allow-Methods", methods)
+	h.Set("Access-Control-Allow-Headers", headers)
+	h.Set("Access-Control-Max-Age", corsMaxAge)
+	c.AbortWithStatus(http.StatusNoContent)
+	return nil
+}
+
+// publicAgent is the agent with the id, if there is a public one.
+func (p *Pages) publicAgent(ctx context.Context, id string) (domain.Agent, bool, error) {
+	if !domain.ValidID(id) {
+		return domain.Agent{}, false, nil
+	}
+	agent, err := p.Agents.PublicAgent(ctx, id)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return domain.Agent{}, false, nil
+	}
+	return agent, err == nil, err
+}
+
+// strangeOrigin says that pages of an origin may not ask an agent, and how they would.
+func strangeOrigin(origin string, agent domain.Agent) error {
+	return &domain.Error{
+		Code: domain.CodeUnauthorized, Err: problem.ErrForbidden,
+		Message: fmt.Sprintf("pages of the origin %s may not ask this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
+			"or send the header Authorization: Bearer <key> from a server", jsonbody.Describe(origin), agent.ID),
+		Fields: []domain.FieldError{{
+			Field: "Origin", Message: fmt.Sprintf("is %s, which is not among the agent's allowedOrigins", jsonbody.Describe(origin)),
+		}},
+	}
+}
+
+// isOwnOrigin reports whether the page is one of the service's own. Behind a proxy that speaks TLS the service does not know its scheme, so
+// hosts are compared.
+func isOwnOrigin(origin, host string) bool {
+	from, err := url.Parse(origin)
+	return err == nil && from.Host != "" && strings.EqualFold(from.Host, host)
+}

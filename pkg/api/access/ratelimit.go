@@ -1,0 +1,96 @@
+package access
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// RateLimits holds one token bucket for every key, for every address that calls without one, and for every visitor of a
+// public agent. They are those of this process.
+type RateLimits struct {
+	perSecond        int // of a key or an address; 0: no limit
+	visitorPerMinute int // questions of a visitor; 0: no limit
+	now              func() time.Time
+
+	mu      sync.Mutex
+	buckets map[string]*rate.Limiter
+}
+
+// maxBuckets bounds the memory of rate limits. Beyond it all buckets are dropped, which lets a burst pass, no more.
+const maxBuckets = 100_000
+
+// NewRateLimits returns limits of requests of a key or an address, and of questions of a visitor; 0: no limit.
+func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateLimits {
+	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
+}
+
+// Allow takes one token of the caller's bucket; domain.CodeRateLimit, with the time to wait, when it is empty. A key may
+// have a limit of its own, below that of all.
+func (l *RateLimits) Allow(who Caller) error {
+	perSecond, name := l.perSecond, "key "+who.Key.ID
+	if own := int(who.Key.Limits[domain.LimitRequests]); own > 0 && (perSecond == 0 || own < perSecond) {
+		perSecond = own
+		name = fmt.Sprintf("%s at %d", name, own) // a bucket that was made for another limit does not hold it
+	}
+	if perSecond <= 0 {
+		return nil
+	}
+	if who.Anonymous {
+		name = "address " + Host(who.Remote)
+	}
+	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests a second; slow down", perSecond))
+}
+
+// AllowVisitor takes one token of the visitor's bucket, of one agent. Who says no visitor's id counts by address, and who
+// has a key, and so is known, not at all then.
+func (l *RateLimits) AllowVisitor(who Caller, agentID, visitorID string) error {
+	name := fmt.Sprintf("visitor %s %s", agentID, visitorID)
+	switch {
+	case l.visitorPerMinute <= 0, visitorID == "" && !who.Anonymous:
+		return nil
+	case visitorID == "":
+		name = fmt.Sprintf("visitor from %s %s", agentID, Host(who.Remote))
+	}
+	n := l.visitorPerMinute
+	return l.take(name, rate.Limit(float64(n)/60), n, fmt.Sprintf("more than %d questions a minute; wait a little", n))
+}
+
+// Host returns an address without its port.
+func Host(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return remote
+	}
+	return host
+}
+
+func (l *RateLimits) take(bucket string, limit rate.Limit, burst int, message string) error {
+	now := l.now()
+	reservation := l.bucket(bucket, limit, burst).ReserveN(now, 1)
+	wait := reservation.DelayFrom(now)
+	if wait == 0 {
+		return nil
+	}
+	reservation.CancelAt(now)
+	return &domain.Error{Code: domain.CodeRateLimit, Message: message, RetryAfter: wait}
+}
+
+func (l *RateLimits) bucket(name string, limit rate.Limit, burst int) *rate.Limiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.buckets[name]
+	if b == nil {
+		if len(l.buckets) >= maxBuckets {
+			clear(l.buckets)
+		}
+		b = rate.NewLimiter(limit, burst)
+		l.buckets[name] = b
+	}
+	return b
+}

@@ -1,0 +1,38 @@
+package admit
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluice/sluice/pkg/admission"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// nowhere is where the answers of a benchmark go.
+type nowhere struct{ header http.Header }
+
+func (n *nowhere) Header() http.Header         { return n.header }
+func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
+func (n *nowhere) WriteHeader(int)             {}
+
+// BenchmarkARefusal has a search refused at a gate that nobody leaves: what of a refusal is ours, and not the server's.
+func BenchmarkARefusal(b *testing.B) {
+	gate := admission.New(admission.Options{Limit: 1})
+	if !gate.Enter(b.Context()) {
+		b.Fatal("an empty gate refuses")
+	}
+	g, err := New(Options{Searches: gate}, Server{Metrics: prometheus.NewRegistry(), NewID: domain.NewID}, http.NotFoundHandler())
+	if err != nil {
+		b.Fatal(err)
+	}
+	const body = `{"query":"Which harbour of district 3 keeps records about the mill?","topK":5}`
+	r := httptest.NewRequest(http.MethodPost, "/datastores/01a212db-6ee9-7a94-bd82-281198b19b65/query", strings.NewReader(body))
+	b.ReportAllocs()
+	for b.Loop() {
+		g.ServeHTTP(&nowhere{header: http.Header{}}, r)
+	}
+}

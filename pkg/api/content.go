@@ -1,0 +1,134 @@
+package api
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/transfer"
+	"github.com/sluice/sluice/pkg/api/upload"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// ListChunks implements StrictServerInterface. A cursor is the ordinal of the page's first chunk.
+func (s *server) ListChunks(ctx context.Context, r ListChunksRequestObject) (ListChunksResponseObject, error) {
+	ctx, who := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, who, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	from, err := ordinalOf(r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	limit := catalog.DefaultPageSize
+	if r.Params.Limit != nil {
+		limit = *r.Params.Limit
+	}
+	out := ListChunks200JSONResponse{Data: []Chunk{}}
+	if d.ActiveGeneration == 0 {
+		return out, nil
+	}
+	chunks, err := s.Chunks.Chunks(ctx, d, from, limit)
+	if err != nil {
+		return nil, err
+	}
+	out.Data = renderAll(chunks, func(c domain.Chunk) Chunk {
+		return Chunk{
+			Id: domain.ChunkKey(d.ID, d.ActiveGeneration, c.Ordinal), Ordinal: c.Ordinal, Text: c.Text,
+			Heading: optional(c.Heading), Page: optional(c.Page), Offset: c.Offset,
+		}
+	})
+	if n := len(chunks); n == limit {
+		if last := chunks[n-1].Ordinal + 1; int64(last) < d.Chunks {
+			out.NextCursor = optional(strconv.Itoa(last))
+		}
+	}
+	return out, nil
+}
+
+func ordinalOf(cursor *string) (int, error) {
+	if cursor == nil {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(*cursor, 10, 31)
+	if err != nil {
+		return 0, domain.Invalid("cursor", "is not a cursor of this list; pass nextCursor of the page before, unchanged")
+	}
+	return int(n), nil
+}
+
+// originalPolicy keeps a browser from running anything of an original, whichever way it came to be shown.
+const originalPolicy = "default-src 'none'; sandbox"
+
+// GetOriginal implements StrictServerInterface.
+func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (GetOriginalResponseObject, error) {
+	ctx, who := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, who, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	if d.Original == nil {
+		if d.Type == domain.TypeWebSite {
+			return nil, domain.Errorf(domain.CodeNotFound, "datasource %q is a web site, which has no original; its pages have", d.ID)
+		}
+		return nil, domain.Errorf(domain.CodeNotFound, "datasource %q has no original yet: it was not fetched", d.ID)
+	}
+	content, err := s.Originals.Get(ctx, d.Original.Key)
+	if err != nil {
+		return nil, err
+	}
+	return originalResponse(func(w http.ResponseWriter) error {
+		defer content.Close()
+		return s.writeOriginal(ctx, w, d, content)
+	}), nil
+}
+
+// originalResponse writes itself.
+type originalResponse func(w http.ResponseWriter) error
+
+// VisitGetOriginalResponse implements GetOriginalResponseObject.
+func (f originalResponse) VisitGetOriginalResponse(w http.ResponseWriter) error { return f(w) }
+
+// writeOriginal sends the content. What cannot be read to its end cuts the connection: a part must not pass for the whole.
+func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d domain.Datasource, content io.Reader) error {
+	h := w.Header()
+	h.Set("Content-Type", originalType(d.Original.MIMEType))
+	h.Set("Content-Length", strconv.FormatInt(d.Original.Size, 10))
+	h.Set("Content-Disposition", attachment(upload.BareName(d.Name)))
+	h.Set("Content-Security-Policy", originalPolicy)
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "private, no-store")
+	if isHead(ctx) {
+		return nil
+	}
+	out := transfer.Timed(w, s.opts.WriteTimeout)
+	if _, err := io.Copy(out, content); err != nil {
+		if !problem.HasLeft(ctx, err) {
+			s.log.Error("an original was cut short", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// originalType is the type as it may stand in a header; what is no type is a stream of bytes.
+func originalType(kind string) string {
+	if _, _, err := mime.ParseMediaType(kind); err != nil {
+		return "application/octet-stream"
+	}
+	return kind
+}
+
+// attachment is a Content-Disposition that has a browser save the file under the name (RFC 6266).
+func attachment(name string) string {
+	if value := mime.FormatMediaType("attachment", map[string]string{"filename": name}); value != "" {
+		return value
+	}
+	return "attachment"
+}

@@ -1,0 +1,35 @@
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/mcp"
+)
+
+// Arguments returns a function that holds the arguments of a tool against their schema as bodies are held against the document: with the same
+// words for faults, null for what is not given, and whole numbers written as integers.
+func Arguments(schema json.RawMessage) (mcp.Arguments, error) {
+	op := Operation{body: &openapi3.Schema{}}
+	if err := op.body.UnmarshalJSON(schema); err != nil {
+		return nil, fmt.Errorf("reading the schema: %w", err)
+	}
+	return func(arguments json.RawMessage) (json.RawMessage, error) {
+		if len(arguments) == 0 || string(arguments) == "null" {
+			arguments = json.RawMessage("{}")
+		}
+		value, faults := jsonbody.Parse(arguments)
+		if value != nil {
+			faults = append(faults, op.CheckBody(value)...)
+		}
+		if len(faults) > 0 {
+			return nil, &domain.Error{Code: domain.CodeInvalid, Message: problem.EveryFault(faults)}
+		}
+		return json.Marshal(value)
+	}, nil
+}

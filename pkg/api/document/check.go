@@ -1,0 +1,89 @@
+package document
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/rules"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// CheckBody holds a body against the document and the operation's rule; fields that are null are gone after it.
+func (op *Operation) CheckBody(value any) []domain.FieldError {
+	faults := jsonbody.Check(op.body, value)
+	if m, ok := value.(map[string]any); ok {
+		faults = append(faults, rules.Faults(op.ID, m)...)
+	}
+	return faults
+}
+
+// CheckQuery holds the query string against the operation's parameters and returns it without empty ones, and times as
+// date-times.
+func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {
+	out := url.Values{}
+	faults := strayParameters(op, in)
+	for _, p := range op.query {
+		values := in[p.Name]
+		if len(values) > 1 {
+			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is given more than once; give it once"})
+			continue
+		}
+		if len(values) == 0 || values[0] == "" {
+			continue
+		}
+		var value any = values[0]
+		switch schema := p.Schema.Value; {
+		case isTime(schema):
+			at, err := timeOf(p, values[0])
+			if err != nil {
+				faults = append(faults, timeFault(p.Name, values[0]))
+				continue
+			}
+			out.Set(p.Name, at.Format(time.RFC3339Nano))
+			continue
+		case schema.Type.Is("boolean"):
+			b, err := strconv.ParseBool(values[0])
+			if err != nil || len(values[0]) == 1 {
+				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be true or false", jsonbody.Shorten(values[0]))})
+				continue
+			}
+			value, values = b, []string{strconv.FormatBool(b)}
+		case schema.Type.Is("integer"):
+			n, err := strconv.ParseInt(values[0], 10, 32)
+			if err != nil {
+				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be a whole number", jsonbody.Shorten(values[0]))})
+				continue
+			}
+			value = float64(n)
+		}
+		if strings.ContainsRune(values[0], 0) || jsonbody.InvalidUTF8([]byte(values[0])) >= 0 {
+			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is not UTF-8 text without NUL characters"})
+			continue
+		}
+		faults = append(faults, jsonbody.SchemaFaults(p.Schema.Value, p.Name, value)...)
+		out[p.Name] = values
+	}
+	return out, append(faults, rangeFaults(in, out)...)
+}
+
+// strayParameters finds the parameters of a query string that are plainly meant for one that the operation has: a list that
+// was to be narrowed must not come whole. Others are ignored; proxies and browsers add their own.
+func strayParameters(op *Operation, in url.Values) []domain.FieldError {
+	known := make([]string, len(op.query))
+	for i, p := range op.query {
+		known[i] = p.Name
+	}
+	var faults []domain.FieldError
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		if field := jsonbody.Meant(known, name); field != "" && field != name {
+			faults = append(faults, domain.FieldError{Field: jsonbody.Shorten(name), Message: "is not known; did you mean " + field + "?"})
+		}
+	}
+	return faults
+}

@@ -1,0 +1,170 @@
+// Package document knows what the OpenAPI document says: its operations, how their parameters and bodies are held against it,
+// and the document as a server with its limits gives it out. Of the API it is the only package besides jsonbody and rules that reads schemas;
+// pkg/api may import it.
+package document
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Bases are the addresses that every endpoint is served under.
+var Bases = []string{"", "/api"}
+
+// Operation is what the document says about one endpoint, beside what the generated code knows.
+type Operation struct {
+	ID           string
+	Scope        domain.Scope // "" when no key is needed
+	Public       bool         // something public may be queried without a key
+	BodyRequired bool
+	Multipart    bool // the body may also be multipart/form-data
+	Idempotent   bool // takes an Idempotency-Key
+	Audited      bool // it matters later who called it
+	Secret       bool // its answer holds what must not be stored
+
+	body  *openapi3.Schema // of JSON; nil when the operation takes none
+	query []*openapi3.Parameter
+}
+
+// TakesJSON reports whether the operation has a JSON body.
+func (op *Operation) TakesJSON() bool { return op.body != nil }
+
+// Document is the OpenAPI document with the limits of a server filled in.
+type Document struct {
+	operations map[string]*Operation // by method and Gin route, under every base
+	fixed      map[string][]string   // methods by path, under every base, of paths without parameters
+
+	agentFields map[string]bool // defined by the document, in requests or responses
+}
+
+// Operation returns the operation of a method and a Gin route, nil for a route that the document does not describe.
+func (d *Document) Operation(method, route string) *Operation { return d.operations[method+" "+route] }
+
+// Methods returns the methods of a path without parameters, and whether there is such a path.
+func (d *Document) Methods(path string) ([]string, bool) {
+	methods, isFixed := d.fixed[path]
+	return methods, isFixed
+}
+
+// DefinesAgentField reports whether an agent has the field, in requests or responses.
+func (d *Document) DefinesAgentField(name string) bool { return d.agentFields[name] }
+
+// Limits are the limits of a server that are in its document.
+type Limits struct {
+	UploadBytes, JSONBytes             int64
+	QueryChars, Documents, PagesOfSite int
+}
+
+// loaded holds the documents by their limits: reading one takes longer than all else of a server's start, and nobody changes it
+// afterwards. A program has one, tests have hundreds of servers.
+var loaded sync.Map
+
+// Load reads the document, which is the same in every call.
+func Load(yaml []byte, l Limits) (*Document, error) {
+	load, _ := loaded.LoadOrStore(l, sync.OnceValues(func() (*Document, error) { return read(yaml, l) }))
+	return load.(func() (*Document, error))()
+}
+
+func read(yaml []byte, l Limits) (*Document, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(yaml)
+	if err != nil {
+		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
+	}
+	setLimits(doc, l)
+	s := &Document{operations: map[string]*Operation{}, fixed: map[string][]string{}, agentFields: map[string]bool{}}
+	for _, name := range []string{"Agent", "AgentCreate"} {
+		for field := range doc.Components.Schemas[name].Value.Properties {
+			s.agentFields[field] = true
+		}
+	}
+	for _, base := range Bases {
+		s.operations[http.MethodPost+" "+base+problem.MCPPath] = &Operation{ID: "MCP", Scope: domain.ScopeQuery}
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			o, err := newOperation(item, op)
+			if err != nil {
+				return nil, fmt.Errorf("reading %s %s of the OpenAPI document: %w", method, path, err)
+			}
+			o.Audited = isAudited(method, path)
+			for _, base := range Bases {
+				s.operations[method+" "+base+ginRoute(path)] = o
+			}
+		}
+		if !strings.Contains(path, "{") {
+			for _, base := range Bases {
+				s.fixed[base+path] = slices.Sorted(maps.Keys(item.Operations()))
+			}
+		}
+	}
+	return s, nil
+}
+
+// setLimits puts the configured limits where the document has the defaults.
+func setLimits(doc *openapi3.T, l Limits) {
+	property := func(schema, name string) *openapi3.Schema {
+		return doc.Components.Schemas[schema].Value.Properties[name].Value
+	}
+	for _, schema := range []string{"AgentQuery", "DatastoreQuery"} {
+		n := uint64(l.QueryChars)
+		property(schema, "query").MaxLength = &n
+	}
+	documents := uint64(l.Documents)
+	property("UpsertRequest", "documents").MaxItems = &documents
+	pages := float64(l.PagesOfSite)
+	property("DatasourceConfigCreate", "max_pages").Max = &pages
+	property("DatasourcePatch", "config").Properties["max_pages"].Value.Max = &pages
+	doc.Info.Description += fmt.Sprintf("\nLimits of this server: an uploaded file %s, a JSON body %s, %d documents an upsert, %d pages a web site, a query %d characters.\n",
+		jsonbody.ByteSize(l.UploadBytes), jsonbody.ByteSize(l.JSONBytes), l.Documents, l.PagesOfSite, l.QueryChars)
+}
+
+func newOperation(item *openapi3.PathItem, op *openapi3.Operation) (*Operation, error) {
+	o := &Operation{ID: op.OperationID}
+	switch scope := op.Extensions["x-scope"]; scope {
+	case "none":
+	case string(domain.ScopeRead), string(domain.ScopeWrite), string(domain.ScopeQuery):
+		o.Scope = domain.Scope(scope.(string))
+	default:
+		return nil, fmt.Errorf("x-scope is %v", scope)
+	}
+	o.Public = op.Extensions["x-public"] == true
+	o.Secret = op.Extensions["x-secret"] == true
+	for _, p := range append(item.Parameters, op.Parameters...) {
+		switch {
+		case p.Value.In == openapi3.ParameterInQuery:
+			o.query = append(o.query, p.Value)
+		case p.Value.Name == "Idempotency-Key":
+			o.Idempotent = true
+		}
+	}
+	if op.RequestBody != nil {
+		body := op.RequestBody.Value
+		o.BodyRequired = body.Required
+		if content := body.Content["application/json"]; content != nil {
+			o.body = content.Schema.Value
+		}
+		o.Multipart = body.Content["multipart/form-data"] != nil
+	}
+	return o, nil
+}
+
+// ginRoute writes a path of the document the way Gin does: {id} is :id.
+func ginRoute(path string) string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}
+
+// isAudited reports whether an operation matters later: it takes something away, or changes what keys may do.
+func isAudited(method, path string) bool {
+	return method == http.MethodDelete ||
+		method != http.MethodGet && (strings.HasPrefix(path, "/keys") || strings.HasPrefix(path, "/usage/limits"))
+}

@@ -1,0 +1,144 @@
+package document
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Serve returns the document as a server gives it out: with its limits, engines and models, and with what it
+// forgives in requests, so that a client made from it sends nothing that is refused, and misses nothing that is taken.
+func Serve(yaml []byte, l Limits, engines []domain.Engine, models []string) (Served, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(yaml)
+	if err != nil {
+		return Served{}, fmt.Errorf("reading the OpenAPI document: %w", err)
+	}
+	setLimits(doc, l)
+	offer(doc, engines, models)
+	for _, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			forgiveParameters(append(slices.Clone(item.Parameters), op.Parameters...))
+			leaveStreams(op.Responses)
+			if op.RequestBody == nil {
+				continue
+			}
+			if body := op.RequestBody.Value.Content["application/json"]; body != nil {
+				forgiveNulls(body.Schema.Value, map[*openapi3.Schema]bool{})
+			}
+		}
+	}
+	encoded, err := doc.MarshalJSON()
+	if err != nil {
+		return Served{}, err
+	}
+	return pack(encoded), nil
+}
+
+// Served is the OpenAPI document as it is sent.
+type Served struct {
+	Plain  []byte
+	Packed []byte // with gzip
+}
+
+func pack(encoded []byte) Served {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(encoded) // into memory
+	_ = z.Close()
+	return Served{Plain: encoded, Packed: b.Bytes()}
+}
+
+// offer names the engines and models that a datastore can have here. In answers there may be others, of before.
+func offer(doc *openapi3.T, engines []domain.Engine, models []string) {
+	for _, of := range []struct {
+		field, name string
+		values      []any
+	}{{"type", "OfferedEngine", anyOf(engines)}, {"embeddingModel", "OfferedModel", anyOf(models)}} {
+		for _, schema := range []string{"DatastoreCreate", "DatastorePatch"} {
+			properties := doc.Components.Schemas[schema].Value.Properties
+			own := *properties[of.field].Value
+			own.Enum = of.values
+			doc.Components.Schemas[of.name] = openapi3.NewSchemaRef("", &own)
+			properties[of.field] = openapi3.NewSchemaRef("#/components/schemas/"+of.name, &own)
+		}
+	}
+}
+
+func anyOf[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
+
+// leaveStreams leaves event streams without a schema: they are no one value that it could describe.
+func leaveStreams(all *openapi3.Responses) {
+	for _, r := range all.Map() {
+		if stream := r.Value.Content["text/event-stream"]; stream != nil {
+			stream.Schema = nil
+		}
+	}
+}
+
+// forgiveParameters says of query parameters that an empty one counts as not given.
+func forgiveParameters(all openapi3.Parameters) {
+	for _, p := range all {
+		if p.Value.In != openapi3.ParameterInQuery {
+			continue
+		}
+		p.Value.AllowEmptyValue = true
+		if own := *p.Value.Schema.Value; own.Pattern != "" {
+			own.Pattern = "^$|" + own.Pattern
+			p.Value.Schema = &openapi3.SchemaRef{Value: &own}
+		}
+	}
+}
+
+// between lists the integers strictly between two numbers.
+func between(low, high float64) []any {
+	var out []any
+	for n := low + 1; n < high; n++ {
+		out = append(out, n)
+	}
+	return out
+}
+
+// forgiveNulls documents, for each field, that null and the number for no limit count as not given.
+func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
+	if seen[schema] {
+		return
+	}
+	seen[schema] = true
+	for _, inner := range slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf, openapi3.SchemaRefs{schema.Items}) {
+		if inner != nil {
+			forgiveNulls(inner.Value, seen)
+		}
+	}
+	for name, property := range schema.Properties {
+		forgiveNulls(property.Value, seen)
+		if property.Value.Nullable || slices.Contains(schema.Required, name) {
+			continue
+		}
+		if property.Ref != "" { // a $ref allows no other keywords; behind allOf, generated clients keep the schema's name
+			schema.Properties[name] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true, AllOf: openapi3.SchemaRefs{property}})
+			continue
+		}
+		own := *property.Value
+		own.Nullable = true
+		if n, isNumber := jsonbody.Unlimited(&own).(float64); isNumber {
+			own.Not = &openapi3.SchemaRef{Value: &openapi3.Schema{Enum: between(n, *own.Min)}}
+			own.Min = &n
+		}
+		if len(own.Enum) > 0 {
+			own.Enum = append(slices.Clone(own.Enum), nil)
+		}
+		schema.Properties[name] = &openapi3.SchemaRef{Value: &own}
+	}
+}

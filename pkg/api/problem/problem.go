@@ -1,0 +1,195 @@
+// Package problem turns every error into the answer that a client reads: a code, a status and a text without keys, in the form
+// of the endpoint's protocol (RFC 9457, OpenAI's, or JSON-RPC's). It knows neither routes nor handlers; pkg/api and the packages
+// below it may import it.
+package problem
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// CodeMethod is the one code that only HTTP knows.
+const CodeMethod domain.Code = "METHOD_NOT_ALLOWED"
+
+// statuses maps each code to its HTTP status and its title.
+var statuses = map[domain.Code]struct {
+	status int
+	title  string
+}{
+	domain.CodeInvalid:      {http.StatusBadRequest, "Invalid request"},
+	domain.CodeUsageLimit:   {http.StatusPaymentRequired, "Usage limit reached"},
+	domain.CodeUnauthorized: {http.StatusForbidden, "Unauthorized"},
+	domain.CodeNotFound:     {http.StatusNotFound, "Not found"},
+	CodeMethod:              {http.StatusMethodNotAllowed, "Method not allowed"},
+	domain.CodeConflict:     {http.StatusConflict, "Conflict"},
+	domain.CodeTooLarge:     {http.StatusRequestEntityTooLarge, "Too large"},
+	domain.CodeUnsupported:  {http.StatusUnsupportedMediaType, "Unsupported type"},
+	domain.CodeRateLimit:    {http.StatusTooManyRequests, "Too many requests"},
+	domain.CodeUnavailable:  {http.StatusServiceUnavailable, "Unavailable"},
+	domain.CodeInternal:     {http.StatusInternalServerError, "Internal error"},
+}
+
+// What callers are told to wait when an error does not say.
+const (
+	retryAfterRate = time.Second
+	retryAfterDown = 5 * time.Second
+)
+
+// ErrForbidden is wrapped by the error of a key that is valid and not enough. The interface answers 403 to it and to a missing
+// key alike; OpenAI's clients and those of the Model Context Protocol tell the two apart.
+var ErrForbidden = errors.New("the key is valid, and may not")
+
+// Forbidden says that the caller's key is not enough.
+func Forbidden(format string, args ...any) error {
+	return &domain.Error{Code: domain.CodeUnauthorized, Message: fmt.Sprintf(format, args...), Err: ErrForbidden}
+}
+
+// NoKey says that the request has no key.
+func NoKey() error {
+	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
+}
+
+// HasLeft reports whether the error is but the consequence of the client's leaving, however the engine that was stopped
+// by it puts that. A fault of the request is none: the server ends the context of a client that is too slow, too, and
+// that one is there to read why.
+func HasLeft(ctx context.Context, err error) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	code := domain.CodeOf(err)
+	return errors.Is(err, context.Canceled) || code == domain.CodeInternal || code == domain.CodeUnavailable
+}
+
+// StatusClientLeft is what metrics show of a request whose client did not wait for the answer.
+const StatusClientLeft = 499
+
+// Explain turns any error into one that may be shown, and logs what may not.
+func Explain(ctx context.Context, log *slog.Logger, err error) *domain.Error {
+	var e *domain.Error
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &e):
+	case errors.As(err, &tooLarge):
+		e = TooLarge(tooLarge.Limit)
+	case errors.Is(err, context.DeadlineExceeded):
+		e = &domain.Error{Code: domain.CodeUnavailable, Message: "the service did not finish in time; try again", Err: err}
+	default:
+		e = &domain.Error{Code: domain.CodeInternal, Err: err}
+	}
+	if _, known := statuses[e.Code]; !known {
+		e = &domain.Error{Code: domain.CodeInternal, Err: err}
+	}
+	switch e.Code {
+	case domain.CodeInternal:
+		log.Error("request failed", "request", RequestID(ctx), "error", err)
+		e = &domain.Error{Code: domain.CodeInternal, Message: fmt.Sprintf(
+			"the service failed; its log has the cause under request %s", RequestID(ctx))}
+	case domain.CodeUnavailable:
+		log.Warn("engine unavailable", "request", RequestID(ctx), slog.Any("error", err))
+	}
+	return discreet(e)
+}
+
+// discreet returns the error without keys: callers send them in the place of an id, and messages say what was sent.
+func discreet(e *domain.Error) *domain.Error {
+	shown := *e
+	shown.Message = domain.HideKeys(e.Message)
+	shown.Fields = slices.Clone(e.Fields)
+	for i, f := range shown.Fields {
+		shown.Fields[i] = domain.FieldError{Field: domain.HideKeys(f.Field), Message: domain.HideKeys(f.Message)}
+	}
+	return &shown
+}
+
+// SetRetryAfter tells the caller how long to wait, of an error that passes.
+func SetRetryAfter(h http.Header, e *domain.Error) {
+	wait := e.RetryAfter
+	switch {
+	case wait > 0:
+	case e.Code == domain.CodeRateLimit:
+		wait = retryAfterRate
+	case e.Code == domain.CodeUnavailable:
+		wait = retryAfterDown
+	}
+	if wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	}
+}
+
+// Problem is the body of an error (RFC 9457), as the OpenAPI document has it.
+type Problem struct {
+	Detail   string              `json:"detail"`
+	Error    domain.Code         `json:"error"`
+	Errors   []domain.FieldError `json:"errors,omitempty"`
+	Instance string              `json:"instance"`
+	Status   int                 `json:"status"`
+	Title    string              `json:"title"`
+	Type     string              `json:"type"`
+}
+
+func writeProblem(w http.ResponseWriter, instance string, e *domain.Error) {
+	st := statuses[e.Code]
+	write(w, "application/problem+json", st.status, Problem{
+		Type: "about:blank", Title: st.title, Status: st.status, Detail: e.Message, Instance: instance, Error: e.Code, Errors: e.Fields,
+	})
+}
+
+func write(w http.ResponseWriter, kind string, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil { // strings and numbers always encode
+		body = []byte(`{}`)
+	}
+	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that left needs no answer
+}
+
+// Invalid joins the faults of a request into one error; nil when there are none. What is shown is bounded.
+func Invalid(faults []domain.FieldError) error {
+	const shown = 100
+	if len(faults) == 0 {
+		return nil
+	}
+	message := faults[0].Field + ": " + faults[0].Message
+	if n := len(faults); n > 1 {
+		message = fmt.Sprintf("%s (and %d more, see errors)", message, n-1)
+	}
+	if len(faults) > shown {
+		more := domain.FieldError{Field: "body", Message: fmt.Sprintf("has %d more faults, not listed", len(faults)-shown)}
+		faults = append(faults[:shown:shown], more)
+	}
+	return &domain.Error{Code: domain.CodeInvalid, Message: message, Fields: faults}
+}
+
+// TooLarge says that a body is larger than the limit.
+func TooLarge(limit int64) *domain.Error {
+	return domain.Errorf(domain.CodeTooLarge, "the body is larger than the limit of %s; send less at once", jsonbody.ByteSize(limit))
+}
+
+// EveryFault lists the faults in one text, for errors without a place for fields.
+func EveryFault(faults []domain.FieldError) string {
+	const shown = 20
+	lines := make([]string, 0, shown+1)
+	for _, f := range faults[:min(len(faults), shown)] {
+		if f.Field == "body" {
+			f.Field = "arguments"
+		}
+		lines = append(lines, f.Field+": "+f.Message)
+	}
+	if n := len(faults) - shown; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,59 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// agentRule is what the document cannot say about an agent.
+func agentRule(body map[string]any) []domain.FieldError {
+	return append(promptsRule(body), originFaults(body["allowedOrigins"])...)
+}
+
+// originFaults says which of an agent's origins are none.
+func originFaults(value any) []domain.FieldError {
+	list, _ := value.([]any)
+	var faults []domain.FieldError
+	for i, item := range list {
+		text, isText := item.(string)
+		if !isText || text == "" || i >= domain.MaxOrigins {
+			continue // the schema says so
+		}
+		if _, err := domain.ParseOrigin(text); err != nil {
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("allowedOrigins[%d]", i), Message: err.Error()})
+		}
+	}
+	return faults
+}
+
+// queryAgentRule is what the document cannot say about a question to an agent.
+func queryAgentRule(body map[string]any) []domain.FieldError {
+	faults := append(jsonbody.FilterFaults(body), promptsRule(body)...)
+	return append(faults, visitorFaults("visitorId", body["visitorId"])...)
+}
+
+// promptsRule bounds how often prompts have something written out.
+func promptsRule(body map[string]any) []domain.FieldError {
+	var faults []domain.FieldError
+	for _, field := range []string{"promptTemplate", "systemPrompt", "userPrompt"} {
+		text, _ := body[field].(string)
+		if n := domain.Placeholders(text); n > domain.MaxPlaceholders {
+			faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("has %d placeholders; the limit is %d", n, domain.MaxPlaceholders)})
+		}
+	}
+	return faults
+}
+
+// visitorFaults refuses ids of visitors that cannot be shown: lists, exports and logs have them as they are.
+func visitorFaults(field string, value any) []domain.FieldError {
+	id, _ := value.(string)
+	at := strings.IndexFunc(id, func(r rune) bool { return unicode.IsControl(r) && r != 0 }) // of NUL, reading has told
+	if at < 0 {
+		return nil
+	}
+	return []domain.FieldError{{Field: field, Message: fmt.Sprintf("is %s; it must have no control characters", jsonbody.Describe(id))}}
+}

@@ -1,0 +1,138 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// chatRule names what a chat completion asks for and an agent does not do. To leave it out silently would answer another
+// question than the one that was put; what merely hints (seed, metadata, service_tier, reasoning_effort …) is ignored.
+func chatRule(body map[string]any) []domain.FieldError {
+	faults := visitorFaults("user", body["user"])
+	for _, r := range refusals {
+		if asked, why := body[r.field], r.why; r.asks(asked) {
+			faults = append(faults, domain.FieldError{Field: r.field, Message: "is not supported: " + why})
+		}
+	}
+	messages, _ := body["messages"].([]any)
+	last := -1
+	for i, m := range messages {
+		message, isObject := m.(map[string]any)
+		if !isObject {
+			continue // the schema says so
+		}
+		faults = append(faults, messageFaults(fmt.Sprintf("messages[%d]", i), message)...)
+		if role := message["role"]; role != "system" && role != "developer" {
+			last = i
+		}
+	}
+	switch {
+	case len(messages) == 0: // the schema says so
+	case last < 0:
+		faults = append(faults, domain.FieldError{Field: "messages", Message: "has no message of role user; the last one is the question"})
+	default:
+		if message, _ := messages[last].(map[string]any); message["role"] == string(domain.RoleAssistant) {
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].role", last), Message: "is \"assistant\" in the last message; it must be user: an answer that has begun is not continued"})
+		}
+	}
+	return faults
+}
+
+const (
+	noTools   = "an agent answers from its datastores and calls no tools; leave it out"
+	leaveItAt = "leave it out"
+)
+
+// refusals are the fields of a chat completion that would change the answer.
+var refusals = []struct {
+	field string
+	asks  func(v any) bool
+	why   string
+}{
+	{"tools", filled, noTools},
+	{"functions", filled, noTools},
+	{"tool_choice", func(v any) bool { return v != nil && v != "auto" && v != "none" }, noTools},
+	{"function_call", func(v any) bool { return v != nil && v != "auto" && v != "none" }, noTools},
+	{"response_format", func(v any) bool {
+		format, _ := v.(map[string]any)
+		return v != nil && format["type"] != "text"
+	}, "an answer is text with citations; leave it out, or ask for the type text"},
+	{"modalities", func(v any) bool {
+		list, _ := v.([]any)
+		return v != nil && (len(list) != 1 || list[0] != "text")
+	}, `an answer is text; leave it out, or send ["text"]`},
+	{"audio", filled, "an answer is text; " + leaveItAt},
+	{"stop", filled, "max_completion_tokens bounds an answer; " + leaveItAt},
+	{"logprobs", func(v any) bool { return v != nil && v != false }, leaveItAt},
+	{"top_logprobs", func(v any) bool { return v != nil && v != 0.0 }, leaveItAt},
+	{"logit_bias", filled, leaveItAt},
+	{"web_search_options", func(v any) bool { return v != nil }, "an agent answers from its datastores; " + leaveItAt},
+}
+
+// filled reports whether something is asked for that may be sent empty by way of saying nothing.
+func filled(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case string:
+		return v != ""
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	default:
+		return true
+	}
+}
+
+func messageFaults(at string, message map[string]any) []domain.FieldError {
+	var faults []domain.FieldError
+	for _, field := range []string{"tool_calls", "function_call", "audio"} {
+		if filled(message[field]) {
+			faults = append(faults, domain.FieldError{Field: at + "." + field, Message: "is not supported: messages are text, and " + noTools})
+		}
+	}
+	switch content := message["content"].(type) {
+	case []any:
+		for i, p := range content {
+			part, isObject := p.(map[string]any)
+			kind, isText := part["type"].(string)
+			field := fmt.Sprintf("%s.content[%d]", at, i)
+			switch {
+			case !isObject || !isText: // the schema says so
+			case kind != "text":
+				faults = append(faults, domain.FieldError{Field: field + ".type", Message: fmt.Sprintf("is %s; only parts of type text can be read", jsonbody.Describe(kind))})
+			case part["text"] == nil:
+				faults = append(faults, domain.FieldError{Field: field + ".text", Message: "is required"})
+			}
+		}
+	case nil, string:
+	default:
+		return faults // the schema says so
+	}
+	if role := message["role"]; role == string(domain.RoleUser) && strings.TrimSpace(MessageText(message["content"])) == "" && len(faults) == 0 {
+		faults = append(faults, domain.FieldError{Field: at + ".content", Message: "is empty; it must contain something"})
+	}
+	return faults
+}
+
+// MessageText is the text of a message's content: a string, or parts, which become lines.
+func MessageText(content any) string {
+	switch content := content.(type) {
+	case string:
+		return content
+	case []any:
+		parts := make([]string, 0, len(content))
+		for _, p := range content {
+			part, _ := p.(map[string]any)
+			text, _ := part["text"].(string)
+			parts = append(parts, text)
+		}
+		return strings.Join(parts, "\n")
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,197 @@
+package rules
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func createDatasourceRule(body map[string]any) []domain.FieldError {
+	faults := MetadataFaults("metadata", body["metadata"])
+	config, isObject := body["config"].(map[string]any)
+	if body["config"] != nil && !isObject {
+		return faults // the schema says so
+	}
+	missing := func(field, why string) {
+		faults = append(faults, domain.FieldError{Field: "config." + field, Message: why})
+	}
+	faults = append(faults, CustomIDFaults(body, "custom_id", "config.custom_id", "metadata.custom_id")...)
+	given := func(field string) bool { // clients of forms send an empty text for no address
+		text, isText := config[field].(string)
+		return config[field] != nil && (!isText || strings.TrimSpace(text) != "")
+	}
+	hasURL, hasSitemap := given("source_url"), given("sitemap")
+	isWeb := body["type"] == string(domain.TypeWebPage) || body["type"] == string(domain.TypeWebSite)
+	elsewhere := addressElsewhere(body, config, isWeb && !hasURL && !hasSitemap)
+	faults = append(faults, elsewhere...)
+	hasURL = hasURL || len(elsewhere) > 0 // do not report it as missing too
+	switch body["type"] {
+	case string(domain.TypeFile):
+		faults = append(faults, domain.FieldError{Field: "file", Message: "is required: send a file as multipart/form-data"})
+	case string(domain.TypeWebPage):
+		if !hasURL {
+			missing("source_url", "is required for a web_page: the page's address")
+		}
+		for _, field := range []string{"sitemap", "include", "exclude", "max_pages", "max_depth"} {
+			if given(field) {
+				missing(field, "is for a web_site, not for a web_page")
+			}
+		}
+	case string(domain.TypeWebSite):
+		if !hasURL && !hasSitemap {
+			missing("source_url", "is required for a web_site, unless config.sitemap is given")
+		}
+	case string(domain.TypeText):
+		if text, isText := config["text"].(string); config["text"] == nil || isText && strings.TrimSpace(text) == "" {
+			missing("text", "is required for a text: the content")
+		}
+	case string(domain.TypeQA):
+		for field, what := range map[string]string{"question": "the question", "answer": "its answer"} {
+			if text, isText := config[field].(string); config[field] == nil || isText && strings.TrimSpace(text) == "" {
+				missing(field, "is required for a qa: "+what)
+			}
+		}
+		if config["text"] != nil {
+			missing("text", "is for a text, not for a qa, whose content is question and answer")
+		}
+	}
+	if body["type"] != string(domain.TypeQA) {
+		for _, field := range []string{"question", "answer"} {
+			if config[field] != nil {
+				missing(field, fmt.Sprintf("is for a qa, not for a %v", body["type"]))
+			}
+		}
+	}
+	faults = append(faults, refreshFaults(config)...)
+	faults = append(faults, patternFaults(config)...)
+	faults = append(faults, headerFaults(config)...)
+	if t := body["type"]; config["headers"] != nil && t != string(domain.TypeWebPage) && t != string(domain.TypeWebSite) {
+		missing("headers", fmt.Sprintf("is for a web_page or web_site, not for a %v", t))
+	}
+	if t := body["type"]; config["refresh"] != nil && t != string(domain.TypeWebPage) && t != string(domain.TypeWebSite) {
+		missing("refresh", fmt.Sprintf("is for a web_page or web_site, not for a %v", t))
+	}
+	for _, field := range []string{"source_url", "sitemap"} {
+		if address, ok := config[field].(string); ok && given(field) {
+			if why := addressFault(address); why != "" {
+				missing(field, why)
+			}
+		}
+	}
+	return faults
+}
+
+// addressNames are the names of the page's address in other services.
+var addressNames = []string{"url", "uri", "link", "address"}
+
+// addressElsewhere finds the address of a page or site under another name: in the config, or next to it if nothing else says what to
+// fetch.
+func addressElsewhere(body, config map[string]any, missing bool) []domain.FieldError {
+	var faults []domain.FieldError
+	look := func(in map[string]any, at string) {
+		for _, name := range addressNames {
+			if v, given := in[name]; given {
+				faults = append(faults, domain.FieldError{Field: jsonbody.Join(at, name), Message: fmt.Sprintf(
+					`is %s, where nothing reads it; the address belongs in config.source_url: {"config": {"source_url": "https://…"}}`, jsonbody.Describe(v))})
+			}
+		}
+	}
+	look(config, "config")
+	if missing {
+		look(body, "")
+	}
+	return faults
+}
+
+// addressFault says why an address cannot be fetched, "" when it can be tried.
+func addressFault(address string) string {
+	u, err := url.Parse(strings.TrimSpace(address))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("is %s, which is not an address", jsonbody.Describe(address))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Sprintf("is %s; it must begin with http:// or https://", jsonbody.Describe(address))
+	case u.Hostname() == "":
+		return fmt.Sprintf("is %s, an address without a host", jsonbody.Describe(address))
+	case u.User != nil:
+		return "must not carry a user name or password"
+	}
+	return ""
+}
+
+// planRule checks what the document cannot say about a site to be planned.
+func planRule(body map[string]any) []domain.FieldError {
+	config, _ := body["config"].(map[string]any)
+	if config == nil {
+		return nil // the schema says so
+	}
+	return createDatasourceRule(map[string]any{"type": string(domain.TypeWebSite), "config": config})
+}
+
+// updateDatasourceRule checks what the document cannot say about a patch.
+func updateDatasourceRule(body map[string]any) []domain.FieldError {
+	config, _ := body["config"].(map[string]any)
+	faults := append(refreshFaults(config), patternFaults(config)...)
+	faults = append(faults, headerFaults(config)...)
+	return append(faults, MetadataFaults("metadata", body["metadata"])...)
+}
+
+// maxPatternBytes bounds the patterns of a site, include and exclude together, as JSON: they travel with each of its jobs.
+const maxPatternBytes = 108 << 10
+
+// patternFaults says whether a site has too much of patterns, none of which need be too long.
+func patternFaults(config map[string]any) []domain.FieldError {
+	var bytes, most int
+	var longest string
+	for _, field := range []string{"include", "exclude"} {
+		if patterns, ok := config[field].([]any); ok {
+			encoded, _ := json.Marshal(patterns) // decoded JSON always encodes
+			if bytes += len(encoded); len(encoded) > most {
+				longest, most = field, len(encoded)
+			}
+		}
+	}
+	if bytes <= maxPatternBytes {
+		return nil
+	}
+	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has, with all patterns of the site, %d bytes as JSON; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
+}
+
+// refreshFaults says why a refresh setting is none. An empty one means never.
+func refreshFaults(config map[string]any) []domain.FieldError {
+	spec, isText := config["refresh"].(string)
+	if !isText || strings.TrimSpace(spec) == "" {
+		return nil
+	}
+	_, err := domain.ParseRefresh(strings.TrimSpace(spec))
+	var e *domain.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e) && len(e.Fields) > 0:
+		return e.Fields
+	default:
+		return []domain.FieldError{{Field: "config.refresh", Message: err.Error()}}
+	}
+}
+
+// headerFaults returns the faults of a site's headers. Messages do not contain header values.
+func headerFaults(config map[string]any) []domain.FieldError {
+	given, isObject := config["headers"].(map[string]any)
+	if !isObject {
+		return nil // absent, or reported by the schema
+	}
+	headers := make(map[string]string, len(given))
+	for name, value := range given {
+		if text, isText := value.(string); isText {
+			headers[name] = text
+		}
+	}
+	_, faults := domain.CleanHeaders("config.headers", headers)
+	return faults
+}

@@ -1,0 +1,77 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+func upsertRule(body map[string]any) []domain.FieldError {
+	documents, _ := body["documents"].([]any)
+	var faults []domain.FieldError
+	for i, d := range documents {
+		if document, ok := d.(map[string]any); ok {
+			at := fmt.Sprintf("documents[%d]", i)
+			faults = append(faults, MetadataFaults(at+".metadata", document["metadata"])...)
+			for _, f := range CustomIDFaults(document, "custom_id", "metadata.custom_id") {
+				faults = append(faults, domain.FieldError{Field: jsonbody.Join(at, f.Field), Message: f.Message})
+			}
+		}
+	}
+	return faults
+}
+
+func updateDocumentRule(body map[string]any) []domain.FieldError {
+	return append(MetadataFaults("metadata", body["metadata"]), CustomIDFaults(body, "custom_id", "metadata.custom_id")...)
+}
+
+// MetadataFaults returns the faults of metadata: its size, and the number of values that filters can match.
+func MetadataFaults(field string, value any) []domain.FieldError {
+	metadata, ok := value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	// A map of decoded JSON always encodes.
+	if encoded, _ := json.Marshal(metadata); len(encoded) > domain.MaxMetadataBytes {
+		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d bytes as JSON; the limit is %s", len(encoded), jsonbody.ByteSize(domain.MaxMetadataBytes))}}
+	}
+	if facets, err := index.Facets(metadata); err != nil || len(facets) > maxMetadataValues {
+		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has more than %d different values that filters could ask for; put some of them together into one text", maxMetadataValues)}}
+	}
+	return nil
+}
+
+// maxMetadataValues bounds the values of metadata that can be filtered, which every chunk is indexed by. It leaves room for
+// what a document says of itself, which comes to the caller's.
+const maxMetadataValues = index.MaxFacets - 1000
+
+// CustomIDFaults reports a custom id that is given in several places with different values.
+func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
+	first, at := "", ""
+	for _, place := range places {
+		id := textAt(body, place)
+		switch {
+		case id == "":
+		case at == "":
+			first, at = id, place
+		case id != first:
+			return []domain.FieldError{{Field: place, Message: fmt.Sprintf("is %s, but %s is %s; send one of them", jsonbody.Describe(id), at, jsonbody.Describe(first))}}
+		}
+	}
+	return nil
+}
+
+// textAt returns the text of a field or nested field, "" if there is none.
+func textAt(body map[string]any, place string) string {
+	outer, inner, nested := strings.Cut(place, ".")
+	if nested {
+		body, _ = body[outer].(map[string]any)
+		outer = inner
+	}
+	text, _ := body[outer].(string)
+	return text
+}

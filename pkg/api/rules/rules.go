@@ -1,0 +1,52 @@
+// Package rules holds what the OpenAPI document cannot say about the bodies of requests: how fields depend on one another.
+// Rules run beside the schema, on values that may be of any type, so that one answer names all faults. They know neither
+// requests nor the catalog; pkg/api and the packages below it may import it.
+package rules
+
+import (
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// byOperation holds the rules by the ids of operations.
+var byOperation = map[string]func(body map[string]any) []domain.FieldError{
+	"CreateAgent":           agentRule,
+	"UpdateAgent":           agentRule,
+	"CreateDatasource":      createDatasourceRule,
+	"PlanSite":              planRule,
+	"UpdateDatasource":      updateDatasourceRule,
+	"UpsertDocuments":       upsertRule,
+	"UpdateDocument":        updateDocumentRule,
+	"CreateKey":             createKeyRule,
+	"CreateChatCompletion":  chatRule,
+	"QueryAgent":            queryAgentRule,
+	"QueryAgentAlias":       queryAgentRule,
+	"QueryDatastore":        jsonbody.FilterFaults,
+	"QueryDatastoreResults": jsonbody.FilterFaults,
+}
+
+// Faults returns the faults of a body of the operation.
+func Faults(operationID string, body map[string]any) []domain.FieldError {
+	if rule := byOperation[operationID]; rule != nil {
+		return rule(body)
+	}
+	return nil
+}
+
+func createKeyRule(body map[string]any) []domain.FieldError {
+	scopes, _ := body["scopes"].([]any)
+	asksQuery := false
+	for _, scope := range scopes {
+		asksQuery = asksQuery || scope == string(domain.ScopeQuery)
+	}
+	_, hasAgent := body["agentId"]
+	switch {
+	case asksQuery && len(scopes) > 1:
+		return []domain.FieldError{{Field: "scopes", Message: "has query beside another scope; query stands alone"}}
+	case asksQuery && !hasAgent:
+		return []domain.FieldError{{Field: "agentId", Message: "is required for the scope query: the agent that may be queried"}}
+	case hasAgent && !asksQuery:
+		return []domain.FieldError{{Field: "agentId", Message: `is only for the scope query; add "scopes": ["query"] or leave it out`}}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+// Package sse writes server-sent events (HTML standard, section 9.2), in such a way that clients get every character of a text
+// back. It knows nothing of what the events say; pkg/api may import it.
+package sse
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// contentType names the charset although server-sent events are always UTF-8: Python's requests and other clients decode text
+// without a charset as ISO 8859-1, HTTP's old default.
+const contentType = "text/event-stream; charset=utf-8"
+
+// Stream writes server-sent events (HTML standard, section 9.2). It opens with the first event or heartbeat, so
+// that what fails before is a plain HTTP error. It is safe for concurrent use.
+type Stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+
+	mu     sync.Mutex
+	opened bool
+	last   time.Time // of the last write
+}
+
+// New returns a stream to the client of w. Each event has the time-out to reach it.
+func New(w http.ResponseWriter, timeout time.Duration) *Stream {
+	return &Stream{w: w, control: http.NewResponseController(w), timeout: timeout}
+}
+
+// Send writes one event; without a name it is data alone. Every line of the text is a data line of its own.
+func (e *Stream) Send(name, data string) error {
+	var text strings.Builder
+	if name != "" {
+		text.WriteString("event: " + name + "\n")
+	}
+	for line := range strings.SplitSeq(data, "\n") {
+		text.WriteString("data: " + line + "\n")
+	}
+	text.WriteString("\n")
+	return e.write(text.String())
+}
+
+// Comment writes a line that clients ignore, which keeps the connection alive.
+func (e *Stream) Comment(text string) error { return e.write(": " + text + "\n\n") }
+
+func (e *Stream) write(text string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	// A client that does not read must not hold the connection; recorders in tests have no deadline to set.
+	_ = e.control.SetWriteDeadline(time.Now().Add(e.timeout))
+	if !e.opened {
+		h := e.w.Header()
+		h.Set("Content-Type", contentType)
+		h.Set("Cache-Control", "no-cache")
+		h.Set("X-Accel-Buffering", "no")
+		e.w.WriteHeader(http.StatusOK)
+		e.opened = true
+	}
+	if _, err := io.WriteString(e.w, text); err != nil {
+		return fmt.Errorf("writing to the stream: %w", err)
+	}
+	if err := e.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("flushing the stream: %w", err)
+	}
+	e.last = time.Now()
+	return nil
+}
+
+// IsOpen reports whether something has been written, so that the status is sent.
+func (e *Stream) IsOpen() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.opened
+}
+
+// silentFor is how long nothing has been written.
+func (e *Stream) silentFor() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Since(e.last)
+}
+
+// KeepAlive writes a comment when nothing was written for the interval, at the latest after two of them, until stop is
+// called; stop waits for the last one.
+func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				if e.silentFor() < interval {
+					continue
+				}
+				if e.Comment("keep-alive") != nil {
+					return // the writer of events meets the same error
+				}
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(done)
+		<-ended
+	})
+}

@@ -1,0 +1,49 @@
+package sse
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzPieces cuts a text into pieces and checks that what reaches a client, which drops the first line of an event's
+// data when it is empty, is the text with its line ends normalised, however it was cut.
+func FuzzPieces(f *testing.F) {
+	for _, text := range []string{"", "a\r\nb", "\n\na\n\n\nb\n", "日本\r語\ufeff", "[DONE]", "[ERROR] x", "\r\r\n\n a", "a\xff\xe6\x97"} {
+		f.Add(text, uint8(1), uint8(2))
+	}
+	f.Fuzz(func(t *testing.T, text string, first, second uint8) {
+		var clean LineEnds
+		var got strings.Builder
+		writer := TokenWriter{Hold: true, Send: func(piece string) error {
+			if piece == "" || piece[0] == '\n' || piece == "[DONE]" || strings.HasPrefix(piece, "[ERROR]") || strings.ContainsAny(piece, "\r\ufeff") || !utf8.ValidString(piece) {
+				t.Errorf("a client would not give back %q", piece)
+			}
+			got.WriteString(piece)
+			return nil
+		}}
+		rest := text
+		for n := 0; rest != ""; n++ {
+			size := int(first)
+			if n%2 == 1 {
+				size = int(second)
+			}
+			size = min(max(size, 1), len(rest))
+			if err := writer.Write(clean.Next(rest[:size])); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[size:]
+		}
+		if err := writer.Write(clean.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var whole LineEnds
+		want := whole.Next(text) + whole.Close()
+		if got.String() != want {
+			t.Errorf("%q, want %q", got.String(), want)
+		}
+	})
+}

@@ -1,0 +1,183 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/sse"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// streamAnswer answers a turn as an event stream.
+func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *turn) error {
+	events := sse.New(w, s.opts.WriteTimeout)
+	stop := events.KeepAlive(s.opts.Heartbeat)
+	defer stop()
+	tokens := sse.TokenWriter{Hold: t.holds, Send: func(text string) error { return events.Send("answer", text) }}
+	answer, err := t.ask(ctx, tokens.Write)
+	if err == nil {
+		err = tokens.Close()
+	}
+	if err == nil {
+		err = sendResponse(events, answer)
+	}
+	if err == nil {
+		return events.Send("", "[DONE]")
+	}
+	stop() // after it only this function writes, and the stream stays as it is: open or not
+	if !events.IsOpen() || ctx.Err() != nil {
+		return err
+	}
+	s.metrics.streamed.Inc()
+	_ = tokens.Close() // what the answerer had given before it failed
+	// The status has been sent: whatever the error, the stream says so and ends.
+	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, err).Message))
+}
+
+// mayDropLineBreaks reports whether a client may be the library that sse.TokenWriter holds characters back for: it asks for an
+// event stream by name, as few others do.
+func mayDropLineBreaks(ctx context.Context) bool {
+	c, ok := ctx.(*gin.Context)
+	return ok && strings.Contains(strings.ToLower(c.GetHeader("Accept")), "text/event-stream")
+}
+
+// responsePiece bounds the data of one endpoint_response event.
+const responsePiece = 16 << 10
+
+// sendResponse writes the endpoint's whole response as JSON, in pieces.
+func sendResponse(events *sse.Stream, answer AgentAnswer) error {
+	encoded, err := json.Marshal(answer)
+	if err != nil {
+		return fmt.Errorf("encoding the answer: %w", err)
+	}
+	rest := string(encoded)
+	for rest != "" {
+		cut := min(len(rest), responsePiece)
+		for cut < len(rest) && !utf8.RuneStart(rest[cut]) {
+			cut--
+		}
+		for _, piece := range sse.Apart(rest[:cut]) {
+			if err := events.Send("endpoint_response", piece); err != nil {
+				return err
+			}
+		}
+		rest = rest[cut:]
+	}
+	return nil
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// watchResponse writes itself.
+type watchResponse func(w http.ResponseWriter) error
+
+// VisitWatchDatastoreResponse implements WatchDatastoreResponseObject.
+func (f watchResponse) VisitWatchDatastoreResponse(w http.ResponseWriter) error { return f(w) }
+
+// WatchDatastore implements StrictServerInterface.
+func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObject) (WatchDatastoreResponseObject, error) {
+	ctx, who := access.CallerOf(ctx)
+	store, err := s.datastore(ctx, who, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return watchResponse(func(w http.ResponseWriter) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel() // ends the watch, whichever way the stream ends
+		changed, err := s.Watcher.Watch(ctx, store.ID)
+		if err != nil {
+			return err
+		}
+		return s.sendChanges(ctx, w, who.Key, store, changed)
+	}), nil
+}
+
+// sendChanges sends the state of every datasource that has changed, until the client leaves, the watch ends, or the key is
+// good no more.
+func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key domain.APIKey, store domain.Datastore, changed <-chan string) error {
+	events := sse.New(w, s.opts.WriteTimeout)
+	if err := events.Comment("watching"); err != nil || isHead(ctx) {
+		return err // a client that asked for the header has it, and may send its next request
+	}
+	stop := events.KeepAlive(s.opts.Heartbeat)
+	defer stop()
+	for {
+		ids, open := gather(ctx, changed)
+		for _, id := range ids {
+			err := s.keyring.Holds(ctx, key)
+			if err == nil {
+				err = s.sendChange(ctx, events, store, id)
+			}
+			if err != nil {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, err).Message))
+			}
+		}
+		if !open {
+			return nil
+		}
+	}
+}
+
+// maxGathered bounds the ids that are joined into one round.
+const maxGathered = 1000
+
+// gather waits for a change and takes those that have come meanwhile along, each id once. open is false at the end.
+func gather(ctx context.Context, changed <-chan string) (ids []string, open bool) {
+	seen := map[string]bool{}
+	for len(ids) < maxGathered {
+		var id string
+		if len(ids) == 0 {
+			select {
+			case <-ctx.Done():
+				return nil, false
+			case id, open = <-changed:
+			}
+		} else {
+			select {
+			case id, open = <-changed:
+			default:
+				return ids, true
+			}
+		}
+		if !open {
+			return ids, false
+		}
+		if !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids, true
+}
+
+func (s *server) sendChange(ctx context.Context, events *sse.Stream, store domain.Datastore, id string) error {
+	d, err := s.Datasources.Datasource(ctx, store.WorkspaceID, id)
+	var name string
+	var data any
+	switch {
+	case domain.CodeOf(err) == domain.CodeNotFound:
+		name, data = "deleted", map[string]string{"id": id}
+	case err != nil:
+		return err
+	case d.DatastoreID != store.ID:
+		return nil
+	default:
+		name, data = "datasource", renderEvent(d)
+	}
+	encoded, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encoding an event: %w", err)
+	}
+	return events.Send(name, string(encoded))
+}

@@ -1,0 +1,333 @@
+// Package upload reads a file and the fields beside it from a multipart form, into a temporary file and within bounds, and names
+// every fault of the f. It knows nothing of what is made of them; pkg/api may import it.
+package upload
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/rules"
+	"github.com/sluice/sluice/pkg/api/transfer"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Bounds of an upload beside the file's size.
+const (
+	maxParts      = 50
+	maxFieldBytes = 16 << 10
+	maxNameChars  = 500
+	headBytes     = 4 << 10 // what the file's type is told from
+)
+
+// MaxCustomID bounds a custom id, in characters.
+const MaxCustomID = 200
+
+// uploadFields are the parts that a form may have.
+var uploadFields = []string{"file", "type", "datastoreId", "fileName", "custom_id", "metadata"}
+
+// metadataExample is what the field metadata may hold, for error messages.
+const metadataExample = `{"team": "ops"}`
+
+// Form is a multipart form as it arrived. Its parts come in any order, so the file waits on disk.
+type Form struct {
+	Fields   map[string]string
+	Metadata map[string]any // of the field of this name; nil when there was none
+	File     *os.File       // nil when there was none
+	size     int64
+	fileName string // as the part had it
+	Declared string // its Content-Type
+	faults   []domain.FieldError
+}
+
+func (f *Form) fault(field, format string, args ...any) {
+	f.faults = append(f.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// Close removes the file from the disk.
+func (f *Form) Close() error {
+	if f.File == nil {
+		return nil
+	}
+	err := errors.Join(f.File.Close(), os.Remove(f.File.Name()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Options are the bounds of an upload.
+type Options struct {
+	TempDir     string        // where the file waits until the form is complete
+	MaxBytes    int64         // of the file
+	ReadTimeout time.Duration // the one that the body is paced with, for error messages
+}
+
+// MaxBody returns the bound of a form's size.
+func (o Options) MaxBody() int64 { return o.MaxBytes + maxParts*maxFieldBytes }
+
+// Receive reads all parts. The form, which has to be closed, is never nil.
+func Receive(parts *multipart.Reader, o Options) (*Form, error) {
+	form := &Form{Fields: map[string]string{}}
+	err := form.receive(parts, o)
+	var tooLarge *http.MaxBytesError
+	var onDisk *fs.PathError
+	switch {
+	case err == nil:
+		return form, nil
+	case errors.As(err, &tooLarge):
+		return form, TooLarge(o.MaxBytes)
+	case errors.As(err, &onDisk):
+		return form, fmt.Errorf("receiving an upload: %w", diskFault(err))
+	default:
+		return form, transfer.ReadError(err, o.ReadTimeout)
+	}
+}
+
+func (f *Form) receive(parts *multipart.Reader, o Options) error {
+	for n := 0; ; n++ {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n == maxParts {
+			f.fault("body", "has more than %d parts", maxParts)
+			return nil
+		}
+		if err := f.receivePart(part, o); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *Form) receivePart(part *multipart.Part, o Options) error {
+	switch name := part.FormName(); name {
+	case "file":
+		if f.File != nil {
+			f.fault("file", "is there more than once; send one file a request")
+			return nil
+		}
+		return f.spool(part, o)
+	case "type", "datastoreId", "fileName", "custom_id", "metadata":
+		if _, twice := f.Fields[name]; twice {
+			f.fault(name, "is there more than once; send it once")
+		}
+		text, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(text) > maxFieldBytes:
+			f.fault(name, "is longer than %s", jsonbody.ByteSize(maxFieldBytes))
+		case jsonbody.InvalidUTF8(text) >= 0 || strings.ContainsRune(string(text), 0):
+			f.fault(name, "is not UTF-8 text without NUL characters")
+		}
+		f.Fields[name] = strings.TrimSpace(string(text))
+		return nil
+	default:
+		field := jsonbody.Meant(uploadFields, name)
+		switch object := strings.FieldsFunc(name, func(r rune) bool { return r == '[' || r == '.' }); {
+		case field != "":
+			f.fault(jsonbody.Shorten(name), "is not known; did you mean %s?", field)
+		case len(object) > 1 && object[0] == "metadata":
+			f.fault(jsonbody.Shorten(name), "is not known; send one field metadata with a JSON object: %s", metadataExample)
+		case len(object) > 0 && object[0] == "config":
+			f.fault(jsonbody.Shorten(name), "is not known in a form; send custom_id and metadata as fields of their own")
+		}
+		_, err := io.Copy(io.Discard, part) // fields not known are ignored
+		return err
+	}
+}
+
+// spool writes the file to the disk, no more of it than the limit.
+func (f *Form) spool(part *multipart.Part, o Options) error {
+	file, err := os.CreateTemp(o.TempDir, "sluice-upload-*")
+	if err != nil {
+		return fmt.Errorf("making a temporary file: %w", err)
+	}
+	f.File, f.fileName, f.Declared = file, part.FileName(), part.Header.Get("Content-Type")
+	f.size, err = io.Copy(file, io.LimitReader(part, o.MaxBytes+1))
+	if err != nil {
+		return err
+	}
+	if f.size > o.MaxBytes {
+		return &http.MaxBytesError{Limit: o.MaxBytes}
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("rewinding a temporary file: %w", err)
+	}
+	return nil
+}
+
+// Check finds what is missing or wrong in a form that has been read.
+func (f *Form) Check() error {
+	switch {
+	case f.File == nil:
+		f.fault("file", "is required: the part with the file")
+	case f.size == 0:
+		f.fault("file", "is empty")
+	}
+	if f.Fields["datastoreId"] == "" {
+		f.fault("datastoreId", "is required: the datastore that the file goes to")
+	}
+	if kind := f.Fields["type"]; kind != "" && kind != string(domain.TypeFile) {
+		f.fault("type", "is %s; an upload is of type file, other types are sent as JSON", jsonbody.Describe(kind))
+	}
+	if n := utf8.RuneCountInString(f.Fields["fileName"]); n > maxNameChars {
+		f.fault("fileName", "has %d characters; the limit is %d", n, maxNameChars)
+	}
+	if n := utf8.RuneCountInString(f.Fields["custom_id"]); n > MaxCustomID {
+		f.fault("custom_id", "has %d characters; the limit is %d", n, MaxCustomID)
+	}
+	f.readMetadata()
+	return problem.Invalid(f.faults)
+}
+
+// readMetadata reads the JSON object in the field metadata, if there is one and no fault was found in it before.
+func (f *Form) readMetadata() {
+	text := f.Fields["metadata"]
+	if text == "" || slices.ContainsFunc(f.faults, func(e domain.FieldError) bool { return e.Field == "metadata" }) {
+		return
+	}
+	if way := pairsAsJSON(text); way != "" {
+		f.fault("metadata", `is %s; it must be a JSON object: %s`, jsonbody.Describe(text), way)
+		return
+	}
+	value, faults := jsonbody.Parse([]byte(text))
+	object, isObject := value.(map[string]any)
+	switch {
+	case len(faults) == 0 && value == nil: // null: there is none
+	case len(faults) > 0:
+		for _, e := range faults {
+			switch {
+			case e.Field != "body":
+				f.fault(jsonbody.Join("metadata", e.Field), "%s", e.Message)
+			case strings.HasPrefix(text, "{"):
+				f.fault("metadata", "%s", e.Message)
+			default:
+				f.fault("metadata", "is %s; it must be a JSON object, such as %s", jsonbody.Describe(text), metadataExample)
+			}
+		}
+	case !isObject:
+		f.fault("metadata", "is %s; it must be a JSON object, such as %s", jsonbody.Describe(value), metadataExample)
+	default:
+		f.Metadata = object
+		f.faults = append(f.faults, rules.MetadataFaults("metadata", object)...)
+		f.faults = append(f.faults, rules.CustomIDFaults(map[string]any{"custom_id": f.Fields["custom_id"], "metadata": object}, "custom_id", "metadata.custom_id")...)
+	}
+}
+
+// aPair matches name=value, the notation of forms and shells.
+var aPair = regexp.MustCompile(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
+
+// pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. It returns "" for other texts.
+func pairsAsJSON(text string) string {
+	const most = 20 // maximum number of pairs in the message
+	object := map[string]any{}
+	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("&,;\n", r) }) {
+		found := aPair.FindStringSubmatch(pair)
+		if found == nil || len(object) == most {
+			return ""
+		}
+		object[found[1]] = jsonbody.Shorten(strings.TrimSpace(found[2]))
+	}
+	if len(object) == 0 {
+		return ""
+	}
+	encoded, err := json.Marshal(object)
+	if err != nil { // texts always encode
+		return ""
+	}
+	return string(encoded)
+}
+
+// Name is the name the caller gave, or the part's own, without folders and control characters.
+func (f *Form) Name() string {
+	name := f.Fields["fileName"]
+	if name == "" {
+		name = strings.ToValidUTF8(f.fileName, "�")
+	}
+	return BareName(name)
+}
+
+// BareName is a name as it may stand for a file.
+func BareName(name string) string {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, name))
+	if runes := []rune(name); len(runes) > maxNameChars {
+		name = string(runes[:maxNameChars])
+	}
+	if name == "" || name == "." || name == ".." || name == "/" {
+		return "file"
+	}
+	return name
+}
+
+// Head returns the first bytes of the file, from which its type is told.
+func (f *Form) Head() ([]byte, error) {
+	head := make([]byte, headBytes)
+	n, err := f.File.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading a temporary file: %w", diskFault(err))
+	}
+	return head[:n], nil
+}
+
+// Unsupported says that a file is of a type that is not among the supported ones.
+func Unsupported(name, mimeType string, supported []string) error {
+	return domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; send one of: %s",
+		jsonbody.Describe(name), mimeType, strings.Join(kindsOf(supported), ", "))
+}
+
+// kinds is what people call files of the types that have names of their own.
+var kinds = map[string]string{
+	"text/csv": "CSV", "text/plain": "text", "text/markdown": "Markdown", "text/html": "HTML", "application/json": "JSON", "application/pdf": "PDF",
+	"message/rfc822": "mail (eml)", "multipart/related": "web archive (mht)",
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint (pptx)",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   "Word (docx)",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         "Excel (xlsx)",
+}
+
+func kindsOf(types []string) []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = cmp.Or(kinds[t], t)
+	}
+	return names
+}
+
+// diskFault says that the disk where uploads wait takes no more, or that no more files can be opened: it passes with its
+// cause, and nothing was stored.
+func diskFault(err error) error {
+	return &domain.Error{
+		Code: domain.CodeUnavailable, Message: "the service cannot write uploads to its disk at the moment; try again later", Err: err,
+	}
+}
+
+// TooLarge says that a file is larger than the limit.
+func TooLarge(limit int64) *domain.Error {
+	return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s; split it", jsonbody.ByteSize(limit))
+}
