@@ -61,7 +61,7 @@ var parts = []struct {
 		{"api", "maxModels", number, "agents that `/v1/models` lists"},
 		{"api", "maxMessageBytes", bytesOf, "message of the Model Context Protocol"},
 		{"api/idempotency", "maxKeptAnswer", bytesOf, "response stored for an `Idempotency-Key`"},
-		{"catalog", "idempotencyExpiry", timeOf, "retention of that response"},
+		{"catalog/accounts", "idempotencyExpiry", timeOf, "retention of that response"},
 		{"api", "maxPlans", number, "concurrent crawl previews"},
 		{"api", "maxPlanAddresses", number, "addresses that a preview requests or lists"},
 	}},
