@@ -219,6 +219,9 @@ func TestHelpShowsEverySetting(t *testing.T) {
 		if !strings.Contains(usage.String(), "--"+s.Flag) || !strings.Contains(doc.String(), "`"+s.Env+"`") {
 			t.Errorf("%s is missing", s.Env)
 		}
+		if want := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(s.Env, "SLUICE_"), "_", "-")); s.Flag != want {
+			t.Errorf("the flag of %s is %s; the documentation says %s", s.Env, s.Flag, want)
+		}
 		if s.Doc == "" {
 			t.Errorf("%s has no documentation", s.Env)
 		}
