@@ -292,9 +292,9 @@ func TestTheChatSaysWhatWentWrong(t *testing.T) {
 	c.until(`document.querySelector('sluice-chat')`)
 	value[bool](c, `(globalThis.said = [], console.error = (m) => said.push(m), document.querySelector('sluice-chat').open(), true)`)
 	for question, want := range map[string]struct{ shown, said string }{
-		"too many":  {"That were many questions", "429"},
-		"the limit": {"cannot answer just now", "the workspace's limit is reached"},
-		"anything":  {"broke off", "the model does not answer"},
+		"too many":  {"Too many questions", "429"},
+		"the limit": {"is not available right now", "the workspace's limit is reached"},
+		"anything":  {"was interrupted", "the model does not answer"},
 	} {
 		value[bool](c, `(`+inside("textarea")+`.value = '', `+inside("textarea")+`.focus(), true)`)
 		c.keys(question + "\r")

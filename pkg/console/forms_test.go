@@ -32,7 +32,7 @@ func TestWhoTypesWritesWhereThePageBegins(t *testing.T) {
 	c.hostile.Store(true) // refusals are logged by the browser
 	c.at("#/")
 	c.hasFocus("input[name=key]", "\r")
-	c.complains("“API key” is still empty: fill it in.")
+	c.complains("“API key” is required.")
 	c.keys("sk_wrong\r")
 	c.complains("The API key is not valid; it may have been revoked or have expired")
 	c.keys(testKey + "\r") // what was wrong is selected, and written over
@@ -43,7 +43,7 @@ func TestWhoTypesWritesWhereThePageBegins(t *testing.T) {
 	c.click(".drop .actions button:nth-of-type(3)") // paste text
 	c.hasFocus("dialog textarea", "")
 	c.click("dialog button.main")
-	c.complains("“Text” is still empty: fill it in.")
+	c.complains("“Text” is required.")
 	c.hasFocus("dialog textarea", "The kettle holds three litres.")
 	c.click("dialog button.main")
 	c.until(`!document.querySelector('dialog')`)

@@ -139,7 +139,7 @@ func TestOnlyWhatMayFareBetterIsSentAgain(t *testing.T) {
 	c.at("#/datastores/" + store.ID)
 	c.drop(".drop", program)
 	c.until(`document.querySelector('.add .card ul').innerText.includes('program.exe')`)
-	const again = `[...document.querySelectorAll('.add .card button')].find((b) => b.textContent === 'Send what failed again')`
+	const again = `[...document.querySelectorAll('.add .card button')].find((b) => b.textContent === 'Retry failed uploads')`
 	if !value[bool](c, again+`.hidden`) {
 		t.Error("a file that cannot be read is offered to be sent again")
 	}
@@ -176,7 +176,7 @@ func TestWhatCannotBeReadIsNotTriedAgain(t *testing.T) {
 	c.drop(".drop", broken)
 	c.until(`document.querySelectorAll('.sources .chip.error').length === 2`)
 	for name, offered := range map[string]bool{"A page": true, "broken.pdf": false} {
-		if got := value[bool](c, `document.querySelector('button[aria-label="Try again: `+name+`"]') !== null`); got != offered {
+		if got := value[bool](c, `document.querySelector('button[aria-label="Retry: `+name+`"]') !== null`); got != offered {
 			t.Errorf("%s is offered to be tried again: %t", name, got)
 		}
 	}

@@ -7,7 +7,7 @@ import { complaint } from './words.js';
 /** The service may lie behind a prefix: addresses are relative to the page's. */
 const base = new URL('.', document.baseURI.split('#')[0]);
 
-export const noAnswer = 'The service does not answer. Is it running, and is this computer connected to it?';
+export const noAnswer = 'The service does not answer. Check that it is running and that this computer can reach it.';
 
 export class Problem extends Error {
   /**
@@ -92,7 +92,7 @@ export function problemOf(status, text, retryAfter) {
     const said = (p.errors ?? []).map(complaint).join('; ');
     return new Problem(status, said || p.detail || p.title, p.errors ?? [], wait);
   } catch {
-    return new Problem(status, `The service answered ${status}, without saying why.`, [], wait);
+    return new Problem(status, `The service answered with status ${status} and no explanation.`, [], wait);
   }
 }
 

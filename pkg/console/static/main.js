@@ -64,13 +64,13 @@ async function show() {
     : signedIn ? match(routes, hash) : { target: () => import('./views/signin.js'), params: {}, query: match([['', null]], '#/')?.query };
   let view;
   try {
-    if (!found) throw new Error('There is no such page here.');
+    if (!found) throw new Error('Page not found.');
     const { show: open } = await load(/** @type {any} */ (found.target));
     if (signal.aborted) return;
     view = await open({ params: found.params, query: found.query ?? new URLSearchParams(), signal, here: hash });
   } catch (e) {
     if (signal.aborted || isAbort(e)) return;
-    view = { title: 'Not shown', body: trouble(e) };
+    view = { title: 'Error', body: trouble(e) };
   }
   if (signal.aborted) return;
   document.title = `${view.title} · Sluice`;
@@ -118,9 +118,9 @@ async function load(target) {
 /** @param {any} e */
 function trouble(e) {
   const refused = e?.status === 403;
-  return [head('That did not work'), problem(e), h('p', {}, refused
+  return [head('Something went wrong'), problem(e), h('p', {}, refused
     ? h('button', { type: 'button', class: 'main', onclick: leave }, 'Sign in with another key')
-    : h('a', { href: '#/datastores' }, 'Go to the datastores'))];
+    : h('a', { href: '#/datastores' }, 'Go to datastores'))];
 }
 
 function leave() {

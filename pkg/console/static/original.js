@@ -24,7 +24,7 @@ export function original(source, place, signal) {
   /** @type {(f: any) => void} */
   let mark = () => {};
   const load = async () => {
-    fill(place, h('p', { class: 'faint' }, 'The original is being fetched …'));
+    fill(place, h('p', { class: 'faint' }, 'Loading the original …'));
     try {
       const response = await send('GET', `datasources/${source.id}/original`, { signal });
       mark = await viewer(response, source, kind, place, signal);
@@ -34,8 +34,8 @@ export function original(source, place, signal) {
     }
   };
   const size = source.config.file_size ?? 0;
-  if (!canShow(kind)) fill(place, h('p', { class: 'note' }, 'A browser cannot show this kind of file. Its text is in the chunks; the file can be downloaded.'));
-  else if (size > unasked) fill(place, button(`Show the original (${bytes(size)})`, load));
+  if (!canShow(kind)) fill(place, h('p', { class: 'note' }, 'The browser cannot display this type of file. Read its text in the chunks, or download the file.'));
+  else if (size > unasked) fill(place, button(`Show original (${bytes(size)})`, load));
   else load();
   return (f) => {
     fragment = f;
@@ -81,8 +81,8 @@ function pdf(content, source, place, signal) {
       const { before, after } = await around(source, f, signal);
       if (turn !== asked) return; // another fragment was chosen meanwhile
       const marked = h('mark', {}, f.text);
-      const view = h('pre', { class: 'read', tabindex: '0', 'aria-label': `The text of page ${at}` }, before.map((/** @type {string} */ t) => `${t}\n\n`), marked, after.map((/** @type {string} */ t) => `\n\n${t}`));
-      fill(read, h('p', {}, h('small', {}, `The text of page ${at}, as it was read:`)), view);
+      const view = h('pre', { class: 'read', tabindex: '0', 'aria-label': `Text of page ${at}` }, before.map((/** @type {string} */ t) => `${t}\n\n`), marked, after.map((/** @type {string} */ t) => `\n\n${t}`));
+      fill(read, h('p', {}, h('small', {}, `Extracted text of page ${at}:`)), view);
       view.scrollTop += marked.getBoundingClientRect().top - view.getBoundingClientRect().top - view.clientHeight / 3;
     } catch (e) {
       if (!signal.aborted) fill(read, problem(e));
@@ -138,7 +138,7 @@ function plain(text, place) {
   return (/** @type {any} */ f) => {
     const found = locate(text, f.text);
     show(found);
-    if (!found) announce('The fragment was not found in the original');
+    if (!found) announce('The passage was not found in the original');
   };
 }
 
@@ -180,7 +180,7 @@ async function page(html, place) {
   };
   copy(parsed.body, inside.body);
   return (/** @type {any} */ f) => {
-    if (!markIn(inside, f.text)) announce('The fragment was not found in the original');
+    if (!markIn(inside, f.text)) announce('The passage was not found in the original');
   };
 }
 

@@ -112,7 +112,7 @@ export class Queue extends EventTarget {
     } else {
       this.move(u, 'failed');
       u.hopeless = gone || ofContent.includes(answer.status);
-      u.error = gone ? 'It cannot be read any more: it was moved, deleted or changed meanwhile. Drop it again.'
+      u.error = gone ? 'The file can no longer be read: it was moved, deleted or changed. Add it again.'
         : answer.status === 0 ? noAnswer : problemOf(answer.status, answer.text, null).message;
     }
     this.work();

@@ -19,7 +19,7 @@ export async function* events(body) {
       const { done, value } = await reader.read();
       if (done) return; // an event without its empty line is not whole
       rest += decoder.decode(value, { stream: true });
-      if (rest.length > longest) throw new Error('The service sent a line that does not end.');
+      if (rest.length > longest) throw new Error('The service sent a line that is too long.');
       // A CR at the end may be the first half of CR LF.
       const end = rest.endsWith('\r') ? rest.length - 1 : rest.length;
       const lines = rest.slice(0, end).split(/\r\n|\n|\r/);

@@ -114,7 +114,7 @@ function fillIn(element) {
   const empty = [...element.elements].find((/** @type {any} */ c) => c.required && !c.value.trim());
   if (!empty) return;
   empty.focus();
-  throw new Error(`“${empty.labels[0].textContent}” is still empty: fill it in.`);
+  throw new Error(`“${empty.labels[0].textContent}” is required.`);
 }
 
 /**
@@ -140,7 +140,7 @@ export function dialog(title, content) {
  * @param {any} e
  */
 export function tell(e) {
-  dialog('That did not work', (close) => [h('p', {}, said(e)), h('div', { class: 'actions' }, h('button', { type: 'button', class: 'main', autofocus: true, onclick: close }, 'OK'))]);
+  dialog('Something went wrong', (close) => [h('p', {}, said(e)), h('div', { class: 'actions' }, h('button', { type: 'button', class: 'main', autofocus: true, onclick: close }, 'OK'))]);
 }
 
 /**
@@ -193,7 +193,7 @@ export async function pages(read, show, none, props = {}) {
     list.append(...items);
     fill(more, page.nextCursor && button('Show more', async () => {
       await next(/** @type {string} */ (page.nextCursor));
-      announce('More are shown');
+      announce('More items loaded');
     }));
     if (cursor) items[0]?.querySelector('a, button')?.focus(); // the button that had the focus is gone
     return page.data.length;

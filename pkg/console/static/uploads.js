@@ -54,7 +54,7 @@ export function uploadPanel(storeId, signal) {
   const bar = h('progress', { 'aria-label': 'Uploads' });
   const text = h('p', {});
   const failures = h('ul', {});
-  const again = h('button', { type: 'button', onclick: () => queue.retry() }, 'Send what failed again');
+  const again = h('button', { type: 'button', onclick: () => queue.retry() }, 'Retry failed uploads');
   const clear = h('button', { type: 'button', onclick: () => queue.clear() });
   const panel = h('section', { class: 'card', 'aria-label': 'Uploads', hidden: true }, text, bar, failures, h('div', { class: 'actions' }, again, clear));
   const show = () => {
@@ -68,12 +68,12 @@ export function uploadPanel(storeId, signal) {
     const done = ours.filter((u) => u.state === 'done').length;
     bar.max = Math.max(total, 1);
     bar.value = sent;
-    const waits = queue.resumeAt > Date.now() && queue.busy ? ' The service is busy: the rest follows in a moment.' : '';
+    const waits = queue.resumeAt > Date.now() && queue.busy ? ' The service is busy; the upload continues shortly.' : '';
     fill(text, `${number(done)} of ${counted(ours.length, 'file')} uploaded, ${bytes(sent)} of ${bytes(total)}.`, failed.length > 0 && ` ${number(failed.length)} failed:`, waits);
     fill(failures, failed.slice(0, shownFailures).map((u) => h('li', {}, h('strong', {}, u.path), `: ${sentence(u.error)}`)),
       failed.length > shownFailures && h('li', {}, `and ${number(failed.length - shownFailures)} more`));
     again.hidden = failed.every((u) => u.hopeless);
-    fill(clear, queue.busy ? 'Cancel the rest' : 'Close');
+    fill(clear, queue.busy ? 'Cancel remaining' : 'Close');
   };
   onChange(show, signal);
   show();

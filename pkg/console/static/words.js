@@ -30,9 +30,9 @@ export const sentence = (text) => (/^\p{Ll}+[ ,]/u.test(text) ? text[0].toUpperC
 /** @type {Record<string, string>} */
 const fields = {
   file: 'the file', name: 'the name', description: 'the description', metadata: 'the metadata', query: 'the query', datastoreIds: 'the list of datastores',
-  'config.source_url': 'the address', 'config.sitemap': 'the sitemap', 'config.text': 'the text', 'config.refresh': 'the time of fetching again',
-  'config.max_pages': 'the number of pages', 'config.max_depth': 'the number of links', expiresAt: 'the day of expiry', text: 'the text',
-  topK: 'the number of fragments', maxPerDatasource: 'the number of one datasource', 'chunking.targetTokens': 'the size of a chunk', 'chunking.maxTokens': 'the greatest size of a chunk',
+  'config.source_url': 'the address', 'config.sitemap': 'the sitemap', 'config.text': 'the text', 'config.refresh': 'the refresh schedule',
+  'config.max_pages': 'the number of pages', 'config.max_depth': 'the link depth', expiresAt: 'the expiry date', text: 'the text',
+  topK: 'the number of passages', maxPerDatasource: 'the number of passages per datasource', 'chunking.targetTokens': 'the chunk size', 'chunking.maxTokens': 'the maximum chunk size',
 };
 
 /** What is wrong with a field of a request, in the words of the form that it is from. @param {{field: string, message: string}} fault */
@@ -48,20 +48,20 @@ export function when(at) {
 /** @type {Record<string, string>} */
 export const statuses = {
   unsynched: 'Accepted',
-  pending: 'Waiting',
-  running: 'Being read',
+  pending: 'Queued',
+  running: 'Processing',
   synched: 'Searchable',
   error: 'Failed',
-  skipped: 'Left out',
+  skipped: 'Skipped',
 };
 
 /** @type {Record<string, string>} */
-export const types = { file: 'File', web_page: 'Web page', web_site: 'Web site', text: 'Text' };
+export const types = { file: 'File', web_page: 'Web page', web_site: 'Website', text: 'Text' };
 
 /** @type {Record<string, string>} */
 export const stages = {
   fetching: 'fetching', fetched: 'fetched', extracting: 'reading', indexing: 'indexing', embedding: 'embedding',
-  discovering: 'looking for pages', crawling: 'reading pages', retrying: 'waits for another try',
+  discovering: 'finding pages', crawling: 'crawling pages', retrying: 'waiting to retry',
 };
 
 /** @param {string} status */

@@ -18,8 +18,8 @@ const mostText = 2000; // characters of a fragment that are kept
 const words = {
   heading: 'Ask us', greeting: '', placeholder: 'Your question', question: 'You', answer: 'Answer', ask: 'Ask', stop: 'Stop',
   open: 'Open the chat', close: 'Close the chat', again: 'New conversation', conversation: 'Conversation', searching: 'Searching …',
-  sources: 'Sources', source: 'Source', page: 'page', web: 'Open the page', wait: 'That were many questions. Try again in a moment.',
-  trouble: 'The chat cannot answer just now. Try again later.', broken: 'The answer broke off. Ask again.',
+  sources: 'Sources', source: 'Source', page: 'page', web: 'Open the page', wait: 'Too many questions. Try again in a moment.',
+  trouble: 'The chat is not available right now. Try again later.', broken: 'The answer was interrupted. Ask again.',
 };
 
 /** What a failure is: for the visitor, and, in the browser's console, for who keeps the site. */
@@ -88,7 +88,7 @@ class SluiceChat extends HTMLElement {
     try {
       this.said = JSON.parse(this.getAttribute('words') ?? '{}');
     } catch {
-      console.error('sluice-chat: the attribute words is no JSON object');
+      console.error('sluice-chat: the attribute words is not a JSON object');
     }
     for (const name of ['heading', 'greeting', 'placeholder']) {
       const value = this.getAttribute(name);

@@ -14,10 +14,10 @@ import { planView } from './plan.js';
 export function addPanel(store, signal) {
   const take = (/** @type {import('../files.js').Found[]} */ found) => {
     queue.add(found, store.id);
-    announce(found.length === 0 ? 'There was no file in it' : `Uploading ${counted(found.length, 'file')}`);
+    announce(found.length === 0 ? 'No files found' : `Uploading ${counted(found.length, 'file')}`);
   };
   const files = chooser('Choose files', take, {});
-  const folder = chooser('Choose a folder', take, { webkitdirectory: true });
+  const folder = chooser('Choose folder', take, { webkitdirectory: true });
   let depth = 0; // drags enter and leave every element inside
   const over = (/** @type {number} */ by) => {
     depth = Math.max(0, depth + by);
@@ -37,10 +37,10 @@ export function addPanel(store, signal) {
       if (found.length > 0) take(found);
       else if (text) addText(store, text);
     },
-  }, h('p', {}, 'Drop files and folders here, or'), h('div', { class: 'actions' }, files, folder,
+  }, h('p', {}, 'Drop files or folders here, or'), h('div', { class: 'actions' }, files, folder,
     h('button', { type: 'button', onclick: () => addText(store) }, 'Paste text'),
-    h('button', { type: 'button', onclick: () => addPage(store) }, 'Add a web page'),
-    h('button', { type: 'button', onclick: () => addSite(store) }, 'Add a web site')));
+    h('button', { type: 'button', onclick: () => addPage(store) }, 'Add web page'),
+    h('button', { type: 'button', onclick: () => addSite(store) }, 'Add website')));
   // A file that misses the place must not take the browser away from the console.
   for (const kind of ['dragover', 'drop']) window.addEventListener(kind, (e) => e.preventDefault(), { signal });
   return h('section', { class: 'add', 'aria-label': 'Add content' }, drop, uploadPanel(store.id, signal));
@@ -66,13 +66,13 @@ function adder(store, title, fields, read) {
   let sent = '';
   let key = '';
   const known = h('div', {});
-  dialog(title, (close) => [form('Add it', async () => {
+  dialog(title, (close) => [form('Add', async () => {
     const body = { datastoreId: store.id, ...read() };
     fill(known);
     if (JSON.stringify(body) !== sent) [sent, key] = [JSON.stringify(body), requestKey()];
     const there = await added(body, key);
-    if (there) return fill(known, problem('The datastore has this site already.', h('a', { href: `#/datasources/${encodeURIComponent(there)}`, onclick: close }, 'Open it')));
-    announce('It is added');
+    if (there) return fill(known, problem('This website is already in the datastore.', h('a', { href: `#/datasources/${encodeURIComponent(there)}`, onclick: close }, 'Open')));
+    announce('Added');
     close();
   }, [...fields, known], { buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')] })]);
 }
@@ -97,7 +97,7 @@ async function added(body, key) {
 function addText(store, initial = '') {
   const name = h('input', { maxlength: '500' });
   const text = h('textarea', { rows: '12', value: initial, required: true });
-  adder(store, 'Paste text', [field('Text', text), field('Name', name, 'Without one, the beginning of the text is its name.')],
+  adder(store, 'Paste text', [field('Text', text), field('Name', name, 'If empty, the beginning of the text is used.')],
     () => ({ type: 'text', name: name.value || undefined, config: { text: text.value } }));
 }
 
@@ -105,7 +105,7 @@ function addText(store, initial = '') {
 function addPage(store) {
   const address = addressInput(true);
   const refresh = refreshField();
-  adder(store, 'Add a web page', [field('Address', address), refresh.field],
+  adder(store, 'Add web page', [field('Address', address), refresh.field],
     () => ({ type: 'web_page', config: { source_url: addressIn(address), ...(refresh.read() ? { refresh: refresh.read() } : {}) } }));
 }
 
@@ -123,7 +123,7 @@ function addressIn(control) {
 export function refreshField(value = '') {
   const control = h('input', { value, placeholder: '24h', maxlength: '100' });
   return {
-    field: field('Fetch it again every', control, 'Such as 24h or 7d, or five cron fields in UTC. Empty means never. A page that has not changed costs one small request.'),
+    field: field('Refresh schedule', control, 'An interval such as 24h or 7d, or a cron expression in UTC. Empty: never. An unchanged page costs one small request.'),
     /** @returns {string} empty: never */
     read: () => control.value.trim(),
   };
@@ -146,21 +146,21 @@ function addSite(store) {
   const preview = h('div', { class: 'below' });
   const look = h('button', { type: 'button', onclick: async () => {
     look.disabled = true;
-    fill(preview, h('p', { class: 'note', role: 'status' }, 'Looking at the site, for at most 20 seconds …'));
+    fill(preview, h('p', { class: 'note', role: 'status' }, 'Checking the website, for up to 20 seconds …'));
     try {
       fill(preview, planView(await call('POST', 'datasources/plan', { config: config() })));
     } catch (e) {
       fill(preview, problem(e));
     }
     look.disabled = false;
-  } }, 'Show what a crawl would fetch');
-  adder(store, 'Add a web site', [
-    field('Address', address, 'Where the site begins. The pages below this address are taken.'),
+  } }, 'Preview the crawl');
+  adder(store, 'Add website', [
+    field('Address', address, 'The start of the website. Pages below this address are added.'),
     h('details', {}, h('summary', {}, 'More'),
-      field('Sitemap', sitemap, 'Leave it empty to have it looked for. A site without one is read by following its links.'),
-      field('Only these paths', include, 'One pattern a line, such as /docs/**'),
-      field('Not these paths', exclude),
-      h('div', { class: 'row' }, field('At most this many pages', pages), field('At most this many links away', depth)),
+      field('Sitemap', sitemap, 'If empty, Sluice looks for one. A website without a sitemap is crawled by its links.'),
+      field('Include paths', include, 'One pattern per line, such as /docs/**'),
+      field('Exclude paths', exclude),
+      h('div', { class: 'row' }, field('Maximum pages', pages), field('Maximum link depth', depth)),
       refresh.field),
     look, preview,
   ], () => ({ type: 'web_site', config: { ...config(), ...(refresh.read() ? { refresh: refresh.read() } : {}) } }));

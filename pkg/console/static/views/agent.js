@@ -17,13 +17,13 @@ export async function show(page) {
   const tab = params.tab ?? '';
   const body = [
     head(agent.name, [], h('a', { href: '#/agents' }, 'Agents')),
-    tabs('Parts of the agent', [[root, 'Chat'], [`${root}/conversations`, 'Conversations'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/settings`, 'Settings'], [`${root}/website`, 'Website']]) : [])], tab ? `${root}/${tab}` : root),
+    tabs('Agent sections', [[root, 'Chat'], [`${root}/conversations`, 'Conversations'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/settings`, 'Settings'], [`${root}/website`, 'Website']]) : [])], tab ? `${root}/${tab}` : root),
   ];
   if (tab === 'conversations') body.push(await conversationList({ agentId: agent.id }, signal));
   else if (tab === 'settings' && may.write()) body.push(settings(agent, await all('datastores', signal)));
   else if (tab === 'website' && may.write()) body.push((await import('./website.js')).website(agent, () => window.dispatchEvent(new HashChangeEvent('hashchange'))));
   else if (tab === '') body.push(await chat(agent, params.conversation ?? '', signal, page.query.get('visitorId') ?? ''));
-  else throw new Error('There is no such page here.');
+  else throw new Error('Page not found.');
   return { title: agent.name, body };
 }
 
@@ -47,14 +47,14 @@ function settings(agent, stores) {
       go(`#/agents/${agent.id}`);
     }, [
       field('Name', name), field('Description', description), chosen.body,
-      h('div', { class: 'row' }, field('Model', model, 'The service\u2019s settings say which model a name stands for. If there is none, the built-in answerer quotes the documents.'), field('Temperature', temperature, '0: the same answer each time. 1: freer.'), field('Who may ask it', visibility)),
-      field('System prompt', system, 'Who the agent is and how it speaks; models follow it, the built-in answerer does not. {query}, {context} and {history} stand for the question, the fragments found, and what was said before.'),
-      field('User prompt', user, 'What the question is wrapped in, with the same placeholders. Empty: the question alone.'),
+      h('div', { class: 'row' }, field('Model', model, 'A model name from the service\u2019s settings. Without a model, the built-in answerer quotes the documents.'), field('Temperature', temperature, '0: the same answer each time. 1: more varied.'), field('Access', visibility)),
+      field('System prompt', system, 'The agent\u2019s role and tone, for models only. {query}, {context} and {history} are replaced by the question, the passages found and the conversation so far.'),
+      field('User prompt', user, 'A template for the question, with the same placeholders. Empty: the question alone.'),
     ]),
-    h('h2', {}, 'Delete it'),
-    h('button', { type: 'button', onclick: () => confirm(`Delete ${agent.name}?`, 'The agent is deleted for good; its datastores stay.', 'Delete it', async () => {
+    h('h2', {}, 'Delete'),
+    h('button', { type: 'button', onclick: () => confirm(`Delete ${agent.name}?`, 'The agent is permanently deleted. Its datastores stay.', 'Delete', async () => {
       await call('DELETE', `agents/${agent.id}`, {});
       announce('Deleted');
       go('#/agents');
-    }) }, 'Delete the agent'));
+    }) }, 'Delete agent'));
 }

@@ -10,14 +10,14 @@ export async function show({ signal }) {
   const stores = await all('datastores', signal);
   const create = h('button', { type: 'button', class: 'main', onclick: () => dialog('New agent', (close) => [createForm(stores, close)]) }, 'New agent');
   const names = new Map(stores.map((s) => [s.id, s.name]));
-  const none = h('div', { class: 'card' }, h('p', {}, 'An agent answers questions from datastores, and cites where each statement is from.'),
-    may.write() && (stores.length === 0 ? h('p', {}, h('a', { href: '#/datastores' }, 'Make a datastore first.'))
+  const none = h('div', { class: 'card' }, h('p', {}, 'An agent answers questions from datastores and cites its sources.'),
+    may.write() && (stores.length === 0 ? h('p', {}, h('a', { href: '#/datastores' }, 'Create a datastore first.'))
       : createForm(stores, () => {})));
   const list = await pages((cursor) => get(withQuery('agents', { cursor }), signal), (a) => h('li', {},
     h('h2', {}, h('a', { href: `#/agents/${a.id}` }, a.name)),
     a.description && h('p', {}, a.description),
-    h('p', {}, h('small', {}, a.datastoreIds.length === 0 ? 'Answers from no datastore yet.' : `Answers from ${a.datastoreIds.map((/** @type {string} */ id) => names.get(id) ?? 'a datastore that is gone').join(', ')}.`,
-      a.visibility === 'public' ? ' Public: anybody may ask it.' : ''))), none);
+    h('p', {}, h('small', {}, a.datastoreIds.length === 0 ? 'No datastore selected yet.' : `Answers from ${a.datastoreIds.map((/** @type {string} */ id) => names.get(id) ?? 'a deleted datastore').join(', ')}.`,
+      a.visibility === 'public' ? ' Public: anyone can ask it.' : ''))), none);
   return { title: 'Agents', body: [head('Agents', [may.write() && create]), list] };
 }
 
@@ -25,7 +25,7 @@ export async function show({ signal }) {
 function createForm(stores, close) {
   const name = h('input', { maxlength: '200', required: true, placeholder: 'Support' });
   const chosen = storeChoice(stores, stores.length === 1 ? [stores[0].id] : []);
-  return form('Make the agent', async () => {
+  return form('Create agent', async () => {
     const made = await call('POST', 'agents', { name: name.value, datastoreIds: chosen.read() });
     close();
     go(`#/agents/${made.id}`);
@@ -40,7 +40,7 @@ function createForm(stores, close) {
 export function storeChoice(stores, ids) {
   const boxes = stores.map((s) => ({ id: s.id, name: s.name, box: h('input', { type: 'checkbox', checked: ids.includes(s.id) }) }));
   return {
-    body: h('fieldset', {}, h('legend', {}, 'Answers from'), boxes.map(({ name, box }) => check(name, box)), boxes.length === 0 && 'There is no datastore yet.'),
+    body: h('fieldset', {}, h('legend', {}, 'Answers from'), boxes.map(({ name, box }) => check(name, box)), boxes.length === 0 && 'There are no datastores yet.'),
     read: () => boxes.filter(({ box }) => box.checked).map(({ id }) => id),
   };
 }

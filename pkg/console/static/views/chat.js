@@ -19,7 +19,7 @@ export async function chat(agent, conversationId, signal, visitorId = '') {
   const kept = conversationId ? await get(withQuery(`conversations/${encodeURIComponent(conversationId)}`, { limit: 200, agentId: agent.id, visitorId }), signal) : null;
   const log = h('div', { class: 'chat', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'polite' },
     kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources))));
-  const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask something', autofocus: matchMedia('(min-width: 46rem)').matches, onkeydown: (/** @type {KeyboardEvent} */ e) => {
+  const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask a question', autofocus: matchMedia('(min-width: 46rem)').matches, onkeydown: (/** @type {KeyboardEvent} */ e) => {
     // As in other chats; with Shift, and while a word is being composed, Enter stays with the text.
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
       e.preventDefault();
@@ -84,13 +84,13 @@ async function opening(agent, begun, signal) {
   const ids = /** @type {string[]} */ (agent.datastoreIds ?? []);
   const note = (/** @type {any[]} */ ...text) => h('p', { class: 'note' }, text);
   if (may.read()) {
-    if (ids.length === 0) return note('This agent answers from no datastore yet: choose one in its ', h('a', { href: `#/agents/${agent.id}/settings` }, 'settings'), '.');
+    if (ids.length === 0) return note('This agent has no datastore yet. Select one in its ', h('a', { href: `#/agents/${agent.id}/settings` }, 'settings'), '.');
     const counts = await Promise.all(ids.map((id) => readCounts(id, signal).catch(() => null)));
     const there = h('a', { href: `#/datastores/${ids[0]}` }, 'its datastore');
-    if (counts.every((n) => n?.total === 0)) return note('There is nothing to answer from yet: put documents into ', there, '.');
-    if (counts.every((n) => n?.synched === 0)) return note('No document is searchable yet. See how far each one is, or why it failed, in ', there, '.');
+    if (counts.every((n) => n?.total === 0)) return note('There is no content yet. Add documents to ', there, '.');
+    if (counts.every((n) => n?.synched === 0)) return note('No document is searchable yet. See the progress and any errors in ', there, '.');
   }
-  return !begun && h('p', { class: 'faint' }, 'Ask what the documents say. The numbers in an answer lead to where it is from.');
+  return !begun && h('p', { class: 'faint' }, 'Ask a question about the documents. The numbers in an answer link to its sources.');
 }
 
 /** @param {string} text */
@@ -125,7 +125,7 @@ async function read(agent, question, place, signal) {
       throw new Error(event.data.slice('[ERROR]'.length).trim());
     }
   }
-  throw new Error('The answer broke off: the connection to the service was lost. Ask again.');
+  throw new Error('The answer was interrupted: the connection to the service was lost. Ask again.');
 }
 
 /** Scrolls to the end of the page, where the input is: above it, all of the last answer is visible. */
@@ -168,6 +168,6 @@ export function answered(text, sources) {
 function sourceItem(s) {
   const where = [s.page && `page ${s.page}`, s.heading].filter(Boolean).join(' · ');
   return h('li', {}, s.citation > 0 && `[${s.citation}] `, may.read() ? h('a', { href: placeOf(s) }, s.datasource_name) : s.datasource_name, where && h('small', {}, ` ${where}`),
-    /^https?:/.test(s.source) && [' ', away(s.source, 'on the web')],
-    h('details', {}, h('summary', {}, h('small', {}, 'The fragment')), h('p', { class: 'quote' }, s.text)));
+    /^https?:/.test(s.source) && [' ', away(s.source, 'Open page')],
+    h('details', {}, h('summary', {}, h('small', {}, 'Show passage')), h('p', { class: 'quote' }, s.text)));
 }

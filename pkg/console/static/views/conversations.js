@@ -26,11 +26,11 @@ export async function conversationList(fixed, signal, choice = null, more = () =
   const params = () => ({ ...fixed, ...more(), query: text.value, from: from.value, to: to.value });
   const read = async () => {
     const asked = params();
-    fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), item, h('p', { class: 'faint' }, 'There is no such conversation. Those with ', h('a', { href: '#/agents' }, 'agents'), ' are kept here.')));
+    fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), item, h('p', { class: 'faint' }, 'No conversations found. Conversations with ', h('a', { href: '#/agents' }, 'agents'), ' are kept here.')));
   };
   await read();
-  const controls = form('Show', async () => { await read(); announce('The list is brought up to date'); },
-    [h('div', { class: 'row' }, choice, field('With the words', text), field('From', from), field('To', to))],
+  const controls = form('Show', async () => { await read(); announce('List updated'); },
+    [h('div', { class: 'row' }, choice, field('Contains', text), field('From', from), field('To', to))],
     { class: 'card', buttons: [button('Export as JSON', () => save('json', params())), button('Export as CSV', () => save('csv', params()))] });
   return [controls, h('h2', {}, 'Newest first'), list];
 }
@@ -38,8 +38,8 @@ export async function conversationList(fixed, signal, choice = null, more = () =
 /** @param {any} v */
 function item(v) {
   const row = h('li', { class: 'head' },
-    h('div', {}, h('a', { href: withQuery(`#/agents/${v.agentId}/conversations/${encodeURIComponent(v.id)}`, { visitorId: v.visitorId }) }, v.title || 'Without a title'), h('p', {}, h('small', {}, when(v.updatedAt)))),
-    may.write() && h('button', { type: 'button', 'aria-label': `Delete the conversation ${v.title}`, onclick: () => confirm('Delete this conversation?', 'It is deleted with its messages, at once and for good.', 'Delete it', async () => {
+    h('div', {}, h('a', { href: withQuery(`#/agents/${v.agentId}/conversations/${encodeURIComponent(v.id)}`, { visitorId: v.visitorId }) }, v.title || 'Untitled'), h('p', {}, h('small', {}, when(v.updatedAt)))),
+    may.write() && h('button', { type: 'button', 'aria-label': `Delete conversation ${v.title}`, onclick: () => confirm('Delete this conversation?', 'The conversation and its messages are permanently deleted.', 'Delete', async () => {
       await call('DELETE', withQuery(`conversations/${encodeURIComponent(v.id)}`, { agentId: v.agentId, visitorId: v.visitorId }), {});
       row.remove();
       announce('Deleted');

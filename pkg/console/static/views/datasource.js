@@ -32,7 +32,7 @@ export async function show({ params, query, signal, here }) {
 /** @param {any} s */
 function actions(s) {
   return [
-    s.type !== 'web_site' && button('Download the original', () => download(s)),
+    s.type !== 'web_site' && button('Download original', () => download(s)),
     ...(may.write() ? changes(s) : []),
   ];
 }
@@ -41,10 +41,10 @@ function actions(s) {
 function changes(s) {
   return [
     s.type !== 'web_site' && button('Edit', () => edit(s)),
-    (s.status !== 'error' || mayHelp(s)) && button(s.status === 'error' ? 'Try again' : 'Process again', () => retry(s.id)),
+    (s.status !== 'error' || mayHelp(s)) && button(s.status === 'error' ? 'Retry' : 'Re-index', () => retry(s.id)),
     s.type.startsWith('web_') && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
-    s.type === 'web_site' && !isSettled(s.status) && button('Stop the crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
-    h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It is no longer found, and cannot be brought back.', 'Delete it', async () => {
+    s.type === 'web_site' && !isSettled(s.status) && button('Stop crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
+    h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It is permanently deleted and no longer found by searches.', 'Delete', async () => {
       await call('DELETE', `datasources/${s.id}`, {});
       go(`#/datastores/${s.datastoreId}`);
     }) }, 'Delete'),
@@ -66,9 +66,9 @@ async function edit(s) {
     if (isText && text.value !== had) await call('POST', `datastores/update/${s.datastoreId}`, { id: s.id, text: text.value, ...meant });
     else await call('PATCH', `datasources/${s.id}`, meant);
     close();
-    announce('Saved. The old version stays searchable until the new one is.');
+    announce('Saved. The previous version stays searchable until the new one is ready.');
     window.dispatchEvent(new HashChangeEvent('hashchange'));
-  }, [field('Name', name), isText && field('Text', text), field('Metadata', metadata, 'A JSON object. Filters find it; source, author and date are shown with fragments, custom_id is your own id.')], {
+  }, [field('Name', name), isText && field('Text', text), field('Metadata', metadata, 'A JSON object, for filters. source, author and date are shown with passages; custom_id is your own id.')], {
     buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')],
   })]);
 }
@@ -85,7 +85,7 @@ function object(text) {
 /** Sets when web content is fetched again. @param {any} s */
 function schedule(s) {
   const refresh = refreshField(s.config.refresh);
-  dialog('When it is fetched again', (close) => [form('Save', async () => {
+  dialog('Refresh schedule', (close) => [form('Save', async () => {
     await call('PATCH', `datasources/${s.id}`, { config: { refresh: refresh.read() } });
     close();
     announce('Saved');
@@ -130,16 +130,16 @@ function facts(s) {
   const c = s.config;
   const pairs = [
     ['Type', types[s.type]],
-    ['Kind of file', c.mime_type],
+    ['File type', c.mime_type],
     ['Address', c.source_url && away(c.source_url, c.source_url)],
-    ['Leads to', c.final_url && away(c.final_url, c.final_url)],
+    ['Redirects to', c.final_url && away(c.final_url, c.final_url)],
     ['Sitemap', c.sitemap && away(c.sitemap, c.sitemap)],
     ['Size', c.file_size && bytes(c.file_size)],
     ['Pages', c.document?.pages],
     ['Language', c.document?.language],
     ['Text', s.textBytes > 0 && `${bytes(s.textBytes)} in ${counted(s.chunks, 'chunk')}`],
-    ['Your own id', s.customId],
-    ['Fetched again', c.refresh],
+    ['Custom id', s.customId],
+    ['Refresh', c.refresh],
     ['Added', when(s.createdAt)],
     ['Searchable since', s.lastSynch && when(s.lastSynch)],
     ['Metadata', Object.keys(s.metadata).length > 0 && h('code', {}, JSON.stringify(s.metadata))],
@@ -150,13 +150,13 @@ function facts(s) {
 /** @param {any} s */
 function site(s) {
   const c = s.crawl;
-  if (!c) return h('p', {}, 'The site has not been looked at yet.');
-  const counts = [['Pages', c.discovered], ['Waiting', c.waiting], ['New or changed', c.fetched], ['Unchanged', c.unchanged], ['Left out', c.skipped], ['Failed', c.failed], ['Gone', c.removed]];
+  if (!c) return h('p', {}, 'The website has not been crawled yet.');
+  const counts = [['Pages', c.discovered], ['Queued', c.waiting], ['New or changed', c.fetched], ['Unchanged', c.unchanged], ['Skipped', c.skipped], ['Failed', c.failed], ['Removed', c.removed]];
   return h('section', { class: 'card' },
-    h('h2', {}, 'The newest crawl'),
-    h('dl', { class: 'facts' }, [['Begun', when(c.startedAt)], ...counts.map(([name, n]) => [name, number(n)])].map(([name, v]) => h('div', {}, h('dt', {}, name), h('dd', {}, v)))),
-    Object.keys(c.leftOut).length > 0 && [h('h3', {}, 'Addresses that were left out'), h('ul', {}, Object.entries(c.leftOut).map(([why, n]) => h('li', {}, `${why}: ${number(n)}`)))],
-    h('p', {}, h('a', { href: `#/datastores/${s.datastoreId}?site=${s.id}` }, 'Show its pages')));
+    h('h2', {}, 'Last crawl'),
+    h('dl', { class: 'facts' }, [['Started', when(c.startedAt)], ...counts.map(([name, n]) => [name, number(n)])].map(([name, v]) => h('div', {}, h('dt', {}, name), h('dd', {}, v)))),
+    Object.keys(c.leftOut).length > 0 && [h('h3', {}, 'Skipped addresses'), h('ul', {}, Object.entries(c.leftOut).map(([why, n]) => h('li', {}, `${why}: ${number(n)}`)))],
+    h('p', {}, h('a', { href: `#/datastores/${s.datastoreId}?site=${s.id}` }, 'Show pages')));
 }
 
 /**
@@ -200,7 +200,7 @@ async function beside(source, wanted, asked, here, signal) {
   const from = Math.max(0, wanted - 3);
   const n = await append(from || '');
   if (from > 0) {
-    fill(before, button('Show those before', async () => {
+    fill(before, button('Show previous', async () => {
       const cursor = Math.max(0, from - 200);
       const page = await get(withQuery(`datasources/${source.id}/chunks`, { cursor: cursor || '', limit: from - cursor }), signal);
       list.prepend(...page.data.map(item));
@@ -209,6 +209,6 @@ async function beside(source, wanted, asked, here, signal) {
   }
   if (asked) setTimeout(() => pressed?.scrollIntoView({ block: 'nearest' }), 50);
   return [h('div', { class: 'beside' },
-    h('section', { 'aria-labelledby': 'chunks' }, h('h2', { id: 'chunks' }, 'Chunks'), before, n === 0 ? h('p', { class: 'faint' }, source.status === 'error' ? 'There are none: nothing could be read.' : 'There are none yet.') : list, more),
+    h('section', { 'aria-labelledby': 'chunks' }, h('h2', { id: 'chunks' }, 'Chunks'), before, n === 0 ? h('p', { class: 'faint' }, source.status === 'error' ? 'No chunks: the content could not be read.' : 'No chunks yet.') : list, more),
     h('section', { 'aria-labelledby': 'original' }, h('h2', { id: 'original' }, 'Original'), place))];
 }

@@ -17,21 +17,21 @@ export async function show(page) {
   const store = await get(`datastores/${encodeURIComponent(params.id)}`, signal);
   const root = `#/datastores/${store.id}`;
   const body = [
-    head(store.name, [button('Ask it', () => ask(store, signal), { class: 'main' })], h('a', { href: '#/datastores' }, 'Datastores')),
-    tabs('Parts of the datastore', [[root, 'Content'], [`${root}/search`, 'Search'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/settings`, 'Settings']]) : [])], tab ? `${root}/${tab}` : root),
+    head(store.name, [button('Ask', () => ask(store, signal), { class: 'main' })], h('a', { href: '#/datastores' }, 'Datastores')),
+    tabs('Datastore sections', [[root, 'Content'], [`${root}/search`, 'Search'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/settings`, 'Settings']]) : [])], tab ? `${root}/${tab}` : root),
     store.description && h('p', {}, store.description),
     store.move && moving(store.move),
   ];
   if (tab === '') body.push(await content(store, page));
   else if (tab === 'search') body.push(playground(store, page));
   else if (tab === 'settings' && may.write()) body.push(settings(store));
-  else throw new Error('There is no such page here.');
+  else throw new Error('Page not found.');
   return { title: store.name, body };
 }
 
 /** @param {any} move */
 function moving(move) {
-  return h('p', { class: 'note' }, `The content moves to ${move.type} with ${move.embeddingModel}: ${move.done} of ${move.total} datasources are there. `, move.error);
+  return h('p', { class: 'note' }, `Moving the content to ${move.type} with ${move.embeddingModel}: ${move.done} of ${move.total} datasources done. `, move.error);
 }
 
 /**
@@ -43,7 +43,7 @@ async function content(store, page) {
   const refresh = async () => fill(counts, countChips(await readCounts(store.id, page.signal)));
   const list = sources(store.id, page, () => refresh().catch(() => {}));
   const [, shown] = await Promise.all([refresh(), list]);
-  return [may.write() && addPanel(store, page.signal), h('h2', {}, 'What is in it'), counts, shown];
+  return [may.write() && addPanel(store, page.signal), h('h2', {}, 'Content'), counts, shown];
 }
 
 /**
@@ -84,23 +84,23 @@ function settings(store) {
       announce('Saved');
       go(`#/datastores/${store.id}`);
     }, [
-      field('Name', control.name), field('Description', control.description), field('Who may query it', control.visibility),
-      h('details', {}, h('summary', {}, 'How it is indexed'),
-        h('p', { class: 'note' }, 'A change here processes all content again. It stays searchable meanwhile.'),
-        h('div', { class: 'row' }, field('Tokens in a chunk', control.target), field('Tokens in a chunk, at most', control.most)),
+      field('Name', control.name), field('Description', control.description), field('Access', control.visibility),
+      h('details', {}, h('summary', {}, 'Indexing'),
+        h('p', { class: 'note' }, 'A change re-indexes all content. It stays searchable in the meantime.'),
+        h('div', { class: 'row' }, field('Chunk size (tokens)', control.target), field('Maximum chunk size (tokens)', control.most)),
         h('div', { class: 'row' }, field('Engine', control.type), field('Embedding model', control.model))),
     ]),
-    h('h2', {}, 'All its content'),
+    h('h2', {}, 'Re-index'),
     h('div', { class: 'actions' },
-      button('Process all again', async () => {
+      button('Re-index all content', async () => {
         const { queued } = await call('POST', `${path}/resync`, { mode: 'reindex' });
         announce(`${counted(queued, 'datasource')} queued`);
         go(`#/datastores/${store.id}`);
       }),
-      h('button', { type: 'button', onclick: () => confirm(`Delete ${store.name}?`, 'The datastore and everything in it are deleted for good.', 'Delete it', async () => {
+      h('button', { type: 'button', onclick: () => confirm(`Delete ${store.name}?`, 'The datastore and all its content are permanently deleted.', 'Delete', async () => {
         await call('DELETE', path, {});
         announce('Deleted');
         go('#/datastores');
-      }) }, 'Delete the datastore')),
-    store.visibility === 'public' ? problem('Anybody who reaches the service may query this datastore.') : null);
+      }) }, 'Delete datastore')),
+    store.visibility === 'public' ? problem('Anyone who can reach the service can query this datastore.') : null);
 }

@@ -21,7 +21,7 @@ function card(d, signal) {
   return h('li', {},
     h('h2', {}, h('a', { href: `#/datastores/${d.id}` }, d.name)),
     d.description && h('p', {}, d.description),
-    d.visibility === 'public' && h('p', {}, h('small', {}, 'Public: it may be queried without a key.')),
+    d.visibility === 'public' && h('p', {}, h('small', {}, 'Public: no key is needed to query it.')),
     counts);
 }
 
@@ -36,30 +36,30 @@ export function countChips(n) {
 }
 
 function welcome() {
-  if (!may.write()) return [head('Welcome'), h('p', {}, 'Nothing is in here yet. Your key may read and ask; somebody whose key may do everything makes a datastore and puts documents in.')];
+  if (!may.write()) return [head('Welcome'), h('p', {}, 'There is no content yet. Your key can only read and ask; someone with a full-access key has to create a datastore and add documents.')];
   return [head('Welcome'),
-    h('p', {}, 'Nothing is in here yet. In three steps you have an answer out of your own documents:'),
+    h('p', {}, 'Get an answer from your own documents in three steps:'),
     h('ol', { class: 'steps' },
-      h('li', {}, h('h2', {}, 'Make a datastore'), h('p', {}, 'It holds what is searched together: a handbook, the documents of a project.'), createForm()),
-      h('li', {}, h('h2', {}, 'Put documents in'), h('p', {}, 'Drop files and folders, paste text, or give the address of a web page or a web site. You see each one become searchable.')),
-      h('li', {}, h('h2', {}, 'Ask'), h('p', {}, 'An agent answers from the datastore, and each statement leads to the place it is from.')))];
+      h('li', {}, h('h2', {}, 'Create a datastore'), h('p', {}, 'A datastore holds content that is searched together, such as a handbook or the documents of a project.'), createForm()),
+      h('li', {}, h('h2', {}, 'Add documents'), h('p', {}, 'Drop files or folders, paste text, or enter the address of a web page or website. You can watch each one become searchable.')),
+      h('li', {}, h('h2', {}, 'Ask'), h('p', {}, 'An agent answers from the datastore and links each statement to its source.')))];
 }
 
 function createForm() {
   const name = h('input', { name: 'name', required: true, maxlength: '200', placeholder: 'Handbook' });
   const description = h('textarea', { name: 'description', maxlength: '2000' });
   const visibility = visibilitySelect();
-  return form('Make the datastore', async () => {
+  return form('Create datastore', async () => {
     const made = await call('POST', 'datastores', { name: name.value, description: description.value, visibility: visibility.value });
     document.querySelector('dialog')?.close();
     go(`#/datastores/${made.id}`);
   }, [
     field('Name', name),
-    h('details', {}, h('summary', {}, 'More'), field('Description', description), field('Who may query it', visibility)),
+    h('details', {}, h('summary', {}, 'More'), field('Description', description), field('Access', visibility)),
   ]);
 }
 
 /** @param {string} [value] */
 export function visibilitySelect(value = 'private') {
-  return select([['private', 'Private: only with a key'], ['public', 'Public: anybody, without a key']], { name: 'visibility', value });
+  return select([['private', 'Private: requires a key'], ['public', 'Public: anyone, without a key']], { name: 'visibility', value });
 }

@@ -5,7 +5,7 @@ import { announce, confirm, copyButton, dialog, field, form, head, select } from
 import { number, when } from '../words.js';
 
 /** @type {Record<string, string>} */
-const rights = { write: 'Everything', read: 'Read and ask', query: 'Ask one agent' };
+const rights = { write: 'Full access', read: 'Read and ask', query: 'Ask one agent' };
 
 /** @type {import('../router.js').View} */
 export async function show({ signal }) {
@@ -21,7 +21,7 @@ export async function show({ signal }) {
 function table(keys, agents, changed) {
   const names = new Map(agents.map((a) => [a.id, a.name]));
   return h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Keys' }, h('table', {},
-    h('thead', {}, h('tr', {}, ['Name', 'May', 'Ends in', 'Last used', 'Expires', 'Limits', 'Actions'].map((t) => h('th', { scope: 'col' }, t)))),
+    h('thead', {}, h('tr', {}, ['Name', 'Access', 'Ends in', 'Last used', 'Expires', 'Limits', 'Actions'].map((t) => h('th', { scope: 'col' }, t)))),
     h('tbody', {}, keys.map((k) => h('tr', {},
       h('th', { scope: 'row' }, k.name),
       h('td', {}, rights[k.scopes.includes('write') ? 'write' : k.scopes[0]], k.agentId && h('small', {}, ` ${names.get(k.agentId) ?? ''}`)),
@@ -29,7 +29,7 @@ function table(keys, agents, changed) {
       h('td', {}, limitWords(k.limits)),
       h('td', { class: 'actions' },
         h('button', { type: 'button', 'aria-label': `Limits of ${k.name}`, onclick: () => limitsDialog(k, changed) }, 'Limits'),
-        h('button', { type: 'button', 'aria-label': `Revoke ${k.name}`, onclick: () => confirm(`Revoke ${k.name}?`, 'Whoever uses it is refused from then on. It cannot be made valid again.', 'Revoke it', async () => {
+        h('button', { type: 'button', 'aria-label': `Revoke ${k.name}`, onclick: () => confirm(`Revoke ${k.name}?`, 'Requests with this key are rejected from now on. This cannot be undone.', 'Revoke', async () => {
           await call('DELETE', `keys/${k.id}`, {});
           announce('Revoked');
           await changed();
@@ -38,7 +38,7 @@ function table(keys, agents, changed) {
 
 /** @param {any} l */
 function limitWords(l) {
-  const said = [l?.queries && `${number(l.queries)} questions a month`, l?.tokens && `${number(l.tokens)} tokens a month`, l?.requests_per_second && `${number(l.requests_per_second)} requests a second`].filter(Boolean);
+  const said = [l?.queries && `${number(l.queries)} questions per month`, l?.tokens && `${number(l.tokens)} tokens per month`, l?.requests_per_second && `${number(l.requests_per_second)} requests per second`].filter(Boolean);
   return said.join(', ') || 'none';
 }
 
@@ -46,11 +46,11 @@ function limitWords(l) {
 function createDialog(agents, changed) {
   const name = h('input', { maxlength: '200', required: true, placeholder: 'Website' });
   const agent = select(agents.map((a) => [a.id, a.name]));
-  const which = field('Which agent', agent);
+  const which = field('Agent', agent);
   const scope = select(Object.entries(rights), { value: 'write', onchange: () => { which.hidden = scope.value !== 'query'; } });
   which.hidden = true;
   const expires = h('input', { type: 'date' });
-  const box = dialog('New key', () => [form('Make the key', async () => {
+  const box = dialog('New key', () => [form('Create key', async () => {
     const made = await call('POST', 'keys', {
       name: name.value, scopes: [scope.value],
       ...(scope.value === 'query' ? { agentId: agent.value } : {}),
@@ -58,22 +58,22 @@ function createDialog(agents, changed) {
     });
     fill(box, shownOnce(made, () => box.close()));
     await changed();
-  }, [field('Name', name, 'Who or what will use it.'), field('It may', scope), which, field('Expires', expires, 'At the beginning of that day, in UTC. Empty: never.')])]);
+  }, [field('Name', name, 'The person or program that will use it.'), field('Access', scope), which, field('Expires', expires, 'At the start of that day, UTC. Empty: never.')])]);
 }
 
 /** @param {any} made @param {() => void} close */
 function shownOnce(made, close) {
   return [
     h('h2', { id: 'dialog-title' }, `The key ${made.name}`),
-    h('p', {}, 'Copy it now: it is shown this once, and kept nowhere.'),
+    h('p', {}, 'Copy the key now. It will not be shown again.'),
     h('p', { class: 'secret', tabindex: '0', 'aria-label': 'The key' }, made.key),
-    h('div', { class: 'actions' }, copyButton(made.key, 'Copy it'), h('button', { type: 'button', class: 'main', onclick: close }, 'I have it')),
+    h('div', { class: 'actions' }, copyButton(made.key, 'Copy'), h('button', { type: 'button', class: 'main', onclick: close }, 'Done')),
   ];
 }
 
 /** @param {any} k @param {() => Promise<void>} changed */
 function limitsDialog(k, changed) {
-  const control = limitFields({ queries: 'Questions a month', tokens: 'Tokens of models a month', requests_per_second: 'Requests a second' }, k.limits ?? {});
+  const control = limitFields({ queries: 'Questions per month', tokens: 'Model tokens per month', requests_per_second: 'Requests per second' }, k.limits ?? {});
   dialog(`Limits of ${k.name}`, (close) => [form('Save', async () => {
     await call('PUT', `keys/${k.id}/limits`, control.read());
     announce('Saved');
@@ -90,7 +90,7 @@ function limitsDialog(k, changed) {
 export function limitFields(labels, values) {
   const controls = Object.entries(labels).map(([name, label]) => ({ name, label, input: h('input', { type: 'number', min: '0', value: values[name] ?? '' }) }));
   return {
-    body: [controls.map(({ label, input }) => field(label, input)), h('p', {}, h('small', {}, 'An empty field is no limit.'))],
+    body: [controls.map(({ label, input }) => field(label, input)), h('p', {}, h('small', {}, 'An empty field means no limit.'))],
     read: () => Object.fromEntries(controls.filter(({ input }) => input.value !== '').map(({ name, input }) => [name, Number(input.value)])),
   };
 }

@@ -12,9 +12,9 @@ import { counted } from '../words.js';
 export function playground(store, page) {
   const query = h('input', { type: 'search', autofocus: true, value: page.query.get('query') ?? '', maxlength: '8000', required: true });
   const topK = h('input', { type: 'number', min: '1', max: '100', value: '5' });
-  const mode = select([['hybrid', 'Words and meaning'], ['lexical', 'Words alone'], ['dense', 'Meaning alone']], { value: 'hybrid' });
+  const mode = select([['hybrid', 'Hybrid (keywords and vectors)'], ['lexical', 'Keywords only'], ['dense', 'Vectors only']], { value: 'hybrid' });
   const each = h('input', { type: 'number', min: '1', max: '100' });
-  const rerank = select([['', 'If there is one'], ['true', 'Always'], ['false', 'Never']], { value: '' });
+  const rerank = select([['', 'If configured'], ['true', 'Always'], ['false', 'Never']], { value: '' });
   const metadata = h('textarea', { class: 'code', rows: '2', placeholder: '{"team": ["pumps", "valves"]}' });
   const customIds = h('input', {});
   const ids = h('input', {});
@@ -39,8 +39,8 @@ export function playground(store, page) {
   const body = form('Search', run, [
     field('Query', query),
     h('details', {}, h('summary', {}, 'Settings and filters'),
-      h('div', { class: 'row' }, field('At most this many fragments', topK), field('Search by', mode), field('At most of one datasource', each), field('Use the reranker', rerank)),
-      h('div', { class: 'row' }, field('With this metadata', metadata, 'A JSON object: keys, and the values they may have.'), field('With these ids of your own', customIds, 'Separated by spaces.'), field('In these datasources', ids, 'Their ids, separated by spaces.'))),
+      h('div', { class: 'row' }, field('Maximum results', topK), field('Search mode', mode), field('Maximum per datasource', each), field('Reranker', rerank)),
+      h('div', { class: 'row' }, field('Metadata filter', metadata, 'A JSON object of keys and allowed values.'), field('Custom ids', customIds, 'Separated by spaces.'), field('Datasource ids', ids, 'Separated by spaces.'))),
   ], { class: 'card' });
   // An address with a query leads to its results. A form can be sent once it is in the page, which is after this.
   if (query.value) setTimeout(() => body.requestSubmit());
@@ -66,9 +66,9 @@ export function placeOf(f) {
 function shown({ fragments, explanation }) {
   return [
     explanation.notes.map((/** @type {string} */ n) => h('p', { class: 'note' }, n)),
-    fragments.length === 0 && h('p', {}, 'Nothing was found. Try other words or fewer filters, or wait until the content is searchable.'),
-    h('ol', { class: 'hits', 'aria-label': 'Fragments' }, fragments.map(hit)),
-    h('details', { class: 'card' }, h('summary', {}, 'How they were found'), how(explanation)),
+    fragments.length === 0 && h('p', {}, 'No results. Try other words or fewer filters, or wait until the content is searchable.'),
+    h('ol', { class: 'hits', 'aria-label': 'Results' }, fragments.map(hit)),
+    h('details', { class: 'card' }, h('summary', {}, 'Search details'), how(explanation)),
   ];
 }
 
@@ -76,9 +76,9 @@ function shown({ fragments, explanation }) {
 function hit(f) {
   const e = f.explanation;
   const stages = [
-    ['Words (BM25)', e.lexical_score, e.lexical_rank], ['Meaning (cosine)', e.dense_score, e.dense_rank],
-    ['Whole document', e.document_score, null], ['Joined', e.fused_score, e.fused_rank],
-    ['From neighbours', e.neighbour_score, null], ['List of links', e.link_list_score, e.rank], ['Reranker', e.reranked_score, e.reranked_rank],
+    ['Keywords (BM25)', e.lexical_score, e.lexical_rank], ['Vectors (cosine)', e.dense_score, e.dense_rank],
+    ['Whole document', e.document_score, null], ['Merged', e.fused_score, e.fused_rank],
+    ['Neighbouring chunks', e.neighbour_score, null], ['Link list', e.link_list_score, e.rank], ['Reranker', e.reranked_score, e.reranked_rank],
   ].filter(([, score]) => score !== null);
   return h('li', { class: 'card' },
     h('div', { class: 'head' }, h('h2', {}, h('a', { href: placeOf(f) }, f.datasource_name)), h('span', {}, 'Score ', h('strong', {}, f.score.toFixed(3)))),
@@ -87,18 +87,18 @@ function hit(f) {
     h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Ranks and scores' }, h('table', {},
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Stage'), h('th', { scope: 'col', class: 'n' }, 'Score'), h('th', { scope: 'col', class: 'n' }, 'Rank'))),
       h('tbody', {}, stages.map(([name, score, rank]) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', { class: 'n' }, score.toFixed(4)), h('td', { class: 'n' }, rank ?? '–')))))),
-    e.terms.length > 0 && h('p', {}, h('small', {}, `Words of the query in it: ${e.terms.join(', ')}`)),
-    e.merged.length + e.duplicates.length > 0 && h('p', {}, h('small', {}, [e.merged.length > 0 && `Joined with ${counted(e.merged.length, 'chunk')} beside it.`,
-      e.duplicates.length > 0 && `${counted(e.duplicates.length, 'copy', 'copies')} of it left out.`].filter(Boolean).join(' '))));
+    e.terms.length > 0 && h('p', {}, h('small', {}, `Matched query words: ${e.terms.join(', ')}`)),
+    e.merged.length + e.duplicates.length > 0 && h('p', {}, h('small', {}, [e.merged.length > 0 && `Merged with ${counted(e.merged.length, 'adjacent chunk')}.`,
+      e.duplicates.length > 0 && `${counted(e.duplicates.length, 'duplicate')} dropped.`].filter(Boolean).join(' '))));
 }
 
 /** @param {any} e */
 function how(e) {
   const d = e.dropped;
   return [
-    h('p', {}, `${counted(e.candidates, 'chunk')} were ranked. Left out: ${d.duplicate} duplicates, ${d.merged} joined with others, ${d.over_max_per_datasource} over the limit of a datasource, ${d.below_top_k} below the last place, ${d.inactive} of versions not searchable.`),
-    e.rerank.model && h('p', {}, `${e.rerank.model} put ${e.rerank.candidates} in order.`, e.rerank.error && ` ${e.rerank.error}`),
-    Object.keys(e.terms).length > 0 && h('p', {}, 'Terms by weight: ', Object.entries(e.terms).sort((a, b) => b[1] - a[1]).map(([t, w]) => `${t} ${w.toFixed(2)}`).join(', ')),
+    h('p', {}, `${counted(e.candidates, 'chunk')} ranked. Dropped: ${d.duplicate} duplicates, ${d.merged} merged, ${d.over_max_per_datasource} over the datasource limit, ${d.below_top_k} below the top results, ${d.inactive} from inactive versions.`),
+    e.rerank.model && h('p', {}, `${e.rerank.model} reranked ${e.rerank.candidates} candidates.`, e.rerank.error && ` ${e.rerank.error}`),
+    Object.keys(e.terms).length > 0 && h('p', {}, 'Term weights: ', Object.entries(e.terms).sort((a, b) => b[1] - a[1]).map(([t, w]) => `${t} ${w.toFixed(2)}`).join(', ')),
     d.chunks.length > 0 && h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Left out' }, h('table', {},
       h('thead', {}, h('tr', {}, ['Left out', 'Why', 'Rank', 'Score'].map((t) => h('th', { scope: 'col' }, t)))),
       h('tbody', {}, d.chunks.map((/** @type {any} */ c) => h('tr', {}, h('td', {}, h('a', { href: placeOf(c) }, c.datasource_name), c.heading && h('small', {}, ` ${c.heading}`)),

@@ -10,7 +10,7 @@ export async function show() {
   const stay = h('input', { name: 'stay' });
   const body = h('div', { class: 'card narrow' },
     h('h1', { tabindex: '-1' }, 'Sign in'),
-    h('p', {}, 'Put in files, web pages and texts; ask, and get answers that say where they are from.'),
+    h('p', {}, 'Add files, web pages and text, ask questions, and get answers with citations.'),
     form('Sign in', async () => {
       signIn(secret.value.trim(), stay.checked);
       try {
@@ -24,8 +24,8 @@ export async function show() {
       announce('Signed in');
       document.dispatchEvent(new Event('signedin')); // the address may name a view already
     }, [
-      field('API key', secret, 'The service printed one when it first started. It is also in its data directory, in the file “api\u2011key”.'),
-      check('Stay signed in on this computer', stay, 'Otherwise the key is forgotten with this tab.'),
+      field('API key', secret, 'The service printed a key when it first started. It is also in the file “api\u2011key” in its data directory.'),
+      check('Stay signed in on this computer', stay, 'Otherwise you are signed out when this tab closes.'),
     ]),
     h('p', {}, h('small', {}, 'New here? Read the ', h('a', { href: 'docs' }, 'documentation'), ' or, for programs, the ', h('a', { href: 'docs/api' }, 'API reference'), '.')));
   return { title: 'Sign in', body };

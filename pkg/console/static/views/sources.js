@@ -78,7 +78,7 @@ class List {
     return [
       h('form', { class: 'filters', role: 'search', 'aria-label': 'Datasources', onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); apply(); } },
         field('Name contains', search), field('Status', status), field('Type', type)),
-      f.groupId && h('p', { class: 'note' }, 'Only the pages of one web site are shown. ', h('a', { href: this.here }, 'Show all')),
+      f.groupId && h('p', { class: 'note' }, 'Showing the pages of one website. ', h('a', { href: this.here }, 'Show all')),
     ];
   }
 
@@ -91,7 +91,7 @@ class List {
     fill(this.list);
     fill(this.foot);
     await this.next(true);
-    if (this.filter.search || this.filter.status || this.filter.type) announce(this.rows.size === 0 ? 'Nothing is found' : `${this.rows.size}${this.cursor ? ' or more' : ''} are shown`);
+    if (this.filter.search || this.filter.status || this.filter.type) announce(this.rows.size === 0 ? 'No results' : `${this.rows.size}${this.cursor ? ' or more' : ''} items`);
   }
 
   /** Reads the next page. @param {boolean} [first] */
@@ -125,8 +125,8 @@ class List {
       return;
     }
     const filtered = Object.values(this.filter).some(Boolean);
-    fill(this.foot, this.rows.size === 0 && (filtered ? 'Nothing here matches.' : (may.write() ? 'Nothing is in here yet: drop files above.' : 'Nothing is in here yet.')),
-      this.filter.status === 'error' && may.write() && [...this.rows.values()].some(({ item }) => mayHelp(item)) && button('Try them all again', () => this.retryAll()));
+    fill(this.foot, this.rows.size === 0 && (filtered ? 'No matches.' : (may.write() ? 'No content yet. Drop files above to add some.' : 'No content yet.')),
+      this.filter.status === 'error' && may.write() && [...this.rows.values()].some(({ item }) => mayHelp(item)) && button('Retry all', () => this.retryAll()));
   }
 
   async retryAll() {
@@ -135,7 +135,7 @@ class List {
       for (let id = failed.pop(); id && !this.signal.aborted; id = failed.pop()) await retry(id);
     });
     await Promise.all(workers);
-    announce('They are tried again');
+    announce('Retrying');
   }
 
   /** Shows changes as they come, and comes back when the connection breaks. */
@@ -357,7 +357,7 @@ function update(row, item, list) {
       moving && stage && h('small', {}, stage)),
     item.type === 'web_site' && isSettled(item.status) && (item.warnings ?? []).map((/** @type {string} */ w) => h('p', { class: 'why soft' }, sentence(w))),
     item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, sentence(item.error), ' ',
-      item.status === 'error' && mayHelp(item) && may.write() && button('Try again', () => retry(item.id), { 'aria-label': `Try again: ${item.name}` })));
+      item.status === 'error' && mayHelp(item) && may.write() && button('Retry', () => retry(item.id), { 'aria-label': `Retry: ${item.name}` })));
   // What had the focus was replaced by its like.
   if (focused) row.querySelector(focused.toLowerCase())?.focus();
   return row;
@@ -366,5 +366,5 @@ function update(row, item, list) {
 /** @param {string} id */
 export async function retry(id) {
   await call('POST', `datasources/${encodeURIComponent(id)}/resync`, { mode: 'refresh' });
-  announce('It is tried again');
+  announce('Retrying');
 }

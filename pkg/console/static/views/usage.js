@@ -8,8 +8,8 @@ import { limitFields } from './keys.js';
 
 /** @type {Record<string, string>} */
 const metrics = {
-  queries: 'Questions to agents', retrievals: 'Queries of datastores', tokens: 'Tokens of models', prompt_tokens: 'Tokens that models read',
-  completion_tokens: 'Tokens that models wrote', embed_tokens: 'Tokens embedded', stored_chunks: 'Chunks stored', stored_bytes: 'Content stored',
+  queries: 'Agent questions', retrievals: 'Datastore queries', tokens: 'Model tokens', prompt_tokens: 'Model input tokens',
+  completion_tokens: 'Model output tokens', embed_tokens: 'Embedding tokens', stored_chunks: 'Chunks stored', stored_bytes: 'Content stored',
 };
 
 /** @type {import('../router.js').View} */
@@ -27,8 +27,8 @@ const amount = (metric, n) => (metric === 'stored_bytes' ? bytes(n) : number(n))
 /** @param {any} usage */
 function tables(usage) {
   return [
-    h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Use of the month' }, h('table', {},
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col', class: 'n' }, 'Used'), h('th', { scope: 'col', class: 'n' }, 'Limit'), h('th', { scope: 'col' }, 'Share'))),
+    h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Usage this month' }, h('table', {},
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Metric'), h('th', { scope: 'col', class: 'n' }, 'Used'), h('th', { scope: 'col', class: 'n' }, 'Limit'), h('th', { scope: 'col' }, 'Share'))),
       h('tbody', {}, usage.usage.map((/** @type {any} */ u) => h('tr', {},
         h('th', { scope: 'row' }, metrics[u.metric] ?? u.metric),
         h('td', { class: 'n' }, amount(u.metric, u.used)),
@@ -41,19 +41,19 @@ function tables(usage) {
 
 /** @param {any[]} keys */
 function byKey(keys) {
-  if (keys.length === 0) return h('p', { class: 'faint' }, 'Nothing was used.');
+  if (keys.length === 0) return h('p', { class: 'faint' }, 'No usage.');
   const columns = [...new Set(keys.flatMap((k) => k.usage.map((/** @type {any} */ u) => u.metric)))];
-  return h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Use by key' }, h('table', {},
+  return h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Usage by key' }, h('table', {},
     h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Key'), columns.map((m) => h('th', { scope: 'col', class: 'n' }, metrics[m] ?? m)))),
     h('tbody', {}, keys.map((k) => h('tr', {},
-      h('th', { scope: 'row' }, k.name ?? (k.keyId ? 'A key that was revoked' : 'Without a key')),
+      h('th', { scope: 'row' }, k.name ?? (k.keyId ? 'Revoked key' : 'No key')),
       columns.map((m) => h('td', { class: 'n' }, amount(m, k.usage.find((/** @type {any} */ u) => u.metric === m)?.used ?? 0))))))));
 }
 
 /** @param {any} limits */
 function limitsForm(limits) {
-  const control = limitFields({ queries: 'Questions a month', tokens: 'Tokens of models a month', stored_chunks: 'Chunks stored', stored_bytes: 'Bytes stored' }, limits);
-  return h('section', { class: 'card' }, h('h2', {}, 'Limits of the workspace'), form('Save the limits', async () => {
+  const control = limitFields({ queries: 'Questions per month', tokens: 'Model tokens per month', stored_chunks: 'Chunks stored', stored_bytes: 'Bytes stored' }, limits);
+  return h('section', { class: 'card' }, h('h2', {}, 'Workspace limits'), form('Save limits', async () => {
     await call('PUT', 'usage/limits', control.read());
     announce('Saved');
   }, [control.body]));
