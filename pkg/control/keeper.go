@@ -62,7 +62,7 @@ func (k *Keeper) keep(ctx context.Context, note Note) (rescued int, err error) {
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {
-		note("the store of originals was gone: it is there again, empty")
+		note("the store of originals was missing and was created again, empty")
 		k.Log.Warn("store of originals was gone and has been made again, empty")
 	}
 	// With events, the news of jobs that have ended is lost.

@@ -74,9 +74,9 @@ func TestARepairSaysWhatItHasDone(t *testing.T) {
 		"that streams were gone": {
 			stage: stage{streams: jobs.Repaired{Streams: []string{"JOBS"}, JobsReset: true, FirstGeneration: 1000}, made: true}, rows: whole,
 			want: []string{
-				"stream JOBS was gone: it is there again, empty",
-				"the job log begins anew, with generation 1000: what it held is lost, and unfinished jobs have to be issued anew",
-				"the store of originals was gone: it is there again, empty",
+				"stream JOBS was missing and was created again, empty",
+				"the job log was lost and starts again at generation 1000; unfinished jobs must be published again",
+				"the store of originals was missing and was created again, empty",
 				"1 datasource looked at",
 			},
 		},

@@ -9,31 +9,31 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// prefixAnnounce begins the subjects of announcements, which no stream keeps.
+// prefixAnnounce is the subject prefix of announcements. No stream stores them.
 const prefixAnnounce = "announce"
 
-// announcementsWaiting is how many announcements wait for a listener that is busy. What comes beyond is dropped.
+// announcementsWaiting is the number of announcements buffered for a busy listener. Further ones are dropped.
 const announcementsWaiting = 4096
 
-// Announce tells all listeners, in whatever process, that something about a datasource has changed. It waits for nobody:
-// those that are busy, and everyone while the connection is lost, are not told. Ids that are none are told to nobody.
+// Announce notifies the listeners in all processes that a datasource has changed. It never blocks: a busy listener may
+// miss the notice, and all miss it while the connection is down. Invalid ids are ignored.
 func (b *Broker) Announce(datastoreID, datasourceID string) {
-	if checkIDs(datastoreID, datasourceID) != nil || !b.conn.nc.IsConnected() { // old news in a buffer would help nobody
+	if checkIDs(datastoreID, datasourceID) != nil || !b.conn.nc.IsConnected() { // the client would buffer it until it is stale
 		return
 	}
 	if err := b.conn.nc.Publish(prefixAnnounce+"."+datastoreID, []byte(datasourceID)); err != nil {
-		b.log.Debug("an announcement is lost", "datastore", datastoreID, "datasource", datasourceID, "error", err)
+		b.log.Debug("could not announce a change", "datastore", datastoreID, "datasource", datasourceID, "error", err)
 	}
 }
 
-// Announcements calls f with every announcement that arrives, those of this process included, one at a time and those of
-// one process in its order, until ctx ends; then it returns nil. While f is busy for long, or the connection is lost,
-// announcements are lost: they are hints to look again.
+// Announcements calls f with each announcement, one at a time, until ctx ends; then it returns nil. Announcements of
+// this process are included, and those of one process keep their order. Some are lost while f is busy or the connection
+// is down, so treat them only as hints to read again.
 func (b *Broker) Announcements(ctx context.Context, f func(datastoreID, datasourceID string)) error {
 	messages := make(chan *nats.Msg, announcementsWaiting)
 	sub, err := b.conn.nc.ChanSubscribe(prefixAnnounce+".*", messages)
 	if err != nil {
-		return fmt.Errorf("listening to announcements: %w", err)
+		return fmt.Errorf("subscribing to announcements: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails only once the connection is closed
 	for {

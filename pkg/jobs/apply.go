@@ -17,7 +17,7 @@ func (r *reader) handle(ctx context.Context, batch []received) error {
 	for _, m := range batch {
 		ev, err := decodeEvent(m.Subject(), m.Data())
 		if err != nil {
-			r.broker.log.Error("message is not an event and is skipped", "subject", m.Subject(), "sequence", m.meta.Sequence.Stream, "error", err)
+			r.broker.log.Error("skipping a message that is not a valid event", "subject", m.Subject(), "sequence", m.meta.Sequence.Stream, "error", err)
 			continue
 		}
 		evs = append(evs, ev)
@@ -31,14 +31,14 @@ func (r *reader) handle(ctx context.Context, batch []received) error {
 		}
 		return nil
 	}
-	if err := applied(); err != nil { // cut short by a stop: the next process may have them at once
+	if err := applied(); err != nil { // interrupted by a shutdown: release the events to the next process
 		giveBack(batch)
 		return nil
 	}
 	return r.ack(ctx, batch)
 }
 
-// extend keeps the batch ours until the function that it returns is called.
+// extend renews the acknowledgement deadline of the batch until the returned function is called.
 func (r *reader) extend(batch []received) (stop func()) {
 	stopping, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -51,7 +51,7 @@ func (r *reader) extend(batch []received) (stop func()) {
 				return
 			case <-beat.C:
 				for _, m := range batch {
-					_ = m.InProgress() // a lease that is lost makes the event come twice, which is harmless
+					_ = m.InProgress() // an expired lease delivers the event twice, which is harmless
 				}
 			}
 		}
@@ -62,15 +62,15 @@ func (r *reader) extend(batch []received) (stop func()) {
 	}
 }
 
-// applyAll hands the events to the handler, together or, if that fails, one by one until each is applied or dropped. It
-// returns an error only when ctx ends before that.
+// applyAll passes the events to the handler as one batch. If that fails, it passes them one by one until each is
+// applied or dropped. It returns an error only if ctx ends first.
 func (r *reader) applyAll(ctx context.Context, evs []domain.Event) error {
 	if len(evs) > 1 {
 		err := r.apply(ctx, evs)
 		if err == nil {
 			return nil
 		}
-		r.broker.log.Warn("events could not be applied together and are applied one by one", "events", len(evs), "error", err)
+		r.broker.log.Warn("could not apply a batch of events; applying them one by one", "events", len(evs), "error", err)
 	}
 	for _, ev := range evs {
 		if err := r.applyOne(ctx, ev); err != nil {
@@ -93,13 +93,13 @@ func (r *reader) applyOne(ctx context.Context, ev domain.Event) error {
 		var panicked *panicError
 		if errors.As(err, &panicked) {
 			if panics++; panics == catalogPanics {
-				r.broker.log.Error("event cannot be applied and is dropped", "type", ev.Type, "job", ev.JobID,
+				r.broker.log.Error("dropping an event that cannot be applied", "type", ev.Type, "job", ev.JobID,
 					"datasource", ev.DatasourceID, "generation", ev.Generation, "tries", failures, "error", err)
 				return nil
 			}
 		}
 		delay := r.retry.delay(failures)
-		r.broker.log.Warn("event could not be applied and is tried again", "type", ev.Type, "job", ev.JobID,
+		r.broker.log.Warn("could not apply an event; will retry", "type", ev.Type, "job", ev.JobID,
 			"datasource", ev.DatasourceID, "failures", failures, "delay", delay, "error", err)
 		wait(ctx, delay)
 		if ctx.Err() != nil {
@@ -108,7 +108,7 @@ func (r *reader) applyOne(ctx context.Context, ev domain.Event) error {
 	}
 }
 
-// apply runs the handler and makes an error of a panic.
+// apply runs the handler and turns a panic into an error.
 func (r *reader) apply(ctx context.Context, evs []domain.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -120,11 +120,12 @@ func (r *reader) apply(ctx context.Context, evs []domain.Event) (err error) {
 	return r.handler(ctx, evs)
 }
 
-// ackTimeout bounds an acknowledgement while stopping.
+// Timeout of an acknowledgement during a shutdown.
 const ackTimeout = 5 * time.Second
 
-// ack waits for the server's word, also while stopping: what was applied need not be applied again. The server takes the
-// acknowledgements of a connection in order, so its word about the last is its word about all.
+// ack acknowledges the batch and waits for the server to confirm, even during a shutdown, so that applied events are
+// not delivered again. The server processes the acknowledgements of a connection in order, so only the last is
+// confirmed.
 func (r *reader) ack(ctx context.Context, batch []received) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTimeout)
 	defer cancel()

@@ -13,16 +13,16 @@ import (
 
 // Backlog counts the unfinished jobs of a lane.
 type Backlog struct {
-	Waiting uint64 // never handed to a worker: the pending messages of the lane's consumer
-	Taken   uint64 // handed to a worker: running, or waiting for another attempt
-	Retried uint64 // those of Taken that were handed out more than once
+	Waiting uint64 // not yet delivered: the pending messages of the lane's consumer
+	Taken   uint64 // delivered: running, or waiting for a retry
+	Retried uint64 // those of Taken that were delivered more than once
 }
 
-// Unfinished is the number that an admission window bounds.
+// Unfinished returns the number of unfinished jobs, which the admission window limits.
 func (b Backlog) Unfinished() uint64 { return b.Waiting + b.Taken }
 
-// Backlog counts the unfinished jobs of a lane. Before the first worker of the lane has come, every job waits. An autoscaler
-// reads the same numbers from the servers: stream StreamJobs, consumer ConsumerOf(lane).
+// Backlog counts the unfinished jobs of a lane. Before the first worker of the lane starts, all jobs are waiting. An
+// autoscaler can read the same numbers from the servers: stream StreamJobs, consumer ConsumerOf(lane).
 func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error) {
 	if !validLane(lane) {
 		return Backlog{}, fmt.Errorf("%w: lane %q", ErrInvalid, lane)
@@ -37,7 +37,7 @@ func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error)
 	return Backlog{Waiting: info.NumPending, Taken: uint64(info.NumAckPending), Retried: uint64(info.NumRedelivered)}, nil
 }
 
-// consumerInfo asks the leader of a lane's consumer where it stands.
+// consumerInfo returns the state of a lane's consumer.
 func (b *Broker) consumerInfo(ctx context.Context, lane domain.Lane) (info *jetstream.ConsumerInfo, err error) {
 	err = b.do(ctx, func(ctx context.Context) error {
 		consumer, err := b.js.Consumer(ctx, StreamJobs, ConsumerOf(lane))

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Broker publishes jobs and events and hands them out. It is safe for concurrent use and owns no goroutine of its
-// own: it lives as long as its connection.
+// Broker publishes and delivers jobs and events. It is safe for concurrent use, starts no goroutines of its own, and
+// lives as long as its connection.
 type Broker struct {
 	conn         *Conn
 	js           jetstream.JetStream
@@ -31,15 +31,16 @@ type Broker struct {
 	schedules    jetstream.Stream
 	attempts     *ledger
 	reset        bool
-	catalog      string // whose jobs these are, "" unknown
+	catalog      string // id of the catalog that owns the jobs; "" if unknown
 	installation string
-	highest      atomic.Uint64 // generation that was given out to this process
+	highest      atomic.Uint64 // highest generation that this process has seen
 	now          func() time.Time
 	log          *slog.Logger
 }
 
-// Open creates the streams or brings them up to date. It is for processes that own the catalog; the others Attach. It
-// fails with ErrReplicas if the cluster is too small for them, and with ErrForeign if they belong to another catalog.
+// Open creates the streams or updates their configuration. Processes that own the catalog call it; others call Attach.
+// It fails with ErrReplicas if the cluster has too few servers, and with ErrForeign if the streams belong to another
+// catalog.
 func Open(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	b := unopened(conn, o)
 	if err := b.identify(ctx, o); err != nil {
@@ -58,11 +59,11 @@ func unopened(conn *Conn, o Options) *Broker {
 	return &Broker{conn: conn, js: conn.js, opts: o, attempts: newLedger(conn.js, o.Patience), now: o.Now, log: o.Log}
 }
 
-// attachInterval is how often Attach looks for streams that are not there yet.
+// Interval at which Attach checks for missing streams.
 const attachInterval = 250 * time.Millisecond
 
-// Attach finds the streams that Open makes, waiting for them until ctx ends. Only Patience, Now and Log of the options
-// count. It fails with ErrNewer if a newer version of the program has made them.
+// Attach looks up the streams that Open creates, and waits for them until ctx ends. Of the options, only Patience, Now
+// and Log are used. It fails with ErrNewer if a newer version of the program created the streams.
 func Attach(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	b := unopened(conn, o)
 	for {
@@ -99,27 +100,27 @@ func (b *Broker) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// do repeats a request that is lost in an election.
+// do retries a request while the cluster elects a leader.
 func (b *Broker) do(ctx context.Context, f func(ctx context.Context) error) error {
 	return quorum.Do(ctx, b.opts.Patience, f)
 }
 
-// leader reads single messages of a stream as its leader knows them.
+// leader returns a reader of single messages that asks the stream's leader, never a lagging replica.
 func (b *Broker) leader(stream string) quorum.Reader {
 	return quorum.Reader{JS: b.js, Stream: stream, Patience: b.opts.Patience}
 }
 
-// Reset reports whether Open had to create or empty JOBS. Jobs that the catalog holds as unfinished are then not in
-// the stream and must be published again.
+// Reset reports whether Open had to create or empty JOBS. The catalog's unfinished jobs are then missing from the
+// stream and must be published again.
 func (b *Broker) Reset() bool { return b.reset }
 
-// Publish stores a job and returns its generation. A job whose ID was published within the duplicate window is not
-// stored again: the generation of the first is returned. When Publish returns nil, the job survives whatever the
-// servers' storage promises (an embedded server: power loss; a cluster: the loss of fewer than half of the replicas).
+// Publish stores a job and returns its generation. A job whose ID was already published within the duplicate window is
+// not stored again; Publish then returns the generation of the first. A stored job survives what the servers' storage
+// survives: power loss with an embedded server, the loss of fewer than half of the replicas with a cluster.
 //
-// It waits while the stream has no leader, for as long as Options.Patience. It fails with ErrInvalid, ErrTooLarge,
-// ErrFull or ErrStreamLost, and otherwise with an error that passes by itself, such as ErrUnavailable: the job may then
-// have been stored all the same, and publishing it again tells.
+// Publish waits up to Options.Patience while the stream has no leader. It fails with ErrInvalid, ErrTooLarge, ErrFull,
+// ErrStreamLost, or a temporary error such as ErrUnavailable. After a temporary error, the job may have been stored;
+// publishing it again is safe and returns its generation.
 func (b *Broker) Publish(ctx context.Context, job domain.Job) (uint64, error) {
 	msg, err := jobMessage(job)
 	if err != nil {
@@ -131,12 +132,12 @@ func (b *Broker) Publish(ctx context.Context, job domain.Job) (uint64, error) {
 	}
 	b.saw(ack.Sequence)
 	if ack.Duplicate {
-		b.log.Debug("job was published before", "job", job.ID, "datasource", job.DatasourceID, "generation", ack.Sequence)
+		b.log.Debug("job was already published", "job", job.ID, "datasource", job.DatasourceID, "generation", ack.Sequence)
 	}
 	return ack.Sequence, nil
 }
 
-// saw remembers the highest generation.
+// saw records the highest generation.
 func (b *Broker) saw(generation uint64) {
 	for {
 		highest := b.highest.Load()
@@ -160,7 +161,7 @@ func jobMessage(job domain.Job) (*nats.Msg, error) {
 	return &nats.Msg{Subject: jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID), Data: data, Header: traced(job.Trace)}, nil
 }
 
-// traced are the headers of a message that belongs to a trace, where tools that follow messages look for it.
+// traced returns the headers of a message that belongs to a trace, in the form that tracing tools read.
 func traced(trace string) nats.Header {
 	h := nats.Header{}
 	if trace != "" {
@@ -169,8 +170,8 @@ func traced(trace string) nats.Header {
 	return h
 }
 
-// encode writes JSON without the escapes that make text safe inside HTML: they write six bytes for each "&", with which
-// the addresses of one event could outgrow its limit.
+// encode writes JSON without HTML escaping. Escaping takes six bytes for each "&", so the URLs of one event could
+// exceed its size limit.
 func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -181,7 +182,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// checkJob says what keeps a job from being published or worked on.
+// checkJob returns an error if a job cannot be published or processed.
 func checkJob(job domain.Job) error {
 	if !validKind(job.Kind) {
 		return fmt.Errorf("%w: kind %q", ErrInvalid, job.Kind)
@@ -192,7 +193,7 @@ func checkJob(job domain.Job) error {
 	return checkIDs(job.DatastoreID, job.DatasourceID)
 }
 
-// Emit stores an event and returns when it is stored. Fails like Publish.
+// Emit stores an event. It fails like Publish.
 func (b *Broker) Emit(ctx context.Context, ev domain.Event) error {
 	if err := checkIDs(ev.DatastoreID, ev.DatasourceID); err != nil {
 		return err
@@ -211,7 +212,7 @@ func (b *Broker) Emit(ctx context.Context, ev domain.Event) error {
 	return nil
 }
 
-// Ready reports whether the servers answer and the streams are there. It fails with ErrStreamLost if Repair is needed.
+// Ready returns nil if the servers answer and all streams exist. It fails with ErrStreamLost if Repair is needed.
 func (b *Broker) Ready(ctx context.Context) error {
 	for _, stream := range allStreams {
 		if _, err := b.js.Stream(ctx, stream); err != nil {

@@ -14,27 +14,28 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// InProcess is a NATS server within this process, such as natsd.Server.
+// InProcess is a NATS server embedded in this process, such as natsd.Server.
 type InProcess interface {
 	InProcessConn() (net.Conn, error)
-	Token() string // what the server asks of a connection, "" if nothing
+	Token() string // required by the server; "" if none
 }
 
-// ConnectOptions say where the NATS servers are and who is asking. Either InProcess or URL must be set.
+// ConnectOptions hold the address of the NATS servers and the client's credentials. Either InProcess or URL must be
+// set.
 type ConnectOptions struct {
 	InProcess InProcess // takes precedence over URL
-	// URL is one or more addresses parted by commas: "nats://host:4222", or "tls://host:4222" where nothing may be sent
-	// in the clear. They may carry user and password. Servers of the same cluster that are not named are found.
+	// URL holds one or more addresses separated by commas: "nats://host:4222", or "tls://host:4222" to require TLS.
+	// They may include user and password. Other servers of the same cluster are discovered.
 	URL       string
-	Token     string // of the servers at URL, if they ask for one
-	CredsFile string // path of a NATS credentials file (JWT and seed), if the servers ask for one
-	CAFile    string // path of the PEM file of the authority that signed the servers' certificates; "": the system's
-	CertFile  string // path of the PEM file of the client's certificate, with KeyFile, if the servers ask for one
+	Token     string // for the servers at URL, if they require one
+	CredsFile string // path of a NATS credentials file (JWT and seed), if the servers require one
+	CAFile    string // path of the PEM file of the CA that signed the servers' certificates; "": the system's CAs
+	CertFile  string // path of the client certificate's PEM file, with KeyFile, if the servers require one
 	KeyFile   string
 	Name      string // shown in the servers' monitoring; default "sluice"
-	// StartTimeout bounds the first connection: servers may start after their clients. Default 1 min.
+	// StartTimeout is the time limit of the first connection: servers may start after their clients. Default 1 min.
 	StartTimeout time.Duration
-	// RequestTimeout bounds every request whose context has no deadline. Default 10 s.
+	// RequestTimeout is the time limit of requests whose context has no deadline. Default 10 s.
 	RequestTimeout time.Duration
 	Log            *slog.Logger // default slog.Default
 }
@@ -55,7 +56,7 @@ func (o ConnectOptions) withDefaults() ConnectOptions {
 	return o
 }
 
-// Conn is a connection to NATS that mends itself. It is safe for concurrent use.
+// Conn is a connection to NATS that reconnects by itself. It is safe for concurrent use.
 type Conn struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
@@ -64,23 +65,23 @@ type Conn struct {
 }
 
 const (
-	// connectWait is the pause between the first attempts to reach a server.
+	// Pause between the first attempts to reach a server.
 	connectWait = 250 * time.Millisecond
-	// pingInterval and maxPings say when a server that does not answer is given up for another: one whose machine is gone
-	// does not close its connections.
+	// The client switches to another server after maxPings unanswered pings: the connections of a crashed machine are
+	// never closed.
 	pingInterval = 4 * time.Second
 	maxPings     = 2
-	// silentStart is how long a server without JetStream may turn out to have it after all.
+	// Time for which a server may report that JetStream is disabled before Connect believes it.
 	silentStart = 2 * time.Second
 )
 
-// reconnects is the pause between rounds through the servers after a connection was lost. Its jitter keeps the whole fleet
-// from coming back at one moment.
+// reconnects is the pause between rounds through the servers after a connection loss. Its jitter keeps the whole fleet
+// from reconnecting at the same moment.
 var reconnects = backoff{min: 200 * time.Millisecond, max: 4 * time.Second}
 
-// Connect reaches a server, trying again for as long as StartTimeout and ctx allow. It fails at once when trying again
-// cannot help: ErrRefused if the servers do not accept who is asking or how, or if they are not fit. Every error names the
-// servers, without secrets, and the way out. Later losses of the connection are mended without end.
+// Connect connects to a server, retrying until StartTimeout or ctx ends. It fails at once with ErrRefused if retrying
+// cannot help: the servers reject the credentials or the TLS settings, are too old, or have no JetStream. Every error
+// names the servers, without secrets, and says what to do. Once connected, a lost connection is retried for ever.
 func Connect(ctx context.Context, o ConnectOptions) (*Conn, error) {
 	o = o.withDefaults()
 	c := &Conn{closed: make(chan struct{}), log: o.Log}
@@ -90,16 +91,16 @@ func Connect(ctx context.Context, o ConnectOptions) (*Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
 	defer cancel()
-	for told := false; ; {
+	for logged := false; ; {
 		if c.nc, err = nats.Connect(o.URL, opts...); err == nil {
 			break
 		}
 		if err = explain(err, o); isRefusal(err) {
 			return nil, err
 		}
-		if !told {
-			told = true
-			c.log.Warn("NATS is not reached yet and tried again", "error", err, "for", o.StartTimeout)
+		if !logged {
+			logged = true
+			c.log.Warn("cannot reach NATS yet; retrying", "error", err, "for", o.StartTimeout)
 		}
 		wait(ctx, reconnects.jitter(connectWait))
 		if ctx.Err() != nil {
@@ -118,12 +119,12 @@ func (c *Conn) openJetStream(ctx context.Context, o ConnectOptions) (err error) 
 		return fmt.Errorf("opening JetStream: %w", err)
 	}
 	if o.InProcess != nil {
-		return nil // made for us
+		return nil // configured by this program
 	}
 	if version := c.nc.ConnectedServerVersion(); !fitVersion(version) {
-		return fmt.Errorf("%w: NATS at %s is of version %s, and %s or later is needed: upgrade it", ErrRefused, addresses(o.URL), version, minVersion)
+		return fmt.Errorf("%w: NATS at %s has version %s, but version %s or later is required: upgrade it", ErrRefused, addresses(o.URL), version, minVersion)
 	}
-	// A cluster that has just started elects who answers, and until then nobody does, as if there were no JetStream.
+	// While a cluster that has just started elects its leader, it answers as if JetStream were disabled.
 	began := time.Now()
 	err = quorum.Do(ctx, o.StartTimeout, func(ctx context.Context) error {
 		_, err := c.js.AccountInfo(ctx)
@@ -133,7 +134,7 @@ func (c *Conn) openJetStream(ctx context.Context, o ConnectOptions) (err error) 
 		return err
 	})
 	if err != nil {
-		return explain(fmt.Errorf("asking for JetStream: %w", err), o)
+		return explain(fmt.Errorf("checking for JetStream: %w", err), o)
 	}
 	return nil
 }
@@ -143,7 +144,7 @@ func (c *Conn) options(o ConnectOptions) ([]nats.Option, error) {
 		nats.Name(o.Name),
 		nats.MaxReconnects(-1),
 		nats.CustomReconnectDelay(func(rounds int) time.Duration { return reconnects.delay(rounds) }),
-		nats.IgnoreAuthErrorAbort(), // credentials that are being changed must not end the process's only connection
+		nats.IgnoreAuthErrorAbort(), // rotating credentials must not end the process's only connection
 		nats.Timeout(5 * time.Second),
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPings),
@@ -161,7 +162,7 @@ func (c *Conn) options(o ConnectOptions) ([]nats.Option, error) {
 			if sub != nil {
 				subject = sub.Subject
 			}
-			c.log.Warn("NATS reports an error", "error", err, "subject", subject)
+			c.log.Warn("error on the NATS connection", "error", err, "subject", subject)
 		}),
 	}
 	if o.InProcess != nil {
@@ -175,21 +176,21 @@ func (c *Conn) options(o ConnectOptions) ([]nats.Option, error) {
 	return append(opts, identity...), err
 }
 
-// JetStream gives package originals its way in.
+// JetStream returns the JetStream client, for package originals.
 func (c *Conn) JetStream() jetstream.JetStream { return c.js }
 
-// Ready reports whether a server answers and JetStream is enabled.
+// Ready returns nil if a server answers and JetStream is enabled.
 func (c *Conn) Ready(ctx context.Context) error {
 	if _, err := c.js.AccountInfo(ctx); err != nil {
-		return fmt.Errorf("asking JetStream for its state: %w", err)
+		return fmt.Errorf("reading the JetStream account: %w", err)
 	}
 	return nil
 }
 
-// Close flushes what was sent and ends the connection. It may be called twice.
+// Close flushes outgoing messages and closes the connection. It may be called twice.
 func (c *Conn) Close() {
 	if c.nc.IsConnected() {
-		// A server that is gone must not hold up the end.
+		// Bounded: an unreachable server must not block the shutdown.
 		_ = c.nc.FlushTimeout(time.Second)
 	}
 	c.nc.Close()

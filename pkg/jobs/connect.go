@@ -14,20 +14,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// minVersion is the first server that hands a consumer's messages to one client of several (see reader).
+// minVersion is the first NATS version with pinned consumers, which reader relies on.
 const minVersion = "2.11"
 
 func fitVersion(version string) bool {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {
-		return true // a build of somebody's own: it will show
+		return true // a custom build: assume that it is recent enough
 	}
 	major, err1 := strconv.Atoi(parts[0])
 	minor, err2 := strconv.Atoi(parts[1])
 	return err1 != nil || err2 != nil || major > 2 || major == 2 && minor >= 11
 }
 
-// identity says who is asking, and what the servers must show.
+// identity returns the options for the client's credentials and the servers' certificates.
 func (o ConnectOptions) identity() ([]nats.Option, error) {
 	if err := checkAddresses(o.URL); err != nil {
 		return nil, err
@@ -40,34 +40,34 @@ func (o ConnectOptions) identity() ([]nats.Option, error) {
 		if _, err := os.ReadFile(o.CredsFile); err != nil {
 			return nil, fmt.Errorf("%w: reading the NATS credentials: %w", ErrRefused, err)
 		}
-		opts = append(opts, nats.UserCredentials(o.CredsFile)) // read again at every connection: it may be renewed
+		opts = append(opts, nats.UserCredentials(o.CredsFile)) // read again at every connection: the file may be renewed
 	}
 	if o.CAFile != "" {
 		pem, err := os.ReadFile(o.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("%w: reading the authority of the NATS servers: %w", ErrRefused, err)
+			return nil, fmt.Errorf("%w: reading the CA file of the NATS servers: %w", ErrRefused, err)
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%w: the authority of the NATS servers in %s is not a PEM certificate", ErrRefused, o.CAFile)
+			return nil, fmt.Errorf("%w: the CA file of the NATS servers, %s, holds no PEM certificate", ErrRefused, o.CAFile)
 		}
 		opts = append(opts, nats.RootCAs(o.CAFile))
 	}
 	if (o.CertFile == "") != (o.KeyFile == "") {
-		return nil, fmt.Errorf("%w: a client's certificate and its key for NATS belong together", ErrRefused)
+		return nil, fmt.Errorf("%w: the client certificate and its key for NATS must be set together", ErrRefused)
 	}
 	if o.CertFile != "" {
 		if _, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile); err != nil {
-			return nil, fmt.Errorf("%w: reading the client's certificate for NATS (%s, %s): %w", ErrRefused, o.CertFile, o.KeyFile, err)
+			return nil, fmt.Errorf("%w: reading the client certificate for NATS (%s, %s): %w", ErrRefused, o.CertFile, o.KeyFile, err)
 		}
 		opts = append(opts, nats.ClientCert(o.CertFile, o.KeyFile))
 	}
 	return opts, nil
 }
 
-// checkAddresses says what is wrong with a list of addresses without quoting what may be a secret.
+// checkAddresses validates a list of addresses. Its errors do not quote them, since they may contain passwords.
 func checkAddresses(list string) error {
 	if strings.TrimSpace(list) == "" {
-		return fmt.Errorf("%w: neither an address of NATS nor a server in this process is given", ErrRefused)
+		return fmt.Errorf("%w: no NATS address is set, and there is no embedded server", ErrRefused)
 	}
 	for i, address := range strings.Split(list, ",") {
 		address = strings.TrimSpace(address)
@@ -81,13 +81,13 @@ func checkAddresses(list string) error {
 		switch u.Scheme {
 		case "nats", "tls", "ws", "wss":
 		default:
-			return fmt.Errorf("%w: address %d of NATS begins with %s://, and nats:// or tls:// is needed", ErrRefused, i+1, u.Scheme)
+			return fmt.Errorf("%w: address %d of NATS begins with %s://, but must begin with nats:// or tls://", ErrRefused, i+1, u.Scheme)
 		}
 	}
 	return nil
 }
 
-// addresses is a list of addresses as people may see it: without users, passwords and tokens.
+// addresses formats a list of addresses for messages, without users, passwords and tokens.
 func addresses(list string) string {
 	shown := strings.Split(list, ",")
 	for i, address := range shown {
@@ -106,10 +106,10 @@ func addresses(list string) string {
 
 func isRefusal(err error) bool { return errors.Is(err, ErrRefused) }
 
-// explain says why servers were not reached and what helps.
+// explain adds the cause of a failed connection and what to do about it.
 func explain(err error, o ConnectOptions) error {
 	if o.InProcess != nil {
-		return fmt.Errorf("connecting to the NATS server of this process: %w", err)
+		return fmt.Errorf("connecting to the embedded NATS server: %w", err)
 	}
 	servers := addresses(o.URL)
 	var certificate *tls.CertificateVerificationError
@@ -123,11 +123,11 @@ func explain(err error, o ConnectOptions) error {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return fmt.Errorf("%w: NATS at %s has no JetStream for this account: enable it there, or use another account: %w", ErrRefused, servers, err)
 	case errors.As(err, &certificate):
-		return fmt.Errorf("%w: the certificate of NATS at %s is not trusted: name the file of the authority that signed it: %w", ErrRefused, servers, err)
+		return fmt.Errorf("%w: the certificate of NATS at %s is not trusted: set the file of the CA that signed it: %w", ErrRefused, servers, err)
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return fmt.Errorf("%w: NATS at %s does not speak TLS: use nats://, or enable TLS there: %w", ErrRefused, servers, err)
 	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls: "):
-		return fmt.Errorf("%w: NATS at %s wants TLS otherwise: check authority, client certificate and key: %w", ErrRefused, servers, err)
+		return fmt.Errorf("%w: NATS at %s rejected the TLS settings: check the CA file, client certificate and key: %w", ErrRefused, servers, err)
 	}
-	return fmt.Errorf("NATS at %s is not reached: start it, or correct its address: %w", servers, err)
+	return fmt.Errorf("cannot reach NATS at %s: start it, or correct its address: %w", servers, err)
 }

@@ -61,13 +61,13 @@ func TestConnectSaysWhatIsWrong(t *testing.T) {
 		"no JetStream":                 {ConnectOptions{URL: "nats://" + bare}, true, []string{bare, "without JetStream", "-js"}},
 		"TLS where there is none":      {ConnectOptions{URL: "tls://" + bare}, true, []string{bare, "does not speak TLS"}},
 		"nobody there":                 {ConnectOptions{URL: "nats://x:gue55ed@127.0.0.1:1, 127.0.0.1:2"}, false, []string{"nats://127.0.0.1:1, nats://127.0.0.1:2", "start it"}},
-		"no address":                   {ConnectOptions{URL: " "}, true, []string{"neither an address"}},
+		"no address":                   {ConnectOptions{URL: " "}, true, []string{"no NATS address is set"}},
 		"another protocol":             {ConnectOptions{URL: "nats://" + bare + ",http://x:gue55ed@h:1"}, true, []string{"address 2", "http://", "tls://"}},
 		"an address of nonsense":       {ConnectOptions{URL: "nats://gue55ed@:4222"}, true, []string{"address 1", "nats://host:4222"}},
 		"no credentials file":          {ConnectOptions{URL: bare, CredsFile: missing}, true, []string{missing}},
 		"no authority file":            {ConnectOptions{URL: bare, CAFile: missing}, true, []string{missing}},
 		"an authority that is none":    {ConnectOptions{URL: bare, CAFile: junk}, true, []string{junk, "PEM"}},
-		"a certificate without a key":  {ConnectOptions{URL: bare, CertFile: junk}, true, []string{"belong together"}},
+		"a certificate without a key":  {ConnectOptions{URL: bare, CertFile: junk}, true, []string{"must be set together"}},
 		"a certificate that is none":   {ConnectOptions{URL: bare, CertFile: junk, KeyFile: junk}, true, []string{junk}},
 	} {
 		t.Run(name, func(t *testing.T) {

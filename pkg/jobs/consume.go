@@ -16,35 +16,36 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// How the catalog's consumer is kept.
+// Configuration of the catalog's consumer of events.
 const (
-	// MaxBatch is the most events that ConsumeBatches hands out at a time.
+	// MaxBatch is the maximum number of events in one batch of ConsumeBatches.
 	MaxBatch = 64
 
-	// catalogAckWait is how long all events wait for those that a killed process was applying. Applying takes
-	// milliseconds; what takes longer is handed out again, which is harmless.
+	// catalogAckWait is the time after which the events of a killed process are delivered again. Later events wait for
+	// them. Applying events takes milliseconds; if it takes longer, a second delivery does no harm.
 	catalogAckWait = 5 * time.Second
-	// catalogPin is how long one process has the events to itself after it last asked for some.
+	// catalogPin is the time for which a process remains the only consumer after its last request.
 	catalogPin      = 5 * time.Second
 	catalogGroup    = "applier"
 	catalogRetryMin = 200 * time.Millisecond
 	catalogRetryMax = time.Minute
-	// catalogPanics is how often applying an event may panic before it is dropped: one that the program cannot bear would
-	// hold up all others for ever, and what waits for it is found by the rescuer.
+	// catalogPanics is the number of panics after which an event is dropped. Such an event would block all later ones;
+	// the rescuer finds the datasource that waits for it.
 	catalogPanics = 5
-	// batchWait bounds the wait for the rest of a batch, which the server has said to be there.
+	// batchWait bounds the wait for the rest of a batch, which the server has already announced.
 	batchWait = 250 * time.Millisecond
 )
 
-// ConsumeBatches hands all events to the handler, in the order of the stream, as many at a time as have come in but not
-// more than limit (1 to MaxBatch), until ctx ends; then it returns nil. Events are acknowledged after the handler has
-// returned nil. When it fails, events are handed to it one by one, each again after a growing delay until it succeeds,
-// and those behind wait: it must fail only for what passes by itself. Any number of processes may consume at once: one
-// of them is handed events, another takes over when that one is silent, and still nothing is handed out while older
-// events are under way elsewhere. A message that is not an event is logged and skipped, and so is an event over which
-// the handler panics time and again.
+// ConsumeBatches passes all events to the handler in stream order, in batches of at most limit events (1 to MaxBatch),
+// until ctx ends; then it returns nil. Events are acknowledged once the handler has returned nil.
 //
-// It returns an error only if it cannot begin.
+// If the handler fails, ConsumeBatches passes it the events one by one, and retries each after a growing delay until it
+// succeeds. Later events wait, so the handler must fail only for temporary reasons. Any number of processes may consume
+// at once: one of them receives the events, and another takes over when it falls silent. No event is delivered while
+// another process still holds an earlier one. Messages that are not events are logged and skipped, and so are events
+// for which the handler panics catalogPanics times.
+//
+// It returns an error only if it cannot start.
 func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx context.Context, evs []domain.Event) error) error {
 	r := &reader{
 		broker: b, handler: handler, limit: min(max(limit, 1), MaxBatch), retry: backoff{min: catalogRetryMin, max: catalogRetryMax},
@@ -61,9 +62,9 @@ func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx
 		return err
 	}
 	defer unserved()
-	var noting sync.WaitGroup
-	noting.Go(func() { b.keepNotes(ctx) })
-	defer noting.Wait()
+	var background sync.WaitGroup
+	background.Go(func() { b.keepCheckpoints(ctx) })
+	defer background.Wait()
 	pause := backoff{min: 100 * time.Millisecond, max: 5 * time.Second}
 	for failures := 0; ctx.Err() == nil; {
 		if err == nil {
@@ -76,7 +77,7 @@ func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx
 			break
 		}
 		failures++
-		b.log.Warn("reading events is held up", "error", err, "failures", failures)
+		b.log.Warn("cannot read events; retrying", "error", err, "failures", failures)
 		wait(ctx, pause.delay(failures))
 		r.next = 0
 		consumer, err = r.consumer(ctx)
@@ -85,24 +86,24 @@ func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx
 	return nil
 }
 
-// reader is one ConsumeBatches.
+// reader is the state of one ConsumeBatches call.
 type reader struct {
 	broker  *Broker
 	handler func(context.Context, []domain.Event) error
 	limit   int
 	retry   backoff
 
-	// next is the consumer's own number for its next delivery if everything that it has delivered so far is settled;
-	// 0: not known. While deliveries come to us without a gap from there, nobody else has any.
+	// next is the consumer sequence of the next delivery if all earlier ones are settled; 0 if unknown. While
+	// deliveries arrive here without a gap from there, no other process holds any.
 	next uint64
-	// pinned says that the server has given us the events to ourselves at some time.
+	// pinned is whether the server has ever made this process the only consumer.
 	pinned bool
 }
 
-// leaveTimeout bounds the farewell of a process that stops. Without it the next one waits for catalogPin.
+// Timeout for unpinning during a shutdown. If it fails, the next process has to wait for catalogPin.
 const leaveTimeout = time.Second
 
-// leave lets another process have the events at once.
+// leave unpins the consumer, so that another process can take over at once.
 func (r *reader) leave(ctx context.Context) {
 	if !r.pinned || !r.broker.conn.nc.IsConnected() {
 		return
@@ -110,7 +111,7 @@ func (r *reader) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
 	if err := r.broker.events.UnpinConsumer(ctx, ConsumerCatalog, catalogGroup); err != nil {
-		r.broker.log.Debug("leaving the events to another process", "error", err)
+		r.broker.log.Debug("could not unpin the consumer of events", "error", err)
 	}
 }
 
@@ -122,18 +123,18 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		AckWait:       catalogAckWait,
 		MaxDeliver:    -1,
 		MaxAckPending: MaxBatch,
-		// One process at a time is handed events. That saves work; the order is held by alone.
+		// Pinning saves work: one process at a time receives events. The method alone ensures their order.
 		PriorityPolicy: jetstream.PriorityPolicyPinned,
 		PriorityGroups: []string{catalogGroup},
 		PinnedTTL:      catalogPin,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the consumer of events: %w", err)
+		return nil, fmt.Errorf("creating the consumer of events: %w", err)
 	}
 	return c, nil
 }
 
-// read handles events until asking for them fails or ctx ends, and reports whether there were any.
+// read handles events until a request for more fails or ctx ends. It reports whether it handled any.
 func (r *reader) read(ctx context.Context, consumer jetstream.Consumer) (progressed bool, err error) {
 	crowded := backoff{min: 20 * time.Millisecond, max: time.Second}
 	for others := 0; ctx.Err() == nil; {
@@ -162,22 +163,22 @@ func (r *reader) read(ctx context.Context, consumer jetstream.Consumer) (progres
 	return progressed, nil
 }
 
-// received is a message of EVENTS with what it says about its delivery.
+// received is a message of EVENTS with its delivery metadata.
 type received struct {
 	jetstream.Msg
 	meta *jetstream.MsgMetadata
 }
 
-// fetch waits for an event and brings what has come in behind it, in the order of the stream. It returns none if nothing
-// has come for a while.
+// fetch waits for an event and returns it with those queued behind it, in stream order. It returns none if no event
+// arrives before the request times out.
 func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]received, error) {
 	first, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(askBeat), jetstream.FetchPriorityGroup(catalogGroup))
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrPinIDMismatch):
-		return nil, nil // nothing came, or it is another's turn
+		return nil, nil // no event arrived, or another process is pinned
 	default:
-		return nil, fmt.Errorf("asking for the next event: %w", err)
+		return nil, fmt.Errorf("requesting the next event: %w", err)
 	}
 	r.pinned = true
 	batch := make([]received, 0, r.limit)
@@ -186,15 +187,15 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 	}
 	more := min(int(min(batch[0].meta.NumPending, MaxBatch)), r.limit-1)
 	if r.next == 0 {
-		// What was handed out before and not settled comes again, and the server does not count it. Only all of it
-		// together is known to be ours: asking for less than there may be would never bring it in.
+		// The server delivers unsettled events again but does not count them as pending. The method alone accepts a
+		// batch only if it holds all of them, so request as many as there can be.
 		more = MaxBatch - 1
 	}
 	if more > 0 && ctx.Err() == nil {
 		rest, err := consumer.Fetch(more, jetstream.FetchMaxWait(batchWait), jetstream.FetchPriorityGroup(catalogGroup))
 		if err != nil {
 			giveBack(batch)
-			return nil, fmt.Errorf("asking for more events: %w", err)
+			return nil, fmt.Errorf("requesting more events: %w", err)
 		}
 		for msg := range rest.Messages() {
 			if batch, err = appendReceived(batch, msg); err != nil {
@@ -202,7 +203,7 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 				return nil, err
 			}
 		}
-		// What ended the fetch early ends the next one too, and is told then.
+		// An error that ended this fetch early also ends the next one, which returns it.
 	}
 	slices.SortFunc(batch, func(x, y received) int { return cmp.Compare(x.meta.Sequence.Stream, y.meta.Sequence.Stream) })
 	return batch, nil
@@ -216,8 +217,8 @@ func appendReceived(batch []received, msg jetstream.Msg) ([]received, error) {
 	return append(batch, received{Msg: msg, meta: meta}), nil
 }
 
-// alone reports whether every event that was handed out and is not settled lies in the batch. Older ones that another
-// process has, or that wait to come again after it was killed, must be applied first.
+// alone reports whether the batch contains every delivered event that is not settled yet. Otherwise another process
+// holds older events, or died with them; they must be applied first.
 func (r *reader) alone(ctx context.Context, consumer jetstream.Consumer, batch []received) (bool, error) {
 	if r.next != 0 {
 		first, last := batch[0].meta.Sequence.Consumer, batch[0].meta.Sequence.Consumer
@@ -239,7 +240,7 @@ func (r *reader) alone(ctx context.Context, consumer jetstream.Consumer, batch [
 		if ctx.Err() != nil {
 			return false, nil
 		}
-		return false, fmt.Errorf("asking who has events: %w", err)
+		return false, fmt.Errorf("reading the state of the consumer of events: %w", err)
 	}
 	if info.NumAckPending != len(batch) {
 		return false, nil
@@ -248,14 +249,15 @@ func (r *reader) alone(ctx context.Context, consumer jetstream.Consumer, batch [
 	return true, nil
 }
 
-// giveBack lets events be handed out again at once. What does not arrive comes again after catalogAckWait.
+// giveBack returns events for immediate redelivery. If a message is lost, its event is redelivered after
+// catalogAckWait.
 func giveBack(batch []received) {
 	for _, m := range batch {
 		_ = m.Nak()
 	}
 }
 
-// decodeEvent reads a message of EVENTS and checks it against its subject.
+// decodeEvent decodes a message of EVENTS and checks that it belongs to its subject.
 func decodeEvent(subject string, data []byte) (domain.Event, error) {
 	var ev domain.Event
 	if err := json.Unmarshal(data, &ev); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// ensureConsumer makes a durable consumer or brings it up to date. One that has to be made begins where the last note says
-// that it was: else it would hand out all that its stream keeps, which is every job that was ever done.
+// ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint.
+// Without one it would deliver the whole stream, which holds every job that was ever done.
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
 	err = b.do(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
@@ -32,24 +32,24 @@ func (b *Broker) tryConsumer(ctx context.Context, stream string, cfg jetstream.C
 		if !errors.Is(err, jetstream.ErrConsumerExists) {
 			return made, err
 		}
-		old, err = b.js.Consumer(ctx, stream, cfg.Durable) // another process was quicker
+		old, err = b.js.Consumer(ctx, stream, cfg.Durable) // another process created it first
 		if err != nil {
 			return nil, err
 		}
 	} else if err != nil {
 		return nil, err
 	}
-	// Where it began cannot be changed.
+	// The start position of an existing consumer cannot be changed.
 	kept := old.CachedInfo().Config
 	cfg.DeliverPolicy, cfg.OptStartSeq, cfg.MaxWaiting = kept.DeliverPolicy, kept.OptStartSeq, kept.MaxWaiting
 	return b.js.UpdateConsumer(ctx, stream, cfg)
 }
 
-// start says where a consumer begins that has to be made.
+// start returns the position at which a new consumer starts.
 func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.DeliverPolicy, uint64, error) {
-	n, err := b.noted(ctx, consumer)
+	last, err := b.checkpointOf(ctx, consumer)
 	if errors.Is(err, ErrStreamLost) {
-		return jetstream.DeliverAllPolicy, 0, nil // the notes are gone too
+		return jetstream.DeliverAllPolicy, 0, nil // the checkpoints are gone too
 	}
 	if err != nil {
 		return 0, 0, err
@@ -58,62 +58,64 @@ func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.
 	if err != nil {
 		return 0, 0, err
 	}
-	if !n.is(s.CachedInfo()) {
+	if !last.appliesTo(s.CachedInfo()) {
 		return jetstream.DeliverAllPolicy, 0, nil
 	}
-	b.log.Warn("consumer was gone and is made again where it was", "consumer", consumer, "sequence", n.Floor)
-	return jetstream.DeliverByStartSequencePolicy, n.Floor + 1, nil
+	b.log.Warn("consumer was missing; creating it again at its checkpoint", "consumer", consumer, "sequence", last.Floor)
+	return jetstream.DeliverByStartSequencePolicy, last.Floor + 1, nil
 }
 
-// note says how far a consumer has come: everything up to the floor is acknowledged.
-type note struct {
+// checkpoint is the progress of a consumer: everything up to the floor is acknowledged.
+type checkpoint struct {
 	Floor  uint64    `json:"floor"`
-	Stream time.Time `json:"stream"` // when the stream was created: a note is not about its successor
+	Stream time.Time `json:"stream"` // creation time of the stream: a checkpoint does not apply to a later stream of the same name
 	At     time.Time `json:"at"`
 }
 
-// is reports whether the note is about this stream, and says anything.
-func (n note) is(s *jetstream.StreamInfo) bool { return n.Floor > 0 && n.Stream.Equal(s.Created) }
-
-// noteEvery is how often a note is written again that has not changed: before it expires with the ledger's entries.
-const noteEvery = 12 * time.Hour
-
-func noteKey(consumer string) string { return "consumer-" + consumer }
-
-func (b *Broker) noted(ctx context.Context, consumer string) (n note, err error) {
-	if _, err = b.attempts.get(ctx, noteKey(consumer), &n); err != nil {
-		return note{}, fmt.Errorf("reading the note of consumer %s: %w", consumer, err)
-	}
-	return n, nil
+// appliesTo reports whether the checkpoint belongs to this stream and is not empty.
+func (c checkpoint) appliesTo(s *jetstream.StreamInfo) bool {
+	return c.Floor > 0 && c.Stream.Equal(s.Created)
 }
 
-// notesEvery is how often it is noted how far consumers have come: that much is done again when one is deleted.
-const notesEvery = 10 * time.Second
+// rewriteInterval is the interval at which an unchanged checkpoint is written again, before its ledger entry expires.
+const rewriteInterval = 12 * time.Hour
 
-// keepNotes notes how far all consumers have come, from time to time until ctx ends.
-func (b *Broker) keepNotes(ctx context.Context) {
-	for wait(ctx, notesEvery); ctx.Err() == nil; wait(ctx, notesEvery) {
-		if err := b.noteAll(ctx); err != nil && ctx.Err() == nil {
-			b.log.Debug("noting how far consumers have come", "error", err)
+func checkpointKey(consumer string) string { return "consumer-" + consumer }
+
+func (b *Broker) checkpointOf(ctx context.Context, consumer string) (c checkpoint, err error) {
+	if _, err = b.attempts.get(ctx, checkpointKey(consumer), &c); err != nil {
+		return checkpoint{}, fmt.Errorf("reading the checkpoint of consumer %s: %w", consumer, err)
+	}
+	return c, nil
+}
+
+// checkpointInterval is the time between two checkpoints. If a consumer is deleted, this much work is repeated.
+const checkpointInterval = 10 * time.Second
+
+// keepCheckpoints stores checkpoints of all consumers periodically until ctx ends.
+func (b *Broker) keepCheckpoints(ctx context.Context) {
+	for wait(ctx, checkpointInterval); ctx.Err() == nil; wait(ctx, checkpointInterval) {
+		if err := b.checkpointAll(ctx); err != nil && ctx.Err() == nil {
+			b.log.Debug("could not store the checkpoints of consumers", "error", err)
 		}
 	}
 }
 
-// noteAll notes how far all consumers have come.
-func (b *Broker) noteAll(ctx context.Context) error {
+// checkpointAll stores a checkpoint of every consumer.
+func (b *Broker) checkpointAll(ctx context.Context) error {
 	consumers := map[string]string{ConsumerCatalog: StreamEvents, ConsumerRefresh: StreamSchedules}
 	for _, lane := range domain.Lanes() {
 		consumers[ConsumerOf(lane)] = StreamJobs
 	}
 	for consumer, stream := range consumers {
-		if err := b.note(ctx, stream, consumer); err != nil {
-			return fmt.Errorf("noting how far consumer %s has come: %w", consumer, err)
+		if err := b.checkpoint(ctx, stream, consumer); err != nil {
+			return fmt.Errorf("storing the checkpoint of consumer %s: %w", consumer, err)
 		}
 	}
 	return nil
 }
 
-func (b *Broker) note(ctx context.Context, stream, consumer string) error {
+func (b *Broker) checkpoint(ctx context.Context, stream, consumer string) error {
 	var c jetstream.Consumer
 	var s jetstream.Stream
 	err := b.do(ctx, func(ctx context.Context) (err error) {
@@ -124,19 +126,19 @@ func (b *Broker) note(ctx context.Context, stream, consumer string) error {
 		return err
 	})
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return nil // no worker has come yet, or one is about to make it again
+		return nil // no worker has started yet, or one is about to create it again
 	}
 	if err != nil {
 		return quorum.Lost(stream, err)
 	}
-	old, err := b.noted(ctx, consumer)
+	old, err := b.checkpointOf(ctx, consumer)
 	if err != nil {
 		return err
 	}
-	next := note{Floor: c.CachedInfo().AckFloor.Stream, Stream: s.CachedInfo().Created, At: b.now()}
-	if next.Floor == 0 || next.Floor == old.Floor && old.is(s.CachedInfo()) && next.At.Sub(old.At) < noteEvery {
+	next := checkpoint{Floor: c.CachedInfo().AckFloor.Stream, Stream: s.CachedInfo().Created, At: b.now()}
+	if next.Floor == 0 || next.Floor == old.Floor && old.appliesTo(s.CachedInfo()) && next.At.Sub(old.At) < rewriteInterval {
 		return nil
 	}
-	_, err = b.attempts.put(ctx, noteKey(consumer), next)
+	_, err = b.attempts.put(ctx, checkpointKey(consumer), next)
 	return err
 }

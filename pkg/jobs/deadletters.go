@@ -15,20 +15,20 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// DeadLetter is a job that was given up.
+// DeadLetter is a job that the workers have abandoned.
 type DeadLetter struct {
-	Sequence   uint64         `json:"-"`             // of the dead letter itself: what ReplayDeadLetter and DeleteDeadLetter take
+	Sequence   uint64         `json:"-"`             // of the dead letter itself, for ReplayDeadLetter and DeleteDeadLetter
 	Kind       domain.JobKind `json:"kind"`          // from the subject, valid even if the job is not
 	Generation uint64         `json:"generation"`    // of the job
 	Job        *domain.Job    `json:"job,omitempty"` // nil when the message was not a job
 	Raw        []byte         `json:"raw,omitempty"` // the message, when it was not a job
-	Error      string         `json:"error"`         // why, for people
+	Error      string         `json:"error"`         // reason, shown to users
 	Failures   int            `json:"failures"`      // runs that ended with an error
 	Crashes    int            `json:"crashes"`       // runs whose worker died
 	At         time.Time      `json:"at"`
 }
 
-// bury stores a dead letter. Doing it again within the duplicate window changes nothing.
+// bury stores a dead letter. Storing the same one again within the duplicate window has no effect.
 func (b *Broker) bury(ctx context.Context, to target, dl DeadLetter) error {
 	data, err := encode(dl)
 	if err != nil {
@@ -85,9 +85,9 @@ func decodeDeadLetter(subject string, data []byte, sequence uint64) (DeadLetter,
 	return dl, nil
 }
 
-// DeleteDeadLetter removes a dead letter. One that is not there is no error.
+// DeleteDeadLetter removes a dead letter. It returns nil if there is none.
 func (b *Broker) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
-	// The server answers "delete failed" for whatever reason, so a missing one has to be found out by looking.
+	// The server answers every failure with "delete failed", so check first whether the dead letter exists.
 	if _, err := b.DeadLetter(ctx, sequence); errors.Is(err, ErrNotFound) {
 		return nil
 	}
@@ -98,10 +98,9 @@ func (b *Broker) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	return nil
 }
 
-// ReplayDeadLetter publishes the job of a dead letter again under its own id, with its counts at zero, and removes
-// the dead letter. It returns the new generation. It fails with ErrNotFound if there is no such dead letter,
-// ErrSuperseded if a newer job for the same datasource has been published since, and ErrInvalid if the message was
-// never a job.
+// ReplayDeadLetter publishes the job of a dead letter again with the same job id and its attempt counts reset, deletes
+// the dead letter, and returns the new generation. It fails with ErrNotFound if there is no such dead letter, with
+// ErrSuperseded if a newer job of the same datasource exists, and with ErrInvalid if the message was not a job.
 func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64, error) {
 	dl, err := b.DeadLetter(ctx, sequence)
 	if err != nil {
@@ -114,8 +113,8 @@ func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64,
 	if err != nil {
 		return 0, err
 	}
-	// The job's own id may still lie in the duplicate window, which would swallow the message; the dead letter's
-	// sequence makes it new, and makes a repeated replay the same.
+	// The job's own id may still be in the duplicate window, and the server would drop the message. The dead letter's
+	// sequence makes the id unique, and identical when a replay is repeated.
 	id := dl.Job.ID + "-replay-" + strconv.FormatUint(sequence, 10)
 	ack, err := b.store(ctx, StreamJobs, id, msg, jetstream.WithExpectLastSequencePerSubject(dl.Generation))
 	if quorum.WrongSequence(err) {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// delivery is one job in the hands of one slot.
+// delivery is the processing of one message by one slot of a worker.
 type delivery struct {
 	*worker
 	log   *slog.Logger // with the job's ids
@@ -24,7 +24,7 @@ type delivery struct {
 	took  time.Duration
 }
 
-// deliver deals with one message from its arrival to its acknowledgement.
+// deliver processes one message, from its arrival to its acknowledgement.
 func (w *worker) deliver(msg jetstream.Msg) {
 	d := &delivery{worker: w, log: w.log, msg: msg}
 	meta, err := msg.Metadata()
@@ -33,7 +33,7 @@ func (w *worker) deliver(msg jetstream.Msg) {
 		return
 	}
 	if !w.claim(meta.Sequence.Stream) {
-		// The slot that has it goes on extending the lease, which is one for all deliveries of a message.
+		// Another slot is running it and extends the lease, which all deliveries of a message share.
 		w.opts.Observe(Outcome{Lane: w.lane, Kind: kindOf(w.lane), Generation: meta.Sequence.Stream, Result: Held})
 		return
 	}
@@ -60,15 +60,15 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	d.settle(func(ctx context.Context) (Result, error) { return d.end(ctx, err) })
 }
 
-// settle runs one step of the bookkeeping with a deadline of its own, which a stop does not cut short, and tells
-// the observer when the step was the last. A step that fails leaves the job to come back.
+// settle runs one bookkeeping step with its own deadline, which a shutdown does not shorten. After the last step it
+// notifies the observer. If a step fails, the job is delivered again.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
 	result, err := step(ctx)
 	if err != nil && result == Unsettled {
-		d.log.Warn("outcome of a job could not be stored", "error", err)
-		// If this is lost too, the job comes back after AckWait.
+		d.log.Warn("could not store the outcome of a job; it will be delivered again", "error", err)
+		// If this message is lost too, the job is delivered again after AckWait.
 		_ = d.msg.NakWithDelay(d.retry.delay(d.tally.Failures + 1))
 	}
 	if result == "" {
@@ -79,8 +79,8 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	})
 }
 
-// persist repeats one write until it succeeds or ctx ends: an hour's work must not be lost to the seconds in which a
-// stream has no leader.
+// persist retries a write until it succeeds or ctx ends. Otherwise an hour of work could be lost because a stream had
+// no leader for some seconds.
 func persist(ctx context.Context, write func() error) error {
 	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
 	for n := 1; ; n++ {
@@ -95,12 +95,12 @@ func persist(ctx context.Context, write func() error) error {
 	}
 }
 
-// errNobodyWaits says that the stream or the consumer that a job came from is gone.
-var errNobodyWaits = errors.New("the job's stream is gone")
+// errSourceGone means that the job's stream or consumer no longer exists.
+var errSourceGone = errors.New("the job's stream is gone")
 
-// lasts reports whether a write that failed would fail for ever.
+// lasts reports whether retrying the failed write is pointless.
 func lasts(err error) bool {
-	for _, lasting := range []error{ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, errRevision, errNobodyWaits} {
+	for _, lasting := range []error{ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, errRevision, errSourceGone} {
 		if errors.Is(err, lasting) {
 			return true
 		}
@@ -108,7 +108,7 @@ func lasts(err error) bool {
 	return false
 }
 
-// count changes the tally of the job.
+// count updates the tally of the job.
 func (d *delivery) count(ctx context.Context, f func(*tally)) error {
 	return persist(ctx, func() error {
 		next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, f)
@@ -119,10 +119,10 @@ func (d *delivery) count(ctx context.Context, f func(*tally)) error {
 	})
 }
 
-// begin counts the run that is about to start, or gives the job up if it has failed or killed too often. The count
-// is stored before the run: a job that kills its worker has then been counted.
+// begin counts the run that is about to start, or abandons the job if it has failed or crashed its worker too often.
+// The count is stored before the run, so that it includes a run that kills its worker.
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
-	// Most jobs come for the first time: writing first saves reading.
+	// Most jobs are delivered for the first time: writing first saves a read.
 	err = persist(ctx, func() error {
 		d.tally, err = d.broker.attempts.store(ctx, d.job.Generation, tally{Starts: 1, Started: d.broker.now()})
 		return err
@@ -143,10 +143,10 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 	}
 	if n := d.tally.crashes(); n >= d.opts.MaxCrashes {
 		result, err = d.giveUp(ctx, fmt.Sprintf(
-			"Working on this ended the worker process %d times; it is not tried again. The content is probably damaged or far too large.", n))
+			"Processing this content crashed the worker %d times, so it is not retried. The content is probably damaged or far too large.", n))
 		return result, false, err
 	}
-	if d.tally.Failures >= d.opts.MaxFailures { // given up before, but that could not be stored
+	if d.tally.Failures >= d.opts.MaxFailures { // abandoned earlier, but the outcome could not be stored
 		result, err = d.giveUp(ctx, d.failedTooOften())
 		return result, false, err
 	}
@@ -161,34 +161,34 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 	return "", true, nil
 }
 
-// rest is how long a job that was running when its worker died must still wait. Once may be chance and costs nothing;
-// from the second time on the wait doubles, so that a job that kills takes its worker down ever more rarely, and one
-// that is innocent of a string of deaths is not given up for it.
+// rest returns the remaining delay of a job that was running when its worker died. The first crash may be a coincidence
+// and adds no delay. From the second on, the delay doubles: a job that kills its worker does so less and less often,
+// and a job that merely ran during a series of crashes is not abandoned for them.
 func (d *delivery) rest() time.Duration {
 	n := d.tally.crashes()
 	if n < 2 {
 		return 0
 	}
 	delay := d.retry.delay(n)
-	return min(d.tally.Started.Add(delay).Sub(d.broker.now()), delay) // not for longer because the clock has been set back
+	return min(d.tally.Started.Add(delay).Sub(d.broker.now()), delay) // the minimum guards against a clock that was set back
 }
 
 func (d *delivery) restFor(rest time.Duration) (Result, error) {
-	d.log.Debug("job was running when its worker died, and waits", "crashes", d.tally.crashes(), "delay", rest)
+	d.log.Debug("delaying a job whose worker died", "crashes", d.tally.crashes(), "delay", rest)
 	if err := d.msg.NakWithDelay(rest); err != nil {
 		return Unsettled, err
 	}
 	return HandedBack, nil
 }
 
-// work runs the handler and extends the lease meanwhile.
+// work runs the handler, extending the lease while it runs.
 func (d *delivery) work() error {
 	ctx, cancel := context.WithTimeout(d.run, d.opts.MaxRun)
 	defer cancel()
 	began := time.Now()
 	defer func() { d.took = time.Since(began) }()
 
-	done := make(chan error, 1) // buffered: a handler that is left behind must be able to end
+	done := make(chan error, 1) // buffered: an abandoned handler must be able to end
 	go func() { done <- d.call(ctx) }()
 	beat := time.NewTicker(d.opts.AckWait / 3)
 	defer beat.Stop()
@@ -200,7 +200,7 @@ func (d *delivery) work() error {
 			return err
 		case <-beat.C:
 			if err := d.msg.InProgress(); err != nil {
-				d.log.Warn("extending the lease of a job", "error", err)
+				d.log.Warn("could not extend the lease of a job", "error", err)
 			}
 		case <-ended:
 			ended = nil
@@ -208,13 +208,13 @@ func (d *delivery) work() error {
 			defer timer.Stop()
 			overdue = timer.C
 		case <-overdue:
-			d.log.Error("a handler does not stop and is left behind")
-			return errLeftBehind
+			d.log.Error("a handler did not stop in time and was abandoned")
+			return errAbandoned
 		}
 	}
 }
 
-// call makes an error of a panic.
+// call runs the handler and turns a panic into an error.
 func (d *delivery) call(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -225,7 +225,7 @@ func (d *delivery) call(ctx context.Context) (err error) {
 	return d.handler(ctx, d.job)
 }
 
-// end stores what a run led to. What people are told is stored before the job is acknowledged.
+// end stores the outcome of a run. The event for users is stored before the job is acknowledged.
 func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if runErr == nil {
 		return d.finish(ctx, Done, nil)
@@ -239,7 +239,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	}
 	if isPermanent {
 		if err := d.report(ctx, messageFor(runErr), stageOf(runErr)); err != nil {
-			// The run ended, but not the way that people will read about: it counts as handed back.
+			// Users did not learn of the outcome, so the run counts as handed back.
 			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *tally) { t.HandBacks++ }))
 		}
 		return d.finish(ctx, Failed, runErr)
@@ -264,34 +264,34 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 // stopped reports whether the handler's context ended because the worker stops.
 func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errStopping) }
 
-// nak sends the job back to come again after its delay. The delay is ours alone: a BackOff list on the consumer
-// beside it would add to it.
+// nak requests a redelivery after a delay. The consumer must have no BackOff list: the server would add it to this
+// delay.
 func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	delay := d.retry.delay(d.tally.Failures)
 	var asked *retryError
 	if errors.As(runErr, &asked) && asked.after > delay {
 		delay = d.retry.jitter(asked.after)
 	}
-	d.log.Debug("job failed and comes back", "failures", d.tally.Failures, "delay", delay, "error", runErr)
-	d.tellRetry(ctx, runErr)
+	d.log.Debug("job failed; will retry", "failures", d.tally.Failures, "delay", delay, "error", runErr)
+	d.reportRetry(ctx, runErr)
 	if err := d.msg.NakWithDelay(delay); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
 	return Retried, runErr
 }
 
-// tellRetry lets people see why a job takes so long. It is news, not an outcome: if it cannot be stored, the job goes on
-// all the same.
-func (d *delivery) tellRetry(ctx context.Context, runErr error) {
+// reportRetry shows users why a job takes so long. The event is informational: if it cannot be stored, the job is
+// retried anyway.
+func (d *delivery) reportRetry(ctx context.Context, runErr error) {
 	ev := d.event(domain.EventProgress)
 	ev.Progress = &domain.Progress{Stage: domain.StageRetrying}
-	ev.Error = fmt.Sprintf("Attempt %d of %d failed and is tried again: %s", d.tally.Failures, d.opts.MaxFailures, messageFor(runErr))
+	ev.Error = fmt.Sprintf("Attempt %d of %d failed and will be retried: %s", d.tally.Failures, d.opts.MaxFailures, messageFor(runErr))
 	if err := d.broker.Emit(ctx, ev); err != nil {
-		d.log.Debug("telling why a job is tried again", "error", err)
+		d.log.Debug("could not report the retry of a job", "error", err)
 	}
 }
 
-// postpone sends the job back to come again when its turn may have come.
+// postpone requests a redelivery after the delay that the handler asked for.
 func (d *delivery) postpone(ctx context.Context, later *laterError) (Result, error) {
 	if err := d.count(ctx, func(t *tally) { t.HandBacks++ }); err != nil {
 		return Unsettled, errors.Join(later, err)
@@ -302,16 +302,16 @@ func (d *delivery) postpone(ctx context.Context, later *laterError) (Result, err
 	return HandedBack, later
 }
 
-// handBackTimeout bounds the storing of a count, and the sending, when a job is handed back.
+// Timeout for storing the count, and for sending the message, when a job is handed back.
 const handBackTimeout = 2 * time.Second
 
-// handBack returns a job that was cut short by a stop, to be handed out again at once. If the servers cannot count that
-// now, it passes for a run that ended with its worker, which is better than to keep the job.
+// handBack returns an interrupted job for immediate redelivery. If the count cannot be stored now, the run will count
+// as a crash, which is better than to keep the job.
 func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, handBackTimeout)
 	defer cancel()
 	if err := d.count(ctx, func(t *tally) { t.HandBacks++ }); err != nil {
-		d.log.Warn("handing back a job could not be counted", "error", err)
+		d.log.Warn("could not count the hand-back of a job", "error", err)
 		var flush context.CancelFunc
 		ctx, flush = context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
 		defer flush()
@@ -319,30 +319,30 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 	if err := d.msg.Nak(); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
-	// Work returns after this, and the connection may be closed at once: make sure that the message is out.
+	// Work returns next, and the caller may close the connection: flush the message first.
 	if err := d.broker.conn.nc.FlushWithContext(ctx); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
 	return HandedBack, runErr
 }
 
-// finish acknowledges the job and forgets its counts.
+// finish acknowledges the job and deletes its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
 	if err := persist(ctx, func() error { return d.broker.do(ctx, d.acknowledge) }); err != nil {
-		// The job comes back after AckWait and finds its work done. If its stream is lost, whoever repairs that knows
-		// from its last event that it is done.
+		// The job is delivered again after AckWait and finds its work done. If its stream is gone, the catalog knows
+		// from the last event that the job is done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.tally.Starts > 0 {
 		if err := d.broker.attempts.forget(ctx, d.job.Generation); err != nil {
-			d.log.Debug("counts of a finished job stay until they expire", "error", err)
+			d.log.Debug("could not delete the counts of a finished job; they will expire", "error", err)
 		}
 	}
 	return r, runErr
 }
 
-// acknowledge fails with errNobodyWaits when nobody waits for it any more, because stream or consumer were deleted: a
-// worker that went on trying would do nothing else meanwhile.
+// acknowledge fails with errSourceGone if the job's stream or consumer was deleted, so that the worker does not keep
+// retrying.
 func (d *delivery) acknowledge(ctx context.Context) error {
 	err := d.msg.DoubleAck(ctx)
 	if err == nil || errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
@@ -352,19 +352,19 @@ func (d *delivery) acknowledge(ctx context.Context) error {
 	defer cancel()
 	_, gone := d.broker.js.Consumer(asking, StreamJobs, ConsumerOf(d.lane))
 	if errors.Is(gone, jetstream.ErrStreamNotFound) || errors.Is(gone, jetstream.ErrConsumerNotFound) {
-		return fmt.Errorf("%w: %w", errNobodyWaits, gone)
+		return fmt.Errorf("%w: %w", errSourceGone, gone)
 	}
 	return err
 }
 
 func (d *delivery) failedTooOften() string {
-	return clip(fmt.Sprintf("Given up after %d attempts. The last one failed with: %s", d.tally.Failures, d.tally.LastError))
+	return clip(fmt.Sprintf("Gave up after %d attempts. The last one failed with: %s", d.tally.Failures, d.tally.LastError))
 }
 
-// giveUp moves the job to the dead letters, tells people, and acknowledges it, in this order. Any step that fails
-// leaves the job to come back; the tally then keeps it from being run again.
+// giveUp stores a dead letter, reports the error to users, and acknowledges the job, in this order. If a step fails,
+// the job is delivered again, and its tally prevents another run.
 func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
-	d.log.Warn("job is given up", "failures", d.tally.Failures, "crashes", d.tally.crashes(), "reason", reason)
+	d.log.Warn("giving up on a job", "failures", d.tally.Failures, "crashes", d.tally.crashes(), "reason", reason)
 	job := d.job
 	to := target{d.lane, job.DatastoreID, job.DatasourceID}
 	dl := DeadLetter{
@@ -381,16 +381,16 @@ func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
 	return d.finish(ctx, Dead, errors.New(reason))
 }
 
-// buryForeign moves a message that is not a job to the dead letters. There is no job to report about.
+// buryForeign moves a message that is not a job to the dead letters. There is no job to report on.
 func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
-	d.log.Error("message is not a job", "subject", d.msg.Subject(), "error", why)
+	d.log.Error("received a message that is not a valid job", "subject", d.msg.Subject(), "error", why)
 	to, err := parseSubject(d.msg.Subject())
 	if err != nil {
 		return Unsettled, err
 	}
 	dl := DeadLetter{
 		Kind: kindOf(to.lane), Generation: d.job.Generation, Raw: d.msg.Data(),
-		Error: clip("This message is not a job: " + why.Error()), At: d.broker.now(),
+		Error: clip("This message is not a valid job: " + why.Error()), At: d.broker.now(),
 	}
 	if err := persist(ctx, func() error { return d.broker.bury(ctx, to, dl) }); err != nil {
 		return Unsettled, err
@@ -398,7 +398,7 @@ func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
 	return d.finish(ctx, Dead, why)
 }
 
-// report emits the error event that ends a job, with the stage that people read about it, if there is one.
+// report emits the error event that ends a job, with a stage if there is one.
 func (d *delivery) report(ctx context.Context, text, stage string) error {
 	ev := d.event(domain.EventError)
 	ev.Error = text

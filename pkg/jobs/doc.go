@@ -1,28 +1,29 @@
-// Package jobs carries work and news between the processes of Sluice over NATS JetStream.
+// Package jobs passes jobs and events between the processes of Sluice over NATS JetStream.
 //
-// These streams hold everything:
+// It uses these streams:
 //
 //	JOBS         jobs.<lane>.<datastore>.<datasource>         the last job of each datasource and lane
-//	EVENTS       events.<datastore>.<datasource>              what workers report, seven days of it
-//	DEADLETTERS  deadletters.<kind>.<datastore>.<datasource>  the last job that was given up, and why
-//	SCHEDULES    schedules.<datastore>.<datasource>           when web content is fetched again
-//	             due.<datastore>.<datasource>                 that it is time, put there by the servers
-//	TURNS        turns.<hash of the host>                     when a host may be asked, and who is asking it: in memory
+//	EVENTS       events.<datastore>.<datasource>              reports from workers, kept for seven days
+//	DEADLETTERS  deadletters.<kind>.<datastore>.<datasource>  the last abandoned job, with the reason
+//	SCHEDULES    schedules.<datastore>.<datasource>           the refresh schedule of web content
+//	             due.<datastore>.<datasource>                 a due refresh, published by the servers
+//	TURNS        turns.<hash of the host>                     when a host may be requested next, and by which crawlers; in memory
 //
-// JOBS is a log and a queue at once. A newer job replaces a waiting older one, an acknowledged job stays, and the
-// sequence of a job's message is its generation: a number that only grows, which fences off older runs. Reading
-// the log again (Broker.LastJobs) is how an index is rebuilt.
+// JOBS is both a log and a queue. A newer job replaces an older one that is still queued. An acknowledged job stays in
+// the stream. The sequence number of a job's message is its generation: it only grows, and it fences off older runs.
+// Replaying the log (Broker.LastJobs) rebuilds an index.
 //
-// Each lane (domain.Lane) has one durable consumer, which all its workers share; see ConsumerOf.
+// Each lane (domain.Lane) has one durable consumer that all its workers share; see ConsumerOf.
 //
-// Time is kept by the servers: they say when a datasource is due (SetSchedule, Due; NATS 2.14 or later, older servers keep
-// no schedules and everything else works), and by their clock crawlers take turns at a host (Turns).
+// The servers keep the time. They publish a message when a datasource is due for a refresh (SetSchedule, Due), which
+// needs NATS 2.14 or later; without schedules, everything else works. Their clock also times the requests of crawlers
+// to a host (Turns).
 //
-// The servers may be one within the process (package natsd) or a cluster. Streams then have replicas, and requests wait
-// while the servers elect a leader (package quorum).
+// The server may be embedded in the process (package natsd) or be a cluster. In a cluster, streams have replicas, and
+// requests wait while the servers elect a leader (package quorum).
 //
-// Delivery is at least once. A handler may see a job twice, and an event may be applied twice; both are made
-// harmless by deriving everything from the job and its generation.
+// Delivery is at least once: a handler may receive a job twice, and an event may be applied twice. Neither does harm,
+// because all results derive from the job and its generation.
 //
-// Only this package and package originals know NATS.
+// Only this package and package originals import NATS.
 package jobs

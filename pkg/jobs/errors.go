@@ -13,34 +13,34 @@ import (
 
 // Errors to be tested with errors.Is.
 var (
-	// ErrTooLarge says that a job or event is larger than its stream takes.
+	// ErrTooLarge means that a job or event exceeds the message size limit of its stream.
 	ErrTooLarge = errors.New("jobs: message too large")
-	// ErrFull says that a stream or the disk behind it takes no more. Nothing was dropped to make room.
+	// ErrFull means that a stream or its disk is full. No message was dropped to make space.
 	ErrFull = errors.New("jobs: stream is full")
-	// ErrInvalid says that a job or event lacks what its subject is made of.
+	// ErrInvalid means that a job or event has an invalid kind or id.
 	ErrInvalid = errors.New("jobs: invalid job or event")
-	// ErrSuperseded says that a newer job for the same datasource exists.
+	// ErrSuperseded means that a newer job for the same datasource exists.
 	ErrSuperseded = errors.New("jobs: superseded by a newer job")
-	// ErrNotFound says that there is no such dead letter.
+	// ErrNotFound means that there is no such dead letter.
 	ErrNotFound = errors.New("jobs: not found")
-	// ErrRefused says that a connection cannot come about until somebody changes settings, here or at the servers.
+	// ErrRefused means that connecting fails until the settings of this program or of the servers are changed.
 	ErrRefused = errors.New("jobs: connection refused")
 
-	// ErrNewer says that the streams were made by a newer version of the program, in a format that this one does not know.
+	// ErrNewer means that a newer version of the program created the streams, in a format unknown to this one.
 	ErrNewer = errors.New("jobs: the job log was written by a newer version of the program")
-	// ErrForeign says that the NATS servers hold the jobs of another catalog.
+	// ErrForeign means that the NATS servers hold the jobs of another catalog.
 	ErrForeign = errors.New("jobs: these NATS servers hold the jobs of another catalog")
 
-	// ErrUnavailable says that NATS did not answer, or that too few of its servers are up. It passes by itself.
+	// ErrUnavailable means that NATS did not answer, or that too few of its servers are up. It is temporary.
 	ErrUnavailable = quorum.ErrUnavailable
-	// ErrStreamLost says that a stream is gone although it was made. Broker.Repair makes it again.
+	// ErrStreamLost means that a stream was deleted or lost. Broker.Repair creates it again.
 	ErrStreamLost = quorum.ErrStreamLost
-	// ErrReplicas says that more replicas are asked for than the cluster has servers.
+	// ErrReplicas means that more replicas are configured than the cluster has servers.
 	ErrReplicas = quorum.ErrReplicas
 )
 
-// Permanent marks an error that retrying cannot mend: an unreadable file, a page that is gone. The job ends at once
-// with status error, and people read the error's message. A nil err gives nil.
+// Permanent marks an error that a retry cannot fix, such as an unreadable file or a deleted page. The job ends at once
+// with status error, and users see the error's message. It returns nil if err is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -48,14 +48,14 @@ func Permanent(err error) error {
 	return &permanentError{err: err}
 }
 
-// IsPermanent reports whether retrying cannot mend err, as Permanent has marked it or what it wraps.
+// IsPermanent reports whether err, or an error that it wraps, was marked by Permanent.
 func IsPermanent(err error) bool {
 	var p *permanentError
 	return errors.As(err, &p)
 }
 
-// RetryAfter marks an error that passes by itself, not before d has gone by: a rate limit, a server that names its
-// own delay. The job waits for d or for its usual growing delay, whichever is longer. A nil err gives nil.
+// RetryAfter marks a temporary error that lasts at least d, such as a rate limit with a stated delay. The job waits for
+// d or for its usual growing delay, whichever is longer. It returns nil if err is nil.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -63,8 +63,8 @@ func RetryAfter(d time.Duration, err error) error {
 	return &retryError{after: d, err: err}
 }
 
-// Later marks a run that could not begin because it is not the job's turn: a host that is being asked by others. The job
-// comes back after d, and that counts as nothing. A nil err gives nil.
+// Later marks a run that could not start yet, for example because other crawlers are using the host. The job is
+// delivered again after d, and the run does not count as an attempt. It returns nil if err is nil.
 func Later(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -72,8 +72,8 @@ func Later(d time.Duration, err error) error {
 	return &laterError{after: d, err: err}
 }
 
-// PutOff marks a run that has seen to it that the job comes again as another one, later: this one has ended, and what it
-// was for is not done. It is acknowledged, and err is why. A nil err gives nil.
+// PutOff marks a run that has scheduled a new job to do the work later. This job is acknowledged, with its work not
+// done; err is the reason. It returns nil if err is nil.
 func PutOff(err error) error {
 	if err == nil {
 		return nil
@@ -81,7 +81,7 @@ func PutOff(err error) error {
 	return &putOffError{err: err}
 }
 
-// IsPutOff reports whether err is that of a run which PutOff has marked.
+// IsPutOff reports whether err, or an error that it wraps, was marked by PutOff.
 func IsPutOff(err error) bool {
 	var p *putOffError
 	return errors.As(err, &p)
@@ -113,18 +113,18 @@ type laterError struct {
 func (e *laterError) Error() string { return e.err.Error() }
 func (e *laterError) Unwrap() error { return e.err }
 
-// panicError is what a recovered panic of a handler becomes. The stack is logged where it is recovered; people see
-// none.
+// panicError is a recovered panic of a handler. The stack is logged where the panic is recovered, and not shown to
+// users.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string {
-	return fmt.Sprintf("the program failed while working on it: %v", e.value)
+	return fmt.Sprintf("internal error while processing this content: %v", e.value)
 }
 
-// maxMessageText bounds what an error event and a dead letter quote, in bytes.
+// Maximum length of the error text in an error event or a dead letter, in bytes.
 const maxMessageText = 2000
 
-// messageFor returns the words for people: those of the first domain.Error in the chain, else the error's own text.
+// messageFor returns the text for users: that of the first domain.Error in the chain, else the error's own text.
 func messageFor(err error) string {
 	text := err.Error()
 	var e *domain.Error
@@ -134,7 +134,7 @@ func messageFor(err error) string {
 	return clip(text)
 }
 
-// stageOf is domain.StageUnreadable when it is the content that a job has failed by, else "".
+// stageOf returns domain.StageUnreadable if the job failed because of its content, else "".
 func stageOf(err error) string {
 	var e *domain.Error
 	if errors.As(err, &e) && e.Code == domain.CodeUnsupported {

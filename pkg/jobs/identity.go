@@ -15,32 +15,32 @@ import (
 
 // Keys of the metadata of JOBS.
 const (
-	metaCatalog      = "sluice-catalog"      // the catalog whose jobs these are
-	metaFormat       = "sluice-format"       // of messages, as a number; without: 1
-	metaInstallation = "sluice-installation" // made with the first JOBS on these servers, and kept when it is made again
+	metaCatalog      = "sluice-catalog"      // id of the catalog that owns the jobs
+	metaFormat       = "sluice-format"       // version of the message format; 1 if missing
+	metaInstallation = "sluice-installation" // created with the first JOBS stream on these servers; later ones keep it
 )
 
-// formatVersion is the version of what messages of all streams hold, and the newest that this program reads. Fields that older
-// programs may ignore do not change it.
+// formatVersion is the version of the message format of all streams, and the newest that this program reads. Adding a
+// field that older programs may ignore does not change it.
 const formatVersion = 1
 
-// checkFormat refuses streams whose messages this program would misunderstand.
+// checkFormat fails with ErrNewer if the streams have a format unknown to this program.
 func checkFormat(meta map[string]string) error {
 	text := meta[metaFormat]
 	if text == "" {
 		return nil
 	}
 	if have, err := strconv.Atoi(text); err != nil || have > formatVersion {
-		return fmt.Errorf("%w: it has format %.20q, this program knows formats up to %d: use that version, or a newer one", ErrNewer, text, formatVersion)
+		return fmt.Errorf("%w: its format is %.20q, but this program reads formats up to %d: use that version or a newer one", ErrNewer, text, formatVersion)
 	}
 	return nil
 }
 
-// Installation names the NATS servers' job log: processes that share a catalog must share it too.
+// Installation identifies the job log of the NATS servers. Processes that share a catalog must also share the job log.
 func (b *Broker) Installation() string { return b.installation }
 
-// identify finds out whose jobs the servers hold. Jobs of another catalog are left alone, with ErrForeign; but a catalog
-// that has never published anything takes over what nobody serves any more: its predecessor was lost.
+// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if another catalog does. A
+// catalog that has never published a job takes over the streams if no process serves their catalog: that one was lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.do(ctx, func(ctx context.Context) error {
@@ -54,7 +54,7 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("asking whose jobs the servers hold: %w", err)
+		return fmt.Errorf("checking which catalog owns the job log: %w", err)
 	}
 	if err := checkFormat(meta); err != nil {
 		return err
@@ -76,34 +76,34 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 			return err
 		}
 		if served {
-			return fmt.Errorf("%w, and an api process of it is at work: check NATS_URL, DATABASE_URL and the data directory", ErrForeign)
+			return fmt.Errorf("%w, whose api process is running: check NATS_URL, DATABASE_URL and the data directory", ErrForeign)
 		}
-		b.log.Warn("this catalog is new and takes over the jobs of one that nobody serves any more", "catalog_before", owner)
+		b.log.Warn("this new catalog takes over the job log of a catalog that no process serves", "catalog_before", owner)
 	}
 	return nil
 }
 
 const (
-	// subjectServed is where every process that applies events to a catalog answers, with the catalog's ID.
+	// subjectServed is the subject on which processes that apply events to a catalog answer with the catalog's id.
 	subjectServed = "sluice.catalog.served"
 	servedTimeout = 2 * time.Second
 )
 
-// answerServed lets others know that the catalog is served, until stop is called.
+// answerServed answers requests on subjectServed until stop is called.
 func (b *Broker) answerServed() (stop func(), err error) {
 	sub, err := b.conn.nc.Subscribe(subjectServed, func(m *nats.Msg) {
 		if err := m.Respond([]byte(b.catalog)); err != nil {
-			b.log.Debug("saying that the catalog is served", "error", err)
+			b.log.Debug("could not report that the catalog is served", "error", err)
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("listening to who asks whether the catalog is served: %w", err)
+		return nil, fmt.Errorf("subscribing to requests for the served catalog: %w", err)
 	}
-	return func() { _ = sub.Unsubscribe() }, nil // fails only on a connection that is closed
+	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// served reports whether an api process is at work. It is asked itself, and not only whether the consumer of events has
-// somebody waiting: nobody waits while events are applied, which takes as long as the catalog's database is down.
+// served reports whether an api process is running. It asks the processes themselves first: the consumer of events
+// shows no waiting process while one applies events, which may take as long as the catalog's database is down.
 func (b *Broker) served(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()
@@ -112,12 +112,12 @@ func (b *Broker) served(ctx context.Context) (bool, error) {
 		return true, nil
 	case errors.Is(err, nats.ErrNoResponders):
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		return false, fmt.Errorf("%w, and whether an api process of it is at work is not known: no answer on subject %s in %v "+
-			"(it hangs, or NATS does not permit this account to ask)", ErrForeign, subjectServed, servedTimeout)
+		return false, fmt.Errorf("%w, and it is unknown whether its api process is running: no answer on subject %s within %v "+
+			"(the process hangs, or NATS denies this account the request)", ErrForeign, subjectServed, servedTimeout)
 	default:
-		return false, fmt.Errorf("asking whether an api process is at work: %w", err)
+		return false, fmt.Errorf("checking whether an api process is running: %w", err)
 	}
-	waiting := false // one of a version that does not answer
+	waiting := false // an older api process, which does not answer on subjectServed
 	err := b.do(ctx, func(ctx context.Context) error {
 		consumer, err := b.js.Consumer(ctx, StreamEvents, ConsumerCatalog)
 		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -129,12 +129,12 @@ func (b *Broker) served(ctx context.Context) (bool, error) {
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("asking who reads events: %w", err)
+		return false, fmt.Errorf("reading the state of the consumer of events: %w", err)
 	}
 	return waiting, nil
 }
 
-// configOf is how a stream is kept, with whose it is.
+// configOf returns the configuration of a stream, including its owner.
 func (b *Broker) configOf(stream string, first uint64) jetstream.StreamConfig {
 	cfg := b.opts.config(stream, first)
 	if stream == StreamJobs {

@@ -89,7 +89,7 @@ func TestWorkBoundsTheRun(t *testing.T) {
 		w := work(t, b, domain.LaneIngest, WorkerOptions{MaxRun: 10 * time.Millisecond, StopWait: 10 * time.Millisecond, MaxFailures: 1},
 			func(context.Context, domain.Job) error { <-release; return nil })
 		publish(t, b, newJob(domain.JobIngest))
-		if out := receive(t, w.outcomes, "the outcome"); out.Result != Dead || !strings.Contains(out.Err.Error(), errLeftBehind.Error()) {
+		if out := receive(t, w.outcomes, "the outcome"); out.Result != Dead || !strings.Contains(out.Err.Error(), errAbandoned.Error()) {
 			t.Errorf("outcome is %+v", out)
 		}
 	})

@@ -15,29 +15,29 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// tally is what is known about the attempts at one job, keyed by its generation. The server's own count of
-// deliveries does not serve: it is written up to 100 ms late, so that a job that kills its process at once would
-// be delivered "for the first time" without end, and it counts messages that were lost on their way.
+// tally counts the attempts at one job, identified by its generation. The server's delivery count is not usable: it is
+// stored up to 100 ms late, so a job that kills its process at once would always count as a first delivery, and it
+// includes messages that were lost in transit.
 type tally struct {
-	Starts    int    `json:"starts"`               // runs begun, written before each run
+	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
 	HandBacks int    `json:"hand_backs,omitempty"` // runs cut short by a shutdown
-	LastError string `json:"last_error,omitempty"` // of the last failure, for people
+	LastError string `json:"last_error,omitempty"` // of the last failure, shown to users
 
-	Started time.Time `json:"started"` // when the last run began
+	Started time.Time `json:"started"` // start of the last run
 
-	revision uint64 // of the entry that this was read from or written to
+	revision uint64 // of the ledger entry; 0 if there is none
 }
 
-// crashes is the number of runs that were begun and never ended: their worker died.
+// crashes returns the number of runs that never ended because their worker died.
 func (t tally) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
 
-// errRevision says that an entry of the ledger was written by another since it was read.
+// errRevision means that another worker has written the ledger entry since it was read.
 var errRevision = errors.New("jobs: written by another worker")
 
-// ledger keeps tallies of unfinished jobs, and a note for each consumer. Entries of finished jobs are removed; what is
-// forgotten ends by the stream's age limit. It is laid out as a key-value bucket, but not read by the client's Get,
-// which any replica answers: one that lags would have a job's crashes forgotten.
+// ledger stores the tallies of unfinished jobs and the checkpoints of consumers. Entries of finished jobs are deleted,
+// and the stream's age limit removes the rest. The stream is laid out as a key-value bucket, but the client's Get is
+// not used: any replica may answer it, and a lagging one would hide crashes.
 type ledger struct {
 	js       jetstream.JetStream
 	stream   jetstream.Stream
@@ -51,7 +51,7 @@ func newLedger(js jetstream.JetStream, patience time.Duration) *ledger {
 
 func tallyKey(generation uint64) string { return strconv.FormatUint(generation, 10) }
 
-// load returns the tally of a generation, the zero tally if there is none.
+// load returns the tally of a generation, or the zero tally if there is none.
 func (l *ledger) load(ctx context.Context, generation uint64) (t tally, err error) {
 	t.revision, err = l.get(ctx, tallyKey(generation), &t)
 	if err != nil {
@@ -60,8 +60,7 @@ func (l *ledger) load(ctx context.Context, generation uint64) (t tally, err erro
 	return t, nil
 }
 
-// store writes a tally in place of the revision it carries; it fails with errRevision if another worker has written
-// since.
+// store writes a tally if its revision is still current; otherwise it fails with errRevision.
 func (l *ledger) store(ctx context.Context, generation uint64, t tally) (tally, error) {
 	revision, err := l.put(ctx, tallyKey(generation), t, jetstream.WithExpectLastSequencePerSubject(t.revision))
 	if err != nil {
@@ -71,8 +70,8 @@ func (l *ledger) store(ctx context.Context, generation uint64, t tally) (tally, 
 	return t, nil
 }
 
-// change applies f to the tally. It starts from what the caller last saw, and reads afresh when that is outdated,
-// which happens when a job outlived its lease and two workers have it.
+// change applies f to the tally t, and stores the result. If t is outdated, it reads the tally again and retries. That
+// happens if a job outlived its lease and two workers run it.
 func (l *ledger) change(ctx context.Context, generation uint64, t tally, f func(*tally)) (tally, error) {
 	const tries = 5
 	var err error
@@ -92,7 +91,7 @@ func (l *ledger) change(ctx context.Context, generation uint64, t tally, f func(
 	return t, err
 }
 
-// forget removes the tally of a finished job, marker and all: an ordinary delete would leave one for each job.
+// forget purges the tally of a finished job: a delete would leave a marker for each job.
 func (l *ledger) forget(ctx context.Context, generation uint64) error {
 	err := quorum.Do(ctx, l.patience, func(ctx context.Context) error {
 		return l.stream.Purge(ctx, jetstream.WithPurgeSubject(prefixAttempts+tallyKey(generation)))
@@ -112,14 +111,14 @@ func (l *ledger) get(ctx context.Context, key string, v any) (revision uint64, e
 	if err != nil {
 		return 0, err
 	}
-	if len(msg.Data) == 0 { // the mark of an operator who has deleted the entry
+	if len(msg.Data) == 0 { // an operator deleted the entry, which leaves an empty message
 		return msg.Sequence, nil
 	}
 	return msg.Sequence, json.Unmarshal(msg.Data, v)
 }
 
-// put writes an entry and returns its revision. Writing it again because the answer was lost is writing it once: an
-// attempt that was counted twice would pass for one that ended with its worker.
+// put writes an entry and returns its revision. A retry after a lost answer does not write it again: an attempt counted
+// twice would look like a crash.
 func (l *ledger) put(ctx context.Context, key string, v any, opts ...jetstream.PublishOpt) (revision uint64, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {

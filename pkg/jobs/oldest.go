@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Oldest returns when the job was stored that has waited longest of those of a lane which no worker has taken yet; the zero
-// time when none waits.
+// Oldest returns the publication time of the oldest job in a lane that no worker has received yet, or the zero time if
+// there is none.
 func (b *Broker) Oldest(ctx context.Context, lane domain.Lane) (time.Time, error) {
 	if !validLane(lane) {
 		return time.Time{}, fmt.Errorf("%w: lane %q", ErrInvalid, lane)
@@ -21,7 +21,7 @@ func (b *Broker) Oldest(ctx context.Context, lane domain.Lane) (time.Time, error
 	var delivered uint64
 	info, err := b.consumerInfo(ctx, lane)
 	switch {
-	case errors.Is(err, jetstream.ErrConsumerNotFound): // nobody has taken any
+	case errors.Is(err, jetstream.ErrConsumerNotFound): // no worker has started yet
 	case err != nil:
 		return time.Time{}, fmt.Errorf("looking for the oldest %s job: %w", lane, err)
 	case info.NumPending == 0:
@@ -32,7 +32,7 @@ func (b *Broker) Oldest(ctx context.Context, lane domain.Lane) (time.Time, error
 	var stored time.Time
 	err = b.do(ctx, func(ctx context.Context) error {
 		msg, err := b.jobs.GetMsg(ctx, delivered+1, jetstream.WithGetMsgSubject(jobSubject(lane, "*", "*")))
-		if errors.Is(err, jetstream.ErrMsgNotFound) { // it was taken meanwhile
+		if errors.Is(err, jetstream.ErrMsgNotFound) { // a worker has received it by now
 			return nil
 		}
 		if err == nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Outstanding reports whether a job may still come to a worker, or is with one: its message is in JOBS and not yet known
-// to be acknowledged. A job that was acknowledged while an older one is still open counts as outstanding until that one
-// is done too.
+// Outstanding reports whether a job may still be delivered or is running: its message is in JOBS and not known to be
+// acknowledged. An acknowledged job counts as outstanding as long as an older job is unfinished.
 func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) {
 	if err := checkJob(job); err != nil {
 		return false, err
@@ -26,11 +25,11 @@ func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) 
 	}
 	last, err := decodeJob(msg.Subject, msg.Data)
 	if err != nil || last.ID != job.ID {
-		return false, nil // another job has taken its place
+		return false, nil // a newer job has replaced it
 	}
 	info, err := b.consumerInfo(ctx, job.Lane())
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return true, nil // no worker of the lane has ever come
+		return true, nil // no worker of the lane has ever started
 	}
 	if err != nil {
 		return false, fmt.Errorf("looking up the workers of %s jobs: %w", job.Lane(), err)

@@ -10,10 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// PurgeDatasource removes a datasource's jobs of generations below the bound; with domain.AllGenerations all of them,
-// and its events, dead letters and schedule too. A bound is for datasources whose id may come back, as a page's does: what was
-// published since stays. A job that is running goes on; what it writes is for the sweep. Purging what is not there is
-// no error.
+// PurgeDatasource removes a datasource's jobs with generations below the bound. With domain.AllGenerations it removes
+// all its jobs, events, dead letters and its schedule. Use a bound for datasources whose id may be reused, such as
+// pages, so that newer jobs stay. A running job continues; the sweep removes what it writes. It is no error if nothing
+// exists.
 func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
@@ -24,8 +24,8 @@ func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID 
 	return b.purgeBelow(ctx, everyLane(datastoreID, datasourceID), below)
 }
 
-// PurgeCrawls removes a datasource's crawl jobs of generations below the bound: jobs that have been withdrawn. One that is
-// running goes on. Jobs of other kinds stay, the last of which tells what was indexed.
+// PurgeCrawls removes a datasource's crawl jobs with generations below the bound, which have been cancelled. A running
+// job continues. Jobs of other kinds stay; the last of them says which content was indexed.
 func (b *Broker) PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (b *Broker) PurgeDatastore(ctx context.Context, datastoreID string) error {
 }
 
 func (b *Broker) purge(ctx context.Context, datastoreID, datasource string) error {
-	// What makes others first: a schedule makes jobs by what it makes due, a job makes events.
+	// Remove causes before effects: a schedule makes datasources due, which creates jobs, which emit events.
 	for _, p := range []struct {
 		name, subject string
 		stream        jetstream.Stream

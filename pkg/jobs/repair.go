@@ -11,37 +11,39 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Repaired says what Repair has done.
+// Repaired is the result of Repair.
 type Repaired struct {
-	Streams []string // that were gone and have been made again, empty
-	// JobsReset says that JOBS was made again, or emptied because it was older than the catalog. Jobs that the catalog
-	// holds as unfinished are not in it and must be published again.
+	Streams []string // that were missing; they were created again, empty
+	// JobsReset is whether JOBS was created again, or emptied because it was older than the catalog. The catalog's
+	// unfinished jobs are missing from it and must be published again.
 	JobsReset bool
-	// FirstGeneration is what the generations of JOBS begin with after a reset, else 0.
+	// FirstGeneration is the first generation of JOBS after a reset, else 0.
 	FirstGeneration uint64
 }
 
-// Lines says it in words for people, a line each; none when there was nothing to repair.
+// Lines describes the repairs for operators, one line each. It returns none if nothing was repaired.
 func (r Repaired) Lines() []string {
 	var lines []string
 	for _, name := range r.Streams {
-		lines = append(lines, fmt.Sprintf("stream %s was gone: it is there again, empty", name))
+		lines = append(lines, fmt.Sprintf("stream %s was missing and was created again, empty", name))
 	}
 	if r.JobsReset {
-		lines = append(lines, fmt.Sprintf("the job log begins anew, with generation %d: what it held is lost, and unfinished jobs have to be issued anew", r.FirstGeneration))
+		lines = append(lines, fmt.Sprintf("the job log was lost and starts again at generation %d; unfinished jobs must be published again", r.FirstGeneration))
 	}
 	return lines
 }
 
-// generationGap is left out above the highest known generation when JOBS has to begin anew: jobs that were published just
-// before the loss have generations that nobody has noted, and rows may have been written under them.
+// generationGap is the number of generations skipped above the highest known one when JOBS starts again. Jobs published
+// just before the loss may have had higher generations than the catalog knows, and rows may carry them.
 const generationGap = 1 << 20
 
-// Repair makes streams again that were deleted, or lost with their disk, while processes run, JOBS above the highest
-// generation that the catalog knows. What they held is lost: unfinished jobs are published again by who holds the catalog,
-// finished ones are not missed. Workers and readers of events find what was made by themselves. Repair is for processes that
-// own the catalog, to be called every few seconds: it changes nothing while all is well, and any number of processes may
-// call it at once.
+// Repair creates streams again that were deleted, or lost with their disk, while processes are running. JOBS starts
+// above the highest generation that the catalog knows. The messages are lost: the owner of the catalog has to publish
+// its unfinished jobs again; finished ones are not needed. Workers and readers of events find the new streams by
+// themselves.
+//
+// Processes that own the catalog call Repair every few seconds. It changes nothing if all streams exist, and any number
+// of processes may call it at once.
 func (b *Broker) Repair(ctx context.Context, highestGeneration uint64) (Repaired, error) {
 	var missing []string
 	for _, name := range allStreams {
@@ -60,12 +62,12 @@ func (b *Broker) Repair(ctx context.Context, highestGeneration uint64) (Repaired
 		return repaired, err
 	}
 	for _, name := range repaired.Streams {
-		b.log.Warn("stream was gone and has been made again", "stream", name)
+		b.log.Warn("stream was missing and was created again", "stream", name)
 	}
 	return repaired, nil
 }
 
-// ensure makes the streams or brings them up to date, and moves JOBS above the highest generation.
+// ensure creates the streams or updates their configuration, and moves JOBS above the highest generation.
 func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Repaired, error) {
 	var r Repaired
 	for _, name := range names {
@@ -74,7 +76,7 @@ func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Re
 			return r, err
 		}
 		if n := stream.CachedInfo().Config.Replicas; n > b.opts.Replicas {
-			b.log.Warn("a stream has more replicas than SLUICE_NATS_REPLICAS asks for, and keeps them", "stream", name, "replicas", n, "asked", b.opts.Replicas)
+			b.log.Warn("a stream has more replicas than SLUICE_NATS_REPLICAS, and keeps them", "stream", name, "replicas", n, "asked", b.opts.Replicas)
 		}
 		if created {
 			r.Streams = append(r.Streams, name)
@@ -84,14 +86,14 @@ func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Re
 	if err != nil {
 		return r, err
 	}
-	// One that nothing was ever published to may have been made just now by a request whose answer was lost.
+	// An unused JOBS may have been created just now by a request whose answer was lost.
 	if older || unused && slices.Contains(names, StreamJobs) {
 		r.JobsReset, r.FirstGeneration = true, firstGeneration(highest)
 	}
 	return r, nil
 }
 
-// firstGeneration is where JOBS begins.
+// firstGeneration returns the first sequence of a new JOBS stream.
 func firstGeneration(highest uint64) uint64 {
 	if highest == 0 {
 		return 1
@@ -99,9 +101,9 @@ func firstGeneration(highest uint64) uint64 {
 	return highest + generationGap
 }
 
-// advance moves a JOBS stream that lags behind the catalog above its highest generation. Its jobs are older than
-// what the catalog knows, and their generations would be given out a second time, so they go. It reports whether they
-// did, or else whether nothing was ever published.
+// advance empties a JOBS stream that lags behind the catalog, and moves it above the catalog's highest generation.
+// Otherwise generations would repeat. It reports whether the stream was older than the catalog, or else whether nothing
+// was ever published to it.
 func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused bool, err error) {
 	var stream jetstream.Stream
 	err = b.do(ctx, func(ctx context.Context) error {
@@ -122,6 +124,6 @@ func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused boo
 	if err != nil {
 		return false, false, fmt.Errorf("moving stream %s above generation %d: %w", StreamJobs, highest, err)
 	}
-	b.log.Warn("job log was older than the catalog and has been emptied", "last_generation", last, "catalog_generation", highest)
+	b.log.Warn("job log was older than the catalog and was emptied", "last_generation", last, "catalog_generation", highest)
 	return true, false, nil
 }

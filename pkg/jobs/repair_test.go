@@ -146,7 +146,7 @@ func TestADeletedConsumerIsMadeAgainWhereItWas(t *testing.T) {
 		}
 		wait(ctx, time.Millisecond)
 	}
-	if err := b.noteAll(ctx); err != nil {
+	if err := b.checkpointAll(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.js.DeleteConsumer(ctx, StreamJobs, ConsumerOf(domain.LaneIngest)); err != nil {

@@ -10,14 +10,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// scanBatch is how many messages of a scan are in memory at once.
+// Number of messages of a scan in memory at once.
 const scanBatch = 256
 
-// LastJobs calls f for the newest job of every datasource, in whatever lane it is, with its generation, if that is not
-// below from, and in order of generation, until f fails. It needs memory for some hundred jobs, however many there are.
-// The log is read up to where it ended when LastJobs was called: jobs that f publishes are not seen by it. A job that is
-// replaced or purged meanwhile is left out; of a datasource that gets a job meanwhile, an older one may be given as well,
-// before the newer. Messages that are not jobs are skipped.
+// LastJobs calls f for the newest job of every datasource, across all lanes, in order of generation, until f fails.
+// Jobs with generations below from are skipped, and so are messages that are not jobs. It holds a few hundred jobs in
+// memory.
+//
+// LastJobs reads up to the end that the log had at the call, so it does not see jobs that f publishes. A job that is
+// replaced or purged during the scan is skipped. If a datasource gets a job during the scan, f may receive an older one
+// first.
 func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error {
 	return b.pages(ctx, StreamJobs, everyLane("*", "*"), from, func(page []*jetstream.RawStreamMsg) error {
 		found, newest := make([]domain.Job, 0, len(page)), map[string]uint64{}
@@ -25,7 +27,7 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 		for _, msg := range page {
 			job, err := decodeJob(msg.Subject, msg.Data)
 			if err != nil {
-				b.log.Warn("message in the job log is not a job", "subject", msg.Subject, "sequence", msg.Sequence, "error", err)
+				b.log.Warn("skipping a message in the job log that is not a valid job", "subject", msg.Subject, "sequence", msg.Sequence, "error", err)
 				continue
 			}
 			job.Generation = msg.Sequence
@@ -50,7 +52,7 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 	})
 }
 
-// findNewer raises what is known as the newest generation of each datasource, given by the subject of all its lanes.
+// findNewer updates the newest generation of each datasource. The keys of newest are the subjects from everyLane.
 func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
 	if len(subjects) == 0 {
 		return nil
@@ -70,8 +72,8 @@ func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[st
 	return nil
 }
 
-// decodeJob reads a message of JOBS and checks it against its subject. A lane that jobs of this content would no longer be
-// published to is no fault: it was right when the job was.
+// decodeJob decodes a message of JOBS and checks that it belongs to its subject. Its lane may differ from the one that
+// would be chosen today.
 func decodeJob(subject string, data []byte) (domain.Job, error) {
 	to, err := parseSubject(subject)
 	if err != nil {
@@ -90,8 +92,8 @@ func decodeJob(subject string, data []byte) (domain.Job, error) {
 	return job, nil
 }
 
-// pages calls f for the messages of a stream that match the filter, in order, from a sequence up to that at which the
-// stream ends now.
+// pages calls f with the messages of a stream that match the filter, page by page and in order, from a sequence up to
+// the current end of the stream.
 func (b *Broker) pages(ctx context.Context, stream, filter string, from uint64, f func([]*jetstream.RawStreamMsg) error) error {
 	return b.leader(stream).Each(ctx, filter, from, scanBatch, func(page []*jetstream.RawStreamMsg) error {
 		if err := ctx.Err(); err != nil {
@@ -101,7 +103,7 @@ func (b *Broker) pages(ctx context.Context, stream, filter string, from uint64, 
 	})
 }
 
-// scan is pages, one message at a time.
+// scan calls f for each message of a stream that matches the filter.
 func (b *Broker) scan(ctx context.Context, stream, filter string, f func(*jetstream.RawStreamMsg) error) error {
 	return b.pages(ctx, stream, filter, 1, func(page []*jetstream.RawStreamMsg) error {
 		for _, msg := range page {

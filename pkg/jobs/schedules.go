@@ -14,26 +14,26 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// ErrNoSchedules says that the NATS servers are too old to keep schedules. Everything else works without.
-var ErrNoSchedules = errors.New("jobs: these NATS servers do not know recurring message schedules: upgrade them to 2.14 or later and restart the api processes")
+// ErrNoSchedules means that the NATS servers are too old for schedules. Everything else works.
+var ErrNoSchedules = errors.New("jobs: these NATS servers do not support recurring message schedules: upgrade them to 2.14 or later and restart the api processes")
 
-// Schedule is that a datasource becomes due again and again.
+// Schedule is the refresh schedule of a datasource.
 type Schedule struct {
 	DatastoreID, DatasourceID string
-	Pattern                   string // as domain.Refresh.Schedule writes it
+	Pattern                   string // in the format of domain.Refresh.Schedule
 }
 
 const (
-	// schedulesPage is how many schedules are read at a time.
+	// Number of schedules read at a time.
 	schedulesPage = 500
-	// maxScheduleBytes bounds a message of SCHEDULES: headers only.
+	// Maximum size of a message of SCHEDULES, which consists only of headers.
 	maxScheduleBytes = 4 << 10
 )
 
-// SetSchedule has a datasource become due whenever r says so, instead of what was set before; the zero Refresh removes the
-// schedule. An interval begins anew even if it was set before. When the servers were down over several times, it becomes
-// due once, soon after. Many schedules may be set at once: those of the same interval then become due together, and the
-// dispatcher's window admits what follows bit by bit.
+// SetSchedule sets the refresh schedule of a datasource, replacing the previous one. The zero Refresh removes it.
+// Setting an interval restarts it, even if it is unchanged. If the servers miss several times while they are down, the
+// datasource becomes due once, soon after they are back. Datasources with equal intervals that were set together become
+// due together; the dispatcher's window admits their jobs gradually.
 //
 // It fails with ErrInvalid, ErrNoSchedules, and otherwise like Publish.
 func (b *Broker) SetSchedule(ctx context.Context, datastoreID, datasourceID string, r domain.Refresh) error {
@@ -47,7 +47,7 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
 	}
-	// Older servers take the message for one like any other, or refuse a pattern that they do not know.
+	// Older servers store the message without scheduling it, or reject a pattern that they do not support.
 	if !b.schedules.CachedInfo().Config.AllowMsgSchedules {
 		return ErrNoSchedules
 	}
@@ -67,8 +67,8 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	return nil
 }
 
-// RemoveSchedule has a datasource never become due again, what is due already included. Removing what is not there is no
-// error.
+// RemoveSchedule removes the schedule of a datasource and any pending due message. It returns nil if there is no
+// schedule.
 func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID string) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID s
 	return nil
 }
 
-// Schedules calls f for every schedule that there is when it is called, until f fails.
+// Schedules calls f for every schedule that exists at the time of the call, until f fails.
 func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 	err := b.leader(StreamSchedules).Each(ctx, scheduleSubject("*", "*"), 1, schedulesPage, func(page []*jetstream.RawStreamMsg) error {
 		for _, msg := range page {
@@ -105,20 +105,20 @@ func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 	return nil
 }
 
-// schedulesConfig is how schedules are kept, and what is due. A datasource has one message of each at most: one that is due
-// several times before somebody looks is due once.
+// schedulesConfig returns the configuration of SCHEDULES. A datasource has at most one schedule and one due message, so
+// several unread due times count as one.
 func (o Options) schedulesConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              StreamSchedules,
-		Description:       "when web content is fetched again, and what is due",
+		Description:       "refresh schedules of web content, and due refreshes",
 		Subjects:          []string{scheduleSubject("*", "*"), dueSubject("*", "*")},
 		Retention:         jetstream.LimitsPolicy,
 		Storage:           jetstream.FileStorage,
-		Discard:           jetstream.DiscardOld, // the server keeps schedules in no other stream
+		Discard:           jetstream.DiscardOld, // the server requires it for message schedules
 		MaxMsgsPerSubject: 1,
 		MaxMsgSize:        maxScheduleBytes,
 		Replicas:          o.Replicas,
-		AllowRollup:       true, // likewise
+		AllowRollup:       true, // required for message schedules
 		AllowDirect:       true,
 		AllowMsgSchedules: true,
 	}

@@ -11,28 +11,28 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// clockEvery is how often the servers are asked for the time.
+// Interval at which the servers are asked for the time.
 const clockEvery = 30 * time.Second
 
-// serverClock is the time of the NATS servers, to within the time that a request takes. What processes on several
-// machines agree on is written in it: their own clocks may differ by any amount. It goes on by this process's monotonic
-// clock between two questions.
+// serverClock is the clock of the NATS servers, accurate to the duration of a request. Processes on several machines
+// use it for the times that they must agree on, since their own clocks may differ by any amount. Between two requests
+// it advances with the monotonic clock of this process.
 type serverClock struct {
 	js       jetstream.JetStream
-	stream   string // whose leader is asked
+	stream   string // its leader is asked for the time
 	patience time.Duration
 	local    func() time.Time
 
-	asking sync.Mutex // held while the servers are asked
+	asking sync.Mutex // held during a request
 	mu     sync.Mutex
-	server time.Time // what the servers said
-	at     time.Time // when that was, here
+	server time.Time // the last answer
+	at     time.Time // local time of that answer
 }
 
-// now asks the servers for the time if that is long ago, and fails if it never was told.
+// now returns the servers' time. It asks them if the last answer is old, and fails only if there has never been one.
 func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	if now, age, known := c.guess(); known && (age < clockEvery || !c.asking.TryLock()) {
-		return now, nil // another asks
+		return now, nil // another goroutine is asking
 	} else if !known {
 		c.asking.Lock()
 	}
@@ -52,7 +52,7 @@ func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// guess is the time by the last answer, and its age.
+// guess returns the time derived from the last answer, and the age of that answer.
 func (c *serverClock) guess() (now time.Time, age time.Duration, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

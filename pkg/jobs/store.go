@@ -11,20 +11,20 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// store writes a message. The id makes one of several writes when an answer is lost.
+// store writes a message. The id makes retries idempotent.
 func (b *Broker) store(ctx context.Context, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	ack, err := quorum.Store(ctx, b.js, b.opts.Patience, stream, id, msg, opts...)
 	return ack, publishError(err)
 }
 
-// Codes of the server's refusals that the client has no names for.
+// Error codes of the server without a name in the client library.
 const (
 	codeInsufficientResources = 10023
 	codeStorageExceeded       = 10047
 	codeStoreFailed           = 10077 // wraps "maximum bytes exceeded", "maximum messages exceeded" and disk errors
 )
 
-// publishError gives the server's refusals the names that callers test for.
+// publishError maps error codes of the server to the errors of this package.
 func publishError(err error) error {
 	var api *jetstream.APIError
 	if err == nil || errors.Is(err, ErrUnavailable) || !errors.As(err, &api) {

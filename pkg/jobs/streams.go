@@ -9,31 +9,33 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Largest messages, in bytes. Both lie below the server's default limit of 1 MiB with room for headers.
+// Maximum message sizes in bytes. With headers, both stay below the server's default limit of 1 MiB.
 const (
 	MaxJobBytes   = 256 << 10
 	MaxEventBytes = 768 << 10
 )
 
-// maxDeadLetterBytes leaves room for the quoted job (base64 of one that cannot be read) and the error.
+// maxDeadLetterBytes allows for the job, in base64 if it is invalid, and the error.
 const maxDeadLetterBytes = 768 << 10
 
-// Options say how the streams are kept. The zero value is the laptop shape.
+// Options configure the streams. The zero value suits a single embedded server.
 type Options struct {
-	// HighestGeneration is the highest generation that the catalog knows. A JOBS stream that is created starts
-	// above it, and one that lags behind it (an older backup) is emptied and moved above it, so that generations
-	// never repeat. See Broker.Reset.
+	// HighestGeneration is the highest generation that the catalog knows. A new JOBS stream starts above it. A stream
+	// that lags behind it, such as one from an older backup, is emptied and moved above it, so that generations never
+	// repeat. See Broker.Reset.
 	HighestGeneration uint64
-	Catalog           string        // id of the catalog whose jobs these are; "" is not checked
-	Replicas          int           // of every stream, 1 to 5, at most the servers of the cluster; default 1. Existing streams are raised to it and never lowered.
-	DuplicateWindow   time.Duration // in which a job id is taken once; default 10 min
+	Catalog           string // id of the catalog that owns the jobs; "": not checked
+	// Replicas of every stream, 1 to 5, at most the number of servers. Default 1. It raises the replicas of existing
+	// streams and never lowers them.
+	Replicas          int
+	DuplicateWindow   time.Duration // within which a job id is stored only once; default 10 min
 	EventsMaxAge      time.Duration // default 7 days
 	DeadLettersMaxAge time.Duration // default 90 days
-	AttemptsTTL       time.Duration // how long the counts of an unfinished job outlive its last attempt; default 7 days
-	JobsMaxBytes      int64         // default 0: as much as the disk takes; beyond it Publish fails with ErrFull
-	EventsMaxBytes    int64         // default 0: as much as the disk takes; beyond it the oldest events go
+	AttemptsTTL       time.Duration // lifetime of an unfinished job's counts after its last attempt; default 7 days
+	JobsMaxBytes      int64         // 0, the default: no limit. When full, Publish fails with ErrFull
+	EventsMaxBytes    int64         // 0, the default: no limit. When full, the oldest events are dropped
 
-	// Patience is how long a request is repeated while the servers elect who answers. Default 20 s.
+	// Patience is the time for which a request is retried while the servers elect a leader. Default 20 s.
 	Patience time.Duration
 
 	Now func() time.Time // default time.Now
@@ -63,10 +65,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// allStreams are the streams that a Broker needs, in the order in which they are made.
+// allStreams are the streams of a Broker, in order of creation.
 var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts, StreamSchedules, streamTurns}
 
-// config is how a stream is kept. JOBS, if it has to be made, begins with the generation.
+// config returns the configuration of a stream. A new JOBS stream starts at sequence first.
 func (o Options) config(stream string, first uint64) jetstream.StreamConfig {
 	switch stream {
 	case StreamJobs:
@@ -90,8 +92,8 @@ func (o Options) jobsConfig(first uint64) jetstream.StreamConfig {
 		Subjects:    []string{prefixJobs + ".*.*.*"},
 		Retention:   jetstream.LimitsPolicy,
 		Storage:     jetstream.FileStorage,
-		// The default would drop the oldest jobs and say OK to the newest. It excludes message schedules, which the
-		// server takes only on a stream that discards the oldest: schedules need a stream of their own.
+		// The default, DiscardOld, would silently drop the oldest jobs. Message schedules require DiscardOld, so they
+		// have a stream of their own.
 		Discard:           jetstream.DiscardNew,
 		MaxMsgsPerSubject: 1,
 		MaxMsgSize:        MaxJobBytes,
@@ -106,7 +108,7 @@ func (o Options) jobsConfig(first uint64) jetstream.StreamConfig {
 func (o Options) eventsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        StreamEvents,
-		Description: "what workers report",
+		Description: "reports from workers",
 		Subjects:    []string{prefixEvents + ".*.*"},
 		Retention:   jetstream.LimitsPolicy,
 		Storage:     jetstream.FileStorage,
@@ -121,7 +123,7 @@ func (o Options) eventsConfig() jetstream.StreamConfig {
 func (o Options) deadLettersConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              StreamDeadLetters,
-		Description:       "jobs that were given up",
+		Description:       "abandoned jobs",
 		Subjects:          []string{prefixDeadLetters + ".*.*.*"},
 		Retention:         jetstream.LimitsPolicy,
 		Storage:           jetstream.FileStorage,
@@ -133,7 +135,7 @@ func (o Options) deadLettersConfig() jetstream.StreamConfig {
 	}
 }
 
-// attemptsConfig is that of a key-value bucket.
+// attemptsConfig returns the configuration of a key-value bucket.
 func (o Options) attemptsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamAttempts,

@@ -8,24 +8,24 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Names of streams and durable consumers. Operators and autoscalers know them: they do not change.
+// Names of streams and durable consumers. Operators and autoscalers rely on them, so they do not change.
 const (
 	StreamJobs        = "JOBS"
 	StreamEvents      = "EVENTS"
 	StreamDeadLetters = "DEADLETTERS"
-	// ConsumerCatalog is the consumer of EVENTS by which events reach the catalog.
+	// ConsumerCatalog is the consumer of EVENTS that updates the catalog.
 	ConsumerCatalog = "catalog"
 
-	// StreamSchedules holds when web content is fetched again, and what has become due.
+	// StreamSchedules holds refresh schedules and due messages.
 	StreamSchedules = "SCHEDULES"
-	// ConsumerRefresh is the consumer of SCHEDULES by which what is due reaches the catalog.
+	// ConsumerRefresh is the consumer of SCHEDULES that starts due refreshes.
 	ConsumerRefresh = "refresh"
 
 	streamTurns    = "TURNS"
 	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command reads it
 )
 
-// ConsumerOf is the durable consumer of JOBS that all workers of a lane share: "worker-crawl", "worker-ingest" or
+// ConsumerOf returns the durable consumer of JOBS that all workers of a lane share: "worker-crawl", "worker-ingest" or
 // "worker-local". Its pending and unacknowledged messages are the lane's backlog.
 func ConsumerOf(lane domain.Lane) string { return "worker-" + string(lane) }
 
@@ -38,20 +38,20 @@ const (
 	prefixDue         = "due"
 )
 
-// prefixTurns begins the subjects of streamTurns; a host's key follows.
+// prefixTurns is the prefix of the subjects of streamTurns. The host's key follows.
 const prefixTurns = "turns."
 
-// prefixAttempts begins the subjects of streamAttempts; the key follows.
+// prefixAttempts is the prefix of the subjects of streamAttempts. The key follows.
 const prefixAttempts = "$KV.attempts."
 
-// kinds are the kinds of job that exist.
+// kinds are the valid kinds of jobs.
 var kinds = []domain.JobKind{domain.JobCrawl, domain.JobIngest}
 
 func validKind(k domain.JobKind) bool { return slices.Contains(kinds, k) }
 
 func validLane(l domain.Lane) bool { return slices.Contains(domain.Lanes(), l) }
 
-// kindOf is the kind of the jobs of a lane.
+// kindOf returns the kind of the jobs in a lane.
 func kindOf(lane domain.Lane) domain.JobKind {
 	if lane == domain.LaneCrawl {
 		return domain.JobCrawl
@@ -63,7 +63,7 @@ func jobSubject(lane domain.Lane, datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixJobs, string(lane), datastoreID, datasourceID}, ".")
 }
 
-// everyLane matches the jobs of a datasource in whatever lane they are. The ids may be "*".
+// everyLane returns the subject filter for the jobs of a datasource in all lanes. The ids may be "*".
 func everyLane(datastoreID, datasourceID string) string {
 	return jobSubject("*", datastoreID, datasourceID)
 }
@@ -76,23 +76,23 @@ func deadLetterSubject(kind domain.JobKind, datastoreID, datasourceID string) st
 	return strings.Join([]string{prefixDeadLetters, string(kind), datastoreID, datasourceID}, ".")
 }
 
-// target is what a subject of JOBS says about its message.
+// target holds the parts of a subject of JOBS.
 type target struct {
 	lane                      domain.Lane
 	datastoreID, datasourceID string
 }
 
-// scheduleSubject is where the schedule of a datasource lies. The ids may be "*".
+// scheduleSubject returns the subject of a datasource's schedule. The ids may be "*".
 func scheduleSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixSchedules, datastoreID, datasourceID}, ".")
 }
 
-// dueSubject is where the servers put a message when a datasource is due. The ids may be "*".
+// dueSubject returns the subject of the servers' message that a datasource is due. The ids may be "*".
 func dueSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixDue, datastoreID, datasourceID}, ".")
 }
 
-// parseSubject reads a subject of JOBS.
+// parseSubject parses a subject of JOBS.
 func parseSubject(subject string) (target, error) {
 	parts := strings.Split(subject, ".")
 	if len(parts) != 4 || parts[0] != prefixJobs {
@@ -101,7 +101,7 @@ func parseSubject(subject string) (target, error) {
 	return target{lane: domain.Lane(parts[1]), datastoreID: parts[2], datasourceID: parts[3]}, nil
 }
 
-// checkIDs keeps anything that is not an id out of subjects, where a dot or wildcard would change the meaning.
+// checkIDs rejects invalid ids: a dot or wildcard would change the meaning of a subject.
 func checkIDs(datastoreID, datasourceID string) error {
 	if !domain.ValidID(datastoreID) {
 		return fmt.Errorf("%w: datastore id %q", ErrInvalid, datastoreID)

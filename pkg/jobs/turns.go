@@ -16,77 +16,79 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// ErrTurnsClosed says that turns are no longer given out: the process is stopping.
-var ErrTurnsClosed = errors.New("jobs: turns at hosts are no longer given out")
+// ErrTurnsClosed means that the process is stopping and grants no more turns.
+var ErrTurnsClosed = errors.New("jobs: the process is stopping and grants no more requests to hosts")
 
 const (
-	// hostIdle is how long what is known here about a host is kept after it was last asked for.
+	// hostIdle is the time after its last use at which this process forgets a host's state.
 	hostIdle = time.Minute
-	// turnsClosing bounds how long Close waits for turns to be given back. Leases end what is left.
+	// turnsClosing is how long Close waits for turns to be released. The rest end with their leases.
 	turnsClosing = 2 * time.Second
 )
 
-// Turns gives out turns at hosts to all crawlers that share the NATS servers, so that the fleet together keeps to a host's
-// pace. The state of a host is an entry of a small stream in memory, replaced by compare-and-set; the requests of this
-// process for a host go into one write at a time. Times are those of the servers: the crawlers' clocks may differ by any
-// amount, the servers' should not. When all servers restart at once, what was known is lost: every host may then be asked
-// at once, at its pace. It is safe for concurrent use.
+// Turns limits the requests of all crawlers to a host, so that the whole fleet together keeps to the host's pace. A
+// turn is the permission for one request.
+//
+// The state of a host is an entry in a small in-memory stream, which is updated by compare-and-set. This process
+// combines its requests for a host into one write at a time. All times are those of the servers: the crawlers' clocks
+// may differ by any amount, but the servers' clocks must agree. If all servers restart at once, the state is lost, and
+// each host may be requested at once, at its pace. Turns is safe for concurrent use.
 type Turns struct {
 	stream   string
 	js       jetstream.JetStream
 	entries  quorum.Reader
 	patience time.Duration
 	clock    turnClock
-	local    func() time.Time // what callers mean by a time
+	local    func() time.Time // the clock of the callers' times
 	log      *slog.Logger
 
-	life    context.Context // of the goroutines that write
+	life    context.Context // of the writing goroutines
 	end     context.CancelFunc
 	writing sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
 	hosts  map[string]*turnHost
-	swept  time.Time // when idle hosts were last forgotten
+	swept  time.Time // last removal of idle hosts
 }
 
-// turnClock is the time that all crawlers share.
+// turnClock is the clock that all crawlers share.
 type turnClock interface {
-	// now is exact.
+	// now returns the exact time.
 	now(ctx context.Context) (time.Time, error)
-	// guess asks nobody. It is not known before now has been.
+	// guess returns the time without a request. It is unknown before the first call of now.
 	guess() (now time.Time, age time.Duration, known bool)
 }
 
-// sharedClock is a clock that all crawlers have before them.
+// sharedClock is a local clock that all crawlers share, for tests on one machine.
 type sharedClock func() time.Time
 
 func (c sharedClock) now(context.Context) (time.Time, error)  { return c(), nil }
 func (c sharedClock) guess() (time.Time, time.Duration, bool) { return c(), 0, true }
 
-// TurnsOptions say how turns are given out. The zero value is right for crawlers.
+// TurnsOptions configure Turns. The zero value is right for crawlers.
 type TurnsOptions struct {
-	Now func() time.Time // a clock that all crawlers share; default: that of the NATS servers
+	Now func() time.Time // a clock that all crawlers share; default: the clock of the NATS servers
 }
 
-// turnHost is a host as this process knows it.
+// turnHost is this process's view of a host.
 type turnHost struct {
 	name, subject string
 
 	// Guarded by Turns.mu.
 	pending []*turnRequest
-	busy    bool // a goroutine is writing
+	busy    bool // whether a goroutine is writing
 	used    time.Time
-	held    time.Time // as last read or asked for here, in the servers' time
-	heldAt  time.Time // when that was read, by the machine's clock; zero: never
+	held    time.Time // end of the last known hold, in the servers' time
+	heldAt  time.Time // local time at which held was read; zero: never
 
-	// Of the goroutine that writes.
+	// Owned by the writing goroutine.
 	state    turnState
 	revision uint64
-	read     time.Time // when the state was last confirmed by the stream, by the machine's clock; zero: not known
+	read     time.Time // local time at which the stream last confirmed the state; zero: unknown
 }
 
-// Turns returns what gives out turns. The caller closes it before the connection.
+// Turns returns a new Turns. The caller must close it before the connection.
 func (b *Broker) Turns(o TurnsOptions) *Turns {
 	life, end := context.WithCancel(context.Background())
 	t := &Turns{
@@ -100,12 +102,13 @@ func (b *Broker) Turns(o TurnsOptions) *Turns {
 	return t
 }
 
-// Reserve takes the next turn at the host if it comes within patience. It waits for the servers' answer, not for the turn.
-// A turn that is refused says when it is worth asking again. Release may be called after ctx has ended; it
-// does not wait, so that others may see the place taken for a moment longer. A pace without limits costs no request as long as the host's state was read within a second.
+// Reserve reserves the next turn at the host if it starts within patience. It waits for the servers' answer, not for
+// the turn to start. A refused turn says when to ask again. Release may be called after ctx has ended; it does not
+// block, so other crawlers may see the turn as taken for a moment longer. A pace without limits needs no request to the
+// servers if the host's state was read within the last second.
 //
-// It fails with ErrUnavailable if NATS does not answer within Options.Patience or ctx: then nobody knows whose turn it is,
-// and the host must not be asked. ErrStreamLost passes too; ErrTurnsClosed does not.
+// It fails with ErrUnavailable if NATS does not answer within Options.Patience or before ctx ends. The caller must then
+// not request the host. ErrStreamLost is temporary as well; ErrTurnsClosed is not.
 func (t *Turns) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.Turn, error) {
 	host = strings.ToLower(host)
 	if pace.Concurrency <= 0 && pace.Delay <= 0 {
@@ -121,8 +124,9 @@ func (t *Turns) Reserve(ctx context.Context, host string, pace domain.Pace, pati
 	return t.turn(host, a), nil
 }
 
-// Hold lets no crawler ask the host before until, by this machine's clock, but for MaxHold from now at most. An earlier
-// hold changes nothing. It fails like Reserve, and is then tried again in the background for as long as it lasts.
+// Hold keeps all crawlers from requesting the host until the given time of this machine's clock, but for at most
+// MaxHold. It never shortens a hold. It fails like Reserve; the hold is then retried in the background until it would
+// have ended.
 func (t *Turns) Hold(ctx context.Context, host string, until time.Time) error {
 	host = strings.ToLower(host)
 	length := min(until.Sub(t.local()), MaxHold)
@@ -136,7 +140,7 @@ func (t *Turns) Hold(ctx context.Context, host string, until time.Time) error {
 	return nil
 }
 
-// Close gives back what turns it can and ends. It may be called twice.
+// Close releases as many turns as it can within turnsClosing. It may be called twice.
 func (t *Turns) Close() {
 	t.mu.Lock()
 	t.closed = true
@@ -156,7 +160,7 @@ func (t *Turns) Close() {
 	<-done
 }
 
-// free answers for a pace without limits from what was read within the last second.
+// free grants a turn for a pace without limits from a state that was read within the last second.
 func (t *Turns) free(host string, patience time.Duration) (domain.Turn, bool) {
 	now, _, known := t.clock.guess()
 	t.mu.Lock()
@@ -185,17 +189,16 @@ func (t *Turns) turn(host string, a turnAnswer) domain.Turn {
 	return turn
 }
 
-// giveBack has a lease removed in the background.
+// giveBack removes a lease in the background.
 func (t *Turns) giveBack(host string, a turnAnswer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.closed { // else its time ends it
+	if !t.closed { // otherwise the lease expires
 		t.enqueue(host, &turnRequest{kind: endTurn, id: a.id, until: a.until})
 	}
 }
 
-// do has a request carried out and waits for its answer. A turn that is granted to nobody, because ctx has ended, is given
-// back.
+// do queues a request and waits for its answer. If ctx ends first, a turn that is granted later is released.
 func (t *Turns) do(ctx context.Context, host string, r *turnRequest) (turnAnswer, error) {
 	if err := ctx.Err(); err != nil {
 		return turnAnswer{}, err
@@ -217,13 +220,13 @@ func (t *Turns) do(ctx context.Context, host string, r *turnRequest) (turnAnswer
 	t.mu.Unlock()
 	select {
 	case a := <-r.answer:
-		return a, a.err // it has come in the end
+		return a, a.err // it arrived just in time
 	default:
 		return turnAnswer{}, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
 	}
 }
 
-// enqueue adds a request for the host's next write. t.mu is held.
+// enqueue adds a request to the host's next write. The caller holds t.mu.
 func (t *Turns) enqueue(host string, r *turnRequest) {
 	now := time.Now()
 	h := t.hosts[host]
@@ -240,7 +243,7 @@ func (t *Turns) enqueue(host string, r *turnRequest) {
 	}
 }
 
-// sweep forgets hosts that nobody asks for, now and then. t.mu is held.
+// sweep removes the state of idle hosts, at most once per hostIdle. The caller holds t.mu.
 func (t *Turns) sweep(now time.Time) {
 	if now.Sub(t.swept) < hostIdle {
 		return

@@ -7,32 +7,32 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds of what is kept about a host.
+// Bounds of a host's state.
 const (
-	// MaxHold is the longest that a host is held at a time.
+	// MaxHold is the maximum duration of a hold.
 	MaxHold = 24 * time.Hour
-	// maxTurns is the most requests at once that a pace is taken to allow.
+	// maxTurns is the maximum number of concurrent requests to a host, whatever its pace allows.
 	maxTurns = 512
-	// maxTurnDelay bounds the time between two requests, and maxTurnLease how long a turn may last.
+	// Maximum delay between two requests, and maximum duration of a turn.
 	maxTurnDelay, maxTurnLease = time.Hour, time.Hour
 	defaultTurnLease           = 2 * time.Minute
-	// slotWait is when it is worth asking again where every place at a host is taken. Most requests take no longer, and while
-	// all crawlers wait the host stands idle.
+	// slotWait is the delay before asking again when all turns at a host are taken. Most requests take no longer, and a
+	// longer delay would leave the host idle.
 	slotWait = 50 * time.Millisecond
 )
 
-// turnState is what all crawlers know about a host. Times are those of the NATS servers.
+// turnState is the state of a host that all crawlers share. Times are those of the NATS servers.
 type turnState struct {
 	Host   string      `json:"host"`
-	Next   time.Time   `json:"next,omitzero"` // before which no request starts
-	Held   time.Time   `json:"held,omitzero"` // likewise, by Hold
+	Next   time.Time   `json:"next,omitzero"` // earliest start of the next request
+	Held   time.Time   `json:"held,omitzero"` // end of a hold: no request starts before it
 	Leases []turnLease `json:"leases,omitempty"`
 }
 
-// turnLease is a turn that has not been given back.
+// turnLease is a turn that has not been released.
 type turnLease struct {
 	ID    string    `json:"id"`
-	Until time.Time `json:"until"` // when its crawler counts as dead
+	Until time.Time `json:"until"` // end of the lease: its crawler counts as dead
 }
 
 func (s turnState) clone() turnState {
@@ -40,12 +40,12 @@ func (s turnState) clone() turnState {
 	return s
 }
 
-// expire forgets the turns of crawlers that have died.
+// expire removes the turns of dead crawlers.
 func (s *turnState) expire(now time.Time) {
 	s.Leases = slices.DeleteFunc(s.Leases, func(l turnLease) bool { return !l.Until.After(now) })
 }
 
-// lasts is how long the state says anything, from now on.
+// lasts returns the time until the state has no effect any more.
 func (s turnState) lasts(now time.Time) time.Duration {
 	last := s.Next
 	if s.Held.After(last) {
@@ -59,16 +59,16 @@ func (s turnState) lasts(now time.Time) time.Duration {
 	return max(last.Sub(now), 0)
 }
 
-// verdict is what reserving a turn led to.
+// verdict is the result of reserving a turn.
 type verdict struct {
 	granted bool
 	start   time.Time     // of a granted turn
 	until   time.Time     // end of its lease; zero if it has none
-	wait    time.Duration // of a refusal: when it is worth asking again
-	crowded bool          // it was refused because every place is taken, which ends without notice
+	wait    time.Duration // of a refusal: delay before asking again
+	crowded bool          // refused because all turns are taken, which may change at any time
 }
 
-// reserve takes the next turn if it comes within patience. The id is that of the lease.
+// reserve reserves the next turn if it starts within patience. The id becomes that of its lease.
 func (s *turnState) reserve(id string, pace domain.Pace, patience time.Duration, now time.Time) verdict {
 	start := now
 	for _, bound := range []time.Time{s.Next, s.Held} {
@@ -81,7 +81,7 @@ func (s *turnState) reserve(id string, pace domain.Pace, patience time.Duration,
 	}
 	v := verdict{granted: true, start: start}
 	if pace.Concurrency > 0 {
-		taken, ends := 0, time.Time{} // how many places are taken, and when the first of them is free at the latest
+		taken, ends := 0, time.Time{} // number of turns taken, and the latest time at which the first of them ends
 		for _, l := range s.Leases {
 			if l.Until.After(start) {
 				taken++
@@ -109,14 +109,14 @@ func lease(pace domain.Pace) time.Duration {
 	return min(pace.Lease, maxTurnLease)
 }
 
-// release gives a turn back and reports whether it was there.
+// release removes a turn and reports whether it existed.
 func (s *turnState) release(id string) bool {
 	before := len(s.Leases)
 	s.Leases = slices.DeleteFunc(s.Leases, func(l turnLease) bool { return l.ID == id })
 	return len(s.Leases) < before
 }
 
-// hold lets nobody ask before until, and reports whether that is later than before.
+// hold extends the hold to the given time, and reports whether that is later than before.
 func (s *turnState) hold(until time.Time) bool {
 	if !until.After(s.Held) {
 		return false

@@ -20,26 +20,27 @@ import (
 )
 
 const (
-	// stateKept is how long it is believed that a host's state is as it was read, where no write finds out.
+	// stateKept is the time for which a host's state is used without reading it again.
 	stateKept = time.Second
-	// writeTries is how often a write is tried that other crawlers came before. Their writes are progress: with a dozen
-	// crawlers at one host, hardly any write needs more than a few.
+	// writeTries is the maximum number of attempts at a write that conflicts with those of other crawlers. Each
+	// conflict means that another crawler succeeded: even with a dozen crawlers at one host, few writes need many
+	// attempts.
 	writeTries = 12
-	// writePause bounds the pauses between these tries, which are random and grow up to it.
+	// writePause is the maximum pause between these attempts. Pauses are random and grow up to it.
 	writePause = 64 * time.Millisecond
-	// failedPause bounds the pause after a batch that could not be carried out.
+	// failedPause is the maximum pause after a failed batch.
 	failedPause = time.Second
-	// turnLate is how much later than its turn a request may start because the write took long: beyond it, and beyond a
-	// quarter of the delay between requests, the turn is taken anew. The next one has been counted from it.
+	// turnLate is the maximum delay of a request because its write took long. If a request is later than this, and
+	// later than a quarter of the host's delay, the turn is reserved again, since the next turn was scheduled from its
+	// start.
 	turnLate = 50 * time.Millisecond
-	// entryMargin is how long an entry outlives what it says, for clocks that differ, and bounds the life of one that says
-	// nothing any more.
+	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
 	entryMargin = 10 * time.Second
-	// maxHostShown bounds the name of a host in an entry, in bytes.
+	// Maximum length of a host's name in an entry, in bytes.
 	maxHostShown = 256
 )
 
-// turnSubject is where the state of a host lies. The host's name may hold anything, so its hash is the key.
+// turnSubject returns the subject of a host's state. It contains a hash, since the host's name may hold any characters.
 func turnSubject(host string) string {
 	sum := sha256.Sum256([]byte(host))
 	return prefixTurns + hex.EncodeToString(sum[:16])
@@ -53,27 +54,27 @@ const (
 	holdHost
 )
 
-// turnRequest is something that is to be done at a host.
+// turnRequest is a queued change of a host's state.
 type turnRequest struct {
 	kind     turnRequestKind
 	id       string // of the lease
 	pace     domain.Pace
 	patience time.Duration
-	until    time.Time // of endTurn: when the lease ends by itself, in the servers' time
-	held     time.Time // of holdHost, by the clock of this process
+	until    time.Time // of endTurn: end of the lease, in the servers' time
+	held     time.Time // of holdHost: end of the hold, by the local clock
 
-	answer    chan turnAnswer // holds one; nil: nobody waits
-	abandoned bool            // nobody waits any more; guarded by Turns.mu
+	answer    chan turnAnswer // buffered; nil: no caller waits
+	abandoned bool            // the caller has stopped waiting; guarded by Turns.mu
 }
 
-// turnAnswer is what became of a request.
+// turnAnswer is the result of a request.
 type turnAnswer struct {
 	verdict
 	id  string
 	err error
 }
 
-// write carries out the requests for a host, all that have come in at a time, until there are none.
+// write applies the queued requests for a host, all at a time, until there are none.
 func (t *Turns) write(h *turnHost) {
 	for {
 		t.mu.Lock()
@@ -102,7 +103,7 @@ func (t *Turns) write(h *turnHost) {
 	}
 }
 
-// round carries out a batch and returns what is to be tried again, after a pause.
+// round applies a batch. It returns the requests to retry and the pause before that.
 func (t *Turns) round(h *turnHost, batch []*turnRequest) (rest []*turnRequest, pause time.Duration) {
 	now, err := t.clock.now(t.life)
 	if err != nil {
@@ -128,7 +129,7 @@ func (t *Turns) round(h *turnHost, batch []*turnRequest) (rest []*turnRequest, p
 	return nil, 0
 }
 
-// wanted leaves out what nobody waits for any more.
+// wanted drops requests that have no effect any more.
 func (t *Turns) wanted(batch []*turnRequest, now time.Time) []*turnRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,8 +151,8 @@ func (t *Turns) wanted(batch []*turnRequest, now time.Time) []*turnRequest {
 	return wanted
 }
 
-// attempt applies a batch to the state as it is known, writes that if it differs, and answers. It fails with errRevision
-// if another has written meanwhile.
+// attempt applies a batch to the known state, stores the state if it has changed, and answers the requests. It fails
+// with errRevision if another crawler has written since the state was read. It returns the requests to apply again.
 func (t *Turns) attempt(h *turnHost, batch []*turnRequest) (again []*turnRequest, err error) {
 	fresh := h.read.IsZero() || time.Since(h.read) >= stateKept
 	if fresh {
@@ -163,8 +164,8 @@ func (t *Turns) attempt(h *turnHost, batch []*turnRequest) (again []*turnRequest
 	if err != nil {
 		return nil, err
 	}
-	// That no place is free is not believed of an older state: one becomes free at any time. Other refusals stand: what
-	// they wait for only moves away.
+	// If an older state says that all turns are taken, read it again: a turn may have ended since. Other refusals
+	// remain valid, because the times in them only move later.
 	if !changed && !fresh && crowded(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
@@ -190,7 +191,7 @@ func crowded(answers []turnAnswer) bool {
 	return false
 }
 
-// apply works out what the batch makes of the state.
+// apply computes the state after a batch.
 func (t *Turns) apply(h *turnHost, batch []*turnRequest) (next turnState, answers []turnAnswer, changed bool, err error) {
 	now, err := t.clock.now(t.life)
 	if err != nil {
@@ -215,8 +216,8 @@ func (t *Turns) apply(h *turnHost, batch []*turnRequest) (next turnState, answer
 	return next, answers, changed, nil
 }
 
-// deliver answers the requests of a batch that was carried out. Those whose turn has passed meanwhile are returned, to be
-// carried out anew.
+// deliver answers the requests of an applied batch. It returns those whose turn has already passed, to be applied
+// again.
 func (t *Turns) deliver(h *turnHost, batch []*turnRequest, answers []turnAnswer) (again []*turnRequest) {
 	now, _, _ := t.clock.guess()
 	t.mu.Lock()
@@ -247,7 +248,8 @@ func (t *Turns) deliver(h *turnHost, batch []*turnRequest, answers []turnAnswer)
 	return again
 }
 
-// overtaken refuses turns where other crawlers were quicker every time. What else there was to do is tried again.
+// overtaken handles a batch that conflicted in every attempt: it refuses turns, and returns the other requests to
+// retry.
 func overtaken(batch []*turnRequest) (rest []*turnRequest) {
 	for _, r := range batch {
 		if r.kind == askTurn {
@@ -259,10 +261,10 @@ func overtaken(batch []*turnRequest) (rest []*turnRequest) {
 	return rest
 }
 
-// failed answers with an error where somebody waits, and keeps what others must hear of for another try: turns that are
-// given back, and the longest of the holds.
+// failed answers the waiting callers with an error. It returns the requests that must still reach other crawlers:
+// released turns, and the longest hold.
 func (t *Turns) failed(h *turnHost, batch []*turnRequest, err error) (rest []*turnRequest) {
-	t.log.Debug("turns at a host are not known", "host", h.name, "error", err)
+	t.log.Debug("could not update the state of a host", "host", h.name, "error", err)
 	var hold *turnRequest
 	for _, r := range batch {
 		switch r.kind {
@@ -281,7 +283,7 @@ func (t *Turns) failed(h *turnHost, batch []*turnRequest, err error) (rest []*tu
 	return rest
 }
 
-// fail answers with an error where somebody waits.
+// fail answers the waiting callers with an error.
 func fail(batch []*turnRequest, err error) {
 	for _, r := range batch {
 		if r.answer != nil {
@@ -303,14 +305,14 @@ func (t *Turns) load(h *turnHost) error {
 	}
 	var s turnState
 	if err := json.Unmarshal(msg.Data, &s); err != nil && len(msg.Data) > 0 {
-		t.log.Warn("what is known about a host cannot be read and is replaced", "host", h.name, "error", err)
+		t.log.Warn("replacing the unreadable state of a host", "host", h.name, "error", err)
 		s = turnState{}
 	}
 	h.state, h.revision, h.read = s, msg.Sequence, began
 	return nil
 }
 
-// store replaces the state of a host. It fails with errRevision if another has written since it was read.
+// store replaces the state of a host. It fails with errRevision if another crawler has written it since it was read.
 func (t *Turns) store(h *turnHost, next turnState) error {
 	now, _, _ := t.clock.guess()
 	if next.Host = strings.ToValidUTF8(h.name, "?"); len(next.Host) > maxHostShown {
@@ -318,7 +320,7 @@ func (t *Turns) store(h *turnHost, next turnState) error {
 	}
 	data, err := json.Marshal(next)
 	if err != nil {
-		return fmt.Errorf("writing what is known about host %s: %w", h.name, err)
+		return fmt.Errorf("encoding the state of host %s: %w", h.name, err)
 	}
 	began := time.Now()
 	msg := &nats.Msg{Subject: h.subject, Data: data, Header: nats.Header{}}
@@ -335,12 +337,12 @@ func (t *Turns) store(h *turnHost, next turnState) error {
 	return nil
 }
 
-// turnsConfig is how the states of hosts are kept: in memory, for as long as they say anything. A host that is asked at its
-// pace writes twice for each page.
+// turnsConfig returns the configuration of TURNS: states are in memory, and expire when they have no effect any more. A
+// host with a limited pace causes two writes for each page.
 func (o Options) turnsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamTurns,
-		Description:       "when hosts may be asked, and by whom they are",
+		Description:       "when hosts may be requested next, and by which crawlers",
 		Subjects:          []string{prefixTurns + ">"},
 		Storage:           jetstream.MemoryStorage,
 		MaxAge:            MaxHold + time.Hour,
@@ -353,7 +355,7 @@ func (o Options) turnsConfig() jetstream.StreamConfig {
 	}
 }
 
-// interface guard: what crawlers ask of turns.
+// Turns implements the interface that crawlers use.
 var _ interface {
 	Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.Turn, error)
 	Hold(ctx context.Context, host string, until time.Time) error

@@ -14,50 +14,50 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Handler works on one job. Its error decides what happens next:
+// Handler processes one job. Its error decides what happens next:
 //
 //	nil               the job is done
 //	Permanent(err)    the job ends with an error event
-//	PutOff(err)       the job is done with: another one is to do it later
-//	RetryAfter(d, e)  the job comes back, not before d
-//	Later(d, err)     the job comes back after d, which counts as nothing
-//	any other error   the job comes back after a growing delay; after MaxFailures it is given up
+//	PutOff(err)       the job ends; another job does the work later
+//	RetryAfter(d, e)  the job is retried after d or later
+//	Later(d, err)     the job is retried after d; the run does not count
+//	any other error   the job is retried after a growing delay, and abandoned after MaxFailures
 //
-// A panic is an error like any other. The context ends when the job has run for MaxRun or the worker must stop; a
-// handler that was cut short by a stop gives the job back, which counts as nothing.
+// A panic counts as an error. The context ends when the job has run for MaxRun or the worker stops. A run that is
+// interrupted by the worker's stop does not count, and the job is delivered again.
 type Handler func(ctx context.Context, job domain.Job) error
 
-// WorkerOptions say how jobs of a lane are worked on. All workers of a lane share AckWait and MaxAckPending: the
-// last one that started decides, so all should be given the same.
+// WorkerOptions configure a worker. All workers of a lane share AckWait and MaxAckPending: the last one to start sets
+// them, so all workers should use the same values.
 type WorkerOptions struct {
 	Concurrency int // jobs at a time in this process; default 2
-	// AckWait is how long a job stays with a worker that has gone silent. Running jobs are extended three times in
-	// that time. It must be longer than a cluster takes to elect a leader, in which no extension arrives, or jobs are done
-	// twice. Default 30 s; where workers and server share a process, silence means its end, and 5 s do.
+	// AckWait is the time after which the jobs of a silent worker are delivered again. A worker extends its running
+	// jobs three times in that time. It must be longer than a leader election, during which no extension arrives;
+	// otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s are enough.
 	AckWait time.Duration
-	// MaxAckPending bounds the jobs that are running or waiting for another attempt, over all workers of the lane;
-	// beyond it nothing new is handed out. It must be larger than the window that admits jobs. Default 1,000.
+	// MaxAckPending is the maximum number of jobs of the lane that are running or waiting for a retry. Beyond it, no
+	// new job is delivered. It must be larger than the admission window. Default 1,000.
 	MaxAckPending int
-	// MaxFailures is how many runs may end with an error before the job is given up. Default 25, which with the
-	// default delays is an hour and three quarters.
+	// MaxFailures is the number of failed runs after which a job is abandoned. Default 25, which takes an hour and
+	// three quarters with the default delays.
 	MaxFailures int
-	// MaxCrashes is how many workers may die over a job before it is given up without being run again. Default 3.
+	// MaxCrashes is the number of runs whose worker died after which a job is abandoned. Default 3.
 	MaxCrashes int
-	// RetryMin and RetryMax bound the delay between attempts, which doubles from one to the other and is lengthened
-	// by up to a quarter at random. Defaults 1 s and 5 min.
+	// RetryMin and RetryMax bound the delay between attempts. It doubles from the minimum to the maximum, plus a random
+	// part of up to a quarter. Defaults 1 s and 5 min.
 	RetryMin, RetryMax time.Duration
-	// MaxRun bounds one run. Default 1 h.
+	// MaxRun is the time limit of one run. Default 1 h.
 	MaxRun time.Duration
-	// Grace is how long running jobs may go on once the worker was told to stop. Default 500 ms, so that a job is with
-	// another worker within a second.
+	// Grace is how long running jobs may continue once the worker stops. Default 500 ms, so that another worker gets an
+	// interrupted job within a second.
 	Grace time.Duration
-	// StopWait is how long a handler may take to return after its context has ended. One that takes longer is left
-	// behind: the job goes back, or counts as failed if its time was up. Default 5 s.
+	// StopWait is how long a handler may take to return after its context has ended. If it takes longer, its goroutine
+	// is abandoned: the job is delivered again, or counts as failed if it exceeded MaxRun. Default 5 s.
 	StopWait time.Duration
-	// SettleTimeout is how long a worker tries to store what a run led to before it leaves the job to come back.
+	// SettleTimeout is how long a worker tries to store the outcome of a run. If it fails, the job is delivered again.
 	// A stop takes at most Grace, StopWait and SettleTimeout together. Default 20 s.
 	SettleTimeout time.Duration
-	// Observe, if set, is called once for every delivery that was dealt with. It must not block.
+	// Observe, if set, is called once for every processed delivery. It must not block.
 	Observe func(Outcome)
 }
 
@@ -89,22 +89,22 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	return o
 }
 
-// Result is how a delivery ended.
+// Result is the outcome of a delivery.
 type Result string
 
 // The results.
 const (
 	Done       Result = "done"        // the handler succeeded
-	Postponed  Result = "postponed"   // the handler said PutOff: another job is to do it later
-	Failed     Result = "failed"      // the handler said Permanent
-	Retried    Result = "retried"     // the job comes back later
-	HandedBack Result = "handed_back" // the worker stopped, or it was not the job's turn (Later): it comes back, uncounted
-	Dead       Result = "dead"        // the job was given up
-	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job comes back later
-	Held       Result = "held"        // the job is running in this process already: its lease was lost for a moment
+	Postponed  Result = "postponed"   // the handler returned PutOff: another job does the work later
+	Failed     Result = "failed"      // the handler returned Permanent
+	Retried    Result = "retried"     // the job failed and will be retried
+	HandedBack Result = "handed_back" // the worker stopped, or the handler returned Later: delivered again, not counted
+	Dead       Result = "dead"        // the job was abandoned
+	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job is delivered again
+	Held       Result = "held"        // the job is already running in this process; its lease expired for a moment
 )
 
-// Outcome is what became of one delivery of a job.
+// Outcome describes a processed delivery of a job.
 type Outcome struct {
 	Lane       domain.Lane
 	Kind       domain.JobKind
@@ -112,18 +112,18 @@ type Outcome struct {
 	Generation uint64
 	Result     Result
 	Took       time.Duration // of the handler; 0 if it was not run
-	Err        error         // what the handler returned, or why the job was given up
+	Err        error         // what the handler returned, or the reason for abandoning the job
 }
 
-// errStopping is the cause with which a handler's context ends when the worker must stop.
+// errStopping is the cause of a handler's cancelled context when the worker stops.
 var errStopping = errors.New("the worker is stopping")
 
-// errLeftBehind says that a handler did not return after its context had ended.
-var errLeftBehind = errors.New("the work did not stop when its time was up")
+// errAbandoned means that a handler did not return after its context had ended.
+var errAbandoned = errors.New("processing did not stop when its time was up")
 
-// Work hands the jobs of a lane to the handler until ctx ends. Then it takes no more, lets running jobs finish within
-// Grace, ends their contexts, gives back what is not finished, and returns nil. It returns an error only if it
-// cannot begin.
+// Work passes the jobs of a lane to the handler until ctx ends. Then it accepts no more jobs, lets the running ones
+// continue for Grace, cancels their contexts, hands unfinished jobs back, and returns nil. It returns an error only if
+// it cannot start.
 func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h Handler) error {
 	if !validLane(lane) {
 		return fmt.Errorf("%w: lane %q", ErrInvalid, lane)
@@ -137,7 +137,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 		log:   b.log.With("lane", lane),
 		held:  map[uint64]bool{},
 	}
-	// Servers that are away now are waited for, as they are later on.
+	// Servers that are down now are waited for in the loop.
 	if _, err := w.consumer(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
 		if ctx.Err() != nil {
 			return nil
@@ -162,7 +162,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 	case <-grace.C:
 		stop(errStopping)
 	}
-	<-finished // bounded: handlers by StopWait, what follows by SettleTimeout
+	<-finished // bounded by StopWait and SettleTimeout
 	return nil
 }
 
@@ -172,17 +172,17 @@ type worker struct {
 	lane     domain.Lane
 	opts     WorkerOptions
 	handler  Handler
-	run      context.Context // of handlers: outlives stopping by the grace period
-	stopping context.Context // ends when no more jobs are to be taken
+	run      context.Context // of handlers: ends after stopping, by the grace period
+	stopping context.Context // ends when the worker must accept no more jobs
 	retry    backoff
 	log      *slog.Logger
 
 	mu   sync.Mutex
-	held map[uint64]bool // generations that are being dealt with
+	held map[uint64]bool // generations being processed
 }
 
-// claim takes a generation, unless a slot of this worker has it. A machine too busy to send heartbeats in time is
-// handed its own jobs a second time; running them twice would make it busier still, and count as a crash.
+// claim marks a generation as being processed, and reports false if it already is. A machine that is too busy to extend
+// its jobs in time receives them a second time. Running them twice would make it busier still, and count as a crash.
 func (w *worker) claim(generation uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,7 +199,7 @@ func (w *worker) release(generation uint64) {
 	delete(w.held, generation)
 }
 
-// consumer makes the durable consumer of the lane or brings it up to date.
+// consumer creates the durable consumer of the lane or updates its configuration.
 func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	c, err := w.broker.ensureConsumer(ctx, StreamJobs, jetstream.ConsumerConfig{
 		Durable:       ConsumerOf(w.lane),
@@ -207,20 +207,20 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		FilterSubject: jobSubject(w.lane, "*", "*"),
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       w.opts.AckWait,
-		MaxDeliver:    -1, // a message past its limit would stay in the stream, undelivered and unseen: we count
+		MaxDeliver:    -1, // no limit: the server would silently stop delivering. The tally counts instead
 		MaxAckPending: w.opts.MaxAckPending,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the consumer of %s jobs: %w", w.lane, err)
+		return nil, fmt.Errorf("creating the consumer of %s jobs: %w", w.lane, err)
 	}
 	return c, nil
 }
 
-// askBeat is how often the server shows that it still knows who is waiting for messages. A consumer's new leader does not
-// know who was waiting at the old one, so after twice that they ask again.
+// askBeat is the interval of the server's heartbeats for a pending request. A new leader of a consumer does not know
+// the requests to the old one, so a client repeats its request after two missed heartbeats.
 const askBeat = 2 * time.Second
 
-// loop is one slot: it asks for one job at a time, so that no job waits in a buffer while its lease runs.
+// loop is one slot. It requests one job at a time, so that no job waits in a buffer while its lease runs.
 func (w *worker) loop(ctx context.Context) {
 	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
 	for failures := 0; ctx.Err() == nil; {
@@ -233,14 +233,14 @@ func (w *worker) loop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.log.Warn("taking jobs is held up", "error", err, "failures", failures)
+		w.log.Warn("cannot receive jobs; retrying", "error", err, "failures", failures)
 		wait(ctx, pause.delay(failures))
 	}
 }
 
-// take works on jobs until asking for them fails or ctx ends.
+// take processes jobs until a request for more fails or ctx ends.
 func (w *worker) take(ctx context.Context) error {
-	// Made anew after every failure: the consumer may have been removed with its stream.
+	// Create it again after every failure: the consumer may have been deleted with its stream.
 	consumer, err := w.consumer(ctx)
 	if err != nil {
 		return err
@@ -249,13 +249,13 @@ func (w *worker) take(ctx context.Context) error {
 		msg, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(askBeat))
 		switch {
 		case err == nil && ctx.Err() != nil:
-			// It came as we were leaving and was not begun, so there is nothing to count.
+			// It arrived during the shutdown and was not started, so there is nothing to count.
 			return msg.Nak()
 		case err == nil:
 			w.deliver(msg)
 		case errors.Is(err, nats.ErrTimeout), ctx.Err() != nil: // nothing to do for a while
 		default:
-			return fmt.Errorf("asking for the next %s job: %w", w.lane, err)
+			return fmt.Errorf("requesting the next %s job: %w", w.lane, err)
 		}
 	}
 	return nil
