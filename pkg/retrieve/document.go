@@ -7,30 +7,30 @@ import (
 	"slices"
 )
 
-// A document is cut into chunks, and no chunk of it holds all that it says of a subject: ranked by their best chunk alone,
-// long documents lose against short ones that name the query's words side by side. So the words' leg is made of two parts:
-// what the chunk has of the query, and what the stretch of the document around it has, taken together of the chunks there
-// that are candidates. A short document is one stretch; of a book with many subjects only what stands near the chunk
-// counts for it.
+// No single chunk contains everything that a document says about a subject. Ranked by their best chunk alone, long
+// documents lose to short ones in which the query's words are close together. Therefore the lexical score has two
+// parts: the score of the chunk, and the score of its window, which is the part of the document around it. A window is
+// scored from those of its chunks that are candidates. A short document fits in one window; in a book, only the text
+// near the chunk counts.
 const (
-	// reach is how many chunks before a chunk, and as many after it, are its stretch. Articles and abstracts, of up to some
-	// ten chunks, want nearly all of theirs: below 4 they rank under BM25 over whole documents. Passages of long documents
-	// are found better the less there is around them, down to 3.
+	// reach is the number of chunks before and after a chunk in its window. For articles and abstracts of up to ten
+	// chunks, values below 4 rank worse than BM25 over whole documents. For passages of long documents, smaller windows
+	// rank better, down to 3.
 	reach = 4
-	// documentShare is the weight of the stretch within the words' leg. Below 0.4 collections of articles and abstracts
-	// rank under BM25 over whole documents; above 0.6 the right passage of a document that has several subjects is lost.
+	// documentShare is the weight of the window in the lexical score. Below 0.4, articles and abstracts rank worse than
+	// with BM25 over whole documents. Above 0.6, the right passage of a document with several subjects is lost.
 	documentShare = 0.5
-	// The parameters of BM25 over stretches. Only the chunks that are candidates are known of one, which are fewer of one
-	// that has little to say on the query: so its length counts for less than a chunk's does.
+	// BM25 parameters for windows. A window's length counts only its candidate chunks, and an irrelevant window has few
+	// of them, so b is smaller than for chunks.
 	documentK1 = 1.2
 	documentB  = 0.2
-	// leastWeight is the least weight of a word.
-	leastWeight = 0.05
+	// Minimum weight of a term.
+	minTermWeight = 0.05
 )
 
-// weighDocuments sets the document scores of the candidates of one space, which come by place. weights are those of the
-// query's words among the chunks of the space. An engine that does not count words has its chunks weighed by themselves,
-// and so has a query without words, one that is compared by its meaning alone.
+// weighDocuments sets the document scores of the candidates of one space, sorted by place. weights are the weights of
+// the query's terms in the space. If the engine returns no term counts or the query has no terms, the document score is
+// the chunk's own lexical score.
 func weighDocuments(order []*candidate, weights map[string]float64) {
 	words := slices.Sorted(maps.Keys(weights))
 	length := 0
@@ -49,8 +49,8 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 	for _, w := range idf {
 		highest += w * (documentK1 + 1)
 	}
-	around := stretch{counts: make([]float64, len(words))}
-	from, to := 0, 0 // the candidates that are added up
+	around := window{counts: make([]float64, len(words))}
+	from, to := 0, 0 // the candidates in the window
 	for _, c := range order {
 		for ; to < len(order) && near(order[to], c); to++ {
 			around.add(order[to], 1)
@@ -62,9 +62,8 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 	}
 }
 
-// byPlace returns the candidates one document after another, and each document's in the order in which they stand there.
-// Which document comes first is of no account, so that no names need be compared: candidates that an engine found in the
-// order in which they were written are in that order already.
+// byPlace returns the candidates grouped by document, in document order within each group. The order of the documents
+// does not matter, so they are compared by number instead of by name. Candidates often arrive in this order already.
 func byPlace(found []candidate) []*candidate {
 	order := make([]*candidate, len(found))
 	for i := range found {
@@ -79,13 +78,13 @@ func byPlace(found []candidate) []*candidate {
 	return order
 }
 
-// near reports whether one of the candidates is in the stretch around the other.
+// near reports whether the two candidates are in each other's window.
 func near(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= reach
 }
 
-// numberWords notes, for the terms of each candidate, which of the words they are; -1 for none, or for one that is not counted.
-// Candidates that share their terms share these.
+// numberWords sets the numbers of each candidate: for each of its terms, the index in words, or -1 if the term is not
+// in words or has no count. Candidates that share a slice of terms share the result.
 func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))
 	for i, w := range words {
@@ -115,15 +114,15 @@ func numberWords(order []*candidate, words []string) {
 	}
 }
 
-// stretch is what is known of a part of a document from its candidates. All its numbers are whole, so that what is added
-// and taken away again leaves nothing behind.
-type stretch struct {
-	counts []float64 // by query word
-	length float64   // words of the candidates
+// window sums up the candidates in a part of a document. All values are integers, so adding and later subtracting a
+// candidate leaves no rounding error.
+type window struct {
+	counts []float64 // by query term
+	length float64   // number of terms in the candidates
 }
 
-// add adds a candidate so many times.
-func (s *stretch) add(c *candidate, times float64) {
+// add adds a candidate's counts, multiplied by times.
+func (s *window) add(c *candidate, times float64) {
 	for j, n := range c.numbers {
 		if n >= 0 {
 			s.counts[n] += times * float64(c.hit.Counts[j])
@@ -132,8 +131,8 @@ func (s *stretch) add(c *candidate, times float64) {
 	s.length += times * float64(c.hit.Length)
 }
 
-// score is BM25 of the stretch, where stretches have so many words on average.
-func (s *stretch) score(idf []float64, average float64) (sum float64) {
+// score returns the window's BM25 score, given the average length of a window.
+func (s *window) score(idf []float64, average float64) (sum float64) {
 	norm := documentK1 * (1 - documentB + documentB*s.length/average)
 	for i, n := range s.counts {
 		if n > 0 {
@@ -143,18 +142,18 @@ func (s *stretch) score(idf []float64, average float64) (sum float64) {
 	return sum
 }
 
-// documentWeights estimates how rare each word is among stretches of documents, and how long those are on average; the
-// stretches are here the parts that documents fall into, of as many chunks. How rare a word is among chunks is known; but
-// the subject of one long document is in many of its chunks, and would count as a common word. So a word's weight grows by
-// how much more chunks than stretches have it among the candidates, against the candidates as a whole.
+// documentWeights estimates the inverse document frequency of each term over windows, and the average window length.
+// Here, each document is divided into consecutive windows. The weights over chunks are known, but they are too low for
+// the subject of a long document, which occurs in many of its chunks. So a term's weight is raised by the ratio of
+// chunks to windows that contain it, relative to the ratio for all candidates.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
 	const size = 2*reach + 1
-	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // how many of either have a word
-	last := make([]int, len(words))                                            // stretch that had it
-	stretches, length := 0, 0
+	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of each that contain a term
+	last := make([]int, len(words))                                            // the last window that contained it
+	windows, length := 0, 0
 	for i, c := range order {
 		if i == 0 || order[i-1].number != c.number || order[i-1].hit.Ordinal/size != c.hit.Ordinal/size {
-			stretches++
+			windows++
 		}
 		length += c.hit.Length
 		for j, n := range c.numbers {
@@ -162,17 +161,17 @@ func documentWeights(order []*candidate, words []string, weights map[string]floa
 				continue
 			}
 			chunks[n]++
-			if last[n] != stretches {
-				last[n] = stretches
+			if last[n] != windows {
+				last[n] = windows
 				having[n]++
 			}
 		}
 	}
-	overall := float64(stretches) / float64(len(order))
+	overall := float64(windows) / float64(len(order))
 	idf = make([]float64, len(words))
 	for i, w := range words {
-		share := (having[i] + overall) / (chunks[i] + 1) // one more candidate, as they are on average
-		idf[i] = max(weights[w]+math.Log(overall/share), leastWeight)
+		share := (having[i] + overall) / (chunks[i] + 1) // smoothed with one average candidate
+		idf[i] = max(weights[w]+math.Log(overall/share), minTermWeight)
 	}
-	return idf, float64(length) / float64(stretches)
+	return idf, float64(length) / float64(windows)
 }

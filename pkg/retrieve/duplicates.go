@@ -8,36 +8,36 @@ import (
 	"unicode/utf8"
 )
 
-// Two texts are near-duplicates when of the windows of windowRunes letters and digits that either has, both have at least
-// minShared. Windows are sampled by their hash, one of sampleOneIn, so that few need be kept and the same ones are taken
-// of every text; short texts keep all.
+// Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
+// window of windowRunes letters and digits. One shingle in sampleOneIn is kept, chosen by its hash so that the same
+// ones are kept for every text. Short texts keep all.
 const (
-	windowRunes = 8 // of a byte each in 64 bits
+	windowRunes = 8 // one byte each, in 64 bits
 	sampleOneIn = 8
 	shortText   = 400 // bytes
 	minShared   = 0.9
 )
 
-// outline is what of a text is compared: its letters and digits in lower case, not as it is set.
+// outline is the fingerprint of a text's letters and digits. It ignores case, spacing and punctuation.
 type outline struct {
-	whole   uint64    // of all letters and digits in order
-	numbers uint64    // of all numbers in order: texts that differ in one say different things
-	windows []uint64  // sampled
-	marks   [8]uint64 // a bit for each window, by its hash
-	sorted  bool      // the windows are, and none is there twice
+	whole   uint64    // hash of all letters and digits in order
+	numbers uint64    // hash of all numbers in order: texts with different numbers are not duplicates
+	windows []uint64  // hashes of the sampled shingles
+	marks   [8]uint64 // a bitmap with one bit for each shingle
+	sorted  bool      // whether windows is sorted and without duplicates
 }
 
-// seed makes hashes of whole texts that no document can be written to collide with.
+// seed is random, so that no document can be crafted to collide with another.
 var seed = maphash.MakeSeed()
 
-// mix makes a hash of a window.
+// mix hashes a shingle.
 func mix(h uint64) uint64 {
 	h ^= h >> 32
 	h *= 0xD6E8FEB86659FD93
 	return h ^ h>>32
 }
 
-// plain is what of an ASCII character is compared: letters in lower case and digits as they are, of others nothing.
+// plain maps ASCII letters to lower case, digits to themselves, and other characters to 0.
 var plain = func() (table [utf8.RuneSelf]byte) {
 	for c := range table {
 		switch r := byte(c); {
@@ -50,10 +50,10 @@ var plain = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// beyond stands for a letter beyond ASCII in a window. Several are the same there, few of many next to one another.
+// beyond maps a non-ASCII letter to one byte. Letters may collide, but several in a row seldom do.
 func beyond(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
-// outline returns that of a text.
+// outline returns the outline of a text.
 func (f *folder) outline(text string) *outline {
 	o := new(outline)
 	letters, digits := f.letters[:0], f.digits[:0]
@@ -61,9 +61,9 @@ func (f *folder) outline(text string) *outline {
 	if len(text) < shortText {
 		skip = 0
 	}
-	o.windows = make([]uint64, 0, len(text)/int(skip+1)+1) // hardly ever more
+	o.windows = make([]uint64, 0, len(text)/int(skip+1)+1) // rarely exceeded
 	var window uint64                                      // the last windowRunes letters and digits
-	number := false                                        // a digit stands before, or a point after one
+	number := false                                        // whether the previous character continues a number
 	for _, r := range text {
 		var digit bool
 		var letter byte
@@ -92,7 +92,7 @@ func (f *folder) outline(text string) *outline {
 		}
 		number = digit
 		window = window<<8 | uint64(letter)
-		if h := mix(window); h&skip == 0 && window >= 1<<(8*(windowRunes-1)) { // which has its first letter
+		if h := mix(window); h&skip == 0 && window >= 1<<(8*(windowRunes-1)) { // complete: its first letter is set
 			o.windows = append(o.windows, h)
 			o.marks[h>>61] |= 1 << (h >> 55 & 63)
 		}
@@ -105,12 +105,12 @@ func (f *folder) outline(text string) *outline {
 	return o
 }
 
-// odd is how many of n windows of two texts can be in one of them alone where minShared of either are in both: with a
-// share s of them in both, n(1-s)/(1+s) are not.
+// odd returns the maximum number of shingles that only one of two near-duplicates has, given n shingles in both texts
+// together. With similarity s, n(1-s)/(1+s) shingles are unshared.
 func odd(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
-// apart reports whether it takes no counting to see that too many windows are in one of the texts alone: a mark that the
-// other lacks is of one that the other lacks.
+// apart reports whether the bitmaps alone prove that the texts differ too much: a bit that only one text has belongs to
+// a shingle that only this text has.
 func (o *outline) apart(other *outline) bool {
 	alone := 0
 	for i, m := range o.marks {
@@ -119,7 +119,7 @@ func (o *outline) apart(other *outline) bool {
 	return alone > odd(len(o.windows)+len(other.windows))
 }
 
-// distinct returns the windows in order, each once.
+// distinct returns the shingles sorted, without duplicates.
 func (o *outline) distinct() []uint64 {
 	if !o.sorted {
 		slices.Sort(o.windows)
@@ -128,8 +128,7 @@ func (o *outline) distinct() []uint64 {
 	return o.windows
 }
 
-// like reports whether the two texts say the same: their letters and digits are equal, or nearly so with all numbers
-// equal.
+// like reports whether the two texts are duplicates or near-duplicates. Their numbers must be equal.
 func (o *outline) like(other *outline) bool {
 	switch {
 	case o.numbers != other.numbers:
@@ -140,11 +139,11 @@ func (o *outline) like(other *outline) bool {
 		return false
 	}
 	a, b := o.distinct(), other.distinct()
-	least, most := min(len(a), len(b)), max(len(a), len(b))
-	if least == 0 { // too short to be nearly the same
+	fewer, more := min(len(a), len(b)), max(len(a), len(b))
+	if fewer == 0 { // too short for near-duplicates
 		return false
 	}
-	if float64(least) < minShared*float64(most) {
+	if float64(fewer) < minShared*float64(more) {
 		return false
 	}
 	odd := odd(len(a) + len(b))
@@ -162,16 +161,16 @@ func (o *outline) like(other *outline) bool {
 	return odd >= len(a)-i+len(b)-j
 }
 
-// folder tells candidates that repeat a better one, in the order in which they are shown to it.
+// folder finds candidates that repeat a better one. Candidates must be passed to it best first.
 type folder struct {
 	outlines []*outline
 	of       []*candidate
 
-	letters, digits []byte // of the text that was outlined last, for their room
+	letters, digits []byte // scratch buffers of outline
 }
 
-// folds reports whether the candidate says what a better one has said: its text is much the same, and it holds no word of
-// the query that the other lacks. The candidate then knows the better one. It asks about each candidate once.
+// folds reports whether the candidate repeats a better one: their texts are near-duplicates, and the better one
+// contains all query terms of the candidate. It then sets c.like. The result is cached in the candidate.
 func (f *folder) folds(c *candidate) bool {
 	if c.compared {
 		return c.like != nil
@@ -188,7 +187,7 @@ func (f *folder) folds(c *candidate) bool {
 	return false
 }
 
-// covers reports whether all of the terms are among those of a better candidate.
+// covers reports whether the better candidate has all of the terms.
 func covers(better, terms []string) bool {
 	for _, t := range terms {
 		if !slices.Contains(better, t) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// explain says how the result came about.
+// explain returns the explanation of a result.
 func explain(req Request, found []spaceResult, all []*candidate, s *selection, res Result, selected *int) *domain.Explanation {
 	e := explainQuery(req, selected)
 	e.Terms, e.Candidates, e.Dropped = heaviest(res.TermWeights), len(all), s.dropped
@@ -49,7 +49,7 @@ func explain(req Request, found []spaceResult, all []*candidate, s *selection, r
 	return e
 }
 
-// explainQuery is what is known before anything is found.
+// explainQuery returns the part of the explanation that is known before the search.
 func explainQuery(req Request, selected *int) *domain.Explanation {
 	return &domain.Explanation{
 		Query: req.Query, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,
@@ -58,7 +58,7 @@ func explainQuery(req Request, selected *int) *domain.Explanation {
 	}
 }
 
-// heaviest keeps as many terms as an explanation holds, those of the largest weights.
+// heaviest returns the terms with the largest weights, at most domain.MaxExplainedTerms.
 func heaviest(weights map[string]float64) map[string]float64 {
 	if len(weights) <= domain.MaxExplainedTerms {
 		return maps.Clone(weights)
@@ -73,7 +73,7 @@ func heaviest(weights map[string]float64) map[string]float64 {
 	return out
 }
 
-// stages are the candidates' ranks at each stage, from 1; legs have none for those that they have not found.
+// stages holds the candidates' ranks at each stage, from 1. A leg has no rank for candidates that it did not find.
 type stages struct{ lexical, dense, fused, first map[*candidate]int }
 
 func rankStages(all []*candidate) stages {
@@ -87,7 +87,7 @@ func rankStages(all []*candidate) stages {
 	}
 }
 
-// ranks numbers the candidates by a score, best first; equal scores keep the first stage's order.
+// ranks returns the candidates' ranks by a score, best first. Equal scores keep the order of the first stage.
 func ranks(all []*candidate, score func(*candidate) float64, counts func(float64) bool) map[*candidate]int {
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b *candidate) int { return cmp.Compare(score(b), score(a)) })

@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// kind is what candidates must have in common to be compared leg by leg: the embedding model, and whether their engine
-// compares words at all.
+// kind groups candidates whose legs are directly comparable: they have the same embedding model, and their engines both
+// compare words or both do not.
 type kind struct {
 	model string
 	words bool
 }
 
-// fused scores what the spaces gave and returns the candidates, best first.
+// fused scores the candidates of all spaces and returns them, best first.
 func fused(found []spaceResult) []*candidate {
 	groups := make(map[kind][]*candidate)
 	vectors := make(map[kind]queryVector)
@@ -67,7 +67,7 @@ func fused(found []spaceResult) []*candidate {
 	return all
 }
 
-// compare orders candidates, the best first; what scores the same, by its key.
+// compare orders candidates, best first. Equal scores are ordered by key.
 func (c *candidate) compare(other *candidate) int {
 	if c.final != other.final {
 		return cmp.Compare(other.final, c.final)
@@ -78,14 +78,14 @@ func (c *candidate) compare(other *candidate) int {
 	return strings.Compare(c.hit.Key, other.hit.Key)
 }
 
-// shown maps a final score to what callers see, 0 to 1. The curve spreads the middle, where relevant fragments lie, and
-// keeps the order.
+// shown maps a final score to the score for callers, 0 to 1. The curve is monotonic and spreads the middle, where
+// relevant fragments are.
 func shown(final float64) float64 {
 	x := 1 - min(max(final, 0), 1)
 	return 1 - x*x
 }
 
-// fragment is a pick as callers see it: where it stands, and its score, are those of its best chunk.
+// fragment converts a pick for callers. Its position and score are those of its best chunk.
 func (p *pick) fragment() domain.Fragment {
 	return domain.Fragment{
 		ChunkID:        p.hit.Key,
@@ -100,6 +100,6 @@ func (p *pick) fragment() domain.Fragment {
 		Heading:        p.hit.Heading,
 		Offset:         p.hit.Offset,
 		MIMEType:       p.source.MIMEType,
-		Metadata:       domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document), // the source is others' too
+		Metadata:       domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document), // cloned: the source is shared
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// linkListShare is the share of its score that a chunk of a link list keeps. An index names every subject in few words, so its
-// chunks match a query better than the text that answers it. Half is low enough to rank that text first, and high enough to
-// find the list if nothing else matches.
+// linkListShare is the share of its score that a chunk of a link list keeps. An index names every subject in few words,
+// so its chunks match a query better than the text that answers it. Half is low enough to rank that text first, and
+// high enough to find the list if nothing else matches.
 const linkListShare = 0.5
 
 // listsLinks reports whether the candidate's page is a list of links.
@@ -25,8 +25,8 @@ func takeFromLinkLists(candidates []candidate) {
 	}
 }
 
-// lowerLinkLists lowers the scores of reranked candidates from lists of links and sorts the candidates again. A reranker
-// sees only passages, and cannot recognise an index.
+// lowerLinkLists lowers the scores of reranked candidates from lists of links and sorts the candidates again. A
+// reranker sees only passages, and cannot recognise an index.
 func lowerLinkLists(reranked []*candidate) {
 	if !slices.ContainsFunc(reranked, (*candidate).listsLinks) {
 		return

@@ -5,32 +5,31 @@ import (
 	"strings"
 )
 
-// Bounds of a fragment that is made of neighbours. A neighbour that ranks further behind than mergeWithin places stays for
-// itself: within the same amount of text, taking in those from further away covers less of the answers than what they
-// push out, on collections with known answers; up to 5 places it covers as much or more, and 5 fragments hold 4 to 7
-// points more of the answers.
+// Bounds of a fragment that is merged from adjacent chunks. A chunk that ranks more than mergeWithin behind is not
+// merged: for the same amount of text, such merges contain fewer answers than the fragments that they displace. Up to
+// 5, they contain as many or more, and five fragments contain 4 to 7 points more of the answers.
 const (
 	maxMerged      = 3    // chunks
-	maxMergedBytes = 4096 // of their text together; larger chunks stay alone
+	maxMergedBytes = 4096 // of text in total; larger chunks are not merged
 	mergeWithin    = 5    // ranks
 )
 
-// minOverlap is the least that two chunks must have in common at their seam to count as overlapping, in bytes.
+// Bounds of the text that two adjacent chunks share, in bytes. Shorter matches count as coincidence.
 const (
 	minOverlap = 16
 	maxOverlap = 2048
 )
 
-// pick is a fragment in the making: its best chunk, and the chunks beside it that have been merged into it.
+// pick is a fragment under construction: its best chunk, and the adjacent chunks merged into it.
 type pick struct {
 	*candidate
 	rank  int          // of the candidate
-	parts []*candidate // with the best, in reading order; nil while that is alone
+	parts []*candidate // all its chunks in reading order; nil if there is only one
 	bytes int
 }
 
-// reaches reports whether the candidate of that rank stands right beside the fragment's chunks, ranks close behind, and there
-// may be room for it.
+// reaches reports whether the candidate is adjacent to the fragment's chunks, ranks within mergeWithin behind it, and
+// the fragment has fewer than maxMerged chunks.
 func (p *pick) reaches(c *candidate, rank int) bool {
 	first, last := p.candidate, p.candidate
 	if n := len(p.parts); n > 0 {
@@ -40,12 +39,12 @@ func (p *pick) reaches(c *candidate, rank int) bool {
 		(c.hit.Ordinal == first.hit.Ordinal-1 || c.hit.Ordinal == last.hit.Ordinal+1) && max(1, len(p.parts)) < maxMerged
 }
 
-// takes reports whether a candidate that it reaches stands under the same heading, and there is room for its text.
+// takes reports whether an adjacent candidate has the same heading and its text fits.
 func (p *pick) takes(c *candidate) bool {
 	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }
 
-// merge takes a candidate that takes has found to belong here.
+// merge adds a candidate for which reaches and takes are true.
 func (p *pick) merge(c *candidate) {
 	if p.parts == nil {
 		p.parts = append(p.parts, p.candidate)
@@ -58,7 +57,7 @@ func (p *pick) merge(c *candidate) {
 	p.bytes += len(c.hit.Text)
 }
 
-// anchor is the anchor of the first heading among the fragment's chunks.
+// anchor returns the anchor of the first heading among the fragment's chunks.
 func (p *pick) anchor() string {
 	for _, part := range p.parts {
 		if part.hit.Anchor != "" {
@@ -68,7 +67,7 @@ func (p *pick) anchor() string {
 	return p.hit.Anchor
 }
 
-// text is the fragment's: that of its chunks in reading order.
+// text returns the texts of the fragment's chunks in reading order.
 func (p *pick) text() string {
 	if len(p.parts) == 0 {
 		return p.hit.Text
@@ -81,8 +80,8 @@ func (p *pick) text() string {
 	return out.String()
 }
 
-// seam is what the second of two neighbouring chunks adds to the text of the first: what parts them in the document, and
-// its text without what the chunker has repeated, the end of the chunk before or a table's header.
+// seam returns the text that b adds to the adjacent chunk a: the separator, and b's text without the parts that the
+// chunker repeated, which are the end of a or a table's header.
 func seam(a, b *candidate) string {
 	text, before := b.hit.Text, a.hit.Text
 	if header, rest, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {
@@ -111,7 +110,7 @@ func hasLine(text, line string) bool {
 	return false
 }
 
-// overlap is how many bytes at the end of a are the beginning of b, 0 when they are too few to be more than chance.
+// overlap returns the number of bytes at the end of a that are also the beginning of b, or 0 if there are too few.
 func overlap(a, b string) int {
 	for n := min(len(a), len(b), maxOverlap); n >= minOverlap; n-- {
 		if a[len(a)-n] == b[0] && a[len(a)-n:] == b[:n] {

@@ -6,20 +6,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// spot is a chunk's place.
+// spot identifies a chunk by its position.
 type spot struct {
 	datasource string
 	ordinal    int
 }
 
-// selection chooses the fragments from the candidates, so that they say different things.
+// selection chooses fragments that differ from one another.
 type selection struct {
 	topK          int
 	perDatasource int // 0: any number
 	folder        folder
 
 	picks  []*pick
-	at     map[spot]*pick // of each chunk that is part of one
+	at     map[spot]*pick // the fragment of each chunk
 	counts map[string]int // fragments by datasource
 
 	explain bool
@@ -51,9 +51,9 @@ func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([
 	return out, nil
 }
 
-// choose goes through the candidates from the best on: one that stands beside a fragment's chunk is merged into it, one
-// that repeats what a better one says is folded into that, and of the rest the first become fragments. It reads the rows of
-// those that it must know more of.
+// choose goes through the candidates, best first. It merges a candidate that is adjacent to a fragment, drops one that
+// repeats a better one, and makes fragments of the others until there are topK. It reads the rows of candidates only as
+// needed.
 func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 	rows := &reader{ranked: ranked, first: s.topK + s.topK/4}
 	for i, c := range ranked {
@@ -68,7 +68,7 @@ func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 				return err
 			}
 		}
-		p := s.beside(c, i+1)
+		p := s.adjacent(c, i+1)
 		switch {
 		case p == nil && full:
 			return s.dropRest(ctx, rows, i)
@@ -90,7 +90,7 @@ func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 	return nil
 }
 
-// dropRest drops the candidates from the i-th on.
+// dropRest drops the candidates from index i on.
 func (s *selection) dropRest(ctx context.Context, rows *reader, i int) error {
 	for ; i < len(rows.ranked); i++ {
 		if s.lists() {
@@ -103,15 +103,15 @@ func (s *selection) dropRest(ctx context.Context, rows *reader, i int) error {
 	return nil
 }
 
-// lists reports whether what is dropped next is told in the explanation.
+// lists reports whether the explanation lists the next dropped candidate.
 func (s *selection) lists() bool {
 	return s.explain && len(s.dropped.Chunks) < domain.MaxExplainedDrops
 }
 
 func spotOf(c *candidate) spot { return spot{c.hit.DatasourceID, c.hit.Ordinal} }
 
-// beside returns the fragment that the candidate of that rank can be merged into, nil when there is none.
-func (s *selection) beside(c *candidate, rank int) *pick {
+// adjacent returns the fragment into which the candidate can be merged, or nil.
+func (s *selection) adjacent(c *candidate, rank int) *pick {
 	for _, step := range []int{-1, 1} {
 		if p := s.at[spot{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.reaches(c, rank) && p.takes(c) {
 			return p
@@ -120,7 +120,7 @@ func (s *selection) beside(c *candidate, rank int) *pick {
 	return nil
 }
 
-// reached reports whether there is a fragment that the candidate may be merged into, as far as that can be told without its
+// reached reports whether a fragment exists into which the candidate may be merged, without reading the candidate's
 // row.
 func (s *selection) reached(c *candidate, rank int) bool {
 	for _, step := range []int{-1, 1} {
@@ -131,10 +131,10 @@ func (s *selection) reached(c *candidate, rank int) bool {
 	return false
 }
 
-// drop counts a candidate that becomes no fragment of its own, and remembers the best of them for the explanation.
+// drop counts a candidate that does not become a fragment, and lists it in the explanation if there is space.
 func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	if c.like != nil {
-		why = domain.DropDuplicate // known since before the reranking
+		why = domain.DropDuplicate // found before the reranking
 	}
 	switch why {
 	case domain.DropDuplicate:
@@ -162,8 +162,8 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	s.dropped.Chunks = append(s.dropped.Chunks, d)
 }
 
-// standsFor is the best chunk of the fragment that says what the folded candidate says, or else, when no fragment does,
-// the chunk that it repeats.
+// standsFor returns the best chunk of the fragment that contains what the candidate repeats. If there is none, it
+// returns the repeated chunk itself.
 func (s *selection) standsFor(c *candidate) string {
 	if p := s.at[spotOf(c.like)]; p != nil {
 		return p.hit.Key

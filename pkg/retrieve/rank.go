@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// rank puts what the spaces gave in order, in two stages where a reranker is asked, and returns the best.
+// rank ranks the candidates of all spaces, with the reranker if there is one, and returns the best fragments.
 func (r *Retriever) rank(ctx context.Context, found []spaceResult, req Request, selected *int) (Result, error) {
 	res := Result{TermWeights: make(map[string]float64)}
 	for i := range found {
@@ -26,7 +26,7 @@ func (r *Retriever) rank(ctx context.Context, found []spaceResult, req Request, 
 		return Result{}, err
 	}
 	if second.Error != "" {
-		res.degrade("the fragments are not reranked: " + second.Error)
+		res.degrade("the results were not reranked: " + second.Error)
 	}
 	if err := s.choose(ctx, ranked); err != nil {
 		return Result{}, err
@@ -44,14 +44,14 @@ func (r *Retriever) rank(ctx context.Context, found []spaceResult, req Request, 
 	return res, nil
 }
 
-// degrade adds to what the result lacks, once.
+// degrade adds a note to Degraded, unless it is there already.
 func (res *Result) degrade(note string) {
 	if note != "" && !strings.Contains(res.Degraded, note) {
 		res.Degraded = strings.TrimPrefix(res.Degraded+"; "+note, "; ")
 	}
 }
 
-// rerank returns the candidates in the order of both stages.
+// rerank returns the candidates in the reranker's order, followed by those that it did not see.
 func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
 	if r.deps.Reranker == nil || req.Rerank != nil && !*req.Rerank || len(all) == 0 {
@@ -72,7 +72,7 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	}
 	switch {
 	case err == nil:
-	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout): // nobody waits any more
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout): // the caller has cancelled the search
 		return nil, second, err
 	case req.Rerank != nil:
 		return nil, second, unavailable(err, "the reranker cannot be reached; try again later, or leave out rerank")
@@ -94,14 +94,14 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	}
 	for _, c := range all {
 		if c.second == 0 {
-			c.shown *= lowest // so that what was not reranked stays behind what was
+			c.shown *= lowest // keeps them below the reranked ones
 			ranked = append(ranked, c)
 		}
 	}
 	return ranked, second, nil
 }
 
-// passage is what the reranker reads of a candidate: the title and headings that it stands under, and its text.
+// passage returns the text of a candidate for the reranker: its title and headings, and its text.
 func passage(c *candidate) string {
 	if c.hit.Context == "" {
 		return c.hit.Text
@@ -109,7 +109,7 @@ func passage(c *candidate) string {
 	return c.hit.Context + "\n" + c.hit.Text
 }
 
-// complete reports what is wrong with an order of n passages.
+// complete checks that an order contains n passages once each, with falling scores from 1 to 0.
 func complete(order []Reranked, n int) error {
 	seen := make([]bool, n)
 	last := 1.0

@@ -129,7 +129,7 @@ func TestRerankingWhereThereIsNoReranker(t *testing.T) {
 	yes := true
 	w := newWorld(hit("a", 0, 9, 0))
 	_, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Rerank = &yes }))
-	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "rerank: is true, and no reranker is configured; set RERANK_URL, or leave it out") {
+	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "rerank: is true, but no reranker is configured; set RERANK_URL or omit the field") {
 		t.Error(err)
 	}
 }

@@ -8,26 +8,25 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Ranking needs no texts: those of the candidates that may become fragments are read from the best on, some at a time.
+// Ranking needs no texts. Rows are read only for candidates that may become fragments, best first, several at a time.
 
-// readAhead is how many candidates are read with one that turns out to be wanted after the first.
+// Number of candidates read at once after the first read.
 const readAhead = 8
 
-// unread is why the rows of candidates could not be read: an engine has failed, or they were removed since they were found. Their
-// datasource has another generation then, of which nothing was found, or their datastore has moved. All is to be searched
-// anew, which tells.
+// unread is the error of candidates whose rows could not be read: the engine failed, or the rows were removed since the
+// search, because the datasource has a new generation or the datastore has moved. The search must be repeated.
 type unread struct{ error }
 
-// Unwrap returns what the caller is told when searching anew does not help.
+// Unwrap returns the error for the caller, for when repeating the search does not help.
 func (u unread) Unwrap() error { return u.error }
 
 // reader reads the rows of candidates, in the order in which they will be looked at.
 type reader struct {
 	ranked []*candidate
-	first  int // how many are read at once, to begin with
+	first  int // number of candidates in the first read
 }
 
-// row has the row of the i-th candidate read.
+// row reads the row of candidate i, if it has not been read yet, together with the following ones.
 func (r *reader) row(ctx context.Context, i int) error {
 	if r.ranked[i].hit.Whole {
 		return nil
@@ -51,12 +50,12 @@ func (r *reader) row(ctx context.Context, i int) error {
 
 func (o *origin) fill(ctx context.Context, hits []*index.Hit) error {
 	if err := o.engine.Fill(ctx, o.space, hits); err != nil {
-		return unread{unavailable(fmt.Errorf("reading what was found in datastore %q: %w", o.space.DatastoreID, err),
+		return unread{unavailable(fmt.Errorf("reading rows of datastore %q: %w", o.space.DatastoreID, err),
 			"the index of datastore %q cannot be read at the moment; try again later", o.space.DatastoreID)}
 	}
 	for _, h := range hits {
 		if !h.Whole {
-			return unread{domain.Errorf(domain.CodeUnavailable, "what was found in datastore %q is being replaced all the time; try again later", o.space.DatastoreID)}
+			return unread{domain.Errorf(domain.CodeUnavailable, "the content of datastore %q changed during the search; try again later", o.space.DatastoreID)}
 		}
 	}
 	return nil

@@ -1,12 +1,12 @@
-// Package retrieve turns a query into fragments: it searches the spaces of the datastores asked, drops rows of
-// generations that readers must not see, and ranks the rest by lexical and dense evidence together.
+// Package retrieve answers a query with fragments. It searches the datastores, drops rows of inactive generations, and
+// ranks the rest by a combination of lexical and dense scores.
 //
-// Both scores of every candidate are exact, whichever leg found it, and are summed with weights, each leg divided by
-// its spread over the candidates. On collections with known answers this beats fusing ranks by far when the dense
-// model is the weaker leg, as the built-in one is.
+// Every candidate has exact scores from both legs, whichever found it. The two scores are divided by their standard
+// deviation over the candidates, and summed with weights. On test collections this ranks much better than rank fusion
+// if one leg is much weaker, as the built-in dense model is.
 //
-// The words' leg looks at a chunk and at the stretch of its document around it alike, so that articles, of which no chunk
-// holds every word of a query, rank as they would uncut, and passages of books by what surrounds them.
+// The lexical score covers a chunk and the part of its document around it. So articles rank as if they had not been cut
+// into chunks, and passages of books rank by their surroundings.
 package retrieve
 
 import (
@@ -30,65 +30,67 @@ const (
 	MaxDatastores      = 64
 )
 
-// Indexes finds the index that an engine's datastores are kept in.
+// Indexes returns the index of an engine.
 type Indexes interface {
-	// Index fails with domain.CodeUnavailable when the engine is not configured.
+	// Index fails with domain.CodeUnavailable if the engine is not configured.
 	Index(engine domain.Engine) (Searcher, error)
 }
 
-// Searcher is the part of an index that answers queries.
+// Searcher is the query side of an index.
 type Searcher interface {
 	Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	Fill(ctx context.Context, space index.Space, hits []*index.Hit) error
 }
 
-// Embedders finds the embedder for a model id.
+// Embedders returns the embedder of a model.
 type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Catalog says what readers may see. Its answers are not older than the question: rows of a place that a datastore has
-// left, and of generations that are no longer active, are removed at once.
+// Catalog provides the current state of datasources and datastores. Its answers must not be stale, because rows of
+// inactive generations and of places that a datastore has left are removed at once.
 type Catalog interface {
-	// ActiveOf tells of each of the datasources, nil of one that does not exist. What it returns is others' too.
+	// ActiveOf returns the active state of each datasource, or nil if one does not exist. The results are shared:
+	// callers must not change them.
 	ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error)
-	// ServingPlace says where a datastore's rows are read. It fails with domain.CodeNotFound when there is none.
+	// ServingPlace returns the place that serves a datastore. It fails with domain.CodeNotFound if there is no such
+	// datastore.
 	ServingPlace(ctx context.Context, datastoreID string) (domain.Place, error)
-	// ResolveFilters returns the ids that the filter's custom ids and datasource ids select, pages of a selected site
-	// included; nil when the filter names neither, empty when nothing matches.
+	// ResolveFilters returns the ids of the datasources that the filter selects by custom id or datasource id,
+	// including the pages of a selected site. It returns nil if the filter has neither, and an empty slice if nothing
+	// matches.
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
-// Deps are what a Retriever works with. All are needed but the Reranker.
+// Deps are the dependencies of a Retriever. All but the Reranker are required.
 type Deps struct {
 	Indexes   Indexes
 	Embedders Embedders
 	Catalog   Catalog
-	Reranker  Reranker // nil: there is no second stage
+	Reranker  Reranker // nil: no reranking
 }
 
-// Options tune a Retriever. The zero value takes the defaults.
+// Options configure a Retriever. The zero value uses the defaults.
 type Options struct {
 	Timeout time.Duration // of one Retrieve; default 15 s
 
-	// Weights holds the weight of the dense leg by embedding model id, 0 to 1; the lexical leg has the rest. A model
-	// that is missing has DefaultDenseWeight, the built-in one BuiltinDenseWeight.
+	// Weights holds the weight of the dense leg, 0 to 1, by embedding model id. The lexical leg has the rest. Other
+	// models have DefaultDenseWeight, and the built-in one BuiltinDenseWeight.
 	Weights map[string]float64
 
-	// LexicalFallback lets a query go on with its words alone when its embedding model cannot be reached. By default
-	// it fails with domain.CodeUnavailable, because results that change with a server's health surprise.
+	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default
+	// the search fails with domain.CodeUnavailable, since results that depend on a server's health are surprising.
 	LexicalFallback bool
 }
 
-// Weights of the dense leg. For a real model both legs weigh the same; the built-in static vectors are a help to the
-// words, not their equal.
+// Default weights of the dense leg. Transformer models weigh as much as words; the built-in static vectors weigh less.
 const (
 	DefaultDenseWeight = 0.5
 	BuiltinDenseWeight = 0.3
 	builtinPrefix      = "builtin-"
 )
 
-// Request asks for fragments. The caller has checked that the datastores may be read.
+// Request is a query. The caller must have checked that the datastores may be read.
 type Request struct {
 	WorkspaceID string // every datastore must belong to it
 	Datastores  []domain.Datastore
@@ -96,37 +98,37 @@ type Request struct {
 	TopK        int    // 1 to MaxTopK; 0 means DefaultTopK
 	Filters     domain.Filters
 	Mode        domain.SearchMode // "" means hybrid
-	Rerank      *bool             // nil: where there is a Reranker, going on without it when it fails; true: it must answer
+	Rerank      *bool             // nil: rerank if there is a Reranker that answers; true: fail if it does not; false: do not rerank
 	Explain     bool              // fill Result.Explanation
 
-	// MaxPerDatasource is how many fragments may be of one datasource, 1 to MaxTopK; 0 means any number.
+	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.
 	MaxPerDatasource int
 }
 
-// Result is what a query found.
+// Result is the answer to a query.
 type Result struct {
-	// Fragments are sorted by Score, best first, at most TopK. Score tells relevance beyond this response: 1 would be a
-	// fragment that holds every word of the query often and means the same, and a query that the content has nothing on
-	// scores low at best. Of a reranked result it is the reranker's score; behind the MaxReranked best, which alone are
-	// reranked, the lowest of these times the fragment's own.
+	// Fragments are sorted by Score, best first, at most TopK. Scores are comparable between responses: 1 means that a
+	// fragment contains every word of the query many times and has the same meaning; without relevant content, all
+	// scores are low. In a reranked result, Score is the reranker's score. Only the MaxReranked best are reranked;
+	// fragments behind them have the lowest of those scores times their own.
 	//
-	// Each says something else: chunks that stand side by side are one fragment, and of texts that are much the same
-	// only the best is there.
+	// Fragments differ from one another: adjacent chunks are merged, and of near-duplicates only the best is returned.
 	Fragments []domain.Fragment
-	// FirstScores has, of a reranked result, the first stage's score of each of the Fragments; nil of any other.
+	// FirstScores holds each fragment's score before reranking; nil if the result is not reranked.
 	FirstScores []float64
-	// TermWeights holds the inverse document frequency of each analysed query term, the largest of the spaces searched.
+	// TermWeights holds the inverse document frequency of each analysed query term, the maximum over the searched
+	// spaces.
 	TermWeights map[string]float64
-	// Candidates is how many chunks were ranked; of a small datastore all.
+	// Candidates is the number of chunks that were ranked. For a small datastore, it is all chunks.
 	Candidates int
-	// Degraded says in words what the result lacks, "" when nothing: set when LexicalFallback was needed, when a model
-	// knows no word of a query that was to be compared by meaning alone, and when a Reranker has failed.
+	// Degraded describes what is missing from the result, "" if nothing: LexicalFallback was used, a model knows no
+	// word of a query with mode dense, or the reranker failed.
 	Degraded string
-	// Explanation is nil unless asked for.
+	// Explanation is nil unless Request.Explain is set.
 	Explanation *domain.Explanation
 }
 
-// Relevance is the larger of the scores that the stages gave fragment i: what no stage takes for relevant is low.
+// Relevance returns the larger of fragment i's scores before and after reranking.
 func (r Result) Relevance(i int) float64 {
 	if r.FirstScores == nil {
 		return r.Fragments[i].Score
@@ -150,9 +152,9 @@ func New(deps Deps, opts Options) *Retriever {
 
 // Retrieve returns the best fragments for a query.
 //
-// It fails with domain.CodeInvalid when the request is out of bounds (every fault named), domain.CodeNotFound when a
-// datastore belongs to another workspace, and domain.CodeUnavailable when an index or an embedding model cannot be
-// reached in time. Cancellation by the caller is returned as it is.
+// It fails with domain.CodeInvalid if the request is invalid, naming every fault; with domain.CodeNotFound if a
+// datastore belongs to another workspace; and with domain.CodeUnavailable if an index or an embedding model does not
+// answer in time. If the caller cancels ctx, it returns that error.
 func (r *Retriever) Retrieve(ctx context.Context, req Request) (Result, error) {
 	req, err := r.checked(req)
 	if err != nil || len(req.Datastores) == 0 {
@@ -208,7 +210,7 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 	}
 }
 
-// checked applies defaults and names every fault of the request.
+// checked returns the request with defaults applied, or an error that names every fault.
 func (r *Retriever) checked(req Request) (Request, error) {
 	var faults []domain.FieldError
 	req.Query = strings.TrimSpace(req.Query)
@@ -216,7 +218,7 @@ func (r *Retriever) checked(req Request) (Request, error) {
 	case n == 0:
 		faults = append(faults, domain.FieldError{Field: "query", Message: "must not be empty"})
 	case n > MaxQueryCharacters:
-		faults = append(faults, domain.FieldError{Field: "query", Message: fmt.Sprintf("has %d characters, the most is %d", n, MaxQueryCharacters)})
+		faults = append(faults, domain.FieldError{Field: "query", Message: fmt.Sprintf("has %d characters; the maximum is %d", n, MaxQueryCharacters)})
 	}
 	if req.TopK == 0 {
 		req.TopK = DefaultTopK
@@ -236,10 +238,10 @@ func (r *Retriever) checked(req Request) (Request, error) {
 		faults = append(faults, domain.FieldError{Field: "maxPerDatasource", Message: fmt.Sprintf("is %d, must be 1 to %d", req.MaxPerDatasource, MaxTopK)})
 	}
 	if req.Rerank != nil && *req.Rerank && r.deps.Reranker == nil {
-		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, and no reranker is configured; set RERANK_URL, or leave it out"})
+		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, but no reranker is configured; set RERANK_URL or omit the field"})
 	}
 	if n := len(req.Datastores); n > MaxDatastores {
-		faults = append(faults, domain.FieldError{Field: "datastoreIds", Message: fmt.Sprintf("names %d datastores, the most is %d", n, MaxDatastores)})
+		faults = append(faults, domain.FieldError{Field: "datastoreIds", Message: fmt.Sprintf("names %d datastores; the maximum is %d", n, MaxDatastores)})
 	}
 	if len(faults) > 0 {
 		return req, invalid(faults)
@@ -260,7 +262,7 @@ func invalid(faults []domain.FieldError) error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
-// filter makes the index filter; none reports that nothing can match.
+// filter returns the index filter. none reports that nothing can match.
 func (r *Retriever) filter(ctx context.Context, req Request) (f index.Filter, none bool, err error) {
 	f.Metadata = req.Filters.Metadata
 	if len(req.Filters.CustomIDs) == 0 && len(req.Filters.DatasourceIDs) == 0 {

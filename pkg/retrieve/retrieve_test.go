@@ -442,7 +442,7 @@ func TestRetrieveFallsBackToWordsWhenToldTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Fragments) != 1 || !strings.Contains(res.Degraded, "words alone") {
+	if len(res.Fragments) != 1 || !strings.Contains(res.Degraded, "words only") {
 		t.Fatalf("got %+v", res)
 	}
 }

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Floors of the spreads by which the legs are divided: candidates that all score the same must not blow up noise.
+// Minimum standard deviations of the legs. Dividing by a smaller one would amplify noise among nearly equal scores.
 const (
 	minLexicalSpread = 0.1
 	minDenseSpread   = 0.02
 )
 
-// A cosine counts from the floor of what unrelated texts have, and by how far cosines lie apart. Both differ between models,
-// so they are taken to be the mean and the spread over the candidates, most of which are unrelated. A few candidates tell
-// little, of the spread less than of the mean, so priorCosines candidates of priorCosine are added for the one, and
-// priorSpreads that lie priorSpread apart for the other, where they lie nearer to each other than that. docs/retrieval.md
-// says what that is worth.
+// Cosines are shifted by a floor, the cosine of unrelated texts, and divided by their standard deviation. Both differ
+// between models, so they are estimated from the candidates, most of which are unrelated to the query. Few candidates
+// give a poor estimate, so prior observations are added: priorCosines of value priorCosine for the floor, and
+// priorSpreads with standard deviation priorSpread, which only ever raise the spread. docs/retrieval.md has
+// measurements.
 const (
 	priorCosine  = 0.2
 	priorCosines = 5
@@ -25,14 +25,13 @@ const (
 	priorSpreads = 20
 )
 
-// fuse sets the candidates' score: the weighted sum of both legs, each divided by its spread over the candidates,
-// over what a perfect candidate would have. So it ranks as a sum of z-scores does, and still means something by
-// itself: 0 is what unrelated text has, 1 a row with every query term saturated and the query's own vector. Where no
-// words were compared the dense leg decides alone.
+// fuse sets the score of the candidates: the weighted sum of both legs, each divided by its standard deviation over the
+// candidates, relative to the score of a perfect candidate. It ranks like a sum of z-scores, but is also meaningful in
+// absolute terms: 0 is unrelated text, and 1 is a row in which every query term is saturated and whose vector equals
+// the query's. If the engine compared no words, only the dense leg counts.
 //
-// The candidates of different models are made comparable by what they share, the words: their leg is divided by its
-// spread over all of them, each model's cosines by the spread of that model, and one perfect candidate is the measure
-// of all.
+// Candidates of different models are comparable by their words: the lexical leg is divided by its standard deviation
+// over all candidates, each model's cosines by that of the model, and all scores by the average perfect score.
 func fuse(groups map[kind][]*candidate, vectors map[kind]queryVector) {
 	kinds := slices.SortedFunc(maps.Keys(groups), kind.compare)
 	var worded []*candidate
@@ -45,7 +44,7 @@ func fuse(groups map[kind][]*candidate, vectors map[kind]queryVector) {
 	if len(worded) > 0 {
 		lexSpread = max(spread(worded, (*candidate).words), minLexicalSpread)
 	}
-	var perfect, n float64 // what perfect candidates would have, on average
+	var perfect, n float64 // sum of the perfect scores, and number of candidates
 	for _, k := range kinds {
 		l := legsOf(groups[k], vectors[k], k.words, lexSpread)
 		for _, c := range groups[k] {
@@ -71,7 +70,7 @@ func (k kind) compare(other kind) int {
 	return strings.Compare(k.model, other.model)
 }
 
-// legs are what the two scores of the candidates of one kind are multiplied by, and the cosine that counts for nothing.
+// legs holds the factors of the two scores for candidates of one kind, and the cosine that counts as 0.
 type legs struct{ words, dense, floor float64 }
 
 func legsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legs {
@@ -101,7 +100,7 @@ func cosineSpread(group []*candidate) float64 {
 	return max(s, math.Sqrt((s*s*n+priorSpread*priorSpread*priorSpreads)/(n+priorSpreads)))
 }
 
-// spread is the standard deviation.
+// spread returns the standard deviation.
 func spread(group []*candidate, value func(*candidate) float64) float64 {
 	n := float64(len(group))
 	var sum, squares float64
@@ -116,18 +115,18 @@ func spread(group []*candidate, value func(*candidate) float64) float64 {
 	return math.Sqrt(squares / n)
 }
 
-// words is the words' leg of a candidate, 0 to 1.
+// words returns the candidate's lexical score, 0 to 1.
 func (c *candidate) words() float64 {
 	return (1-documentShare)*c.lexical + documentShare*c.document
 }
 
-// neighbourShare is how much of its neighbours' scores a chunk gets against other chunks of its document: an answer often
-// lies beside the sentence that names the subject.
+// neighbourShare is the share of its neighbours' scores that is added to a chunk's score, relative to other chunks of
+// the same document: an answer is often next to the sentence that names the subject.
 const neighbourShare = 0.05
 
-// smooth gives every candidate of a space a share of the scores of the chunks before and after it, where those are
-// candidates. What the best chunk of a document wins by that is taken from all of its chunks: a document is not better for
-// being long. The candidates come by place.
+// smooth adds to every candidate of a space a share of the scores of the adjacent candidates. The gain of a document's
+// best chunk is then subtracted from all its chunks, so that long documents have no advantage. The candidates must be
+// sorted by place.
 func smooth(order []*candidate) {
 	for len(order) > 0 {
 		n := 1
@@ -136,7 +135,7 @@ func smooth(order []*candidate) {
 		}
 		document := order[:n]
 		order = order[n:]
-		score, final := math.Inf(-1), math.Inf(-1) // the best of the document
+		score, final := math.Inf(-1), math.Inf(-1) // the document's maximum, before and after
 		for i, c := range document {
 			c.final = c.score
 			if i > 0 && document[i-1].hit.Ordinal == c.hit.Ordinal-1 {

@@ -12,60 +12,60 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Depths of a search, in candidates per leg. The first depth is enough when nearly all rows are of active generations;
-// while an index holds many others (a resync of everything, a sweep that is behind) the search goes deeper.
+// Search depths, in candidates per leg. The first depth suffices if nearly all rows belong to active generations. If an
+// index holds many other rows, as after a resync of everything, the search goes deeper.
 const (
 	firstDepth  = 100
 	deeperBy    = 5
-	deepest     = 10_000 // index.Query.Limit's bound
-	depthPerTop = 4      // candidates per fragment asked for
+	deepest     = 10_000 // the maximum of index.Query.Limit
+	depthPerTop = 4      // candidates per requested fragment
 )
 
-// candidate is a hit of a generation that readers may see.
+// candidate is a hit of an active generation.
 type candidate struct {
 	hit    *index.Hit
 	from   *origin
 	ds     *domain.Datastore
 	source *domain.ActiveDatasource
-	number int // of its datasource, among those that the space has found
+	number int // number of its datasource among those with hits in the space
 
-	numbers []int // of the hit's terms, among the query's words; see document.go
+	numbers []int // of the hit's terms among the query's terms; see document.go
 
 	lexical  float64 // Lexical/MaxLexical, 0 to 1
-	document float64 // the same of all candidates of its datasource together; see document.go
+	document float64 // lexical score of its window, 0 to 1; see document.go
 	score    float64 // fused; see fuse.go
-	final    float64 // score with the neighbours' share, less the deduction for lists of links
-	taken    float64 // deduction from the final score for a list of links
+	final    float64 // score plus the neighbours' share, minus the deduction for link lists
+	taken    float64 // deduction from the final score for a link list
 
-	second   int        // rank that the reranker gives it, from 1; 0: none
-	reranked float64    // what the reranker says, 0 to 1
-	shown    float64    // what callers see, 0 to 1: in the order of ranks
-	compared bool       // with the texts of better ones
-	like     *candidate // of those, the one that says the same
+	second   int        // rank by the reranker, from 1; 0: not reranked
+	reranked float64    // score by the reranker, 0 to 1
+	shown    float64    // score for callers, 0 to 1, in the order of ranks
+	compared bool       // whether like has been determined
+	like     *candidate // a better candidate with nearly the same text, or nil
 }
 
-// spaceResult is what one datastore's space gave.
+// spaceResult is the search result of one datastore.
 type spaceResult struct {
 	candidates  []candidate
 	vector      queryVector
 	degraded    string
-	words       bool // the engine has compared the query's words
-	nearest     bool // rows are asked for that are nearest to the query's vector, and nothing else counts
+	words       bool // whether the engine compared the query's words
+	nearest     bool // mode dense: only the distance to the query's vector counts
 	termWeights map[string]float64
-	dropped     int // hits of generations that are not active, or of datasources that are gone
-	// overtaken says that a datasource has hits of older generations and none of the active one: it may have become
-	// active after the index was read, and then neither version is among the candidates.
+	dropped     int // hits of inactive generations or deleted datasources
+	// overtaken is whether a datasource has only hits of older generations. The active one may have been activated
+	// after the index was read, and then neither version is among the candidates.
 	overtaken bool
-	// confirmed says that datasources with hits are served from the place that was searched, and moved from where one of
-	// them is served instead.
+	// confirmed is whether the catalog serves a datasource with hits from the searched place. Otherwise moved is the
+	// place that serves one of them instead.
 	confirmed bool
 	moved     domain.Place
-	ds        domain.Datastore // as it was served
-	depth     int              // candidates per leg that were needed
-	room      *room            // what the candidates lie in; nil: none
+	ds        domain.Datastore // with the place that was searched
+	depth     int              // depth of the last search, in candidates per leg
+	buffer    *buffer          // memory of the candidates; nil if there are none
 }
 
-// origin is where hits are from, and where their rows are read.
+// origin is the index that hits come from and that holds their rows.
 type origin struct {
 	engine Searcher
 	space  index.Space
@@ -76,10 +76,10 @@ type query struct {
 	*Retriever
 	Request
 	filter index.Filter
-	embed  func(model string) (embedding, error) // with each model once
+	embed  func(model string) (embedding, error) // cached per model
 }
 
-// search searches all of the datastores.
+// search searches all datastores.
 func (q *query) search(ctx context.Context) ([]spaceResult, error) {
 	found := make([]spaceResult, len(q.Datastores))
 	if len(q.Datastores) == 1 {
@@ -114,20 +114,20 @@ func (r *Retriever) newQuery(ctx context.Context, req Request, filter index.Filt
 	}}
 }
 
-// maxPlaces is how many places one search follows a datastore to.
+// Maximum number of places searched for one datastore that moves during the search.
 const maxPlaces = 4
 
-// datastore searches a datastore where it is served. That can change at any moment after it was read, and the place that
-// it has left is emptied: so a result counts only when the catalog, asked after the search, names the same place. When it
-// names another, that one has everything, and is searched instead. An engine or a model that fails is asked about in the
-// same way: a datastore may have moved because of it.
+// datastore searches a datastore in the place that serves it. A datastore may move during the search, and the old place
+// is then emptied. So the result is valid only if the catalog still names the same place after the search. If it names
+// another one, that place is complete and is searched instead. After a failed search the catalog is asked as well: the
+// datastore may have moved because its engine or model fails.
 func (q *query) datastore(ctx context.Context, ds domain.Datastore) (spaceResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)
 		to, askErr := q.serving(ctx, ds, res, err)
 		switch {
 		case to == ds.Serving() && err == nil && askErr != nil:
-			return res, askErr // an empty result of a place that may have been left says nothing
+			return res, askErr // an empty result is not conclusive if the datastore may have moved
 		case to == ds.Serving():
 			return res, err
 		case places == maxPlaces:
@@ -137,8 +137,8 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (spaceResult
 	}
 }
 
-// serving says where the datastore is served from, as of after its search: from where it was searched, unless something
-// else is known.
+// serving returns the place that serves the datastore after its search. It is the searched place unless there is
+// evidence of another.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res spaceResult, err error) (domain.Place, error) {
 	switch {
 	case !res.moved.IsZero():
@@ -148,23 +148,24 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res spaceResul
 	}
 	now, err := q.deps.Catalog.ServingPlace(ctx, ds.ID)
 	switch {
-	case domain.CodeOf(err) == domain.CodeNotFound: // it has been deleted, and has nothing any more
+	case domain.CodeOf(err) == domain.CodeNotFound: // deleted: it has no content
 		return ds.Serving(), nil
 	case err != nil:
-		return ds.Serving(), fmt.Errorf("asking where datastore %q is served from: %w", ds.ID, err)
+		return ds.Serving(), fmt.Errorf("looking up the place of datastore %q: %w", ds.ID, err)
 	}
 	return now, nil
 }
 
-// place searches one place of a datastore, deeper as long as too many of the hits had to be dropped, and once more when a
-// datasource was overtaken: rows of an active generation are all there before it becomes active.
+// place searches one place of a datastore. It searches deeper as long as too many hits are dropped, and repeats the
+// search once if a datasource was overtaken: all rows of a generation exist before it becomes active, so they are found
+// then.
 func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, error) {
 	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {
 		return spaceResult{}, fmt.Errorf("finding the index of datastore %q: %w", ds.ID, err)
 	}
 	if ds.EmbeddingModel == "" && q.Mode == domain.SearchDense {
-		return spaceResult{}, domain.Invalid("mode", "is %q, and datastore %q has no vectors; use %q or %q", q.Mode, ds.ID, domain.SearchLexical, domain.SearchHybrid)
+		return spaceResult{}, domain.Invalid("mode", "is %q, but datastore %q has no vectors; use %q or %q", q.Mode, ds.ID, domain.SearchLexical, domain.SearchHybrid)
 	}
 	depth, repeated := max(firstDepth, depthPerTop*q.TopK), false
 	made, words, err := q.vectorFor(ctx, engine, ds, index.Query{Text: q.Query, Limit: depth, Filter: q.filter})
@@ -173,7 +174,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 	}
 	text := q.Query
 	if q.Mode == domain.SearchDense {
-		if text = ""; made.vector == nil { // what matches cannot be told; whether the datastore is there still can
+		if text = ""; made.vector == nil { // nothing to compare with; the caller still checks that the datastore exists
 			return spaceResult{ds: ds, vector: made.queryVector, degraded: made.degraded}, nil
 		}
 	}
@@ -185,7 +186,8 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
 		}
 		if made.vector == nil && made.whole != nil && (found.MaxLexical == 0 || len(found.Hits) == 0) {
-			// An engine without words, or nothing that has one of them: what the model makes of the query is all there is.
+			// The engine compares no words, or no row contains one of them: use the vector, even if the model hardly
+			// knows the query.
 			made.vector, made.weight = made.whole, 1
 			continue
 		}
@@ -217,13 +219,13 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 	if len(found.Hits) == 0 {
 		return res, nil
 	}
-	owned := owningPool.Get().(*owning)
+	owned := ownersPool.Get().(*ownerSet)
 	defer owned.release()
 	owned.find(found.Hits)
 	of, owners := owned.of, owned.owners
 	active, err := r.deps.Catalog.ActiveOf(ctx, owned.ids)
 	if err != nil {
-		return res, fmt.Errorf("asking which generations are active: %w", err)
+		return res, fmt.Errorf("looking up the active generations: %w", err)
 	}
 	for i, src := range active {
 		if src == nil {
@@ -242,8 +244,8 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 		o := &owners[n]
 		o.current = o.current || found.Hits[i].Generation == o.ActiveGeneration
 	}
-	res.room = roomOf(found)
-	res.candidates = res.room.candidates
+	res.buffer = bufferFor(found)
+	res.candidates = res.buffer.candidates
 	for i, n := range of {
 		h, o := &found.Hits[i], &owners[n]
 		if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {
@@ -261,7 +263,7 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 	return res, nil
 }
 
-// finite is the score, or 0 for what is no number: one would make all others of its kind none, and cannot be sent.
+// finite returns the score, or 0 if it is not finite: NaN would spread to all scores, and JSON cannot represent it.
 func finite(score float64) float64 {
 	if math.IsNaN(score) || math.IsInf(score, 0) {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// source returns the origin of a fragment: the page's address, with the anchor of its heading if there is one; the file's name, with the page where the format has
-// pages; for a text, what the caller named in metadata "source", or else its name.
+// source returns the origin of a fragment. For a web page, it is the address with the anchor of the heading; for a
+// file, the name with the page number if the format has pages; for a text, metadata "source" or else the name.
 func source(d domain.ActiveDatasource, page int, anchor string) string {
 	named, _ := d.Metadata["source"].(string)
 	switch {
@@ -31,8 +31,8 @@ func source(d domain.ActiveDatasource, page int, anchor string) string {
 	}
 }
 
-// anchored returns the address of a part of a page. An address that already has a fragment is returned unchanged, because
-// scripts may use the fragment to choose the content.
+// anchored returns the address of a part of a page. An address that already has a fragment is returned unchanged,
+// because scripts may use the fragment to choose the content.
 func anchored(address, anchor string) string {
 	if anchor == "" || strings.Contains(address, "#") {
 		return address

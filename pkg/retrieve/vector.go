@@ -12,30 +12,30 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Between these shares of known text the dense weight grows from nothing to its full: the vector of a query that a model knows
-// little of says more about the gaps than about the text.
+// Shares of the query's text known to the model between which the dense weight grows from 0 to its full value. The
+// vector of a mostly unknown query is misleading.
 const (
 	coverageNone = 0.5
 	coverageFull = 0.9
 )
 
-// queryVector is the query as one model sees it.
+// queryVector is the query's vector by one model.
 type queryVector struct {
 	dimensions int
-	vector     []float32 // nil: this model has nothing to say beside words
+	vector     []float32 // nil: only words are compared
 	weight     float64   // of the dense leg
-	whole      []float32 // what the model made, also of a query that it hardly knows; nil: nothing at all
+	whole      []float32 // the vector even if the model hardly knows the query; nil if it knows nothing of it
 }
 
-// embedding is what became of embedding the query with one model.
+// embedding is the result of embedding the query with one model.
 type embedding struct {
 	queryVector
-	degraded string // not empty when the model cannot be reached and the search goes on without it
+	degraded string // set if the model is unreachable and the search continues without it
 }
 
-// embedQuery embeds the query with a model, as the mode wants it.
+// embedQuery embeds the query with a model, as the mode requires.
 func (r *Retriever) embedQuery(ctx context.Context, model, query string, mode domain.SearchMode) (embedding, error) {
-	if model == "" { // a space without vectors is searched by words alone
+	if model == "" { // a space without vectors is searched by words only
 		return embedding{}, nil
 	}
 	e, err := r.deps.Embedders.Embedder(model)
@@ -51,21 +51,22 @@ func (r *Retriever) embedQuery(ctx context.Context, model, query string, mode do
 		return qv.as(mode, model), nil
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		return embedding{}, err
-	case r.opts.LexicalFallback && qv.dimensions > 0 && mode == domain.SearchHybrid: // else it is not known which space to search
-		degraded := fmt.Sprintf("embedding model %q cannot be reached, its datastores were searched by words alone", model)
+	case r.opts.LexicalFallback && qv.dimensions > 0 && mode == domain.SearchHybrid: // the dimensions identify the space
+		degraded := fmt.Sprintf("embedding model %q cannot be reached; its datastores were searched by words only", model)
 		return embedding{qv, degraded}, nil
 	default:
 		return embedding{}, unavailable(err, "the embedding model %q cannot be reached; try again later", model)
 	}
 }
 
-// preparer is implemented by indexes that can search for the words of a query before its vector is there.
+// preparer is implemented by indexes that can search for the query's words before its vector is known.
 type preparer interface {
-	// Prepare does so. The query is then asked with what it returns, which may be nil, and fails where Prepare does.
+	// Prepare searches for the words. The result, which may be nil, is passed to Search in Query.Prepared. If Prepare
+	// fails, Search would fail as well.
 	Prepare(ctx context.Context, space index.Space, q index.Query) (index.Prepared, error)
 }
 
-// vectorFor embeds the query for a datastore, and has its index search for the words while the model is at work.
+// vectorFor embeds the query for a datastore. Meanwhile, the index searches for the query's words.
 func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datastore, asked index.Query) (made embedding, words index.Prepared, err error) {
 	ready, ok := engine.(preparer)
 	if !ok || q.Mode != domain.SearchHybrid || ds.EmbeddingModel == "" {
@@ -82,7 +83,7 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 	defer cancel()
 	var atWork sync.WaitGroup
 	atWork.Go(func() {
-		if found, err := ready.Prepare(ctx, space, asked); err == nil { // whatever is the matter, the search meets it too
+		if found, err := ready.Prepare(ctx, space, asked); err == nil { // an error is ignored here, because Search meets it too
 			words = found
 		}
 	})
@@ -94,8 +95,8 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 	return made, words, err
 }
 
-// as is what a search of that mode works with: of a lexical one no vector, of a dense one what the model made though it
-// may know little of the query.
+// as returns the embedding for a search of that mode: no vector for a lexical search, and for a dense one the vector
+// even if the model hardly knows the query.
 func (qv queryVector) as(mode domain.SearchMode, model string) embedding {
 	switch mode {
 	case domain.SearchLexical:
@@ -103,7 +104,7 @@ func (qv queryVector) as(mode domain.SearchMode, model string) embedding {
 	case domain.SearchDense:
 		qv.vector, qv.weight = qv.whole, 1
 		if qv.vector == nil {
-			return embedding{qv, fmt.Sprintf("embedding model %q knows no word of the query, its datastores have nothing to compare it with", model)}
+			return embedding{qv, fmt.Sprintf("embedding model %q knows no word of the query, so its datastores cannot be searched by meaning", model)}
 		}
 	}
 	return embedding{queryVector: qv}
@@ -112,12 +113,12 @@ func (qv queryVector) as(mode domain.SearchMode, model string) embedding {
 func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, query string) (queryVector, error) {
 	var qv queryVector
 	got, err := e.Embed(ctx, []string{query}, embed.Query)
-	qv.dimensions = e.Model().Dimensions // a server's model tells them with its first answer
+	qv.dimensions = e.Model().Dimensions // a model server reports them with its first answer
 	if err != nil {
 		return qv, fmt.Errorf("embedding the query with %q: %w", model, err)
 	}
 	if len(got) != 1 || len(got[0]) != qv.dimensions {
-		return qv, fmt.Errorf("embedding the query with %q: the model answered %d vectors, want one of %d dimensions", model, len(got), qv.dimensions)
+		return qv, fmt.Errorf("embedding the query with %q: the model returned %d vectors, want one of %d dimensions", model, len(got), qv.dimensions)
 	}
 	known := (embed.Coverage(e, query) - coverageNone) / (coverageFull - coverageNone)
 	qv.weight = r.weight(model) * min(max(known, 0), 1)
@@ -130,7 +131,7 @@ func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, quer
 	return qv, nil
 }
 
-// weight is the dense leg's share for a model.
+// weight returns the weight of the dense leg for a model.
 func (r *Retriever) weight(model string) float64 {
 	if w, ok := r.opts.Weights[model]; ok {
 		return min(max(w, 0), 1)
@@ -150,7 +151,7 @@ func zero(v []float32) bool {
 	return true
 }
 
-// unavailable wraps an error that passes by itself, unless it already says what kind it is.
+// unavailable wraps an error as domain.CodeUnavailable, unless it is already a domain.Error or from a context.
 func unavailable(err error, format string, args ...any) error {
 	var typed *domain.Error
 	if errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -1,0 +1,91 @@
+package retrieve
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// A query ranks hundreds of candidates and returns copies of a few, so the memory of the candidates is pooled.
+
+// buffer holds the candidates of one search, and the hits that they refer to.
+type buffer struct {
+	found      index.Result
+	candidates []candidate // empty, with capacity for all hits
+}
+
+var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
+
+func bufferFor(found index.Result) *buffer {
+	b := bufferPool.Get().(*buffer)
+	b.found, b.candidates = found, slices.Grow(b.candidates[:0], len(found.Hits))
+	return b
+}
+
+// release returns the memory of the candidates to the pool. They must not be used afterwards.
+func (res *spaceResult) release() {
+	if res.buffer == nil {
+		return
+	}
+	b := res.buffer
+	clear(res.candidates)
+	res.buffer, res.candidates = nil, nil
+	b.found.Release()
+	b.found = index.Result{}
+	if cap(b.candidates) <= maxPooled {
+		bufferPool.Put(b)
+	}
+}
+
+// maxPooled is the maximum capacity, in candidates, of a pooled buffer.
+const maxPooled = 4096
+
+// owner is a datasource that has hits.
+type owner struct {
+	*domain.ActiveDatasource      // empty if the datasource no longer exists
+	current                  bool // whether it has hits of its active generation
+}
+
+// gone is the state of a datasource that does not exist.
+var gone = &domain.ActiveDatasource{}
+
+// ownerSet maps hits to their datasources.
+type ownerSet struct {
+	of     []int          // for each hit, its index in owners
+	owners []owner        // without duplicates
+	ids    []string       // of owners
+	known  map[string]int // datasource id → index in owners
+}
+
+var ownersPool = sync.Pool{New: func() any { return &ownerSet{known: make(map[string]int)} }}
+
+func (o *ownerSet) release() {
+	if len(o.known) > maxPooled {
+		return
+	}
+	clear(o.known)
+	clear(o.owners)
+	clear(o.ids)
+	ownersPool.Put(o)
+}
+
+// find collects the datasources of the hits. Their states are not known yet.
+func (o *ownerSet) find(hits []index.Hit) {
+	o.of, o.owners, o.ids = slices.Grow(o.of[:0], len(hits))[:len(hits)], o.owners[:0], o.ids[:0]
+	for i := range hits {
+		id := hits[i].DatasourceID
+		if i > 0 && hits[i-1].DatasourceID == id { // hits of a datasource are often adjacent
+			o.of[i] = o.of[i-1]
+			continue
+		}
+		n, ok := o.known[id]
+		if !ok {
+			n = len(o.owners)
+			o.known[id] = n
+			o.owners, o.ids = append(o.owners, owner{gone, false}), append(o.ids, id)
+		}
+		o.of[i] = n
+	}
+}
