@@ -16,14 +16,13 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Web fetches pages and discovers sites; a *crawl.Error says whether trying again helps.
+// Web fetches pages and discovers sites. A *crawl.Error says whether a retry may help.
 type Web interface {
 	Fetch(ctx context.Context, req crawl.PageRequest) (crawl.Page, error)
 	Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error)
 }
 
-// Keeper stores fetched pages. It fails with originals.ErrExists when the key has been written, by an earlier run of
-// the same job.
+// Keeper stores fetched pages. It fails with originals.ErrExists if an earlier run of the same job has written the key.
 type Keeper interface {
 	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)
 }
@@ -34,26 +33,26 @@ type Crawler struct {
 	Originals Keeper
 	Events    Events
 	Now       func() time.Time
-	// MaxTries is how often content is asked for that could be there later, before it counts as failed. Default: 20, with
-	// the growing delays between them some two hours.
+	// MaxTries is the number of attempts to fetch content after temporary errors. Default 20, which takes about two
+	// hours with the growing delays.
 	MaxTries int
 	// Access decrypts the headers of a protected site for a workspace. nil: this process has no key.
 	Access func(workspaceID string, a domain.SiteAccess) (*crawl.Access, error)
 }
 
-// Handle does one job. Its error is jobs.Permanent when doing the job again cannot help. A fetch that is to be tried again
-// later, because its host has failed or its turn has not come, ends with an event that says when, and jobs.PutOff: the job
-// then waits in the catalog, where it keeps nothing else from being admitted.
+// Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help. If the host has failed or
+// must not be requested yet, Handle emits an event with the time of the next attempt and returns jobs.PutOff. The job
+// then waits in the catalog, where it does not occupy a slot of the admission window.
 func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	report := reporter{events: c.Events, job: job, now: c.Now}
 	if job.Crawl == nil {
-		return jobs.Permanent(errors.New("there is no address to fetch"))
+		return jobs.Permanent(errors.New("the job has no address to fetch"))
 	}
 	stage, do := "fetching", c.page
 	if job.Type == domain.TypeWebSite {
 		stage, do = "discovering", c.site
 	}
-	// A page of a site is one of thousands and done in a moment: its site's progress tells enough.
+	// A page of a site is one of many and takes a moment: the site's progress is enough.
 	if job.GroupID == "" {
 		if err := report.progress(ctx, domain.EventRunning, stage, 0, 0); err != nil {
 			return err
@@ -73,31 +72,32 @@ func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Conte
 		return ctx, nil
 	}
 	if c.Access == nil {
-		return nil, jobs.Permanent(errors.New("the site's headers cannot be read by this crawler: set SLUICE_SECRET_KEY, to the same value in every api and crawler process"))
+		return nil, jobs.Permanent(errors.New("this crawler cannot decrypt the site's headers: set SLUICE_SECRET_KEY to the same value in every api and crawler process"))
 	}
 	access, err := c.Access(job.WorkspaceID, *sealed)
 	if err != nil {
-		return nil, jobs.Permanent(fmt.Errorf("the site's headers cannot be read: SLUICE_SECRET_KEY is not the one that they were stored with; set that, or send config.headers again: %w", err))
+		return nil, jobs.Permanent(fmt.Errorf("cannot decrypt the site's headers: SLUICE_SECRET_KEY differs from the key that encrypted them; set that key, or send config.headers again: %w", err))
 	}
 	return crawl.WithAccess(ctx, access), nil
 }
 
 const (
-	// shortTurn is how long a job waits in the stream for its host's turn. A longer wait is spent in the catalog.
+	// shortTurn is the maximum time for which a job waits for its host in the stream. For longer, it waits in the
+	// catalog.
 	shortTurn    = time.Second
 	defaultTries = 20
-	// faultTries is how often a page is asked for that its server fails over (500), for some two minutes: mostly it is the
-	// page that is broken, and its site waits for it.
+	// faultTries is the number of attempts after status 500, which take about two minutes. Usually the page itself is
+	// broken, and the site waits for it.
 	faultTries = 8
-	// firstRetry doubles with every try up to lastRetry.
+	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
-	// leastTries are made of what fails, however long its host asks to wait between them. Beyond them it is given up when the
-	// attempts have taken as long as the most of them may take: a host that says each time to come back tomorrow would
-	// otherwise keep its site from ever being done.
-	leastTries = 3
+	// minTries is the minimum number of attempts, however long the host asks to wait. After them, the crawler gives up
+	// once the attempts have taken as long as the maximum number of them normally takes. Otherwise a host that always
+	// answers "retry tomorrow" would keep its site from ever finishing.
+	minTries = 3
 )
 
-// verdict turns the crawler's kinds of error into events and errors of the job stream.
+// verdict converts the errors of package crawl into events and errors of package jobs.
 func (c *Crawler) verdict(ctx context.Context, err error, job domain.Job, report reporter) error {
 	var e *crawl.Error
 	switch {
@@ -113,60 +113,60 @@ func (c *Crawler) verdict(ctx context.Context, err error, job domain.Job, report
 		return jobs.Later(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
-	// What is left is a failure of the page, or of its host as others have found it. Either counts: of a site whose host is
-	// gone only a few pages are asked for between two holds, and the others would wait for their turn to fail for weeks.
+	// The page or its host has failed. Both count as an attempt: if a host is down, only a few pages are requested
+	// between two holds, so the other pages would otherwise wait for weeks before they fail.
 	default:
 		return c.again(ctx, report, e, err)
 	}
 }
 
-// again has what failed fetched again, or gives it up.
+// again postpones a failed fetch, or gives up.
 func (c *Crawler) again(ctx context.Context, report reporter, e *crawl.Error, err error) error {
 	job := report.job
-	tries, most, since, now := job.Tries+1, c.tries(e), job.Since, c.Now()
+	tries, limit, since, now := job.Tries+1, c.tries(e), job.Since, c.Now()
 	if since.IsZero() {
 		since = now
 	}
 	took := now.Sub(since)
 	switch {
-	case tries >= most:
+	case tries >= limit:
 		return jobs.Permanent(fmt.Errorf("given up after %d attempts. The last one failed with: %w", tries, err))
-	case tries >= leastTries && took >= time.Duration(most)*lastRetry:
+	case tries >= minTries && took >= time.Duration(limit)*lastRetry:
 		return jobs.Permanent(fmt.Errorf("given up after %d attempts in %s. The last one failed with: %w", tries, took.Round(time.Minute), err))
 	}
 	delay := min(firstRetry<<min(job.Tries, 10), lastRetry)
 	return c.postpone(ctx, report, postponement{
-		delay: max(delay, e.RetryAfter), tries: tries, since: since, attempt: fmt.Sprintf("Attempt %d of %d", tries, most), cause: e,
+		delay: max(delay, e.RetryAfter), tries: tries, since: since, attempt: fmt.Sprintf("Attempt %d of %d", tries, limit), cause: e,
 	})
 }
 
-// tries is how often what failed so is asked for.
+// tries returns the maximum number of attempts after this error.
 func (c *Crawler) tries(e *crawl.Error) int {
-	most := c.MaxTries
-	if most == 0 {
-		most = defaultTries
+	limit := c.MaxTries
+	if limit == 0 {
+		limit = defaultTries
 	}
 	if e.StatusCode == http.StatusInternalServerError && !e.Deferred {
-		most = min(most, faultTries)
+		limit = min(limit, faultTries)
 	}
-	return most
+	return limit
 }
 
-// postponement says how a job is put off.
+// postponement describes how a job is postponed.
 type postponement struct {
 	delay   time.Duration
-	tries   int       // that have failed
-	since   time.Time // the first of them; zero: none has
-	attempt string    // names the one that has failed now; "": none has
+	tries   int       // number of failed attempts
+	since   time.Time // time of the first failed attempt; zero if none
+	attempt string    // name of the attempt that just failed; "" if none
 	cause   *crawl.Error
 }
 
-// postpone puts the job off.
+// postpone emits the event that postpones the job.
 func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement) error {
 	ev := report.event(domain.EventPostponed)
 	ev.Until, ev.Tries, ev.Since = ev.At.Add(p.delay), p.tries, p.since
 	if p.attempt != "" {
-		ev.Error = fmt.Sprintf("%s failed and is repeated at %s: %s", p.attempt, ev.Until.Format("2006-01-02 15:04:05 UTC"), p.cause.Message)
+		ev.Error = fmt.Sprintf("%s failed and will be retried at %s: %s", p.attempt, ev.Until.Format("2006-01-02 15:04:05 UTC"), p.cause.Message)
 	}
 	if err := report.emit(ctx, ev); err != nil {
 		return err
@@ -174,8 +174,8 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	return jobs.PutOff(p.cause)
 }
 
-// site emits the pages it finds. Whether their links are to be followed is known only at the end, and then just one
-// page, the root, has been found; so the latest group of links is held back until the next or the end.
+// site emits the pages of a site. Only at the end is it known whether their links must be followed; in that case the
+// root is the only page found. So the latest group of links is held back until the next one or the end.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
 	emit := func(follow bool) error {
@@ -204,7 +204,7 @@ func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) err
 	return report.emit(ctx, ev)
 }
 
-// leftOut is what the crawler has refused, as events have it.
+// leftOut converts the numbers of refused addresses for an event.
 func leftOut(refused map[crawl.Refusal]int) map[string]int {
 	if len(refused) == 0 {
 		return nil
@@ -251,8 +251,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		}
 		return report.skip(ctx, page.URL+" is a list of pages and none itself (a sitemap or feed).")
 	}
-	// Links go first: once the page is fetched, its job is done and the site may count as complete. A page that asks not
-	// to be indexed may still lead to others; one that asks not to be followed has no links here.
+	// Links go first: once the page is fetched, its job is done and the site may count as complete. A page that asks
+	// not to be indexed may still lead to others; one that asks not to be followed has no links here.
 	if err := reportLinks(ctx, report, page, req.WantLinks); err != nil {
 		return err
 	}
@@ -280,8 +280,8 @@ func isRoot(spec *domain.CrawlSpec) bool {
 	return spec.Site != nil && domain.SameSpelling(spec.URL, spec.Site.Root)
 }
 
-// reach returns the scope for the links of a page. It allows one level beyond MaxDepth: only the catalog knows whether a
-// shorter path to a page exists.
+// reach returns the scope for the links of a page. It allows one level beyond MaxDepth: only the catalog knows whether
+// a shorter path to a page exists.
 func reach(spec *domain.CrawlSpec) *domain.SiteScope {
 	if spec.Site == nil || !spec.Site.Follow || spec.Depth < spec.Site.MaxDepth {
 		return spec.Site

@@ -145,7 +145,7 @@ func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
 			ev := w.log.last(t, domain.EventPostponed)
 			says := test.says
 			if says != "" {
-				says = fmt.Sprintf("Attempt %d of %d failed and is repeated at %s: %s", test.thenTries, test.most, ev.Until.Format(time.DateTime+" UTC"), says)
+				says = fmt.Sprintf("Attempt %d of %d failed and will be retried at %s: %s", test.thenTries, test.most, ev.Until.Format(time.DateTime+" UTC"), says)
 			}
 			if got := ev.Until.Sub(ev.At); got != test.delay || ev.Tries != test.thenTries || ev.Error != says {
 				t.Errorf("put off by %v after %d tries, %q; want %v, %d, %q", got, ev.Tries, ev.Error, test.delay, test.thenTries, says)

@@ -14,34 +14,35 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// destination is an embedding model and the places of a job that hold its vectors: text is embedded once for all of them.
+// destination is an embedding model with the places of a job that store its vectors. Text is embedded once for all of
+// them.
 type destination struct {
 	datastore string
 	model     string
 	embedder  embed.Embedder
 	engines   []*engine
-	stocks    []*stock    // what vectors are copied from
-	recent    *Recent     // likewise, of other documents
-	dropped   atomic.Bool // none of its places is written any more
+	stocks    []*stock    // earlier generations to copy vectors from
+	recent    *Recent     // recent vectors of other documents
+	dropped   atomic.Bool // whether all its places have been dropped
 
-	tokens atomic.Int64 // of the texts that were embedded
+	tokens atomic.Int64 // in the embedded texts
 }
 
 // engine is one place of a destination.
 type engine struct {
 	place   domain.Place
 	index   Index
-	dropped bool // belongs to the writer
+	dropped bool // owned by the writer
 }
 
-// destinations groups the job's places by model, the first place's first. Places that the job can do without are left out
-// if they cannot be written here.
+// destinations groups the job's places by model, starting with that of the first place. Optional places that this
+// process cannot write to are dropped.
 func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destination, error) {
 	var out []*destination
 	byModel := make(map[string]*destination)
 	for _, p := range job.Places {
-		// Where a process lacks a model or an engine, its settings are not those of the others, which somebody will mend: the
-		// job waits, and may come to another one.
+		// If this process lacks the model or engine, its settings differ from those of the other processes. The job
+		// waits until they are corrected, or until another process gets it.
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {
 			err = fmt.Errorf("the embedding model %q of the datastore is not configured in this process: %w", p.Model, err)
@@ -52,7 +53,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 		}
 		idx, err := i.Indexes.Index(p.Engine)
 		if err != nil {
-			err = fmt.Errorf("the engine %q, which is to hold the chunks, is not configured in this process: %w", p.Engine, err)
+			err = fmt.Errorf("the engine %q of the datastore is not configured in this process: %w", p.Engine, err)
 			if err := i.without(ctx, job, p, err); err != nil {
 				return nil, err
 			}
@@ -69,20 +70,20 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	return out, nil
 }
 
-// without says what becomes of a job that cannot write a place: its error, or nil when it goes on without that place.
-// Content that readers wait for is not held up by the place that its datastore is on the way to: what is missing there is
-// asked for again by the move, which is then the one to fail. A fault that may pass is waited for a while.
+// without decides whether a job continues without a place that it cannot write to: it returns nil if so, else the
+// error. The first place, which serves searches, is required. A place that the datastore is moving to is optional: the
+// move requests missing content again, and fails itself if necessary. Temporary errors are retried a few times first.
 func (i *Ingestor) without(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= patience {
 		return err
 	}
-	i.logger().WarnContext(ctx, "content goes only to where readers are served, the place that it moves to cannot be written",
+	i.logger().WarnContext(ctx, "cannot write to the place that the datastore is moving to; writing only to the current one",
 		"datastore", job.DatastoreID, "datasource", job.DatasourceID, "place", place.String(), "error", err)
 	return nil
 }
 
-// unchanged reports whether the job's one place holds exactly the rows that the job would write. equal says that the rows
-// are the same as those written before.
+// unchanged reports whether the job's only place already has the rows that the job would write. equal is whether they
+// equal the rows of the previous version.
 func unchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {
@@ -90,13 +91,13 @@ func unchanged(ctx context.Context, job domain.Job, equal bool, d *destination) 
 	}
 	_, rows, err := held(ctx, d.engines[0].index, job, d.model, d.embedder.Model().Dimensions, p.Generation)
 	if err != nil {
-		return false, fmt.Errorf("counting the chunks that are there: %w", err)
+		return false, fmt.Errorf("counting the existing chunks: %w", err)
 	}
 	return rows == p.Chunks, nil
 }
 
-// held finds the space that has most rows of a generation with a model's vectors, and how many it has. dimensions 0 means
-// that they are not known yet: a server's model tells them with its first answer.
+// held returns the space with the most rows of a generation for a model, and their number. dimensions is 0 if they are
+// unknown: a model server reports them with its first answer.
 func held(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {
@@ -117,7 +118,7 @@ func held(ctx context.Context, idx Index, job domain.Job, model string, dimensio
 	return space, rows, nil
 }
 
-// vectors returns one vector for each text: a copy where there is one, else a new one. Equal texts are embedded once.
+// vectors returns one vector for each text. It copies existing vectors and embeds the other texts, equal texts once.
 func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for _, s := range d.stocks {
@@ -149,28 +150,28 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 		return nil, err
 	}
 	if len(made) != len(missing) {
-		return nil, fmt.Errorf("embedding model %q made %d vectors of %d texts", d.model, len(made), len(missing))
+		return nil, fmt.Errorf("embedding model %q returned %d vectors for %d texts", d.model, len(made), len(missing))
 	}
 	for n, key := range keys {
 		d.tokens.Add(int64(chunk.Tokens(missing[n])))
 		for _, place := range places[key.text] {
 			out[place] = made[n]
 		}
-		d.recent.put(key, slices.Clone(made[n])) // the others of its batch lie in the same memory
+		d.recent.put(key, slices.Clone(made[n])) // cloned: the vectors of a batch share their memory
 	}
 	return out, nil
 }
 
-// space is where rows with the vectors go.
+// space returns the space for rows with these vectors.
 func (d *destination) space(job domain.Job, vectors [][]float32) index.Space {
 	dimensions := d.embedder.Model().Dimensions
-	if dimensions == 0 { // all vectors so far are copies
+	if dimensions == 0 { // not known yet: all vectors so far are copies
 		dimensions = len(vectors[0])
 	}
 	return index.Space{DatastoreID: job.DatastoreID, Model: d.model, Dimensions: dimensions}
 }
 
-// refused turns a model's kinds of error into those of the job stream.
+// refused converts the errors of a model into those of package jobs.
 func refused(err error) error {
 	var e *embed.Error
 	switch {

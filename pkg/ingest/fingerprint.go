@@ -14,27 +14,27 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// rowVersion numbers how rows are made of chunks: which of their fields are filled, and which text is embedded. Raise it
-// by hand with every change of that.
+// rowVersion is the version of the conversion of chunks to rows: which fields are set, and which text is embedded.
+// Raise it with every change.
 const rowVersion = 2
 
-// ingredients are everything that a job's rows follow from, but for the embedding model, which is part of a place.
+// ingredients are all inputs that determine a job's rows, except the embedding model, which is part of a place.
 type ingredients struct {
 	Row      int            `json:"row"`
 	Extract  int            `json:"extract"`
 	Chunk    string         `json:"chunk"`
 	Analysis int            `json:"analysis"`
 	SHA256   string         `json:"sha256"`
-	FileName string         `json:"file_name"` // tells the format, as does the declared type
+	FileName string         `json:"file_name"` // used to detect the format, like the declared type
 	MIMEType string         `json:"mime_type"`
-	URL      string         `json:"url"`  // what a page's links refer to
-	Name     string         `json:"name"` // the title of a document that has none
+	URL      string         `json:"url"`  // base of a page's links
+	Name     string         `json:"name"` // used as title if the document has none
 	CustomID string         `json:"custom_id"`
-	Metadata map[string]any `json:"metadata,omitempty"` // encoded in order of its keys
+	Metadata map[string]any `json:"metadata,omitempty"` // encoded with sorted keys
 }
 
-// fingerprint is the hexadecimal SHA-256 of the job's ingredients: jobs of equal fingerprints write equal rows to the same
-// place. It is "", which equals none, for a job whose content was stored without a checksum.
+// fingerprint returns the hexadecimal SHA-256 of the job's ingredients. Jobs with equal fingerprints write equal rows.
+// It returns "" if the content was stored without a checksum; "" equals no fingerprint.
 func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	if job.Original == nil || job.Original.SHA256 == "" {
 		return "", nil

@@ -1,5 +1,5 @@
-// Package ingest holds what the workers do with a job: the Ingestor turns an original into rows of the index, the
-// Crawler turns an address into an original or into the pages of a site. Neither knows the catalog: both report by
+// Package ingest contains the job handlers of the workers. The Ingestor turns an original into rows of the index. The
+// Crawler turns an address into an original, or into the pages of a site. Neither uses the catalog: both report by
 // events.
 package ingest
 
@@ -19,46 +19,46 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Events is where a worker reports. Emit returns once the event is stored.
+// Events receives the workers' reports. Emit returns once the event is stored.
 type Events interface {
 	Emit(ctx context.Context, ev domain.Event) error
 }
 
-// Originals is where raw content is read from.
+// Originals is the store of raw content.
 type Originals interface {
-	// Get fails with originals.ErrNotFound when nothing lies under the key.
+	// Get fails with originals.ErrNotFound if the key does not exist.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
-// Extractor turns raw content into a document; an *extract.Error is final.
+// Extractor turns raw content into a document. An *extract.Error is permanent.
 type Extractor interface {
 	Extract(ctx context.Context, req extract.Request) (*domain.Document, error)
 }
 
-// Chunker cuts a document into chunks; its errors are final.
+// Chunker splits a document into chunks. Its errors are permanent.
 type Chunker interface {
 	Chunks(doc *domain.Document) ([]domain.Chunk, error)
-	// Version changes with whatever chunks follow from beside the document.
+	// Version identifies everything but the document that determines the chunks.
 	Version() string
 }
 
-// Chunkers finds the chunker that cuts into chunks of the given sizes.
+// Chunkers returns the chunker for the given chunk sizes.
 type Chunkers interface {
 	Chunker(sizes domain.Chunking) Chunker
 }
 
-// Embedders finds the embedder for a model id.
+// Embedders returns the embedder of a model.
 type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Indexes finds the index that an engine keeps rows in.
+// Indexes returns the index of an engine.
 type Indexes interface {
-	// Index fails when the engine is not configured in this process.
+	// Index fails if the engine is not configured in this process.
 	Index(engine domain.Engine) (Index, error)
 }
 
-// Index is the part of an index.Index that an ingestor works with.
+// Index is the part of index.Index that an ingestor uses.
 type Index interface {
 	Write(ctx context.Context, space index.Space, rows []index.Row) error
 	Rows(ctx context.Context, space index.Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error)
@@ -67,16 +67,15 @@ type Index interface {
 }
 
 // Ingestor handles ingest jobs: original ▶ document ▶ chunks ▶ vectors ▶ rows of the job's generation, in every place
-// that the job names. Everything it writes follows from the job, so a job may be handled again, or by two workers at
-// once.
+// of the job. Its output depends only on the job, so a job may run again, or on two workers at once.
 type Ingestor struct {
 	Originals Originals
 	Extractor Extractor
 	Chunkers  Chunkers
 	Embedders Embedders
 	Indexes   Indexes
-	Recent    *Recent // of all jobs of the process; nil: only the datasource's own vectors are used again
-	Room      *Room   // likewise; nil: for whatever is handled at once
+	Recent    *Recent // vectors of all jobs of the process; nil: only those of the same datasource are reused
+	Room      *Room   // limit of all jobs of the process; nil: no limit
 	Events    Events
 	Now       func() time.Time
 	Log       *slog.Logger // default slog.Default()
@@ -89,17 +88,17 @@ func (i *Ingestor) logger() *slog.Logger {
 	return i.Log
 }
 
-// Handle does one job. Its error is jobs.Permanent when doing the job again cannot help.
+// Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help.
 //
-// A job whose rows are in the index already ends with domain.EventUnchanged, before reading anything. The job of a web page
-// whose text is as it was ends in the same way after extraction. Vectors that the
-// same model has made already, of what readers see or in a run that was cut short, are copied. What cannot be copied is
-// embedded, equal texts once, so what there was before never decides whether a job succeeds.
+// If the job's rows are already in the index, it ends with domain.EventUnchanged without reading the content. If a web
+// page's text has not changed, it ends in the same way after the extraction. Vectors of the same model are copied from
+// the previous version and from an interrupted run of the same job. Other texts are embedded, equal ones once.
 //
-// A place other than the first that cannot be written is left out after a while: the event then names the others.
+// If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
+// places that were written.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if len(job.Places) == 0 {
-		return jobs.Permanent(errors.New("its job does not say where its chunks go; resync it"))
+		return jobs.Permanent(errors.New("the job names no place for its chunks; resync the datasource"))
 	}
 	report := reporter{events: i.Events, job: job, now: i.Now}
 	fingerprint, err := i.fingerprint(job)
@@ -117,14 +116,14 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if same {
 		return report.emit(ctx, report.event(domain.EventUnchanged))
 	}
-	tell := startTelling(ctx, report, "extracting", i.logger())
-	defer tell.stop()
+	progress := startProgress(ctx, report, "extracting", i.logger())
+	defer progress.stop()
 	doc, leave, err := i.Room.read(ctx, func() (*domain.Document, error) { return i.document(ctx, job) })
 	if err != nil {
 		return err
 	}
 	defer leave()
-	w := writer{Ingestor: i, job: job, metadata: domain.FragmentMetadata(job.Metadata, doc.Info()), destinations: destinations, tell: tell}
+	w := writer{Ingestor: i, job: job, metadata: domain.FragmentMetadata(job.Metadata, doc.Info()), destinations: destinations, progress: progress}
 	info := doc.Info()
 	if doc.Title == "" {
 		doc.Title = job.Name
@@ -134,7 +133,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 		return jobs.Permanent(err)
 	}
 	if len(chunks) == 0 {
-		return jobs.Permanent(domain.Errorf(domain.CodeUnsupported, "there is no text in it"))
+		return jobs.Permanent(domain.Errorf(domain.CodeUnsupported, "the content has no text"))
 	}
 	textID, err := i.textID(job, doc, chunks)
 	if err != nil {
@@ -144,9 +143,9 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 		return err
 	}
 	if same {
-		tell.stop()
+		progress.stop()
 		ev := report.event(domain.EventUnchanged)
-		ev.Fingerprint = fingerprint // the next job with these bytes need not read them
+		ev.Fingerprint = fingerprint // lets the next job with the same content end early
 		return report.emit(ctx, ev)
 	}
 	if err := i.copies(ctx, job, destinations); err != nil {
@@ -155,7 +154,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err := w.write(ctx, chunks); err != nil {
 		return err
 	}
-	tell.stop()
+	progress.stop()
 	ev := report.event(domain.EventSynched)
 	ev.Chunks, ev.Bytes, ev.Fingerprint = int64(len(chunks)), textBytes(chunks), fingerprint
 	ev.MIMEType, ev.Document, ev.Warnings, ev.Places = doc.MIMEType, info, doc.Warnings, w.written()
@@ -168,12 +167,12 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 
 func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Document, error) {
 	if job.Original == nil {
-		return nil, jobs.Permanent(errors.New("its content was never stored"))
+		return nil, jobs.Permanent(errors.New("its content was not stored; upload it again"))
 	}
 	body, err := i.Originals.Get(ctx, job.Original.Key)
 	switch {
 	case errors.Is(err, originals.ErrNotFound):
-		// A newer version has replaced it, or it has been deleted: this job's outcome no longer matters.
+		// The content was replaced or deleted, so the outcome of this job does not matter.
 		return nil, jobs.Permanent(errors.New("its content is no longer stored; upload it again"))
 	case err != nil:
 		return nil, fmt.Errorf("reading the original: %w", err)
@@ -188,10 +187,10 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	var final *extract.Error
 	switch {
 	case errors.As(err, &final):
-		// People read the message; the cause may be a parser's stack.
+		// Users see only the message: the cause may contain a parser's stack trace.
 		code := domain.CodeUnsupported
 		if final.Kind == extract.Resources {
-			code = domain.CodeUnavailable // another time or machine may do
+			code = domain.CodeUnavailable // it may succeed later or on another machine
 		}
 		return nil, jobs.Permanent(&domain.Error{Code: code, Message: final.Message, Err: err})
 	case err != nil:
@@ -200,7 +199,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	return doc, nil
 }
 
-// pageURL is the address that relative links and boilerplate detection of a page refer to, "" for other content.
+// pageURL returns the base address of a web page for links and boilerplate detection, "" for other content.
 func pageURL(job domain.Job) string {
 	if job.Type == domain.TypeWebPage {
 		return job.Original.Name

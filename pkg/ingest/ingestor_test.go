@@ -228,7 +228,7 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 		words     string // what people read holds this
 	}{
 		"a job without content is final": {
-			spoil: func(_ *pipeline, j *domain.Job) { j.Original = nil }, permanent: true, words: "never stored",
+			spoil: func(_ *pipeline, j *domain.Job) { j.Original = nil }, permanent: true, words: "was not stored",
 		},
 		"an original that is gone is final": {
 			spoil: func(p *pipeline, _ *domain.Job) {
@@ -269,7 +269,7 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 			permanent: true, words: "no text",
 		},
 		"a job of a time before places is final": {
-			spoil: func(_ *pipeline, j *domain.Job) { j.Places = nil }, permanent: true, words: "does not say where its chunks go; resync it",
+			spoil: func(_ *pipeline, j *domain.Job) { j.Places = nil }, permanent: true, words: "names no place for its chunks; resync the datasource",
 		},
 		"an engine that this process does not have passes": {
 			spoil: func(p *pipeline, j *domain.Job) {
@@ -282,7 +282,7 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 					return engines(e)
 				}
 			},
-			words: `the engine "milvus", which is to hold the chunks, is not configured in this process`,
+			words: `the engine "milvus" of the datastore is not configured in this process`,
 		},
 		"a model that this process does not have passes": {
 			spoil: func(p *pipeline, _ *domain.Job) {

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Recent remembers vectors that were made a short while ago, so that text which many documents of a datastore share (the foot
-// of every page, the same file twice) is embedded once. It knows the text by its digest alone. Datastores do not share it:
-// how fast a document is ingested must not tell what is in other people's. It is safe for concurrent use.
+// Recent is an LRU cache of vectors. Text that several documents of a datastore share, such as page footers or
+// duplicate files, is embedded once. Entries are identified by a hash of the text, and not shared between datastores:
+// otherwise the speed of ingestion would reveal the content of other tenants. Recent is safe for concurrent use.
 type Recent struct {
 	limit   int
 	mu      sync.Mutex
 	bytes   int
-	order   *list.List // of recentKey and vector, the most recently used first
+	order   *list.List // of *recentVector, most recently used first
 	vectors map[recentKey]*list.Element
 }
 
@@ -26,16 +26,16 @@ type recentVector struct {
 	vector []float32
 }
 
-// size is what an entry takes, with what leads to it.
+// size returns the memory of an entry in bytes, including the map and list.
 func (v *recentVector) size() int { return 4*len(v.vector) + 256 }
 
-// NewRecent returns an empty memory of so many bytes at most: 32 MiB hold the vectors of some 20,000 chunks at 384 dimensions, of
-// 2,700 at 3,072.
+// NewRecent returns an empty cache with a limit in bytes. 32 MiB hold about 20,000 vectors of 384 dimensions, or 2,700
+// of 3,072.
 func NewRecent(limit int) *Recent {
 	return &Recent{limit: limit, order: list.New(), vectors: make(map[recentKey]*list.Element)}
 }
 
-// get returns the vector of a text, nil if it is not known. It is not to be changed.
+// get returns the vector of a text, or nil. Callers must not change it.
 func (r *Recent) get(key recentKey) []float32 {
 	if r == nil {
 		return nil
@@ -50,7 +50,7 @@ func (r *Recent) get(key recentKey) []float32 {
 	return e.Value.(*recentVector).vector
 }
 
-// put remembers the vector of a text, which is not to be changed any more.
+// put stores the vector of a text. Callers must not change it afterwards.
 func (r *Recent) put(key recentKey, vector []float32) {
 	if r == nil {
 		return

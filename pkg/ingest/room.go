@@ -9,28 +9,29 @@ import (
 )
 
 const (
-	// ShortDocuments is how many short documents take the room of a long one. What a short one waits for is mostly the disk, which
-	// serves many as quickly as one; what a long one waits for is the processor.
+	// ShortDocuments is the number of short documents that count as one long document. Short documents mostly wait for
+	// the disk, which serves several at once; long ones need the processor.
 	ShortDocuments = 4
-	// Documents of up to so many bytes of text take one, two and ShortDocuments parts of the room; larger ones hugeParts.
+	// Limits in bytes of text. Documents up to them count as one, two and ShortDocuments parts; larger ones as
+	// hugeParts.
 	shortText  = 32 << 10
 	middleText = 64 << 10
 	longText   = 16 << 20
 	hugeParts  = 4 * ShortDocuments
-	// waitingToBeRead is how many documents are brought on while as many as there are readers are read.
+	// waitingToBeRead is the number of documents that may wait for a reader.
 	waitingToBeRead = 2
 )
 
-// Room bounds the documents that are under way at once by what they weigh, once that is known: until it is read, a small file
-// may turn out to be a large document. Nil has room for all. It is safe for concurrent use.
+// Room limits the documents in memory at once, weighted by size. The size is known only after reading, since a small
+// file may contain a large document. A nil Room has no limit. It is safe for concurrent use.
 type Room struct {
 	reading chan struct{}
 	parts   int64
 	texts   *semaphore.Weighted
 }
 
-// NewRoom has room for so many long documents, or ShortDocuments times as many short ones, and for a few more on their way
-// through so many readers.
+// NewRoom returns a Room for the given number of long documents, or ShortDocuments times as many short ones, and a few
+// more that are being read by the given number of readers.
 func NewRoom(readers, long int) *Room {
 	parts := int64(max(long, 1)) * ShortDocuments
 	return &Room{
@@ -40,10 +41,11 @@ func NewRoom(readers, long int) *Room {
 	}
 }
 
-// read has a document read and waits until there is room for it. leave must be called when it is done with.
+// read calls the function to read a document, and waits until there is room for it. The caller must call leave when it
+// no longer needs the document.
 //
-// A document waits for room in its reader's place, so that few of them wait, whatever their size; those that have room wait
-// for no reader, and so leave.
+// A document that waits for room still occupies a reading slot, so that few documents wait in memory. There is no
+// deadlock: documents that have room never wait for a reading slot.
 func (r *Room) read(ctx context.Context, read func() (*domain.Document, error)) (doc *domain.Document, leave func(), err error) {
 	if r == nil {
 		doc, err = read()
@@ -65,7 +67,7 @@ func (r *Room) read(ctx context.Context, read func() (*domain.Document, error)) 
 	return doc, func() { r.texts.Release(weight) }, nil
 }
 
-// partsOf is how many parts of the room a document takes.
+// partsOf returns the weight of a document in parts.
 func partsOf(doc *domain.Document) int64 {
 	size := 0
 	for _, b := range doc.Blocks {

@@ -13,23 +13,22 @@ import (
 )
 
 const (
-	// stockPage is how many rows are read at a time: 3 MB where vectors are largest.
+	// Number of rows read at a time: 3 MB with the largest vectors.
 	stockPage = 256
-	// keptBytes bounds the vectors of a stock that are kept in memory: those of 10,000 chunks at 384 dimensions, of 1,300
-	// at 3,072. The others are read again when they are needed.
+	// Maximum memory for the vectors of a stock, in bytes: 10,000 vectors of 384 dimensions, or 1,300 of 3,072. Others
+	// are read again when needed.
 	keptBytes = 16 << 20
-	// stockReads bounds how often the index is asked again for one batch. Text that has been moved about by single
-	// chunks takes one question for each, and then embedding it is the cheaper way.
+	// Maximum number of index reads for one batch. If chunks have moved one by one, each needs its own read, and
+	// embedding them again is cheaper.
 	stockReads = 16
-	// stockGap is how many rows that nobody needs are read along, rather than asking twice.
+	// Maximum gap, in unneeded rows, between two rows that are read together.
 	stockGap = 32
-	// patience is how many runs of a job fail because of what it can do without: vectors that it can make instead of copying
-	// them, a place that readers are not served from. Those may depend on an engine that the datastore is leaving, or never
-	// reaches.
+	// patience is the number of runs that may fail because of something optional: vectors to copy, or a place that does
+	// not serve searches. These may depend on an engine that the datastore is leaving or cannot reach.
 	patience = 2
 )
 
-// textHash tells the text that a vector was made of.
+// textHash identifies an embedded text.
 type textHash [16]byte
 
 func hashText(text string) (h textHash) {
@@ -38,24 +37,24 @@ func hashText(text string) (h textHash) {
 	return h
 }
 
-// stock is a generation of a datasource whose vectors are copied. It remembers of each row where its text is, in about 40
-// bytes, so that text is found wherever it has been moved to, and vectors only as far as keptBytes goes. It is not safe for
-// concurrent use.
+// stock is an earlier generation of a datasource, as a source of vectors. It knows the position of each text, in about
+// 40 bytes per row, so it finds text that has moved within the document. It caches vectors up to keptBytes. It is not
+// safe for concurrent use.
 type stock struct {
 	job        domain.Job
 	index      Index
 	space      index.Space
 	generation uint64
-	at         map[textHash]int // ordinals
+	at         map[textHash]int // text → ordinal
 	kept       map[int][]float32
 }
 
-// copies finds for each destination what it can copy vectors from: the version that readers see, if the same model made
-// it, and what an earlier run of the same job has written before it was cut short.
+// copies sets the stocks of each destination: the active version, if it has vectors of the same model, and the rows of
+// an interrupted run of the same job.
 func (i *Ingestor) copies(ctx context.Context, job domain.Job, destinations []*destination) error {
 	for _, d := range destinations {
 		if p := job.Previous; p != nil && p.Generation > 0 && p.Chunks > 0 && p.Place.Model == d.model {
-			// An engine that is out of this process's reach is done without.
+			// Copying is optional: ignore an engine that this process does not have.
 			if idx, err := i.Indexes.Index(p.Place.Engine); err == nil {
 				if err := d.copyFrom(ctx, idx, job, p.Generation); err != nil {
 					return err
@@ -71,7 +70,7 @@ func (i *Ingestor) copies(ctx context.Context, job domain.Job, destinations []*d
 	return nil
 }
 
-// copyFrom has the destination copy vectors of a generation, if there is anything of it.
+// copyFrom adds a generation to the destination's stocks, if it has any rows.
 func (d *destination) copyFrom(ctx context.Context, idx Index, job domain.Job, generation uint64) error {
 	s := &stock{job: job, index: idx, generation: generation, at: make(map[textHash]int), kept: make(map[int][]float32)}
 	space, rows, err := held(ctx, idx, job, d.model, d.embedder.Model().Dimensions, generation)
@@ -88,9 +87,9 @@ func (d *destination) copyFrom(ctx context.Context, idx Index, job domain.Job, g
 	return nil
 }
 
-// readThrough reads all of the generation, which has so many rows.
+// readThrough reads the generation, which has the given number of rows.
 func (s *stock) readThrough(ctx context.Context, rows int64) error {
-	room := keptBytes / (4*s.space.Dimensions + 64)
+	capacity := keptBytes / (4*s.space.Dimensions + 64)
 	for from, read := 0, int64(0); read < rows; {
 		page, err := s.rows(ctx, from, stockPage)
 		if err != nil || len(page) == 0 {
@@ -101,7 +100,7 @@ func (s *stock) readThrough(ctx context.Context, rows int64) error {
 				continue
 			}
 			s.at[hashText(EmbeddedText(r.Context, r.Text))] = r.Ordinal
-			if len(s.kept) < room {
+			if len(s.kept) < capacity {
 				s.kept[r.Ordinal] = r.Vector
 			}
 		}
@@ -115,8 +114,9 @@ func (s *stock) rows(ctx context.Context, from, limit int) ([]index.Row, error) 
 	return s.index.Rows(ctx, s.space, s.job.DatasourceID, s.generation, from, limit)
 }
 
-// failed says what becomes of a job whose stock could not be read: nil lets it go on without. Damage, and what the index
-// does not take as a question, will not pass; anything else may, and is waited for a while.
+// failed decides whether a job continues without the stock after a read error: it returns nil if so. Damaged rows and
+// invalid requests do not go away, so the job continues at once. Other errors may be temporary, so the job is retried a
+// few times.
 func (s *stock) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -124,17 +124,17 @@ func (s *stock) failed(ctx context.Context, err error) error {
 	case errors.Is(err, index.ErrCorrupt), errors.Is(err, index.ErrInvalid), s.job.Delivery > patience:
 		return nil
 	default:
-		return fmt.Errorf("reading the vectors that are there: %w", err)
+		return fmt.Errorf("reading the existing vectors: %w", err)
 	}
 }
 
-// wanted is a text of a batch whose vector must be read again.
+// wanted is a text of a batch whose vector must be read from the index.
 type wanted struct {
 	ordinal int // in the stock
 	place   int // in the batch
 }
 
-// fill sets the vectors that are missing in out and that the stock has of the texts.
+// fill sets the missing vectors in out for those texts that the stock contains.
 func (s *stock) fill(ctx context.Context, texts []string, out [][]float32) error {
 	if len(s.at) == 0 {
 		return nil
@@ -159,7 +159,7 @@ func (s *stock) fill(ctx context.Context, texts []string, out [][]float32) error
 		n := run(again)
 		found, err := s.read(ctx, again[0].ordinal, again[n-1].ordinal)
 		if err != nil {
-			s.at = nil // what it has given so far is good
+			s.at = nil // stop using the stock; the vectors copied so far are valid
 			return s.failed(ctx, err)
 		}
 		for _, w := range again[:n] {
@@ -170,7 +170,7 @@ func (s *stock) fill(ctx context.Context, texts []string, out [][]float32) error
 	return nil
 }
 
-// run is how many of the wanted lie so close together that they are read in one go.
+// run returns how many of the first entries are close enough to be read together.
 func run(again []wanted) int {
 	n := 1
 	for n < len(again) && again[n].ordinal-again[n-1].ordinal <= stockGap && again[n].ordinal-again[0].ordinal < stockPage {
@@ -179,7 +179,7 @@ func run(again []wanted) int {
 	return n
 }
 
-// read returns the vectors of the rows from first to last by their texts.
+// read returns the vectors of rows first to last, by text.
 func (s *stock) read(ctx context.Context, first, last int) (map[textHash][]float32, error) {
 	rows, err := s.rows(ctx, first, last-first+1)
 	if err != nil {

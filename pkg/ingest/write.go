@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// batchRows is how many chunks are embedded and written at a time: large enough for a model server's batch and for a
-// group commit, small enough that progress moves and that Milvus's lightest server takes it (256).
+// batchRows is the number of chunks that are embedded and written at a time. It is large enough for a model server's
+// batch and a group commit, and small enough for frequent progress and for the smallest Milvus server (256).
 const batchRows = 128
 
 // writer embeds and writes the chunks of one job.
@@ -22,18 +22,18 @@ type writer struct {
 	job          domain.Job
 	metadata     map[string]any // of every row
 	destinations []*destination
-	tell         *teller
+	progress     *progress
 }
 
-// batch is what is written at a time.
+// batch is a group of consecutive chunks that are written together.
 type batch struct {
 	first   int            // ordinal of its first chunk
 	chunks  []domain.Chunk // at most batchRows
-	vectors [][][]float32  // of each destination and chunk; nil for one that is dropped
+	vectors [][][]float32  // by destination and chunk; nil for a dropped destination
 }
 
-// write embeds and writes chunks batch by batch. One batch is embedded while the one before is written: neither the model
-// server nor the index waits for the other.
+// write embeds and writes chunks batch by batch. While one batch is written, the next is embedded, so that neither the
+// model nor the index waits for the other.
 func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ready := make(chan batch)
@@ -54,10 +54,10 @@ func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 	})
 	group.Go(func() error {
 		for done := 0; done < len(chunks); {
-			w.tell.at(ctx, "indexing", int64(done), int64(len(chunks)))
+			w.progress.at(ctx, "indexing", int64(done), int64(len(chunks)))
 			b, ok := <-ready
 			if !ok {
-				return nil // embedding has failed, which is the error
+				return nil // embedding failed and returns the error
 			}
 			if err := w.store(ctx, b); err != nil {
 				return err
@@ -69,7 +69,7 @@ func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 	return group.Wait()
 }
 
-// name says in errors which chunks these are.
+// name describes the chunks in errors.
 func (b batch) name() string { return fmt.Sprintf("chunks %d to %d", b.first, b.first+len(b.chunks)-1) }
 
 func (w *writer) embed(ctx context.Context, b *batch) error {
@@ -127,7 +127,7 @@ func (w *writer) store(ctx context.Context, b batch) error {
 	return nil
 }
 
-// write stores rows; its error is jobs.Permanent when the index will never take them.
+// write stores rows. Its error is marked by jobs.Permanent if the index rejects the rows.
 func (e *engine) write(ctx context.Context, space index.Space, rows []index.Row) error {
 	err := e.index.Write(ctx, space, rows)
 	if errors.Is(err, index.ErrInvalid) {
@@ -136,7 +136,7 @@ func (e *engine) write(ctx context.Context, space index.Space, rows []index.Row)
 	return err
 }
 
-// written are the places that hold all chunks.
+// written returns the places that have all chunks.
 func (w *writer) written() (places []domain.Place) {
 	for _, d := range w.destinations {
 		for _, e := range d.engines {
@@ -148,7 +148,8 @@ func (w *writer) written() (places []domain.Place) {
 	return places
 }
 
-// EmbeddedText is what a chunk's vector is made of: title and headings place a chunk that does not name its subject.
+// EmbeddedText returns the text that is embedded for a chunk. It includes the title and headings, because a chunk often
+// does not name its subject.
 func EmbeddedText(context, text string) string {
 	if context == "" {
 		return text

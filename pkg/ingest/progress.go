@@ -1,0 +1,76 @@
+package ingest
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	// progressAfter is the running time of a job before its first progress event. Most documents finish sooner and need
+	// no progress event, each of which is written to disk and applied to the catalog.
+	progressAfter = 300 * time.Millisecond
+	// progressInterval is the minimum time between two progress events of a job.
+	progressInterval = time.Second
+)
+
+// progress reports how far a job is, from progressAfter on until it is stopped. Reports are informational: if one
+// cannot be sent, the job continues.
+type progress struct {
+	report reporter
+	log    *slog.Logger
+	cancel context.CancelFunc
+	begun  chan struct{} // closed once the first event has been sent or skipped
+
+	mu   sync.Mutex // held while sending, to keep the order of events
+	now  domain.Progress
+	sent time.Time // time of the last event; zero before the first
+}
+
+// startProgress starts reporting, beginning with the given stage. The caller must call stop before the job's last
+// event.
+func startProgress(ctx context.Context, report reporter, stage string, log *slog.Logger) *progress {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &progress{report: report, log: log, cancel: cancel, begun: make(chan struct{}), now: domain.Progress{Stage: stage}}
+	go func() {
+		defer close(p.begun)
+		timer := time.NewTimer(progressAfter)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.send(ctx, domain.EventRunning)
+	}()
+	return p
+}
+
+// stop ends the reporting. No event is sent after it returns. It may be called twice.
+func (p *progress) stop() {
+	p.cancel()
+	<-p.begun
+}
+
+// at sets the job's progress, and reports it if the last report is old enough.
+func (p *progress) at(ctx context.Context, stage string, done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = domain.Progress{Stage: stage, Done: done, Total: total}
+	if !p.sent.IsZero() && p.report.now().Sub(p.sent) >= progressInterval {
+		p.send(ctx, domain.EventProgress)
+	}
+}
+
+// send sends an event. The caller holds mu.
+func (p *progress) send(ctx context.Context, typ domain.EventType) {
+	p.sent = p.report.now()
+	if err := p.report.progress(ctx, typ, p.now.Stage, p.now.Done, p.now.Total); err != nil && ctx.Err() == nil {
+		p.log.DebugContext(ctx, "could not report the progress of a job", "job", p.report.job.ID, "error", err)
+	}
+}
