@@ -25,16 +25,7 @@ func (s *server) QueryAgentAlias(ctx context.Context, r QueryAgentAliasRequestOb
 	return s.queryAgent(ctx, r.Id, *r.Body, value(r.Params.Explain))
 }
 
-// answerResponse is what both query operations give: it writes itself.
-type answerResponse func(w http.ResponseWriter) error
-
-// VisitQueryAgentResponse implements QueryAgentResponseObject.
-func (f answerResponse) VisitQueryAgentResponse(w http.ResponseWriter) error { return f(w) }
-
-// VisitQueryAgentAliasResponse implements QueryAgentAliasResponseObject.
-func (f answerResponse) VisitQueryAgentAliasResponse(w http.ResponseWriter) error { return f(w) }
-
-func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, explain bool) (answerResponse, error) {
+func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, explain bool) (written, error) {
 	holds := mayDropLineBreaks(ctx)
 	ctx, who := access.CallerOf(ctx)
 	agent, err := s.agentToQuery(ctx, who, id)
@@ -68,38 +59,43 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 	return answerJSON(answer), nil
 }
 
-func answerJSON(answer AgentAnswer) answerResponse {
+func answerJSON(answer AgentAnswer) written {
 	return func(w http.ResponseWriter) error {
 		return QueryAgent200JSONResponse{AgentAnswerJSONResponse(answer)}.VisitQueryAgentResponse(w)
 	}
 }
 
-// agentToQuery returns the agent if the caller may query it: one of the caller's workspace, within the key's scope, or
-// a public one. Without a key nothing is told about agents that are not public.
+// agentToQuery returns the agent if the caller may query it, within the key's scope.
 func (s *server) agentToQuery(ctx context.Context, who access.Caller, id string) (domain.Agent, error) {
 	if who.Key.Can(domain.ScopeQuery) && who.Key.AgentID != id {
 		return domain.Agent{}, problem.Forbidden("the key %q may query only the agent %s", who.Key.Name, who.Key.AgentID)
 	}
-	err := known("agent", id)
-	if err == nil && !who.Anonymous {
-		var agent domain.Agent
-		if agent, err = s.Agents.Agent(ctx, who.Workspace(), id); err == nil {
-			return agent, nil
+	return toQuery(who, "agent", id,
+		func() (domain.Agent, error) { return s.Agents.Agent(ctx, who.Workspace(), id) },
+		func() (domain.Agent, error) { return s.Agents.PublicAgent(ctx, id) })
+}
+
+// toQuery returns an agent or a datastore if the caller may query it: one of the caller's workspace, or a public one. A caller
+// without a key learns nothing about those that are not public.
+func toQuery[T any](who access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
+	if err = known(kind, id); err == nil && !who.Anonymous {
+		if v, err = own(); err == nil {
+			return v, nil
 		}
 	}
 	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
-		return domain.Agent{}, err
+		return v, err
 	}
 	if domain.ValidID(id) {
-		agent, publicErr := s.Agents.PublicAgent(ctx, id)
+		v, publicErr := public()
 		if publicErr == nil || domain.CodeOf(publicErr) != domain.CodeNotFound {
-			return agent, publicErr
+			return v, publicErr
 		}
 	}
 	if who.Anonymous {
-		return domain.Agent{}, problem.NoKey()
+		return v, problem.NoKey()
 	}
-	return domain.Agent{}, err
+	return v, err
 }
 
 // answered returns the answer that an earlier run of the request has kept in its conversation, nil when there is none. An

@@ -37,10 +37,7 @@ type AgentStore interface {
 func (s *server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
 	agents, next, err := s.Agents.Agents(ctx, who.Workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
-	if err != nil {
-		return nil, err
-	}
-	return ListAgents200JSONResponse{Data: renderAll(agents, renderAgent), NextCursor: optional(next)}, nil
+	return ListAgents200JSONResponse{Data: renderAll(agents, renderAgent), NextCursor: optional(next)}, err
 }
 
 // CreateAgent implements StrictServerInterface.
@@ -65,10 +62,7 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 			}
 			return s.Agents.CreateAgent(ctx, agent)
 		})
-	if err != nil {
-		return nil, err
-	}
-	return agentResponse{http.StatusCreated, renderAgent(agent)}, nil
+	return writeAgent(http.StatusCreated, agent), err
 }
 
 // GetAgent implements StrictServerInterface.
@@ -78,10 +72,7 @@ func (s *server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgen
 		return nil, err
 	}
 	agent, err := s.Agents.Agent(ctx, who.Workspace(), r.Id)
-	if err != nil {
-		return nil, err
-	}
-	return agentResponse{http.StatusOK, renderAgent(agent)}, nil
+	return writeAgent(http.StatusOK, agent), err
 }
 
 // UpdateAgent implements StrictServerInterface.
@@ -97,16 +88,13 @@ func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (U
 	}
 	patch := agentPatch(*r.Body, extra)
 	if patch == (domain.AgentPatch{}) {
-		return agentResponse{http.StatusOK, renderAgent(agent)}, nil
+		return writeAgent(http.StatusOK, agent), nil
 	}
 	if err := s.checkDatastores(ctx, who.Workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
 		return nil, err
 	}
 	agent, err = s.Agents.UpdateAgent(ctx, who.Workspace(), r.Id, patch)
-	if err != nil {
-		return nil, err
-	}
-	return agentResponse{http.StatusOK, renderAgent(agent)}, nil
+	return writeAgent(http.StatusOK, agent), err
 }
 
 // DeleteAgent implements StrictServerInterface.
@@ -116,10 +104,7 @@ func (s *server) DeleteAgent(ctx context.Context, r DeleteAgentRequestObject) (D
 		return nil, err
 	}
 	agent, err := s.Agents.DeleteAgent(ctx, who.Workspace(), r.Id)
-	if err != nil {
-		return nil, err
-	}
-	return agentResponse{http.StatusOK, renderAgent(agent)}, nil
+	return writeAgent(http.StatusOK, agent), err
 }
 
 // agentPatch is the domain's patch of what a body carries.
@@ -257,31 +242,16 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	return all
 }
 
-// agentResponse is a response with an agent. The generated response types lose the method that writes the agent's additional fields.
-type agentResponse struct {
-	status int
-	agent  Agent
-}
-
-func (r agentResponse) write(w http.ResponseWriter) error {
-	encoded, err := json.Marshal(r.agent)
-	if err != nil {
-		return fmt.Errorf("encoding an agent: %w", err)
+// writeAgent is a response with an agent. The generated response types lose the method that writes the agent's additional fields.
+func writeAgent(status int, agent domain.Agent) written {
+	return func(w http.ResponseWriter) error {
+		encoded, err := json.Marshal(renderAgent(agent))
+		if err != nil {
+			return fmt.Errorf("encoding an agent: %w", err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, err = w.Write(append(encoded, '\n'))
+		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(r.status)
-	_, err = w.Write(append(encoded, '\n'))
-	return err
 }
-
-// VisitCreateAgentResponse implements CreateAgentResponseObject.
-func (r agentResponse) VisitCreateAgentResponse(w http.ResponseWriter) error { return r.write(w) }
-
-// VisitGetAgentResponse implements GetAgentResponseObject.
-func (r agentResponse) VisitGetAgentResponse(w http.ResponseWriter) error { return r.write(w) }
-
-// VisitUpdateAgentResponse implements UpdateAgentResponseObject.
-func (r agentResponse) VisitUpdateAgentResponse(w http.ResponseWriter) error { return r.write(w) }
-
-// VisitDeleteAgentResponse implements DeleteAgentResponseObject.
-func (r agentResponse) VisitDeleteAgentResponse(w http.ResponseWriter) error { return r.write(w) }

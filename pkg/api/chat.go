@@ -53,20 +53,11 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	c := completion{id: "chatcmpl-" + s.NewID(), created: s.Now().Unix(), model: agent.ID}
 	if value(r.Body.Stream) {
 		c.usage = r.Body.StreamOptions != nil && value(r.Body.StreamOptions.IncludeUsage)
-		return chatResponse(func(w http.ResponseWriter) error { return s.streamChat(ctx, w, t, c) }), nil
+		return written(func(w http.ResponseWriter) error { return s.streamChat(ctx, w, t, c) }), nil
 	}
 	answer, err := t.answer(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	return CreateChatCompletion200JSONResponse(c.whole(answer)), nil
+	return CreateChatCompletion200JSONResponse(c.whole(answer)), err
 }
-
-// chatResponse is a completion that writes itself.
-type chatResponse func(w http.ResponseWriter) error
-
-// VisitCreateChatCompletionResponse implements CreateChatCompletionResponseObject.
-func (f chatResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error { return f(w) }
 
 // model returns the agent of that id, if the caller may query it.
 func (s *server) model(ctx context.Context, who access.Caller, id string) (domain.Agent, error) {
@@ -139,10 +130,7 @@ const maxModels = 1000
 func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (ListModelsResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
 	agents, err := s.agentsOf(ctx, who, maxModels)
-	if err != nil {
-		return nil, err
-	}
-	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: renderAll(agents, renderModel)}, nil
+	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: renderAll(agents, renderModel)}, err
 }
 
 // agentsOf lists the agents that the caller may query and that belong to the workspace, newest first, up to a number.
@@ -171,10 +159,7 @@ func (s *server) agentsOf(ctx context.Context, who access.Caller, most int) ([]d
 func (s *server) GetModel(ctx context.Context, r GetModelRequestObject) (GetModelResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
 	agent, err := s.model(ctx, who, r.Id)
-	if err != nil {
-		return nil, err
-	}
-	return GetModel200JSONResponse(renderModel(agent)), nil
+	return GetModel200JSONResponse(renderModel(agent)), err
 }
 
 func renderModel(a domain.Agent) ChatModel {

@@ -83,17 +83,11 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 	if err != nil {
 		return nil, err
 	}
-	return originalResponse(func(w http.ResponseWriter) error {
+	return written(func(w http.ResponseWriter) error {
 		defer content.Close()
 		return s.writeOriginal(ctx, w, d, content)
 	}), nil
 }
-
-// originalResponse writes itself.
-type originalResponse func(w http.ResponseWriter) error
-
-// VisitGetOriginalResponse implements GetOriginalResponseObject.
-func (f originalResponse) VisitGetOriginalResponse(w http.ResponseWriter) error { return f(w) }
 
 // writeOriginal sends the content. What cannot be read to its end cuts the connection: a part must not pass for the whole.
 func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d domain.Datasource, content io.Reader) error {

@@ -36,10 +36,7 @@ func (s *server) ListConversations(ctx context.Context, r ListConversationsReque
 	p := r.Params
 	f := conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query)
 	conversations, next, err := s.Conversations.Conversations(ctx, who.Workspace(), f, pageOf(p.Limit, p.Cursor))
-	if err != nil {
-		return nil, err
-	}
-	return ListConversations200JSONResponse{Data: renderAll(conversations, renderConversation), NextCursor: optional(next)}, nil
+	return ListConversations200JSONResponse{Data: renderAll(conversations, renderConversation), NextCursor: optional(next)}, err
 }
 
 // conversationFilter is the filter that parameters ask for.
@@ -59,10 +56,7 @@ func (s *server) GetConversation(ctx context.Context, r GetConversationRequestOb
 		limit = *r.Params.Limit
 	}
 	messages, err := s.Conversations.Messages(ctx, v.ID, limit)
-	if err != nil {
-		return nil, err
-	}
-	return GetConversation200JSONResponse(renderDetail(v, messages)), nil
+	return GetConversation200JSONResponse(renderDetail(v, messages)), err
 }
 
 // DeleteConversation implements StrictServerInterface.
@@ -73,10 +67,7 @@ func (s *server) DeleteConversation(ctx context.Context, r DeleteConversationReq
 		return nil, err
 	}
 	v, err = s.Conversations.DeleteConversation(ctx, who.Workspace(), v.ID)
-	if err != nil {
-		return nil, err
-	}
-	return DeleteConversation200JSONResponse(renderConversation(v)), nil
+	return DeleteConversation200JSONResponse(renderConversation(v)), err
 }
 
 // conversationName is the conversation that a question names.

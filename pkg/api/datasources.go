@@ -42,10 +42,7 @@ func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestOb
 		return nil, err
 	}
 	shown, err := s.shownAll(ctx, datasources)
-	if err != nil {
-		return nil, err
-	}
-	return ListDatasources200JSONResponse{Data: shown, NextCursor: optional(next)}, nil
+	return ListDatasources200JSONResponse{Data: shown, NextCursor: optional(next)}, err
 }
 
 // CreateDatasource implements StrictServerInterface.
@@ -57,20 +54,14 @@ func (s *server) CreateDatasource(ctx context.Context, r CreateDatasourceRequest
 		return s.createFromJSON(ctx, who, *r.JSONBody)
 	}
 	d, err := create(access.CallerOf(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return CreateDatasource201JSONResponse(renderDatasource(d)), nil
+	return CreateDatasource201JSONResponse(renderDatasource(d)), err
 }
 
 // UploadDatasource implements StrictServerInterface.
 func (s *server) UploadDatasource(ctx context.Context, r UploadDatasourceRequestObject) (UploadDatasourceResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
 	d, err := s.upload(ctx, who, r.Body)
-	if err != nil {
-		return nil, err
-	}
-	return UploadDatasource201JSONResponse(renderDatasource(d)), nil
+	return UploadDatasource201JSONResponse(renderDatasource(d)), err
 }
 
 func (s *server) createFromJSON(ctx context.Context, who access.Caller, body DatasourceCreate) (domain.Datasource, error) {
@@ -161,10 +152,7 @@ func (s *server) GetDatasource(ctx context.Context, r GetDatasourceRequestObject
 		return nil, err
 	}
 	shown, err := s.shown(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return GetDatasource200JSONResponse(shown), nil
+	return GetDatasource200JSONResponse(shown), err
 }
 
 // DeleteDatasource implements StrictServerInterface.

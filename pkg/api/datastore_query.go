@@ -12,7 +12,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluice/sluice/pkg/api/access"
-	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -29,11 +28,11 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	kind := fragmentsType(ctx, found.Explanation != nil)
 	switch {
 	case isMeantForChaindesk(ctx):
-		return fragmentsResponse{kind, renderResults(found)}, nil
+		return encode(kind, renderResults(found)), nil
 	case found.Explanation != nil:
-		return fragmentsResponse{kind, renderExplained(found)}, nil
+		return encode(kind, renderExplained(found)), nil
 	}
-	return fragmentsResponse{kind, renderAll(found.Fragments, renderFragment)}, nil
+	return encode(kind, renderAll(found.Fragments, renderFragment)), nil
 }
 
 // fragmentsType is the Content-Type of a response to QueryDatastore. Explained fragments have a different type, so that the API document
@@ -45,29 +44,24 @@ func fragmentsType(ctx context.Context, explained bool) string {
 	return "application/json"
 }
 
-// fragmentsResponse is an array of fragments, or an object with the explanation: what the generated type would encode
-// twice.
-type fragmentsResponse struct {
-	kind string // Content-Type
-	body any
-}
-
-// VisitQueryDatastoreResponse implements QueryDatastoreResponseObject.
-func (f fragmentsResponse) VisitQueryDatastoreResponse(w http.ResponseWriter) error {
-	encoded := answerPool.Get().(*bytes.Buffer)
-	defer func() {
-		if encoded.Cap() <= mostKept {
-			answerPool.Put(encoded)
+// encode writes an array of fragments, or an object with the explanation. The generated type would encode them twice.
+func encode(contentType string, fragments any) written {
+	return func(w http.ResponseWriter) error {
+		encoded := answerPool.Get().(*bytes.Buffer)
+		defer func() {
+			if encoded.Cap() <= mostKept {
+				answerPool.Put(encoded)
+			}
+		}()
+		encoded.Reset()
+		if err := json.NewEncoder(encoded).Encode(fragments); err != nil {
+			return err
 		}
-	}()
-	encoded.Reset()
-	if err := json.NewEncoder(encoded).Encode(f.body); err != nil {
+		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // else it is sent in chunks, with another write for the last
+		_, err := w.Write(encoded.Bytes())
 		return err
 	}
-	w.Header().Set("Content-Type", f.kind)
-	w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // else it is sent in chunks, with another write for the last
-	_, err := w.Write(encoded.Bytes())
-	return err
 }
 
 // answerPool keeps the room in which answers are encoded, unless it is larger than mostKept.
@@ -78,10 +72,7 @@ const mostKept = 1 << 20
 // QueryDatastoreResults implements StrictServerInterface.
 func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResultsRequestObject) (QueryDatastoreResultsResponseObject, error) {
 	found, err := s.queryDatastore(ctx, r.Id, *r.Body, value(r.Params.Explain))
-	if err != nil {
-		return nil, err
-	}
-	return QueryDatastoreResults200JSONResponse(renderResults(found)), nil
+	return QueryDatastoreResults200JSONResponse(renderResults(found)), err
 }
 
 // renderResults writes what LangChain's retrievers read.
@@ -135,27 +126,9 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	return found, err
 }
 
-// datastoreToQuery returns the datastore if the caller may query it: one of the caller's workspace, or a public one.
-// Without a key nothing is told about datastores that are not public.
+// datastoreToQuery returns the datastore if the caller may query it.
 func (s *server) datastoreToQuery(ctx context.Context, who access.Caller, id string) (domain.Datastore, error) {
-	err := known("datastore", id)
-	if err == nil && !who.Anonymous {
-		var d domain.Datastore
-		if d, err = s.Datastores.Datastore(ctx, who.Workspace(), id); err == nil {
-			return d, nil
-		}
-	}
-	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
-		return domain.Datastore{}, err
-	}
-	if domain.ValidID(id) {
-		d, publicErr := s.Datastores.PublicDatastore(ctx, id)
-		if publicErr == nil || domain.CodeOf(publicErr) != domain.CodeNotFound {
-			return d, publicErr
-		}
-	}
-	if who.Anonymous {
-		return domain.Datastore{}, problem.NoKey()
-	}
-	return domain.Datastore{}, err
+	return toQuery(who, "datastore", id,
+		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, who.Workspace(), id) },
+		func() (domain.Datastore, error) { return s.Datastores.PublicDatastore(ctx, id) })
 }

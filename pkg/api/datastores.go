@@ -68,10 +68,7 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 	d, err := idempotency.Once(ctx,
 		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, d.WorkspaceID, d.ID) },
 		func() (domain.Datastore, error) { return s.Datastores.CreateDatastore(ctx, d) })
-	if err != nil {
-		return nil, err
-	}
-	return CreateDatastore201JSONResponse(renderDatastore(d)), nil
+	return CreateDatastore201JSONResponse(renderDatastore(d)), err
 }
 
 // GetDatastore implements StrictServerInterface.
@@ -123,10 +120,7 @@ func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestOb
 		return nil, err
 	}
 	d, err := s.Datastores.DeleteDatastore(ctx, who.Workspace(), r.Id)
-	if err != nil {
-		return nil, err
-	}
-	return DeleteDatastore200JSONResponse(renderDatastore(d)), nil
+	return DeleteDatastore200JSONResponse(renderDatastore(d)), err
 }
 
 // datastore returns the caller's datastore.

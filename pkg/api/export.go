@@ -30,7 +30,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	if err != nil {
 		return nil, err // what fails before anything is written is answered like any other failure
 	}
-	return exportResponse(func(w http.ResponseWriter) error {
+	return written(func(w http.ResponseWriter) error {
 		if err := e.write(ctx, w, first, next); err != nil {
 			if !problem.HasLeft(ctx, err) {
 				s.log.Error("an export was cut short", "request", problem.RequestID(ctx), "error", err)
@@ -40,12 +40,6 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 		return nil
 	}), nil
 }
-
-// exportResponse writes itself.
-type exportResponse func(w http.ResponseWriter) error
-
-// VisitExportConversationsResponse implements ExportConversationsResponseObject.
-func (f exportResponse) VisitExportConversationsResponse(w http.ResponseWriter) error { return f(w) }
 
 // export is one export of conversations. It holds a page of conversations and a few messages at a time.
 type export struct {

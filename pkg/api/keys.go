@@ -33,10 +33,7 @@ func NewKey() string {
 func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKeysResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
 	keys, err := s.Keys.Keys(ctx, who.Workspace())
-	if err != nil {
-		return nil, err
-	}
-	return ListKeys200JSONResponse{Data: renderAll(keys, renderKey)}, nil
+	return ListKeys200JSONResponse{Data: renderAll(keys, renderKey)}, err
 }
 
 // GetCurrentKey implements StrictServerInterface.
@@ -49,10 +46,7 @@ func (s *server) GetCurrentKey(ctx context.Context, _ GetCurrentKeyRequestObject
 func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
 	name, err := s.Keys.WorkspaceName(ctx, who.Workspace())
-	if err != nil {
-		return nil, err
-	}
-	return GetMe200JSONResponse{Id: who.Workspace(), Name: name, Key: renderKey(who.Key)}, nil
+	return GetMe200JSONResponse{Id: who.Workspace(), Name: name, Key: renderKey(who.Key)}, err
 }
 
 // CreateKey implements StrictServerInterface.
@@ -130,20 +124,14 @@ func (s *server) RevokeKey(ctx context.Context, r RevokeKeyRequestObject) (Revok
 		return nil, err
 	}
 	key, err := s.Keys.RevokeKey(ctx, who.Workspace(), r.Id)
-	if err != nil {
-		return nil, err
-	}
-	return RevokeKey200JSONResponse(renderKey(key)), nil
+	return RevokeKey200JSONResponse(renderKey(key)), err
 }
 
 // GetLimits implements StrictServerInterface.
 func (s *server) GetLimits(ctx context.Context, _ GetLimitsRequestObject) (GetLimitsResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
 	limits, err := s.Accounts.Limits(ctx, domain.Account{WorkspaceID: who.Workspace()})
-	if err != nil {
-		return nil, err
-	}
-	return GetLimits200JSONResponse(renderLimits(limits)), nil
+	return GetLimits200JSONResponse(renderLimits(limits)), err
 }
 
 // SetLimits implements StrictServerInterface.

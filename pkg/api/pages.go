@@ -13,7 +13,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/sluice/sluice/pkg/api/document"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/console"
 	"github.com/sluice/sluice/pkg/domain"
@@ -74,43 +73,18 @@ func (p page) write(w http.ResponseWriter) {
 	_, _ = w.Write([]byte(p.html)) // a client that left needs no page
 }
 
-// frontPage is the documentation's, for the request that asked for it.
-type frontPage struct{ request *http.Request }
-
-// VisitGetDocsResponse implements GetDocsResponseObject.
-func (p frontPage) VisitGetDocsResponse(w http.ResponseWriter) error {
-	if found, err := manual.Serve(w, p.request); err != nil || !found {
-		return fmt.Errorf("serving the documentation: there is a front page: %t: %w", found, err)
-	}
-	return nil
-}
-
 // GetDocs implements StrictServerInterface.
 func (s *server) GetDocs(ctx context.Context, _ GetDocsRequestObject) (GetDocsResponseObject, error) {
 	c, ok := ctx.(*gin.Context)
 	if !ok {
 		return nil, errors.New("serving the documentation: there is no request")
 	}
-	return frontPage{c.Request}, nil
-}
-
-// documentResponse is the OpenAPI document for a client that takes gzip, or does not.
-type documentResponse struct {
-	document.Served
-	gzip bool
-}
-
-// VisitGetOpenAPIResponse implements GetOpenAPIResponseObject.
-func (d documentResponse) VisitGetOpenAPIResponse(w http.ResponseWriter) error {
-	h, body := w.Header(), d.Plain
-	h.Set("Content-Type", "application/json")
-	h.Add("Vary", "Accept-Encoding")
-	if d.gzip {
-		h.Set("Content-Encoding", "gzip")
-		body = d.Packed
-	}
-	_, err := w.Write(body)
-	return err
+	return written(func(w http.ResponseWriter) error {
+		if found, err := manual.Serve(w, c.Request); err != nil || !found {
+			return fmt.Errorf("serving the documentation: there is a front page: %t: %w", found, err)
+		}
+		return nil
+	}), nil
 }
 
 // GetOpenAPI implements StrictServerInterface.
@@ -120,5 +94,15 @@ func (s *server) GetOpenAPI(ctx context.Context, _ GetOpenAPIRequestObject) (Get
 		return nil, fmt.Errorf("encoding the OpenAPI document: %w", err)
 	}
 	c, ok := ctx.(*gin.Context)
-	return documentResponse{served, ok && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip")}, nil
+	return written(func(w http.ResponseWriter) error {
+		h, body := w.Header(), served.Plain
+		h.Set("Content-Type", "application/json")
+		h.Add("Vary", "Accept-Encoding")
+		if ok && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+			h.Set("Content-Encoding", "gzip")
+			body = served.Packed
+		}
+		_, err := w.Write(body)
+		return err
+	}), nil
 }

@@ -49,10 +49,7 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	ctx, cancel := context.WithTimeout(ctx, s.opts.PlanTimeout)
 	defer cancel()
 	p, err := s.plan(ctx, site, limit)
-	if err != nil {
-		return nil, err
-	}
-	return PlanSite200JSONResponse(p), nil
+	return PlanSite200JSONResponse(p), err
 }
 
 // plan has the Planner go through at most limit addresses of a site. When ctx's deadline passes, the plan has what was found until then.

@@ -57,10 +57,7 @@ func (s *server) ResyncDatastore(ctx context.Context, r ResyncDatastoreRequestOb
 	queued, err := s.replay(ctx, catalog.ReplayFilter{
 		WorkspaceID: who.Workspace(), DatastoreID: store.ID, Fetch: fetches(r.Body), Force: true,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return ResyncDatastore200JSONResponse{Queued: queued}, nil
+	return ResyncDatastore200JSONResponse{Queued: queued}, err
 }
 
 func fetches(r *Resync) bool { return r != nil && r.Mode != nil && *r.Mode == ResyncModeRefresh }

@@ -76,12 +76,6 @@ func sendResponse(events *sse.Stream, answer AgentAnswer) error {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// watchResponse writes itself.
-type watchResponse func(w http.ResponseWriter) error
-
-// VisitWatchDatastoreResponse implements WatchDatastoreResponseObject.
-func (f watchResponse) VisitWatchDatastoreResponse(w http.ResponseWriter) error { return f(w) }
-
 // WatchDatastore implements StrictServerInterface.
 func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObject) (WatchDatastoreResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
@@ -89,7 +83,7 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return watchResponse(func(w http.ResponseWriter) error {
+	return written(func(w http.ResponseWriter) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel() // ends the watch, whichever way the stream ends
 		changed, err := s.Watcher.Watch(ctx, store.ID)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/catalog"
@@ -24,16 +23,13 @@ type SiteStore interface {
 // UpdateDatasource implements StrictServerInterface.
 func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequestObject) (UpdateDatasourceResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
-	if err := known("datasource", r.Id); err != nil {
-		return nil, err
-	}
 	d, err := s.datasource(ctx, who, r.Id)
 	if err != nil {
 		return nil, err
 	}
 	var web *domain.WebPatch
 	if c := r.Body.Config; c != nil {
-		web = &domain.WebPatch{Refresh: withoutSpace(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
+		web = &domain.WebPatch{Refresh: trim(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
 	}
 	if c := r.Body.Config; c != nil && c.Headers != nil {
 		access, err := s.seal(d, *c.Headers)
@@ -55,10 +51,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	}
 	s.Watcher.Changed(d.DatastoreID, d.ID)
 	shown, err := s.shown(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return UpdateDatasource200JSONResponse(shown), nil
+	return UpdateDatasource200JSONResponse(shown), err
 }
 
 // describe changes a datasource's name and metadata and, unless web is nil, with them how it is fetched.
@@ -93,19 +86,16 @@ func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObje
 	}
 	s.Watcher.Changed(d.DatastoreID, d.ID)
 	shown, err := s.shown(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return StopDatasource200JSONResponse(shown), nil
+	return StopDatasource200JSONResponse(shown), err
 }
 
-// shown renders a datasource with what is counted for it.
-func (s *server) shown(ctx context.Context, d domain.Datasource) (Datasource, error) {
+// shown renders a datasource, with what is counted for it.
+func (s *server) shown(ctx context.Context, d domain.Datasource) (out Datasource, err error) {
 	all, err := s.shownAll(ctx, []domain.Datasource{d})
-	if err != nil {
-		return Datasource{}, err
+	if err == nil {
+		out = all[0]
 	}
-	return all[0], nil
+	return out, err
 }
 
 // shownAll renders datasources, sites with the progress of their crawls.
@@ -142,14 +132,6 @@ func renderCrawl(c domain.Crawl, p domain.SiteProgress) *CrawlProgress {
 		out.LeftOut[why] = n
 	}
 	return out
-}
-
-func withoutSpace(s *string) *string {
-	if s == nil {
-		return nil
-	}
-	t := strings.TrimSpace(*s)
-	return &t
 }
 
 // seal encrypts the headers of a web datasource. It does nothing if there are none.

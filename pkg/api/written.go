@@ -1,0 +1,21 @@
+package api
+
+import "net/http"
+
+// written is a response that writes itself: streams, files, and bodies that the generated types would encode in another way.
+// It implements the response type of each operation that has one.
+type written func(w http.ResponseWriter) error
+
+func (f written) VisitQueryAgentResponse(w http.ResponseWriter) error           { return f(w) }
+func (f written) VisitQueryAgentAliasResponse(w http.ResponseWriter) error      { return f(w) }
+func (f written) VisitCreateChatCompletionResponse(w http.ResponseWriter) error { return f(w) }
+func (f written) VisitGetOriginalResponse(w http.ResponseWriter) error          { return f(w) }
+func (f written) VisitExportConversationsResponse(w http.ResponseWriter) error  { return f(w) }
+func (f written) VisitWatchDatastoreResponse(w http.ResponseWriter) error       { return f(w) }
+func (f written) VisitGetDocsResponse(w http.ResponseWriter) error              { return f(w) }
+func (f written) VisitGetOpenAPIResponse(w http.ResponseWriter) error           { return f(w) }
+func (f written) VisitQueryDatastoreResponse(w http.ResponseWriter) error       { return f(w) }
+func (f written) VisitCreateAgentResponse(w http.ResponseWriter) error          { return f(w) }
+func (f written) VisitGetAgentResponse(w http.ResponseWriter) error             { return f(w) }
+func (f written) VisitUpdateAgentResponse(w http.ResponseWriter) error          { return f(w) }
+func (f written) VisitDeleteAgentResponse(w http.ResponseWriter) error          { return f(w) }
