@@ -21,7 +21,7 @@ Most installations need only ` + "`SLUICE_DATA_DIR`, `SLUICE_ADDR`, `SLUICE_CHAT
 const tail = `
 ## Caches
 
-` + "`SLUICE_CACHE_MEMORY`" + ` is divided into fifteenths: four each for postings of the embedded index, its rows, and vectors of recently embedded passages, two for an SQLite catalog, one for originals waiting to be read. By default, the postings get 1/64 of the memory of the control group or machine instead of their share, if that is more; they are released when nobody searches.
+` + "`SLUICE_CACHE_MEMORY`" + ` is divided into fifteenths: four each for postings of the embedded index, its rows, and vectors of recently embedded passages, two for an SQLite catalog, one for originals waiting to be read. By default, the postings get 1/64 of the memory of the control group or machine instead of their share, if that is more; they are released when idle.
 `
 
 func main() {

@@ -3,12 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/extract"
@@ -126,7 +122,8 @@ func limits(b *bytes.Buffer, root string) error {
 			fmt.Fprintf(b, "| %s | %s |\n", l.words, l.show(n))
 		}
 	}
-	return fields(b, root)
+	b.WriteString("\nThe [API reference](../pkg/api/openapi.yaml) lists the bounds of each field in a request.\n")
+	return nil
 }
 
 func shown(value string) string {
@@ -148,118 +145,4 @@ func documents(b *bytes.Buffer) {
 	} {
 		fmt.Fprintf(b, "| %s | %s |\n", row[0], row[1])
 	}
-}
-
-// fields writes the bounds of the fields of requests, from the OpenAPI document. Fields with the same bounds share a row.
-func fields(b *bytes.Buffer, root string) error {
-	doc, err := openapi3.NewLoader().LoadFromFile(filepath.Join(root, "pkg", "api", "openapi.yaml"))
-	if err != nil {
-		return fmt.Errorf("reading the OpenAPI document: %w", err)
-	}
-	rows := map[string]map[string][]string{} // by schema or parameters, field: the bounds, of which a field with alternatives has several
-	add := func(of, field, bounds string) {
-		if bounds == "" {
-			return
-		}
-		if rows[of] == nil {
-			rows[of] = map[string][]string{}
-		}
-		if !slices.Contains(rows[of][field], bounds) {
-			rows[of][field] = append(rows[of][field], bounds)
-		}
-	}
-	for _, item := range doc.Paths.Map() {
-		for _, op := range item.Operations() {
-			for _, p := range slices.Concat(item.Parameters, op.Parameters) {
-				add("Parameters", p.Value.Name, boundsOf(p.Value.Schema.Value))
-			}
-			if op.RequestBody == nil {
-				continue
-			}
-			for _, media := range op.RequestBody.Value.Content {
-				walk(media.Schema, "Body", "", 0, add)
-			}
-		}
-	}
-	b.WriteString("\n## Fields\n\nBounds of fields in requests. The schemas are those of the [API reference](../pkg/api/openapi.yaml); `[]` means each item of a list.\n\n" +
-		"| schema | field | |\n|---|---|---|\n")
-	schemas := map[[2]string][]string{} // by field and bounds
-	for _, of := range slices.Sorted(maps.Keys(rows)) {
-		for field, bounds := range rows[of] {
-			slices.Sort(bounds)
-			key := [2]string{"`" + field + "`", strings.Join(bounds, ", or ")}
-			schemas[key] = append(schemas[key], of)
-		}
-	}
-	names := map[[2]string][]string{} // of fields, by schemas and bounds
-	for key, of := range schemas {
-		shared := [2]string{strings.Join(of, ", "), key[1]}
-		names[shared] = append(names[shared], key[0])
-	}
-	for _, shared := range slices.SortedFunc(maps.Keys(names), func(x, y [2]string) int { return slices.Compare(x[:], y[:]) }) {
-		slices.Sort(names[shared])
-		fmt.Fprintf(b, "| %s | %s | %s |\n", shared[0], strings.Join(names[shared], ", "), shared[1])
-	}
-	return nil
-}
-
-// walk passes the bounds of a schema's fields, nested ones included, to add.
-func walk(ref *openapi3.SchemaRef, of, path string, depth int, add func(of, field, bounds string)) {
-	if ref == nil || ref.Value == nil || depth > 8 {
-		return
-	}
-	if name := ref.Ref[strings.LastIndex(ref.Ref, "/")+1:]; name != "" && ref.Value.Properties != nil {
-		of, path = name, ""
-	}
-	s := ref.Value
-	if path != "" {
-		add(of, path, boundsOf(s))
-	}
-	for name, property := range s.Properties {
-		at := name
-		if path != "" {
-			at = path + "." + name
-		}
-		walk(property, of, at, depth+1, add)
-	}
-	walk(s.Items, of, path+"[]", depth+1, add)
-	for _, alternatives := range []openapi3.SchemaRefs{s.AllOf, s.OneOf, s.AnyOf} {
-		for _, one := range alternatives {
-			walk(one, of, path, depth+1, add)
-		}
-	}
-}
-
-// boundsOf puts the bounds of a schema into words, "" when it has none.
-func boundsOf(s *openapi3.Schema) string {
-	var out []string
-	whole := func(v float64) string {
-		if v == float64(int64(v)) {
-			return number(int64(v))
-		}
-		return fmt.Sprint(v)
-	}
-	switch {
-	case s.Min != nil && s.Max != nil && s.Extensions["x-unlimited"] != nil:
-		out = append(out, fmt.Sprintf("%s to %s, or %v for no limit", whole(*s.Min), whole(*s.Max), s.Extensions["x-unlimited"]))
-	case s.Min != nil && s.Max != nil:
-		out = append(out, whole(*s.Min)+" to "+whole(*s.Max))
-	case s.Max != nil:
-		out = append(out, "at most "+whole(*s.Max))
-	case s.Min != nil:
-		out = append(out, "at least "+whole(*s.Min))
-	}
-	if s.MaxLength != nil {
-		out = append(out, "at most "+number(int64(*s.MaxLength))+" characters")
-	}
-	if s.MaxItems != nil {
-		out = append(out, "at most "+number(int64(*s.MaxItems))+" items")
-	}
-	if s.MaxProps != nil {
-		out = append(out, "at most "+number(int64(*s.MaxProps))+" names")
-	}
-	if s.Default != nil && out != nil {
-		out = append(out, fmt.Sprintf("default %v", s.Default))
-	}
-	return strings.Join(out, "; ")
 }
