@@ -8,13 +8,13 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// damageable is an index that can find its own files damaged or gone, and put a damaged space aside, so that all of it is
-// missing and is read again.
+// damageable is implemented by indexes that can detect damage to their own files. A damaged space is set aside, so that
+// all its rows are missing and the audit rebuilds them.
 type damageable interface {
-	// Check reads a space from end to end; index.ErrCorrupt when something does not have its checksum.
+	// Check reads a whole space. It fails with index.ErrCorrupt if a checksum does not match.
 	Check(ctx context.Context, space index.Space) error
 	Damaged() []index.Space
-	// Discard reports whether the space was put aside; one that is intact after all is left as it is.
+	// Discard sets a damaged space aside and reports whether it did. It leaves an intact space unchanged.
 	Discard(ctx context.Context, space index.Space) (bool, error)
 }
 
@@ -40,7 +40,7 @@ func (a *audit) discardDamaged(ctx context.Context) error {
 func (a *audit) discard(ctx context.Context, d damageable, space index.Space) error {
 	done, err := d.Discard(ctx, space)
 	if err != nil {
-		return fmt.Errorf("putting a damaged space aside: %w", err)
+		return fmt.Errorf("setting a damaged space aside: %w", err)
 	}
 	if done {
 		a.note("datastore %s: its index with %s was damaged and is put aside, to be built anew", space.DatastoreID, space.Model)
@@ -48,7 +48,7 @@ func (a *audit) discard(ctx context.Context, d damageable, space index.Space) er
 	return nil
 }
 
-// stored reads which generations spaces hold, by datasource. A damaged space is put aside: all of it is then missing.
+// stored returns the generations in the spaces, by datasource. It sets damaged spaces aside and treats them as empty.
 func (a *audit) stored(ctx context.Context, idx Index, spaces []index.Space) (map[string][]index.Stored, error) {
 	rows := map[string][]index.Stored{}
 	for _, space := range spaces {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Ledger is the catalog as an audit reads and mends it.
+// Ledger is the part of the catalog that an audit reads and repairs.
 type Ledger interface {
 	EachDatastore(ctx context.Context, f func(domain.Datastore) error) error
 	Stores
@@ -22,91 +22,91 @@ type Ledger interface {
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, workspaceID, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	QueueSweep(ctx context.Context, s domain.Sweep) error
-	// DeleteIf deletes a datasource that is still as it was read, and reports whether it did.
+	// DeleteIf deletes a datasource if it has not changed since it was read, and reports whether it did.
 	DeleteIf(ctx context.Context, d domain.Datasource) (bool, error)
-	// Adopt takes over what the job log knows better than the catalog.
+	// Adopt updates the catalog from a job that is newer than its own state.
 	Adopt(ctx context.Context, job domain.Job) (catalog.Adopted, error)
 	Leases
 }
 
-// Leases let one of several processes do what need not be done by each.
+// Leases ensure that only one of several processes performs a task.
 type Leases interface {
-	// Lease takes or renews the lease for the holder and reports whether it has it.
+	// Lease acquires or renews the lease for the holder, and reports whether the holder has it.
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
-	// Release gives the lease back, if the holder has it.
+	// Release releases the lease if the holder has it.
 	Release(ctx context.Context, name, holder string) error
 }
 
-// Log is the job log: the last job of every datasource, from a generation on.
+// Log is the job log. LastJobs passes the last job of every datasource, from a generation on.
 type Log interface {
 	LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error
 }
 
-// OriginalsList is the store of originals as an audit reads it.
+// OriginalsList is the part of the store of originals that an audit reads.
 type OriginalsList interface {
 	Each(ctx context.Context, f func(key string, size int64, modified time.Time) error) error
 	Exists(ctx context.Context, key string) (bool, error)
 }
 
-// Auditor compares what lies in the index and in originals with what the catalog says, queues sweeps for strays and
-// issues jobs for what is missing. Anything that may still be in the making is left alone.
+// Auditor compares the index and the store of originals with the catalog. It queues sweeps for stray rows and
+// originals, and creates jobs for missing ones. It ignores datasources with unfinished jobs.
 type Auditor struct {
 	Catalog   Ledger
 	Engines   Engines
 	Originals OriginalsList
 	JobLog    Log
 	Every     time.Duration
-	// Alarm, if set, receives when an index has found itself damaged: an audit is then due at once.
+	// Alarm, if set, receives a value when an index has detected damage. It starts an audit at once.
 	Alarm  <-chan struct{}
-	Holder string // names this process among those that share the catalog
+	Holder string // unique name of this process
 	Log    *slog.Logger
 	Now    func() time.Time
-	// Aged is Now for what is deleted because it is old, by a clock that may be slower to believe that time has passed; nil: Now.
+	// Aged is the clock for deletions by age. It may be more cautious than Now after a jump of the system clock.
+	// Default Now.
 	Aged func() time.Time
-	// Audited, if set, is called after an audit that could look at everything, with when it began.
+	// Audited, if set, is called with the start time after every audit that completed without errors.
 	Audited func(began time.Time)
 
-	running sync.Mutex // two audits at once would each mend a part, and neither could say what was found
+	running sync.Mutex // held during an audit: of two concurrent ones, neither could report all differences
 }
 
-// Scope says how far an audit goes. The zero value is that of an audit from time to time.
+// Scope is the extent of an audit. The zero value is that of periodic audits.
 type Scope struct {
-	// Thorough has the files of an index that keeps checksums read from end to end: damage is then found before a query
-	// meets it.
+	// Thorough also verifies all checksums of the index, to find damage before a query does.
 	Thorough bool
-	// Prune has datasources deleted that have neither rows nor an original any more.
+	// Prune deletes datasources that have neither rows nor an original.
 	Prune bool
 }
 
-// Report counts what an audit found and queued for mending.
+// Report counts the differences that an audit found, and the repairs that it queued.
 type Report struct {
-	Datasources      int   // compared, or passed over as Unfinished
-	Unfinished       int   // being worked on: what they lack may still be in the making
-	Adopted          int   // datasources that the catalog did not know, or knew only an older version of
-	Missing          int   // datasources whose rows are incomplete: they are read again
-	Refetched        int   // web pages that have lost their original: they are fetched again
-	StrayRows        int64 // rows that no reader sees: they are swept
-	StrayOriginals   int   // that no datasource refers to: they are swept
-	MissingOriginals int   // datasources that have rows and no original: they cannot be read again
-	Lost             int   // datasources that have neither all their rows nor an original: nothing can be mended
-	Pruned           int   // datasources without any rows and without an original: they are deleted
+	Datasources      int   // all datasources, including Unfinished
+	Unfinished       int   // have unfinished jobs and were not compared
+	Adopted          int   // datasources that were missing or outdated in the catalog
+	Missing          int   // datasources with missing rows: their originals are processed again
+	Refetched        int   // web pages without their original: they are fetched again
+	StrayRows        int64 // rows that belong to no active generation: they are swept
+	StrayOriginals   int   // originals without a datasource: they are swept
+	MissingOriginals int   // datasources with rows but no original: they cannot be re-indexed
+	Lost             int   // datasources with missing rows and no original: they cannot be repaired
+	Pruned           int   // datasources without rows and original: they were deleted
 }
 
-// Clean reports whether nothing was found.
+// Clean reports whether there are no differences.
 func (r Report) Clean() bool {
 	return r == Report{Datasources: r.Datasources, Unfinished: r.Unfinished}
 }
 
-// Note takes what an audit has found and done, in words for people, a line each.
+// Note receives the findings and actions of an audit for the operator, one line each.
 type Note func(format string, args ...any)
 
-// uploadGrace is how long an original may lie unreferenced: its upload or the event of its fetch may be under way.
+// uploadGrace is the age below which an unreferenced original is not a stray: its upload may be in progress.
 const uploadGrace = time.Hour
 
-// firstAudit is how long after the start the first audit waits, so that it does not compete with recovery.
+// firstAudit is the delay of the first audit after the start, so that it does not compete with recovery.
 const firstAudit = time.Minute
 
-// auditLease is held by the process that audits, and for a while after, so that the others need not.
+// auditLease is the lease of the auditing process. It is kept after an audit so that other processes skip theirs.
 const auditLease = "audit"
 
 // Run audits until ctx ends.
@@ -130,24 +130,24 @@ func (a *Auditor) Run(ctx context.Context) {
 	}
 }
 
-// release lets whoever comes after audit at once.
+// release releases the lease, so that the next process can audit at once.
 func (a *Auditor) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err := a.Catalog.Release(ctx, auditLease, a.Holder); err != nil {
-		a.Log.Warn("giving back the lease of the audit", "error", err)
+		a.Log.Warn("could not release the lease of the audit", "error", err)
 	}
 }
 
-// round audits, unless another process has done so not long ago, and returns when to audit next. One that was alarmed
-// knows of damage that no other may have seen, and does not ask.
+// round runs an audit, unless another process has done so recently, and returns the delay until the next. After an
+// alarm it always runs the audit, since other processes may not know of the damage.
 func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, auditBound)
 	defer cancel()
 	if !alarmed {
 		held, err := a.Catalog.Lease(ctx, auditLease, a.Holder, a.Every/2)
 		if err != nil && ctx.Err() == nil {
-			a.Log.Warn("audit could not begin", "error", err)
+			a.Log.Warn("could not start an audit", "error", err)
 			return min(firstAudit, a.Every)
 		}
 		if !held {
@@ -156,7 +156,7 @@ func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration)
 	}
 	report, err := a.Audit(ctx, Scope{}, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
 	if err != nil && ctx.Err() == nil {
-		// Looking at everything is too dear to be repeated in haste.
+		// An audit is too expensive to be repeated immediately.
 		a.Log.Warn("audit is not complete", "error", err)
 	}
 	if !report.Clean() {
@@ -173,10 +173,10 @@ type audit struct {
 	Scope
 	Report
 	note Note
-	lost map[string]bool // datasources that are counted as Lost or Pruned
+	lost map[string]bool // ids of the datasources counted as Lost or Pruned
 }
 
-// Audit looks once at everything. What cannot be looked at does not keep it from the rest; all such errors are returned.
+// Audit runs one audit. It continues after errors and returns all of them.
 func (a *Auditor) Audit(ctx context.Context, scope Scope, note Note) (Report, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
@@ -210,13 +210,13 @@ func (a *audit) everything(ctx context.Context) error {
 	return errors.Join(append(faults, a.originals(ctx))...)
 }
 
-// Adopt compares the job log, from a generation on, with the catalog, and has the catalog take over what it does not
-// know: after an older copy of the database was restored, the log knows what was accepted since.
+// Adopt updates the catalog from the job log, starting at a generation. After an old copy of the database was restored,
+// the job log contains the newer jobs.
 func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note Note) error {
 	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
 		adopted, err := a.Catalog.Adopt(ctx, job)
 		if err != nil {
-			return fmt.Errorf("taking over job %s of datasource %s: %w", job.ID, job.DatasourceID, err)
+			return fmt.Errorf("adopting job %s of datasource %s: %w", job.ID, job.DatasourceID, err)
 		}
 		if adopted != catalog.NothingAdopted {
 			report.Adopted++

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// originals compares the store of originals with what datasources refer to.
+// originals compares the store of originals with the references of the datasources.
 func (a *audit) originals(ctx context.Context) error {
-	// The store is read before the catalog, so that an original referenced in between is seen as referenced.
+	// Read the store before the catalog: an original stored in between would otherwise look like a stray.
 	kept := map[string]bool{} // key → old enough to be a stray
 	newest := aged(a.Aged, a.Now)().Add(-uploadGrace)
 	err := a.Originals.Each(ctx, func(key string, _ int64, modified time.Time) error {
@@ -58,7 +58,7 @@ func (a *audit) originals(ctx context.Context) error {
 	return nil
 }
 
-// withoutOriginal looks at a datasource whose original was not in the store when that was listed.
+// withoutOriginal handles a datasource whose original was not in the list of the store.
 func (a *audit) withoutOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -68,14 +68,14 @@ func (a *audit) withoutOriginal(ctx context.Context, o catalog.OriginalRef) erro
 		return fmt.Errorf("reading datasource %s: %w", o.DatasourceID, err)
 	}
 	if !d.Status.Terminal() {
-		return nil // its job will bring one, or end with an error that says so
+		return nil // its job will store one or end with an error
 	}
 	gone, err := a.hasLostOriginal(ctx, d)
 	if err != nil || !gone {
 		return err
 	}
 	switch {
-	case a.lost[d.ID]: // it is counted as lost
+	case a.lost[d.ID]: // already counted
 	case d.Type == domain.TypeWebPage && d.Status == domain.StatusSynched:
 		return a.fetchAgain(ctx, d)
 	case d.ActiveGeneration == 0:
@@ -87,8 +87,8 @@ func (a *audit) withoutOriginal(ctx context.Context, o catalog.OriginalRef) erro
 	return nil
 }
 
-// hasLostOriginal reports whether a datasource refers to an original that is not there. It is asked of datasources that
-// wait for nothing, whose original stays while they do.
+// hasLostOriginal reports whether a datasource refers to a missing original. The datasource must not have an unfinished
+// job, which could replace its original.
 func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool, error) {
 	if d.Original == nil {
 		return false, nil
@@ -100,14 +100,14 @@ func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool,
 	return !exists, nil
 }
 
-// fetchAgain has a web page fetched whole, whatever its server says about changes: "not modified" would bring nothing back.
+// fetchAgain requeues a web page without cache validators: the answer "not modified" would not restore the original.
 func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	job, err := a.Catalog.NewJob(ctx, d, domain.JobCrawl)
 	if err != nil {
 		return unlessGone(err, "making a job for", d.ID)
 	}
 	job.Crawl.ETag, job.Crawl.LastModified = "", ""
-	job.Force = true // rows may be missing as well
+	job.Force = true // rows may be missing, too
 	if _, err := a.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, catalog.PriorityReplay); err != nil {
 		return unlessGone(err, "fetching again", d.ID)
 	}
@@ -115,11 +115,11 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	return nil
 }
 
-// lostListed bounds how many lost datasources are told by name.
+// Maximum number of lost datasources listed by name.
 const lostListed = 100
 
-// giveUp counts a datasource that nothing is left to mend from, have of its rows being there, and deletes it if that is
-// asked for and there are none.
+// giveUp counts a datasource that cannot be repaired. have of its want rows exist. If there are none and Prune is set,
+// it deletes the datasource.
 func (a *audit) giveUp(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
 	if a.lost[d.ID] {
 		return false, nil
@@ -150,7 +150,7 @@ func (a *audit) giveUp(ctx context.Context, d domain.Datasource, have, want int6
 	return deleted, nil
 }
 
-// unlessGone says what was being done to a datasource when it failed; nothing when it has been deleted meanwhile.
+// unlessGone adds the action and the datasource to an error. It returns nil if the datasource no longer exists.
 func unlessGone(err error, doing, id string) error {
 	if err == nil || domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -158,7 +158,7 @@ func unlessGone(err error, doing, id string) error {
 	return fmt.Errorf("%s datasource %s: %w", doing, id, err)
 }
 
-// counted is a number of things: 1 row, 2 rows.
+// counted formats a number of things: 1 row, 2 rows.
 func counted[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -22,8 +22,8 @@ type placeAudit struct {
 
 func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	for i, p := range store.Places() {
-		// The index is read before the catalog: a generation that becomes active in between is then seen as active, and
-		// one that is being written belongs to a datasource that the catalog shows as unfinished.
+		// Read the index before the catalog: a generation that is activated in between is then seen as active, and a
+		// generation that is being written belongs to a datasource with an unfinished job.
 		idx, spaces, err := spacesIn(ctx, a.Engines, store.ID, p)
 		if err != nil {
 			return err
@@ -49,9 +49,9 @@ func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	return a.abandoned(ctx, store)
 }
 
-// abandoned sweeps what lies where the datastore neither is nor goes.
+// abandoned sweeps rows in places other than the datastore's current place and the target of its move.
 func (a *audit) abandoned(ctx context.Context, store domain.Datastore) error {
-	left := map[domain.Place]index.Stored{} // what was there, with the highest generation of it
+	left := map[domain.Place]index.Stored{} // number of rows, and the highest generation
 	for _, e := range a.Engines.Engines() {
 		idx, err := a.Engines.Index(e)
 		if err != nil {
@@ -79,7 +79,7 @@ func (a *audit) abandoned(ctx context.Context, store domain.Datastore) error {
 	if len(left) == 0 {
 		return nil
 	}
-	// A move that has begun since writes there rightly. What was listed before this reading is not of a later one.
+	// A move may have started since: read the datastore again. The rows listed above are older than this reading.
 	now, err := a.Catalog.DatastoreByID(ctx, store.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -101,7 +101,7 @@ func (a *audit) abandoned(ctx context.Context, store domain.Datastore) error {
 	return nil
 }
 
-// run compares every datasource; those that are counted are so in the first place of their datastore.
+// run compares every datasource. Datasources are counted only once, in the first place of their datastore.
 func (a *placeAudit) run(ctx context.Context, count bool) error {
 	err := a.Catalog.EachActive(ctx, a.store.ID, func(state catalog.ActiveState) error {
 		if count {
@@ -117,8 +117,8 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 	if err != nil {
 		return fmt.Errorf("listing active generations: %w", err)
 	}
-	for id, rows := range a.rows { // datasources that the catalog does not know
-		// Not every generation: a page of a site may come back under its id before the sweep, and what it writes then stays.
+	for id, rows := range a.rows { // datasources that are not in the catalog
+		// Sweep only up to the last known generation: a page of a site may return with the same id before the sweep.
 		var n int64
 		var last uint64
 		for _, r := range rows {
@@ -142,7 +142,7 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 	return nil
 }
 
-// expected is the generation that the place should hold of a datasource, and its rows; 0 when it need not hold any.
+// expected returns the generation of a datasource that the place must contain, and its number of rows, or 0 if none.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
 	case a.place == a.store.Serving():
@@ -164,7 +164,7 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 		case r.Generation < generation:
 			older += r.Rows
 		case r.Generation <= state.Fence && state.Status.Terminal():
-			// Left by a job that failed, or by one that it overtook: it cannot become active any more.
+			// Written by a failed or superseded job: it can never become active.
 			if err := a.sweep(ctx, state.DatasourceID, r.Generation, r.Generation+1, r.Rows); err != nil {
 				return err
 			}
@@ -181,10 +181,11 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 	return a.incomplete(ctx, state)
 }
 
-// incomplete mends a datasource that seems not to have all of its rows.
+// incomplete repairs a datasource with missing rows, after checking that they are really missing.
 func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) error {
-	// Both have been read at some distance. Rows are all there before their generation becomes active, and go after the
-	// next one has: they are missing if they are between two readings that show the same active generation.
+	// Index and catalog were read at different times. All rows of a generation exist from before its activation until
+	// after that of the next. So rows are missing only if they are missing between two readings of the same active
+	// generation.
 	if _, same, err := a.reread(ctx, state); err != nil || !same {
 		return err
 	}
@@ -209,14 +210,14 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) 
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
-		// Its job will end with an error that says so, where everybody sees it.
+		// Its job will end with an error, which users can see.
 		return a.readAgain(ctx, d)
 	}
 	a.missing++
 	return a.readAgain(ctx, d)
 }
 
-// reread reads a datasource and reports whether it still is as it was when it was listed.
+// reread reads a datasource again and reports whether its active generation is unchanged.
 func (a *placeAudit) reread(ctx context.Context, state catalog.ActiveState) (d domain.Datasource, same bool, err error) {
 	d, err = a.Catalog.Datasource(ctx, a.store.WorkspaceID, state.DatasourceID)
 	if err != nil {
@@ -229,7 +230,7 @@ func (a *placeAudit) reread(ctx context.Context, state catalog.ActiveState) (d d
 	return d, same, nil
 }
 
-// count counts the rows of a generation that are in the place now.
+// count returns the current number of rows of a generation in the place.
 func (a *placeAudit) count(ctx context.Context, datasourceID string, generation uint64) (sum int64, err error) {
 	idx, spaces, err := spacesIn(ctx, a.Engines, a.store.ID, a.place)
 	if err != nil {
@@ -245,10 +246,10 @@ func (a *placeAudit) count(ctx context.Context, datasourceID string, generation 
 	return sum, nil
 }
 
-// readAgain has a datasource's original read again because rows are missing.
+// readAgain creates a job that processes the datasource's original again.
 func (a *placeAudit) readAgain(ctx context.Context, d domain.Datasource) error {
 	job := domain.NewIngestJob(d, a.store)
 	job.Force = true
 	_, err := a.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, catalog.PriorityReplay)
-	return unlessGone(err, "issuing a job for", d.ID)
+	return unlessGone(err, "creating a job for", d.ID)
 }

@@ -1,15 +1,16 @@
-// Package control holds the loops by which the api, the catalog's one writer, drives the pipeline:
+// Package control contains the loops with which the api process, the only writer of the catalog, runs the pipeline:
 //
-//   - Dispatcher moves jobs from the outbox into the job stream, a window at a time;
-//   - Applier stores what workers report;
-//   - Sweeper removes what no reader needs any more;
-//   - SiteKeeper does what follows for many pages of a site at once;
-//   - Scheduler has web content fetched again when it is due;
-//   - Rescuer puts back what waits for a job that nobody has;
-//   - Auditor compares index, originals and catalog, and mends what differs.
+//   - Dispatcher publishes jobs from the outbox to the job stream, limited by a window;
+//   - Applier applies the workers' events to the catalog;
+//   - Sweeper removes obsolete rows, originals and messages;
+//   - SiteKeeper performs changes that affect many pages of a site;
+//   - Scheduler refreshes web content when it is due;
+//   - Mover moves datastores to another engine or model;
+//   - Keeper creates lost streams again;
+//   - Rescuer publishes lost jobs again;
+//   - Auditor compares index, originals and catalog, and repairs differences.
 //
-// Every loop may run in several api processes at once: what they do is idempotent, and none keeps state that a restart
-// would lose.
+// Every loop may run in several api processes at once. Their actions are idempotent, and a restart loses no state.
 package control
 
 import (
@@ -18,12 +19,11 @@ import (
 	"time"
 )
 
-// every calls round at once, then whenever wake fires and at least each interval, until ctx ends. A round that fails is
-// logged and tried again after a delay that doubles up to a minute: the engine behind it may be down for a while. A
-// round that says there is more to do is followed by the next without waiting. A round that takes longer than bound is
-// cut short: an engine that hangs must not hold the loop for ever.
+// every calls round immediately, and then whenever wake fires and at least once per interval, until ctx ends. A failed
+// round is logged and retried after a delay that doubles up to a minute. If a round reports more work, the next follows
+// at once. Each round has the time limit bound, so that a hanging engine cannot block the loop for ever.
 func every(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval, bound time.Duration, round func(context.Context) (more bool, err error)) {
-	const longest = time.Minute
+	const maxDelay = time.Minute
 	delay := time.Duration(0)
 	for ctx.Err() == nil {
 		more, err := bounded(ctx, bound, round)
@@ -31,8 +31,8 @@ func every(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			delay = min(max(2*delay, time.Second/4), longest)
-			log.WarnContext(ctx, "control round failed, trying again", "error", err, "delay", delay)
+			delay = min(max(2*delay, time.Second/4), maxDelay)
+			log.WarnContext(ctx, "control round failed; will retry", "error", err, "delay", delay)
 			if !wait(ctx, nil, delay) {
 				return
 			}
@@ -51,13 +51,13 @@ func bounded(ctx context.Context, bound time.Duration, round func(context.Contex
 	return round(ctx)
 }
 
-// Bounds of a round. An audit reads everything there is.
+// Time limits of a round. An audit reads everything.
 const (
 	roundBound = 5 * time.Minute
 	auditBound = 6 * time.Hour
 )
 
-// wait returns true when wake fires or d has passed, false when ctx ends first.
+// wait returns true once wake fires or d has passed, and false if ctx ends first.
 func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -150,9 +150,9 @@ func TestDispatcherPutsARefusedJobAside(t *testing.T) {
 		"not at all when the stream is gone":  {refusal: fmt.Errorf("publishing: %w", jobs.ErrStreamLost)},
 		"for good when the job is too large": {
 			refusal: fmt.Errorf("publishing: %w", jobs.ErrTooLarge),
-			ended:   "It cannot be queued: name, metadata and patterns together take more than 256 KiB. Shorten them.",
+			ended:   "The content cannot be queued: its name, metadata and patterns together exceed 256 KiB. Shorten them.",
 		},
-		"for good when the job is not valid": {refusal: jobs.ErrInvalid, ended: "It cannot be queued: its job is not valid."},
+		"for good when the job is not valid": {refusal: jobs.ErrInvalid, ended: "The content cannot be queued: its job is invalid."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

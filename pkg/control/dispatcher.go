@@ -14,42 +14,43 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Outbox is where accepted jobs wait. Wake fires when a job has come in or a place in the window has become free.
+// Outbox stores accepted jobs until they are published. OutboxWake fires if there is a new job or the window has free
+// space.
 type Outbox interface {
 	Outbox(ctx context.Context, limit int) ([]domain.Job, error) // fair by workspace, fresh before replays
-	PublishedAll(ctx context.Context, jobs []domain.Job) error   // Generation is set
+	PublishedAll(ctx context.Context, jobs []domain.Job) error   // with their generations
 	DeferJob(ctx context.Context, job domain.Job, until time.Time) error
 	Apply(ctx context.Context, ev domain.Event) (catalog.Applied, error)
 	InFlight(ctx context.Context) (int64, error)
 	OutboxWake() <-chan struct{}
 }
 
-// Publisher puts a job into the stream and returns its generation. Publishing a job again soon returns the same. It is safe for
-// concurrent use.
+// Publisher publishes a job and returns its generation. Publishing a job again within the duplicate window returns the
+// same generation. It is safe for concurrent use.
 type Publisher interface {
 	Publish(ctx context.Context, job domain.Job) (generation uint64, err error)
 }
 
-// Dispatcher admits jobs to the stream. Only Window jobs are unfinished there at any time: all others wait in the
-// catalog, where a bulk import can be passed by another workspace's single upload.
+// Dispatcher publishes jobs from the outbox to the stream. The stream has at most Window unfinished jobs at any time.
+// The other jobs wait in the outbox, where one workspace's upload can overtake another's bulk import.
 type Dispatcher struct {
 	Outbox Outbox
 	Jobs   Publisher
 	Window int
-	Hub    Watchers // nil: nobody watches
+	Hub    Watchers // nil: no watchers
 	Log    *slog.Logger
 	Now    func() time.Time
 }
 
 const (
-	// outboxPoll bounds how long a job waits that has become due, or that another api process has accepted: nothing wakes
-	// us for those. Pages of a site come back for their turn at its host by the thousand, and the host is not to stand idle.
+	// outboxPoll is the polling interval for postponed jobs that become due and for jobs from other api processes:
+	// neither triggers OutboxWake. It is short so that hosts are not idle while thousands of their pages are postponed.
 	outboxPoll = 500 * time.Millisecond
-	// outboxBatch bounds what one transaction marks as published.
+	// Maximum number of jobs marked as published in one transaction.
 	outboxBatch = 64
-	// publishAtOnce is how many jobs are published at the same moment.
+	// Number of jobs published concurrently.
 	publishAtOnce = 16
-	// refusedDelay is how long a job waits that the stream refused, while others pass it.
+	// Delay of a job that the stream has refused. Other jobs overtake it.
 	refusedDelay = 30 * time.Second
 )
 
@@ -71,7 +72,8 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the outbox: %w", err)
 	}
-	// A crash between publishing and marking publishes again under the same id, which the stream recognises.
+	// After a crash between publishing and marking, jobs are published again with the same id, which the stream
+	// detects.
 	published := due[:0:0]
 	for wave := range slices.Chunk(due, publishAtOnce) {
 		stored, failed := d.publish(ctx, wave)
@@ -80,12 +82,12 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		if err := d.mark(ctx, published); err != nil {
-			d.Log.WarnContext(ctx, "marking published jobs", "error", err)
+			d.Log.WarnContext(ctx, "could not mark jobs as published", "error", err)
 		}
 		faults := make([]error, len(failed))
 		for i, f := range failed {
 			if err := d.refused(ctx, f.job, f.cause); err != nil {
-				d.Log.WarnContext(ctx, "putting a refused job aside", "error", err)
+				d.Log.WarnContext(ctx, "could not defer a refused job", "error", err)
 			}
 			faults[i] = fmt.Errorf("publishing job %s: %w", f.job.ID, f.cause)
 		}
@@ -94,14 +96,14 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	return int64(len(due)) == free, d.mark(ctx, published)
 }
 
-// notPublished is a job that the stream did not take.
+// notPublished is a job that could not be published.
 type notPublished struct {
 	job   domain.Job
 	cause error
 }
 
-// publish publishes jobs at the same moment: each waits for the disk, or for a cluster's servers, which take many in as quickly as
-// one. No two are of one datasource, so that it does not matter which of them comes first.
+// publish publishes jobs concurrently, since each waits for a disk or a cluster that handles many as fast as one. All
+// jobs are of different datasources, so their order does not matter.
 func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []domain.Job, failed []notPublished) {
 	generations, faults := make([]uint64, len(wave)), make([]error, len(wave))
 	var all sync.WaitGroup
@@ -120,8 +122,8 @@ func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []d
 	return stored, failed
 }
 
-// refused keeps a job that was not published from standing in the way of others: for a while, or, when the stream will
-// never take it, for good.
+// refused moves a refused job out of the way of others. It defers the job, or ends it with an error if the stream can
+// never accept it.
 func (d *Dispatcher) refused(ctx context.Context, job domain.Job, cause error) error {
 	if errors.Is(cause, jobs.ErrStreamLost) || errors.Is(cause, jobs.ErrUnavailable) {
 		return nil // every other job would be refused as well
@@ -129,9 +131,9 @@ func (d *Dispatcher) refused(ctx context.Context, job domain.Job, cause error) e
 	if !errors.Is(cause, jobs.ErrTooLarge) && !errors.Is(cause, jobs.ErrInvalid) {
 		return d.Outbox.DeferJob(ctx, job, d.Now().Add(refusedDelay))
 	}
-	words := "It cannot be queued: its job is not valid."
+	words := "The content cannot be queued: its job is invalid."
 	if errors.Is(cause, jobs.ErrTooLarge) {
-		words = fmt.Sprintf("It cannot be queued: name, metadata and patterns together take more than %d KiB. Shorten them.", jobs.MaxJobBytes>>10)
+		words = fmt.Sprintf("The content cannot be queued: its name, metadata and patterns together exceed %d KiB. Shorten them.", jobs.MaxJobBytes>>10)
 	}
 	ev := job.Event(domain.EventError, d.Now())
 	ev.Error = words

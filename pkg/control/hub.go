@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Watchers want to know which datasources have changed, after the change is stored.
+// Watchers are notified of changed datasources after the change is stored.
 type Watchers interface {
 	// Changed must not block.
 	Changed(datastoreID, datasourceID string)
 }
 
-// Hub tells watchers within this process which datasources have changed, after the change is stored. What changes while
-// a watcher is busy is told once, later: a watcher never misses the last state of a datasource, and a slow one holds up
-// nobody.
+// Hub notifies watchers in this process of changed datasources, after the change is stored. Changes that occur while a
+// watcher is busy are combined and delivered later, so a watcher never misses the last state of a datasource and never
+// blocks others.
 type Hub struct {
 	mu       sync.Mutex
 	watchers map[*watcher]struct{}
@@ -24,17 +24,17 @@ type Hub struct {
 type watcher struct {
 	datastoreID string
 	changed     map[string]struct{} // guarded by Hub.mu
-	order       []string            // of changed, oldest first
+	order       []string            // ids in changed, oldest first
 	signal      chan struct{}
 }
 
 // NewHub returns a Hub without watchers.
 func NewHub() *Hub { return &Hub{watchers: map[*watcher]struct{}{}, closed: make(chan struct{})} }
 
-// Close ends all watching, now and later. It may be called twice.
+// Close ends all current and future watches. It may be called twice.
 func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
-// Changed tells the watchers of the datastore about a datasource. It never blocks.
+// Changed notifies the watchers of the datastore. It never blocks.
 func (h *Hub) Changed(datastoreID, datasourceID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,20 +42,19 @@ func (h *Hub) Changed(datastoreID, datasourceID string) {
 		if w.datastoreID != datastoreID {
 			continue
 		}
-		if _, told := w.changed[datasourceID]; told {
+		if _, queued := w.changed[datasourceID]; queued {
 			continue
 		}
 		w.changed[datasourceID] = struct{}{}
 		w.order = append(w.order, datasourceID)
 		select {
 		case w.signal <- struct{}{}:
-		default: // it has been woken already
+		default: // already signalled
 		}
 	}
 }
 
-// Watch returns a channel that receives the ids of changed datasources until ctx ends or the hub is closed, and is closed
-// then.
+// Watch returns a channel of the ids of changed datasources. The channel is closed when ctx ends or the hub is closed.
 func (h *Hub) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {
 	w := &watcher{datastoreID: datastoreID, changed: map[string]struct{}{}, signal: make(chan struct{}, 1)}
 	h.mu.Lock()

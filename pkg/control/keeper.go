@@ -10,23 +10,23 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Streams makes streams again that NATS has lost.
+// Streams creates lost streams again.
 type Streams interface {
 	Repair(ctx context.Context, highestGeneration uint64) (jobs.Repaired, error)
 }
 
-// Store makes the store of originals again when NATS has lost it.
+// Store creates the store of originals again if it is lost.
 type Store interface {
 	Repair(ctx context.Context) (made bool, err error)
 }
 
-// Marks knows the highest generation that was ever given out.
+// Marks returns the highest generation that was ever used.
 type Marks interface {
 	MaxGeneration(ctx context.Context) (uint64, error)
 }
 
-// Keeper sees to it that the streams are there: one that was deleted, or lost with its disk, is made again while the
-// service runs, and the jobs that were lost with it are issued anew.
+// Keeper ensures that all streams exist. While the service runs, it creates streams again that were deleted or lost
+// with their disk, and publishes the lost jobs again.
 type Keeper struct {
 	Streams   Streams
 	Originals Store
@@ -37,7 +37,7 @@ type Keeper struct {
 
 const keepEvery = 5 * time.Second
 
-// Run keeps until ctx ends.
+// Run checks the streams periodically until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
 	every(ctx, k.Log, nil, keepEvery, roundBound, func(ctx context.Context) (bool, error) {
 		_, err := k.keep(ctx, func(string, ...any) {})
@@ -45,7 +45,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	})
 }
 
-// keep repairs what is missing, says what it did, and returns how many jobs were issued anew.
+// keep repairs missing streams, describes the repairs with note, and returns the number of jobs that were published
+// again.
 func (k *Keeper) keep(ctx context.Context, note Note) (rescued int, err error) {
 	highest, err := k.Marks.MaxGeneration(ctx)
 	if err != nil {
@@ -58,14 +59,14 @@ func (k *Keeper) keep(ctx context.Context, note Note) (rescued int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("repairing the streams: %w", err)
 	}
-	// Not before the streams: a job that waits can be issued although its original is lost, and will say so.
+	// Repair the streams first: waiting jobs can be published although their originals are lost, and report that.
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {
 		note("the store of originals was missing and was created again, empty")
-		k.Log.Warn("store of originals was gone and has been made again, empty")
+		k.Log.Warn("store of originals was missing and was created again, empty")
 	}
-	// With events, the news of jobs that have ended is lost.
+	// Jobs must also be checked if EVENTS was lost: the results of finished jobs may have been in it.
 	if !repaired.JobsReset && !slices.Contains(repaired.Streams, jobs.StreamEvents) {
 		return 0, nil
 	}

@@ -10,33 +10,34 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Moves is the catalog as it takes datastores from place to place.
+// Moves is the part of the catalog that moves datastores.
 type Moves interface {
-	// Moving returns the datastores that are under way.
+	// Moving returns the datastores with an unfinished move.
 	Moving(ctx context.Context) ([]domain.Datastore, error)
-	// IssueMoves puts up to limit jobs of the move into the outbox, for content that no job has been issued for yet, and
-	// returns how many.
+	// IssueMoves adds up to limit jobs of the move to the outbox, for content without such a job, and returns their
+	// number.
 	IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (int, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
-	// FinishMove has readers served from the new place if nothing is missing there, and reports whether it did.
+	// FinishMove switches searches to the new place if it is complete, and reports whether it did.
 	FinishMove(ctx context.Context, datastoreID, moveID string) (bool, error)
 }
 
-// Mover carries out moves: it has what readers see rebuilt in the new place, and when nothing is missing there, has them
-// served from it. What it does follows from the catalog alone, so a restart, or another api process, goes on with it.
+// Mover moves datastores to another engine or embedding model. It rebuilds the active content in the new place, and
+// switches searches to it once it is complete. All its state is in the catalog, so it continues after a restart and in
+// other processes.
 type Mover struct {
 	Catalog Moves
 	Log     *slog.Logger
 	Now     func() time.Time
-	Every   time.Duration // between looks; 0 means 1 s
+	Every   time.Duration // polling interval; 0 means 1 s
 
-	held map[string]string // move id → what was last said about its failures; of this process alone
+	held map[string]string // move id → last logged failures; only of this process
 }
 
-// moveBatch bounds the jobs that one transaction issues.
+// Maximum number of jobs created in one transaction.
 const moveBatch = 200
 
-// Run moves until ctx ends.
+// Run performs moves until ctx ends.
 func (m *Mover) Run(ctx context.Context) {
 	interval := m.Every
 	if interval == 0 {
@@ -48,7 +49,7 @@ func (m *Mover) Run(ctx context.Context) {
 func (m *Mover) round(ctx context.Context) (more bool, err error) {
 	stores, err := m.Catalog.Moving(ctx)
 	if err != nil {
-		return false, fmt.Errorf("looking for datastores that move: %w", err)
+		return false, fmt.Errorf("listing datastores with a move: %w", err)
 	}
 	var faults []error
 	for _, d := range stores {
@@ -67,22 +68,22 @@ func (m *Mover) round(ctx context.Context) (more bool, err error) {
 func (m *Mover) step(ctx context.Context, d domain.Datastore) (more bool, err error) {
 	issued, err := m.Catalog.IssueMoves(ctx, d.ID, d.Move.ID, moveBatch)
 	if err != nil {
-		return false, fmt.Errorf("issuing jobs: %w", err)
+		return false, fmt.Errorf("creating jobs: %w", err)
 	}
 	if issued > 0 {
 		return issued == moveBatch, nil
 	}
 	progress, err := m.Catalog.MoveProgress(ctx, d.ID)
 	if err != nil {
-		return false, fmt.Errorf("counting what has arrived: %w", err)
+		return false, fmt.Errorf("reading the progress: %w", err)
 	}
 	if progress.Done < progress.Total {
-		m.tell(ctx, d, progress)
+		m.logFailures(ctx, d, progress)
 		return false, nil
 	}
 	switched, err := m.Catalog.FinishMove(ctx, d.ID, d.Move.ID)
 	if err != nil {
-		return false, fmt.Errorf("switching: %w", err)
+		return false, fmt.Errorf("switching to the new place: %w", err)
 	}
 	if switched {
 		m.Log.InfoContext(ctx, "datastore has moved", "datastore", d.ID, "from", d.Serving().String(), "to", d.Move.To.String(),
@@ -91,8 +92,8 @@ func (m *Mover) step(ctx context.Context, d domain.Datastore) (more bool, err er
 	return false, nil
 }
 
-// tell says once, and again when it changes, what holds a move.
-func (m *Mover) tell(ctx context.Context, d domain.Datastore, p domain.MoveProgress) {
+// logFailures logs the failed datasources that block a move, once for each change.
+func (m *Mover) logFailures(ctx context.Context, d domain.Datastore, p domain.MoveProgress) {
 	now := ""
 	if p.Failed > 0 {
 		now = fmt.Sprintf("%d: %s", p.Failed, p.Cause)
@@ -105,7 +106,7 @@ func (m *Mover) tell(ctx context.Context, d domain.Datastore, p domain.MoveProgr
 	}
 	m.held[d.Move.ID] = now
 	if p.Failed > 0 {
-		m.Log.WarnContext(ctx, "datasources hold a move: resync or delete them, or cancel it", "datastore", d.ID, "to", d.Move.To.String(),
+		m.Log.WarnContext(ctx, "failed datasources block a move: resync or delete them, or cancel the move", "datastore", d.ID, "to", d.Move.To.String(),
 			"failed", p.Failed, "of", p.Total, "cause", p.Cause)
 	}
 }

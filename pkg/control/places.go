@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Index is the part of an index that audits read and sweeps remove from.
+// Index is the part of index.Index that audits and sweeps use.
 type Index interface {
 	Spaces(ctx context.Context, datastoreID string) ([]index.Space, error)
 	Stored(ctx context.Context, space index.Space, f func(index.Stored) error) error
@@ -18,21 +18,21 @@ type Index interface {
 	DropDatastore(ctx context.Context, datastoreID string) error
 }
 
-// Engines finds the indexes of this process.
+// Engines returns the indexes of this process.
 type Engines interface {
-	// Index fails with domain.CodeUnavailable when the engine is not configured in this process.
+	// Index fails with domain.CodeUnavailable if the engine is not configured in this process.
 	Index(e domain.Engine) (Index, error)
-	// Engines are those configured in this process.
+	// Engines returns the engines configured in this process.
 	Engines() []domain.Engine
 }
 
-// Stores reads a datastore of any workspace; domain.CodeNotFound when it has been deleted.
+// Stores reads a datastore of any workspace. It fails with domain.CodeNotFound if the datastore was deleted.
 type Stores interface {
 	DatastoreByID(ctx context.Context, id string) (domain.Datastore, error)
 }
 
-// spacesIn finds the index of a place and the spaces that hold a datastore's rows there: usually one, none before
-// anything was written, and more when the model has had other dimensions before.
+// spacesIn returns the index of a place and the spaces that hold a datastore's rows there. Usually there is one, none before
+// the first write, and several if the model's dimensions have changed.
 func spacesIn(ctx context.Context, e Engines, datastoreID string, p domain.Place) (Index, []index.Space, error) {
 	idx, err := e.Index(p.Engine)
 	if err != nil {

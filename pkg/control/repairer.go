@@ -12,36 +12,36 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Repairs are requests for a repair, which any process with the catalog can make and one api process carries out.
+// Repairs are requests for a repair. Any process with the catalog can create them, and one api process performs them.
 type Repairs interface {
-	// ClaimRepair takes the oldest request that nobody works on; nil when there is none.
+	// ClaimRepair claims the oldest unclaimed request, or returns nil if there is none.
 	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)
-	// RepairNote adds lines to what the repair says, and tells that it is still worked on.
+	// RepairNote adds lines to the output of the repair, and renews the claim.
 	RepairNote(ctx context.Context, id string, lines ...string) error
-	// FinishRepair ends it; failure is "" or says what could not be done.
+	// FinishRepair ends the repair. failure is "" or the error.
 	FinishRepair(ctx context.Context, id, failure string) error
 }
 
-// Repairer carries out repairs: it brings back what the streams have lost, takes over what the job log knows better than
-// the catalog, issues lost jobs anew, audits everything, and says what it did.
+// Repairer performs repairs. It creates lost streams again, updates the catalog from the job log, publishes lost jobs
+// again, runs an audit, and reports what it did.
 type Repairer struct {
 	Requests  Repairs
 	Keeper    *Keeper
 	Auditor   *Auditor
-	Scheduler *Scheduler // nil: nothing is fetched again by itself
+	Scheduler *Scheduler // nil: no scheduled refreshes
 	Log       *slog.Logger
 }
 
 const (
 	repairPoll = time.Second
-	// repairBeat is how often a repair under way is shown to be alive.
+	// Interval at which a running repair renews its claim.
 	repairBeat = 10 * time.Second
-	// repairQuiet is how long nothing must have been heard of a job that is not in the stream to be taken for lost: its
-	// last event may be on its way.
+	// repairQuiet is the time without events after which a job that is not in the stream counts as lost. Its last event
+	// may still be in transit.
 	repairQuiet = 15 * time.Second
 )
 
-// Run repairs on request until ctx ends.
+// Run performs requested repairs until ctx ends.
 func (r *Repairer) Run(ctx context.Context) {
 	every(ctx, r.Log, nil, repairPoll, auditBound, r.round)
 }
@@ -49,7 +49,7 @@ func (r *Repairer) Run(ctx context.Context) {
 func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	request, err := r.Requests.ClaimRepair(ctx, r.Auditor.Holder)
 	if err != nil {
-		return false, fmt.Errorf("looking for a repair to do: %w", err)
+		return false, fmt.Errorf("claiming a repair: %w", err)
 	}
 	if request == nil {
 		return false, nil
@@ -60,7 +60,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 		defer close(beat)
 		for wait(beating, nil, repairBeat) {
 			if err := r.Requests.RepairNote(beating, request.ID); err != nil && beating.Err() == nil {
-				r.Log.Warn("telling that a repair goes on", "error", err)
+				r.Log.Warn("could not renew the claim of a repair", "error", err)
 			}
 		}
 	}()
@@ -69,24 +69,24 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 		line := fmt.Sprintf(format, args...)
 		r.Log.Info("repair", "done", line)
 		if err := r.Requests.RepairNote(ctx, request.ID, line); err != nil {
-			r.Log.Warn("keeping what a repair says", "error", err)
+			r.Log.Warn("could not store the output of a repair", "error", err)
 		}
 	})
 	stop()
 	<-beat
 	if ctx.Err() != nil {
-		return false, ctx.Err() // another process, or this one's next start, takes it up again
+		return false, ctx.Err() // another process, or the next start, resumes it
 	}
 	if err != nil {
 		failure = err.Error()
 	}
 	if err := r.Requests.FinishRepair(ctx, request.ID, failure); err != nil {
-		return false, fmt.Errorf("ending repair %s: %w", request.ID, err)
+		return false, fmt.Errorf("finishing repair %s: %w", request.ID, err)
 	}
 	return true, nil
 }
 
-// repair does what it can: what fails does not keep it from the rest.
+// repair runs all steps. It continues after errors and returns all of them.
 func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	var faults []error
 	said := 0
@@ -108,7 +108,7 @@ func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	return fault
 }
 
-// reschedule brings back the schedules that were lost with their stream.
+// reschedule restores schedules that were lost with their stream.
 func (r *Repairer) reschedule(ctx context.Context, say Note) error {
 	if r.Scheduler == nil {
 		return nil
@@ -127,7 +127,7 @@ func (r *Repairer) reschedule(ctx context.Context, say Note) error {
 	return err
 }
 
-// summary is the last line of a repair. agree says that nothing was found and that everything could be looked at.
+// summary returns the last line of a repair. agree is whether the repair was complete and found no differences.
 func (r Report) summary(agree bool) string {
 	var parts []string
 	part := func(n int64, format string) {

@@ -13,16 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Refreshes is what the catalog knows about content that is fetched again by itself.
+// Refreshes is the part of the catalog that stores refresh schedules.
 type Refreshes interface {
-	// Refreshes returns a page of all there is, in a fixed order; next is "" after the last.
+	// Refreshes returns a page of the schedules, in a fixed order. next is "" after the last page.
 	Refreshes(ctx context.Context, cursor string, limit int) (page []catalog.Refresh, next string, err error)
-	// RefreshDue has a datasource fetched again that became due, and reports whether it was queued. Telling twice is
+	// RefreshDue queues a refresh of a datasource that became due, and reports whether it did. Calling it twice is
 	// harmless.
 	RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error)
 }
 
-// Schedules keep time: they tell when a datasource is due.
+// Schedules reports when a datasource is due.
 type Schedules interface {
 	Schedules(ctx context.Context, f func(jobs.Schedule) error) error
 	SetSchedule(ctx context.Context, datastoreID, datasourceID string, r domain.Refresh) error
@@ -30,65 +30,64 @@ type Schedules interface {
 	Due(ctx context.Context, handler jobs.DueHandler) error
 }
 
-// Scheduler has web content fetched again when it is due. The catalog says when; the schedules follow it, so that
-// schedules that are lost or out of date mend themselves.
+// Scheduler refreshes web content when it is due. The catalog is authoritative; the scheduler sets the schedules
+// accordingly, so lost or outdated schedules are repaired.
 //
-// A thousand datasources that were set to the same interval at once are due at once. Their jobs go through the outbox
-// like all others, behind fresh content, and the dispatcher admits them a window at a time.
+// Many datasources may become due at once. Their jobs go through the outbox like all others, after new content, and the
+// dispatcher publishes them gradually.
 type Scheduler struct {
 	Catalog   Refreshes
 	Schedules Schedules
-	Wake      <-chan struct{} // fires when refreshes have changed; nil: they are compared now and then
-	Hub       Watchers        // nil: nobody watches
+	Wake      <-chan struct{} // fires if schedules have changed in the catalog; nil: compare periodically only
+	Hub       Watchers        // nil: no watchers
 	Log       *slog.Logger
 
-	tooOld sync.Once // told that the servers keep no schedules
+	tooOld sync.Once // logs once that the servers do not support schedules
 }
 
 const (
-	// scheduleEvery bounds how long a schedule is missing. The shortest interval is ten times as long.
+	// Maximum time for which a schedule is missing. The shortest refresh interval is ten times as long.
 	scheduleEvery = time.Minute
-	// schedulePause keeps an import of many web sites from having everything compared for each.
+	// Minimum pause between two comparisons, so that an import of many web sites does not cause one for each.
 	schedulePause = time.Second
-	// schedulePage is how many refreshes are read at a time.
+	// Number of schedules read at a time.
 	schedulePage = 500
 )
 
-// Run sees to the schedules and what is due until ctx ends.
+// Run maintains the schedules and starts due refreshes until ctx ends.
 func (s *Scheduler) Run(ctx context.Context) {
-	var telling sync.WaitGroup
-	telling.Go(func() {
+	var background sync.WaitGroup
+	background.Go(func() {
 		if err := s.Schedules.Due(ctx, s.due); err != nil {
-			s.Log.ErrorContext(ctx, "what is due is no longer fetched again", "error", err)
+			s.Log.ErrorContext(ctx, "stopped handling due refreshes", "error", err)
 		}
 	})
-	defer telling.Wait()
+	defer background.Wait()
 	every(ctx, s.Log, s.Wake, scheduleEvery, roundBound, func(ctx context.Context) (bool, error) {
 		done, err := s.Reconcile(ctx)
 		if errors.Is(err, jobs.ErrNoSchedules) {
-			s.tooOld.Do(func() { s.Log.WarnContext(ctx, "web content is not fetched again by itself", "error", err) })
+			s.tooOld.Do(func() { s.Log.WarnContext(ctx, "scheduled refreshes of web content are off", "error", err) })
 			return false, nil
 		}
 		if done.Set+done.Removed > 0 {
-			s.Log.DebugContext(ctx, "refresh schedules were brought up to date", "set", done.Set, "removed", done.Removed)
+			s.Log.DebugContext(ctx, "updated refresh schedules", "set", done.Set, "removed", done.Removed)
 		}
 		wait(ctx, nil, schedulePause)
 		return false, err
 	})
 }
 
-// Reconciled says what Reconcile has done.
+// Reconciled is the result of Reconcile.
 type Reconciled struct {
-	Set     int // schedules that were missing or others than the catalog's
-	Removed int // schedules of what is not fetched again any more
+	Set     int // schedules that were missing or different
+	Removed int // schedules of content that is no longer refreshed
 }
 
-// Reconcile makes the schedules those of the catalog, and leaves alone those that are. Several processes may do it at
-// once. A refresh that the catalog keeps and nobody can read is logged and passed over. It fails with
-// jobs.ErrNoSchedules if the servers keep none.
+// Reconcile sets the schedules to those in the catalog. Several processes may call it at once. It logs and skips
+// invalid schedules. It fails with jobs.ErrNoSchedules if the servers do not support schedules.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
-	// The schedules first: one that is read here and not in the catalog afterwards has been given up. The other way round
-	// it could have been set just now.
+	// Read the schedules before the catalog: a schedule that is missing in the catalog afterwards was removed. In the
+	// opposite order, it could have been added just now.
 	strays := map[scheduled]string{}
 	err = s.Schedules.Schedules(ctx, func(there jobs.Schedule) error {
 		strays[scheduled{there.DatastoreID, there.DatasourceID}] = there.Pattern
@@ -100,7 +99,7 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 	for cursor, more := "", true; more; more = cursor != "" {
 		var page []catalog.Refresh
 		if page, cursor, err = s.Catalog.Refreshes(ctx, cursor, schedulePage); err != nil {
-			return done, fmt.Errorf("reading which datasources are fetched again: %w", err)
+			return done, fmt.Errorf("reading the refresh schedules of the catalog: %w", err)
 		}
 		for _, row := range page {
 			if err := s.set(ctx, row, strays, &done); err != nil {
@@ -120,11 +119,11 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 // scheduled is a datasource that has a schedule.
 type scheduled struct{ datastoreID, datasourceID string }
 
-// set sees to the schedule of one datasource, and takes it from the strays, which are all others by their pattern.
+// set sets the schedule of one datasource if it differs, and removes it from strays.
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {
-		s.Log.WarnContext(ctx, "datasource is not fetched again by itself", "datasource", row.DatasourceID, "error", err)
+		s.Log.WarnContext(ctx, "datasource has an invalid refresh schedule and is not refreshed", "datasource", row.DatasourceID, "error", err)
 	}
 	if refresh.IsZero() {
 		return nil
@@ -140,11 +139,11 @@ func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[sch
 	return nil
 }
 
-// due has a datasource fetched again. One that is not queued is gone, or at work already.
+// due queues a refresh of a datasource. It is not queued if the datasource was deleted or is already being processed.
 func (s *Scheduler) due(ctx context.Context, datastoreID, datasourceID string, at time.Time) error {
 	queued, err := s.Catalog.RefreshDue(ctx, datasourceID, at)
 	if err != nil {
-		return fmt.Errorf("having datasource %s fetched again: %w", datasourceID, err)
+		return fmt.Errorf("queueing the refresh of datasource %s: %w", datasourceID, err)
 	}
 	if queued && s.Hub != nil {
 		s.Hub.Changed(datastoreID, datasourceID)

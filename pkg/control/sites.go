@@ -10,38 +10,37 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// Sites is the catalog as it works on many pages of a site at once.
+// Sites is the part of the catalog that changes many pages of a site.
 type Sites interface {
 	// SiteWork returns up to limit tasks that come after the given one.
 	SiteWork(ctx context.Context, after catalog.SiteTask, limit int) ([]catalog.SiteTask, error)
-	// WorkOnSite does the next batch of a task.
+	// WorkOnSite performs the next batch of a task.
 	WorkOnSite(ctx context.Context, task catalog.SiteTask) (catalog.SiteBatch, error)
 	SiteWake() <-chan struct{}
 }
 
-// SiteKeeper does what follows for pages of a site that are too many for one transaction: those that the newest crawl has
-// not come upon are asked for or removed, those that were left out for a page which is no more are fetched again, and
-// those that wait are withdrawn when their crawl is stopped. What it does follows from the catalog alone, so a restart, or
-// another api process, goes on with it.
+// SiteKeeper performs changes to more pages of a site than fit in one transaction. It fetches or removes pages that the
+// last crawl did not find, fetches duplicates of removed pages, and cancels queued pages of a stopped crawl. All its
+// state is in the catalog, so it continues after a restart and in other processes.
 type SiteKeeper struct {
 	Sites Sites
-	Hub   Watchers // nil: nobody watches
+	Hub   Watchers // nil: no watchers
 	Log   *slog.Logger
 }
 
 const (
-	// sitePoll bounds how long work waits that another api process has left: its wake-up does not reach us.
+	// Polling interval for tasks of other api processes, which do not trigger SiteWake here.
 	sitePoll = 2 * time.Second
-	// siteTasks bounds the tasks that are read at a time.
+	// Maximum number of tasks read at a time.
 	siteTasks = 100
 )
 
-// Run works until ctx ends.
+// Run performs tasks until ctx ends.
 func (k *SiteKeeper) Run(ctx context.Context) {
 	every(ctx, k.Log, k.Sites.SiteWake(), sitePoll, roundBound, k.round)
 }
 
-// Drain does all that there is to be done, and returns when nothing is left.
+// Drain performs all tasks and returns when none is left.
 func (k *SiteKeeper) Drain(ctx context.Context) error {
 	for {
 		more, err := k.round(ctx)
@@ -51,13 +50,13 @@ func (k *SiteKeeper) Drain(ctx context.Context) error {
 	}
 }
 
-// round does one batch of every task, so that a large site does not hold up a small one.
+// round performs one batch of every task, so that a large site does not block a small one.
 func (k *SiteKeeper) round(ctx context.Context) (more bool, err error) {
 	var faults []error
 	for last := (catalog.SiteTask{}); ; {
 		tasks, err := k.Sites.SiteWork(ctx, last, siteTasks)
 		if err != nil {
-			return false, fmt.Errorf("looking for work on sites: %w", err)
+			return false, fmt.Errorf("listing site tasks: %w", err)
 		}
 		for _, task := range tasks {
 			batch, err := k.Sites.WorkOnSite(ctx, task)
@@ -65,7 +64,7 @@ func (k *SiteKeeper) round(ctx context.Context) (more bool, err error) {
 				faults = append(faults, fmt.Errorf("working on site %s: %w", task.SiteID(), err))
 				continue
 			}
-			k.tell(batch)
+			k.notify(batch)
 			more = more || batch.More
 		}
 		if len(tasks) < siteTasks || ctx.Err() != nil {
@@ -75,7 +74,7 @@ func (k *SiteKeeper) round(ctx context.Context) (more bool, err error) {
 	}
 }
 
-func (k *SiteKeeper) tell(batch catalog.SiteBatch) {
+func (k *SiteKeeper) notify(batch catalog.SiteBatch) {
 	if k.Hub == nil {
 		return
 	}

@@ -9,32 +9,32 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// Sweeps is the queue of what is to be removed.
+// Sweeps is the queue of pending removals.
 type Sweeps interface {
 	Sweeps(ctx context.Context, limit int) ([]catalog.SweepTask, error)
 	FinishSweep(ctx context.Context, ids ...string) error
 	DeferSweep(ctx context.Context, id string, until time.Time, cause string) error
 	SweepWake() <-chan struct{}
-	// RemoveDeleted removes the next batch of what was deleted with its datastore.
+	// RemoveDeleted removes the next batch of records of deleted datastores.
 	RemoveDeleted(ctx context.Context) (more bool, err error)
-	// ForgetConversations deletes the next batch of conversations in which nothing was said since the time.
+	// ForgetConversations deletes the next batch of conversations without messages since the given time.
 	ForgetConversations(ctx context.Context, since time.Time) (more bool, err error)
 }
 
-// Originals is the part of the store of originals that removes. Deleting what is gone is no error.
+// Originals deletes originals. Deleting a missing one is no error.
 type Originals interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// JobLog is the part of the job stream that forgets.
+// JobLog removes messages from the job stream.
 type JobLog interface {
 	PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 	PurgeDatastore(ctx context.Context, datastoreID string) error
 	PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 }
 
-// Sweeper carries out sweeps. A sweep that fails is tried again with growing delay, for ever: until it has succeeded
-// what it removes stays invisible, so late is harmless.
+// Sweeper performs sweeps. It retries a failed sweep for ever, with growing delays. The data that a sweep removes is
+// already invisible, so a delay does no harm.
 type Sweeper struct {
 	Sweeps    Sweeps
 	Stores    Stores
@@ -44,10 +44,12 @@ type Sweeper struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	Retention time.Duration // of conversations since their last message; 0: for ever
-	// Aged is Now for what is deleted because it is old, by a clock that may be slower to believe that time has passed; nil: Now.
+	Retention time.Duration // of conversations, since their last message; 0: unlimited
+	// Aged is the clock for deletions by age. It may be more cautious than Now after a jump of the system clock.
+	// Default Now.
 	Aged func() time.Time
-	// Holding reports whether originals must stay, as a backup reads them; nil: never. What would remove some is put off.
+	// Holding reports whether originals must stay because a backup is reading them. Sweeps of originals are then
+	// deferred. nil: never.
 	Holding func() bool
 }
 
@@ -56,12 +58,12 @@ const (
 	sweepBatch = 64
 )
 
-// Run sweeps until ctx ends.
+// Run performs sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
 	every(ctx, s.Log, s.Sweeps.SweepWake(), sweepPoll, roundBound, s.round)
 }
 
-// Drain carries out every sweep that is due, once, and returns when none is left.
+// Drain performs all due sweeps and returns when none is left.
 func (s *Sweeper) Drain(ctx context.Context) error {
 	for {
 		more, err := s.round(ctx)
@@ -77,7 +79,7 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("reading sweeps: %w", err)
 	}
 	var done []string
-	for _, group := range together(tasks) {
+	for _, group := range grouped(tasks) {
 		if ctx.Err() != nil {
 			break
 		}
@@ -94,13 +96,13 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 	}
 	deleted, err := s.Sweeps.RemoveDeleted(ctx)
 	if err != nil {
-		return false, fmt.Errorf("removing what was deleted with its datastore: %w", err)
+		return false, fmt.Errorf("removing the records of deleted datastores: %w", err)
 	}
 	forgotten, err := s.forget(ctx)
 	return deleted || forgotten || len(tasks) == sweepBatch, err
 }
 
-// forget deletes conversations whose time is over.
+// forget deletes conversations that are older than the retention time.
 func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	if s.Retention <= 0 {
 		return false, nil
@@ -111,7 +113,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// aged is the clock for what is deleted because it is old.
+// aged returns the clock for deletions by age.
 func aged(slower, now func() time.Time) func() time.Time {
 	if slower == nil {
 		return now

@@ -12,23 +12,24 @@ import (
 )
 
 const (
-	// sweepBound is well below a round's bound: sweeps that hang are deferred, and those behind them have their turn.
+	// Time limit of a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later
+	// ones.
 	sweepBound = time.Minute
-	// holdDelay is how long a sweep of originals is put off when they must stay.
+	// Delay of a sweep whose originals must stay.
 	holdDelay = 15 * time.Second
 )
 
-// shared is what sweeps have in common that are carried out together: their rows are removed by one call of an engine, which
-// on a server costs as much for many of them as for one.
+// shared is the grouping key of sweeps. The rows of a group are removed by one call of the engine, which takes about as
+// long as for a single sweep.
 type shared struct {
 	attempts    int
-	datastoreID string // "" when no rows are to go
+	datastoreID string // "" if no rows are removed
 	place       domain.Place
-	drops       string // the sweep that drops the datastore, and so has company of none
+	drops       string // id of a sweep that drops the datastore; it is not grouped
 }
 
-// together groups sweeps, in the order in which they come.
-func together(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
+// grouped groups sweeps, keeping their order.
+func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	last := make(map[shared]int)
 	for _, task := range tasks {
 		with := shared{attempts: task.Attempts}
@@ -48,12 +49,12 @@ func together(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	return groups
 }
 
-// groupSize is how many sweeps that have failed so often are carried out together: 64, 16, 4, then each alone. So one that
-// can never succeed, or takes longer than the bound, holds up others for seconds, while an engine that was away for a moment
-// does not have its sweeps come one by one.
+// groupSize returns the maximum group size for sweeps that have failed the given number of times: 64, 16, 4, then 1. A
+// sweep that always fails or takes too long thus delays others only for seconds, and after a short outage of an engine,
+// sweeps are still performed in groups.
 func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 1) }
 
-// settle carries out a group's sweeps. It defers those that fail or must not be now, and returns the ids of the others.
+// settle performs a group of sweeps. It defers those that fail or must wait, and returns the ids of the others.
 func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done []string, err error) {
 	if group, err = s.unheld(ctx, group); err != nil {
 		return nil, err
@@ -65,10 +66,10 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 			continue
 		}
 		if ctx.Err() != nil {
-			continue // it was cut short: that is no fault of its own
+			continue // interrupted: does not count as a failure
 		}
 		delay := min(time.Second<<min(task.Attempts, 10), 10*time.Minute)
-		s.Log.WarnContext(ctx, "sweep failed, trying again later", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", faults[i])
+		s.Log.WarnContext(ctx, "sweep failed; will retry", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", faults[i])
 		if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(delay), faults[i].Error()); err != nil {
 			return nil, fmt.Errorf("deferring sweep %s: %w", task.ID, err)
 		}
@@ -76,27 +77,27 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 	return done, nil
 }
 
-// unheld puts off the sweeps whose originals must stay, and returns the others. It is asked before they are swept: a backup
-// whose copy of the catalog still refers to the originals holds before it copies.
+// unheld defers sweeps whose originals must stay, and returns the others. A backup sets the hold before it copies the
+// catalog, so it is checked before the sweeps.
 func (s *Sweeper) unheld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
 	for _, task := range group {
 		if len(task.Originals) == 0 || s.Holding == nil || !s.Holding() {
 			free = append(free, task)
 			continue
 		}
-		if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(holdDelay), "a backup is being made"); err != nil {
-			return nil, fmt.Errorf("putting off sweep %s: %w", task.ID, err)
+		if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(holdDelay), "a backup is running"); err != nil {
+			return nil, fmt.Errorf("deferring sweep %s: %w", task.ID, err)
 		}
 	}
 	return free, nil
 }
 
-// sweep removes what a group's sweeps name, and returns what has failed of each.
+// sweep performs the removals of a group, and returns the error of each sweep.
 func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults []error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepBound)
 	defer cancel()
 	faults = make([]error, len(group))
-	for i, task := range group { // first: a job that is not yet taken need not run
+	for i, task := range group { // first, so that queued jobs do not run
 		faults[i] = s.withdraw(ctx, task.Sweep)
 	}
 	if len(group) > 0 && group[0].Below > 0 {
@@ -116,7 +117,7 @@ func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults 
 	return faults
 }
 
-// withdraw takes a sweep's messages out of the job stream.
+// withdraw removes a sweep's messages from the job stream.
 func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	var faults []error
 	if sweep.Crawls > 0 {
@@ -132,7 +133,7 @@ func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	return errors.Join(faults...)
 }
 
-// rows removes the rows of a group's sweeps, which name the same datastore and place.
+// rows removes the rows of a group of sweeps, which have the same datastore and place.
 func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 	first := group[0].Sweep
 	places := []domain.Place{first.Place}
@@ -142,7 +143,7 @@ func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 		}
 		store, err := s.Stores.DatastoreByID(ctx, first.DatastoreID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			// The datastore is gone, and a worker that did not know has written into it once more.
+			// The datastore was deleted, and a worker that did not know wrote to it afterwards.
 			return s.drop(ctx, first.DatastoreID)
 		}
 		if err != nil {
@@ -168,7 +169,7 @@ func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 	return nil
 }
 
-// drop removes all rows of a datastore from every engine there is.
+// drop removes all rows of a datastore from all engines.
 func (s *Sweeper) drop(ctx context.Context, datastoreID string) error {
 	for _, e := range s.Engines.Engines() {
 		idx, err := s.Engines.Index(e)

@@ -97,7 +97,7 @@ func TestSweepsThatHaveFailedBeforeHaveLessAndLessCompany(t *testing.T) {
 		}
 	}
 	got := map[int][]int{}
-	for _, group := range together(tasks) {
+	for _, group := range grouped(tasks) {
 		for _, task := range group {
 			if task.Attempts != group[0].Attempts {
 				t.Fatalf("sweeps that failed %d and %d times go together", task.Attempts, group[0].Attempts)
