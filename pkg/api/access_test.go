@@ -24,7 +24,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 	expiring := s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeWrite}, ExpiresAt: &soon})
 	for name, header := range map[string]string{
 		"none":           "",
-		"unknown":        "Bearer " + api.NewKey(),
+		"unknown":        "Bearer " + domain.NewKey(),
 		"expired":        "Bearer " + expired,
 		"another scheme": "Basic " + s.key,
 		"no scheme":      s.key,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // audited is a service whose audit is read line by line.
@@ -97,7 +98,7 @@ func TestRefusalsDoNotFillTheAudit(t *testing.T) {
 	audit()
 	guess := func(n int) {
 		for range n {
-			s.as(api.NewKey()).call("GET", "/agents", nil).problem(403)
+			s.as(domain.NewKey()).call("GET", "/agents", nil).problem(403)
 		}
 	}
 	guess(50)
@@ -113,7 +114,7 @@ func TestAKeyThatTriesWhatItMayNotDoIsAuditedByItsID(t *testing.T) {
 	t.Parallel()
 	s, audit := audited(t)
 	made := s.call("POST", "/keys", object{"name": "dashboard", "scopes": []string{"read"}}).want(201).object()
-	s.as(api.NewKey()).call("GET", "/agents", nil).problem(403) // of the same address
+	s.as(domain.NewKey()).call("GET", "/agents", nil).problem(403) // of the same address
 	audit()
 	for range 3 {
 		s.as(made.text("key")).call("DELETE", "/agents/"+s.agent, nil).problem(403)

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -20,13 +18,6 @@ type KeyStore interface {
 	CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error)
 	Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 	RevokeKey(ctx context.Context, ws, id string) (domain.APIKey, error)
-}
-
-// NewKey makes the secret of an API key: sk_ and 256 random bits in hex.
-func NewKey() string {
-	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never fails: the program would end
-	return domain.KeyPrefix + hex.EncodeToString(secret[:])
 }
 
 // ListKeys implements StrictServerInterface.

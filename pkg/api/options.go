@@ -147,7 +147,7 @@ func (d Deps) withDefaults() (Deps, error) {
 		d.NewID = domain.NewID
 	}
 	if d.NewKey == nil {
-		d.NewKey = NewKey
+		d.NewKey = domain.NewKey
 	}
 	return d, nil
 }

@@ -25,7 +25,7 @@ func TestKeysAreNowhereToBeRead(t *testing.T) {
 	doc := openAPI(t)
 	for name, key := range map[string]func(*scene) string{
 		"a good key":     func(s *scene) string { return s.service.key },
-		"an unknown key": func(*scene) string { return api.NewKey() },
+		"an unknown key": func(*scene) string { return domain.NewKey() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -126,7 +126,7 @@ var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
 // newKey stores a key and returns its secret.
 func (s *service) newKey(k domain.APIKey) string {
 	s.Helper()
-	secret := api.NewKey()
+	secret := domain.NewKey()
 	k.ID, k.Hash, k.Hint = domain.NewID(), domain.HashKey(secret), secret[len(secret)-4:]
 	if k.Name == "" {
 		k.Name = "test"

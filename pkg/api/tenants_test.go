@@ -16,7 +16,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sluice/sluice/pkg/answer"
-	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -204,7 +203,7 @@ var credentials = func() map[string]credential {
 		"the owner's expired key":    {nil, func(o, _ *scene) string { return expired(o) }},
 		"a revoked key":              {nil, func(_, i *scene) string { return revoked(i) }},
 		"the owner's revoked key":    {nil, func(o, _ *scene) string { return revoked(o) }},
-		"a key that there never was": {nil, func(_, _ *scene) string { return api.NewKey() }},
+		"a key that there never was": {nil, func(_, _ *scene) string { return domain.NewKey() }},
 		"the hash of a key":          {nil, func(o, _ *scene) string { return domain.HashKey(o.service.key) }},
 		"the id of a key":            {nil, func(o, _ *scene) string { return o.key }},
 		"no key":                     {nil, func(_, _ *scene) string { return "" }},

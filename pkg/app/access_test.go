@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sluice/sluice/pkg/datadir"
 )
 
 // TestAProtectedSiteIsCrawledWithItsHeaders crawls a site behind a password by links, changes the password, and looks for
@@ -64,7 +66,7 @@ func TestAProtectedSiteIsCrawledWithItsHeaders(t *testing.T) {
 		t.Errorf("%d fragments are found after the refresh", len(got))
 	}
 	p.must(p.terminate())
-	info, err := os.Stat(filepath.Join(p.dir, secretKeyFile))
+	info, err := os.Stat(filepath.Join(p.dir, datadir.SecretKey))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key's file: %v, %v", info, err)
 	}

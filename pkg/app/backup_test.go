@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,8 +17,11 @@ import (
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/backup"
+	backupsource "github.com/sluice/sluice/pkg/backup/source"
 	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/cli"
+	"github.com/sluice/sluice/pkg/cli/operate"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/originals"
 )
 
@@ -32,10 +33,10 @@ func runCommand(args ...string) (stdout, stderr string, code int) {
 }
 
 // backUp backs the program up, or its data directory.
-func (p *program) backUp(file string) backupReport {
+func (p *program) backUp(file string) backup.Report {
 	p.t.Helper()
 	out, faults, code := p.command("backup", file, "--json")
-	var report backupReport
+	var report backup.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 0 {
 		p.t.Fatalf("the backup ended with %d: %s\n%s", code, faults, out)
 	}
@@ -136,7 +137,7 @@ func TestADataDirectoryThatNobodyHasOpenIsBackedUpToo(t *testing.T) {
 	if report := p.backUp(file); report.Originals != 4 || report.Lost != 0 || report.CatalogBytes == 0 {
 		t.Errorf("the report is %+v", report)
 	}
-	if left, _ := os.ReadDir(filepath.Join(p.dir, tempDir)); len(left) > 0 {
+	if left, _ := os.ReadDir(filepath.Join(p.dir, datadir.Temp)); len(left) > 0 {
 		t.Errorf("%v was left behind", left)
 	}
 	if out, faults, code := runCommand("restore", file, "--check"); code != 0 || !strings.Contains(out, "4 originals") {
@@ -195,11 +196,11 @@ func TestABackupNamesOriginalsThatAreLost(t *testing.T) {
 	}
 	to := filepath.Join(t.TempDir(), "data")
 	out, _, code = runCommand("restore", file, "--data", to, "--json")
-	var report backupReport
+	var report backup.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != int(cli.Damaged) || report.Lost != 1 || report.Losses[0].Datasource != docs[2].id {
 		t.Errorf("the restore ended with %d:\n%s", code, out)
 	}
-	if _, err := os.Stat(filepath.Join(to, catalogFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(to, datadir.Catalog)); err != nil {
 		t.Errorf("nothing was restored: %v", err)
 	}
 }
@@ -207,8 +208,8 @@ func TestABackupNamesOriginalsThatAreLost(t *testing.T) {
 // deleteOriginalOf removes the originals of a datasource while no program runs.
 func (p *program) deleteOriginalOf(id string) {
 	p.t.Helper()
-	store, closers, err := openStore(p.t.Context(), filepath.Join(p.dir, natsDir), true)
-	defer func() { p.must(closeAll(closers)) }()
+	store, closes, err := operate.OpenOriginals(p.t.Context(), filepath.Join(p.dir, datadir.NATS), true)
+	defer func() { p.must(closes()) }()
 	p.must(err)
 	p.must(store.Each(p.t.Context(), func(key string, _ int64, _ time.Time) error {
 		if of, _ := originals.DatasourceID(key); of != id {
@@ -251,47 +252,6 @@ func TestABackupThatIsStoppedLeavesNoFile(t *testing.T) {
 	}
 }
 
-// TestABackupRemovesWhatOneThatWasKilledHasLeft begins backups beside what a killed one has left.
-func TestABackupRemovesWhatOneThatWasKilledHasLeft(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "b[1]*.tar.zst") // a name, and no pattern of names
-	killed, other := filepath.Join(dir, ".b[1]*.tar.zst.partial-killed"), filepath.Join(dir, ".b1.tar.zst.partial-killed")
-	running, removeRunning, err := makePartial(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer removeRunning()
-	defer running.Close()
-	old := time.Now().Add(-time.Hour)
-	for _, d := range []string{killed, other} {
-		if err := errors.Join(os.Mkdir(d, 0o700), os.WriteFile(filepath.Join(d, "backup"), []byte("half"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, d := range []string{killed, other, filepath.Dir(running.Name())} {
-		if err := os.Chtimes(d, old, old); err != nil {
-			t.Fatal(err)
-		}
-	}
-	next, removeNext, err := makePartial(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]bool{killed: false, other: true, running.Name(): true, next.Name(): true} {
-		if _, err := os.Stat(path); (err == nil) != want {
-			t.Errorf("%s is there: %v, want %v", path, err == nil, want)
-		}
-	}
-	if err := next.Close(); err != nil {
-		t.Fatal(err)
-	}
-	removeNext()
-	if _, err := os.Stat(filepath.Dir(next.Name())); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s is left", next.Name())
-	}
-}
-
 func TestBackupsAreForTheOperatorAlone(t *testing.T) {
 	t.Parallel()
 	const key = "an operator's long key"
@@ -302,22 +262,22 @@ func TestBackupsAreForTheOperatorAlone(t *testing.T) {
 		want                         int
 		says                         string
 	}{
-		"without a key":              {method: "POST", path: backupPath, want: 403, says: "SLUICE_ADMIN_KEY"},
-		"with another key":           {method: "POST", path: backupPath, given: key + "x", want: 403, says: "SLUICE_ADMIN_KEY"},
-		"with an API key":            {method: "POST", path: backupPath, given: testKey, want: 403, says: "SLUICE_ADMIN_KEY"},
-		"by GET":                     {method: "GET", path: backupPath, given: key, want: 405, says: "POST"},
-		"where there is none":        {method: "POST", path: backupPath, given: key, refused: "it is elsewhere", want: 409, says: "elsewhere"},
-		"while another one is made":  {method: "POST", path: backupPath, given: key, busy: true, want: 409, says: "at a time"},
-		"with a rate that is no one": {method: "POST", path: backupPath + "?rate=fast", given: key, want: 400, says: "rate"},
-		"with a rate that is a slip": {method: "POST", path: backupPath + "?rate=10", given: key, want: 400, says: "64KiB"},
-		"of a catalog that is gone":  {method: "POST", path: backupPath, given: key, want: 500, says: "log"},
+		"without a key":              {method: "POST", path: backupsource.Path, want: 403, says: "SLUICE_ADMIN_KEY"},
+		"with another key":           {method: "POST", path: backupsource.Path, given: key + "x", want: 403, says: "SLUICE_ADMIN_KEY"},
+		"with an API key":            {method: "POST", path: backupsource.Path, given: testKey, want: 403, says: "SLUICE_ADMIN_KEY"},
+		"by GET":                     {method: "GET", path: backupsource.Path, given: key, want: 405, says: "POST"},
+		"where there is none":        {method: "POST", path: backupsource.Path, given: key, refused: "it is elsewhere", want: 409, says: "elsewhere"},
+		"while another one is made":  {method: "POST", path: backupsource.Path, given: key, busy: true, want: 409, says: "at a time"},
+		"with a rate that is no one": {method: "POST", path: backupsource.Path + "?rate=fast", given: key, want: 400, says: "rate"},
+		"with a rate that is a slip": {method: "POST", path: backupsource.Path + "?rate=10", given: key, want: 400, says: "64KiB"},
+		"of a catalog that is gone":  {method: "POST", path: backupsource.Path, given: key, want: 500, says: "log"},
 		"anything else":              {method: "POST", path: "/agents", want: 418},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log lockedBuffer
 			b := &backups{refused: c.refused, log: slog.New(slog.DiscardHandler), audit: slog.New(slog.NewTextHandler(&log, nil)), stopped: t.Context()}
-			b.content = contentOf{catalog: filepath.Join(t.TempDir(), "none.db"), tempDir: t.TempDir(), now: time.Now}
+			b.content = backupsource.Source{Catalog: filepath.Join(t.TempDir(), "none.db"), TempDir: t.TempDir(), Now: time.Now}
 			if c.busy {
 				b.busy.Lock()
 			}
@@ -371,12 +331,12 @@ func TestTheOperatorsKeyFetchesABackup(t *testing.T) {
 	if code := Main(API, []string{"backup", p.dir}, environ, io.Discard, &faults); code != 2 || !strings.Contains(faults.String(), "is a directory; name the file") {
 		t.Errorf("to a directory it ended with %d: %s", code, &faults)
 	}
-	info, err := os.Stat(filepath.Join(p.dir, operatorFile))
+	info, err := os.Stat(filepath.Join(p.dir, datadir.Operator))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the operator's file is %v (%v)", info, err)
 	}
 	p.must(p.terminate())
-	if _, err := os.Stat(filepath.Join(p.dir, operatorFile)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(p.dir, datadir.Operator)); !os.IsNotExist(err) {
 		t.Errorf("the operator's file outlives the program: %v", err)
 	}
 	environ[1] = "SLUICE_ADMIN_KEY="

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/backup"
 	"github.com/sluice/sluice/pkg/config"
 )
 
@@ -107,11 +108,11 @@ func TestALargeBackup(t *testing.T) {
 			}
 		}
 		took := time.Since(began)
-		var report backupReport
+		var report backup.Report
 		if err != nil || json.Unmarshal(out.Bytes(), &report) != nil {
 			t.Fatalf("%s: %v\n%s", what, err, &out)
 		}
-		t.Logf("%s: %s of originals in %s, %.0f MB/s; the command's memory at most %s", what, sized(report.OriginalsBytes), took.Round(time.Millisecond),
+		t.Logf("%s: %d MB of originals in %s, %.0f MB/s; the command's memory at most %s", what, report.OriginalsBytes/1e6, took.Round(time.Millisecond),
 			float64(report.OriginalsBytes)/1e6/took.Seconds(), memory)
 	}
 	timed("backup", "backup", file)

@@ -4,73 +4,27 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/backup"
-	"github.com/sluice/sluice/pkg/catalog/maintenance"
-	"github.com/sluice/sluice/pkg/config"
+	backupsource "github.com/sluice/sluice/pkg/backup/source"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/domain"
-	"github.com/sluice/sluice/pkg/originals"
 )
-
-// backupPath is where the service gives a backup to its operator.
-const backupPath = "/admin/backup"
 
 // backupWriteTimeout is how long whoever receives a backup may take nothing: as long as it lasts, originals stay.
 const backupWriteTimeout = 2 * time.Minute
 
-// contentOf is where a backup's content is read.
-type contentOf struct {
-	catalog   string // path of the SQLite catalog
-	originals *originals.Store
-	tempDir   string
-	now       func() time.Time
-}
-
-// write writes a backup, first the catalog as it is now, then the originals that it refers to. These must stay meanwhile.
-func (c contentOf) write(ctx context.Context, w io.Writer, bytesPerSecond int64) (backup.Report, error) {
-	dir, err := os.MkdirTemp(c.tempDir, "backup-")
-	if err != nil {
-		return backup.Report{}, fmt.Errorf("making a directory for the catalog's copy: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	at := c.now().UTC()
-	snapshot, err := maintenance.TakeSnapshot(ctx, c.catalog, filepath.Join(dir, catalogFile))
-	if err != nil {
-		return backup.Report{}, err
-	}
-	defer snapshot.Close()
-	return backup.Write(ctx, w, backup.Content{
-		Header:  backup.Header{Program: Version(), Schema: snapshot.Schema, Catalog: snapshot.ID, CreatedAt: at},
-		Catalog: snapshot.Path, Each: snapshot.EachOriginal, Open: c.originals.Get, Lost: lostOriginal, TempDir: dir, BytesPerSecond: bytesPerSecond,
-	})
-}
-
-// lostOriginal says what an error of the store of originals tells of the original.
-func lostOriginal(err error) string {
-	switch {
-	case errors.Is(err, originals.ErrNotFound), errors.Is(err, originals.ErrInvalidKey):
-		return backup.ReasonMissing
-	case errors.Is(err, originals.ErrCorrupt):
-		return backup.ReasonDamaged
-	}
-	return ""
-}
-
 // backups makes backups of the running service, one at a time.
 type backups struct {
 	refused string // why there are none here; "": there are
-	content contentOf
+	content backupsource.Source
 	audit   *slog.Logger
 	log     *slog.Logger
 	stopped context.Context // ends when the service stops
@@ -88,28 +42,17 @@ func (s *Service) prepareBackups(ctx context.Context) error {
 	s.backups.stopped, s.backups.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.closeLater(func() error { s.backups.stop(); return nil })
 	s.backups.log = s.log
-	s.backups.refused = wholeHere(s.config)
-	s.backups.content = contentOf{
-		catalog: s.dir.join(catalogFile), originals: s.originals, tempDir: s.dir.join(tempDir), now: s.now,
+	s.backups.refused = backupsource.Refusal(s.config)
+	s.backups.content = backupsource.Source{
+		Catalog: s.dir.Join(datadir.Catalog), Originals: s.originals, TempDir: s.dir.Join(datadir.Temp), Program: Version(), Now: s.now,
 	}
 	return nil
 }
 
-// wholeHere says why the data directory is not all there is to back up, "" when it is.
-func wholeHere(c config.Config) string {
-	switch {
-	case c.DatabaseURL != "":
-		return "the catalog is in PostgreSQL (DATABASE_URL): back it up with pg_dump, and NATS after it; docs/backup.md says how"
-	case c.NATSURL != "":
-		return "the originals are on NATS servers (NATS_URL): stop the service and copy catalog.db, then back up NATS; docs/backup.md says how"
-	}
-	return ""
-}
-
-// withBackups serves backups to the operator, and all else by next.
+// with serves backups to the operator, and all else by next.
 func (b *backups) with(who operator, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != backupPath {
+		if r.URL.Path != backupsource.Path {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -118,7 +61,7 @@ func (b *backups) with(who operator, next http.Handler) http.Handler {
 		case !who.sent(r):
 			b.tell(r, "refused", backup.Report{})
 			problem(w, http.StatusForbidden, domain.CodeUnauthorized, "Unauthorized",
-				"a backup needs the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY, or that of "+operatorFile+" in the data directory")
+				"a backup needs the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY, or that of "+datadir.Operator+" in the data directory")
 		case r.Method != http.MethodPost:
 			w.Header().Set("Allow", http.MethodPost)
 			problem(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "Method not allowed", "a backup is made by POST")
@@ -130,11 +73,8 @@ func (b *backups) with(who operator, next http.Handler) http.Handler {
 	})
 }
 
-// rateParameter is the bound of a backup, in bytes a second.
-const rateParameter = "rate"
-
 func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
-	bound, err := parseRate(r.URL.Query().Get(rateParameter))
+	bound, err := backupsource.ParseRate(r.URL.Query().Get(backupsource.RateParameter))
 	if err != nil {
 		problem(w, http.StatusBadRequest, domain.CodeInvalid, "Invalid request", "rate: "+err.Error())
 		return
@@ -153,7 +93,7 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	b.tell(r, "begun", backup.Report{})
 	out := &archiveResponse{w: w, control: http.NewResponseController(w)}
 	began := time.Now()
-	report, err := b.content.write(ctx, out, bound)
+	report, err := b.content.Write(ctx, out, bound)
 	if err != nil {
 		b.fail(w, r, out, report, err)
 		return
@@ -229,19 +169,4 @@ func problem(w http.ResponseWriter, status int, code domain.Code, title, detail 
 	_ = json.NewEncoder(w).Encode(api.Problem{ // the caller has gone
 		Type: "about:blank", Title: title, Status: status, Error: api.ProblemError(code), Detail: detail,
 	})
-}
-
-// minRate keeps a backup from lasting for ever by a slip: 10 for 10MiB.
-const minRate = 64 << 10
-
-// parseRate reads how many bytes a second may be read; "" and 0 mean no bound.
-func parseRate(text string) (int64, error) {
-	if text == "" || text == "0" {
-		return 0, nil
-	}
-	n, err := config.ParseBytes(text)
-	if err == nil && n < minRate {
-		err = fmt.Errorf("%q is less than 64KiB a second", text)
-	}
-	return int64(n), err
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
@@ -125,8 +125,7 @@ func TestBenchSaysWhatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := p.bench(c.args...)
-			var usage usageError
-			if err == nil || !strings.Contains(err.Error(), c.want) || errors.As(err, &usage) != c.usage {
+			if err == nil || !strings.Contains(err.Error(), c.want) || (cli.ExitOf(err) == cli.Misused) != c.usage {
 				t.Errorf("the error is %v, want %q", err, c.want)
 			}
 		})

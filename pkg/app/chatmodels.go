@@ -68,6 +68,15 @@ func openChatModels(c config.Config, words answer.WordVectors) (answer.Models, e
 	return models, nil
 }
 
+// openDefaultChatModel opens the model that answers for agents that name none.
+func openDefaultChatModel(c config.Config) (answer.Model, error) {
+	models, err := openChatModels(c, nil)
+	if err != nil {
+		return answer.Model{}, err
+	}
+	return models.Models(domain.DefaultModelName)[0], nil
+}
+
 // chatOpener opens each provider once.
 type chatOpener struct {
 	config    config.Config

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/cli"
+	"github.com/sluice/sluice/pkg/datadir"
 )
 
 // api runs a command beside the program as somebody elsewhere would, by address and key.
@@ -279,7 +280,7 @@ func TestTheKeyOfThisMachineIsFoundAndNotSentElsewhere(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
-	writeFile(t, filepath.Join(p.dir, keyFile), testKey+"\n")
+	writeFile(t, filepath.Join(p.dir, datadir.APIKey), testKey+"\n")
 	list := func(args ...string) (string, cli.Exit) {
 		var out, errs lockedBuffer
 		err := run(t.Context(), API, append([]string{"datastores", "list"}, args...), []string{"SLUICE_DATA_DIR=" + p.dir, "SLUICE_ADDR=" + p.addr}, &out, &errs)

@@ -2,16 +2,16 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/sluice/sluice/pkg/cli"
+	"github.com/sluice/sluice/pkg/cli/inspect"
+	"github.com/sluice/sluice/pkg/cli/measure"
+	"github.com/sluice/sluice/pkg/cli/operate"
 	"github.com/sluice/sluice/pkg/config"
 )
 
@@ -65,20 +65,25 @@ func belongsToRoot(root *cobra.Command, arg string) bool {
 
 // root is the tree of the program's commands.
 func (p *commandLine) root() *cobra.Command {
-	commands := []*cobra.Command{p.healthcheckCommand()}
+	commands := []*cobra.Command{p.Healthcheck(p.shape.listensAnywhere())}
 	switch p.shape {
 	case API:
 		commands = append(append(commands, p.Remote()...),
 			p.processCommand(Ingestor, "Read documents for the services of a fleet"),
 			p.processCommand(Crawler, "Fetch web pages for the services of a fleet"),
-			p.keysCommand(), p.replayCommand(), p.repairCommand(), p.backupCommand(), p.restoreCommand(), p.modelsCommand(),
-			p.evalCommand(), p.benchCommand(), p.mcpCommand())
+			p.MCP())
+		commands = append(commands, operate.Commands(&p.Program, readEmbedders)...)
+		commands = append(commands, measure.Commands(&p.Program, openDefaultChatModel)...)
 	case Ingestor:
-		commands = append(commands, p.plain("extract FILE…", "Print files as ingestion reads them", extractCommand))
+		commands = append(commands, inspect.Extract(&p.Program, newReader))
 	case Crawler:
-		commands = append(commands, p.plain("plan [URL]", "Show what a crawl of a site would fetch and why", planCommand))
+		commands = append(commands, inspect.Plan(&p.Program, openPlanner))
 	}
-	return p.Root(p.serveCommand(), commands...)
+	serve := p.Serve(func(ctx context.Context, c config.Config) error { return Serve(ctx, p.shape, c, p.Out, p.Err) })
+	if p.shape == API {
+		serve.Example = "sluice\nsluice --addr 127.0.0.1:9090 --data-dir /var/lib/sluice\nSLUICE_LOG_LEVEL=debug sluice serve"
+	}
+	return p.Root(serve, commands...)
 }
 
 // processCommand is another process of a fleet with its own commands.
@@ -91,103 +96,6 @@ func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 			other := newCommandLine(shape, p.Environ, p.Out, p.Err)
 			other.In = p.In
 			return other.run(cmd.Context(), args)
-		},
-	})
-}
-
-// serveCommand runs the process itself.
-func (p *commandLine) serveCommand() *cobra.Command {
-	var given settings
-	cmd := &cobra.Command{
-		Use: "serve [settings]", Short: "Serve until told to stop; the default", GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
-		Long: "Serve until told to stop. Settings are flags or variables of the environment; flags come first. All of them, with\n" +
-			"what they mean: docs/configuration.md.",
-		Example: "sluice\nsluice --addr 127.0.0.1:9090 --data-dir /var/lib/sluice\nSLUICE_LOG_LEVEL=debug sluice serve",
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := config.Parse(append(given.args, args...), p.Environ, io.Discard)
-			if err != nil {
-				return usageError{err}
-			}
-			return Serve(cmd.Context(), p.shape, c, p.Out, p.Err)
-		},
-	}
-	if p.shape != API {
-		cmd.Example = ""
-	}
-	given.flags(cmd)
-	return cli.SaysItself(cmd)
-}
-
-// settings are flags that the configuration reads.
-type settings struct{ args []string }
-
-// flags adds every setting as a flag, so that help and completion know them.
-func (s *settings) flags(cmd *cobra.Command) {
-	for _, setting := range config.Settings() {
-		f := cmd.Flags().VarPF(&settingFlag{settings: s, name: setting.Flag, value: setting.Default}, setting.Flag, "",
-			setting.Env+": "+strings.ReplaceAll(setting.Doc, "`", ""))
-		if setting.Default == "true" || setting.Default == "false" {
-			f.NoOptDefVal = "true"
-		}
-	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var none *pflag.NotExistError
-		if errors.As(err, &none) {
-			name := none.GetSpecifiedName()
-			dashes := "--"
-			if len(name) == 1 {
-				dashes = "-"
-			}
-			err = fmt.Errorf("%s%s is not a setting%s; %s --help lists them", dashes, name, settingMeant(cmd, name), cmd.CommandPath())
-		}
-		return usageError{err}
-	})
-}
-
-// usualNames are the names of settings in other servers.
-var usualNames = map[string]string{
-	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
-	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",
-	"v": "log-level debug", "verbose": "log-level debug", "debug": "log-level debug", "model": "chat-model MODEL", "db": "database-url URL", "database": "database-url URL",
-}
-
-// settingMeant suggests a setting for a flag that does not exist.
-func settingMeant(cmd *cobra.Command, name string) string {
-	if usual, found := usualNames[strings.ToLower(name)]; found {
-		return ": did you mean --" + usual + "?"
-	}
-	if like := cli.SimilarFlag(cmd, name); like != "" {
-		return ": did you mean --" + like + "?"
-	}
-	return ""
-}
-
-// settingFlag hands what it is set to on to the configuration, which checks it.
-type settingFlag struct {
-	*settings
-	name, value string
-}
-
-// String implements pflag.Value.
-func (f *settingFlag) String() string { return f.value }
-
-// Set implements pflag.Value.
-func (f *settingFlag) Set(value string) error {
-	f.value = value
-	f.args = append(f.args, "--"+f.name+"="+value)
-	return nil
-}
-
-// Type implements pflag.Value.
-func (f *settingFlag) Type() string { return "value" }
-
-// plain is a command that reads its flags, and says how it is called, by itself.
-func (p *commandLine) plain(use, short string, do func(context.Context, []string, []string, io.Writer, io.Writer) error) *cobra.Command {
-	return cli.SaysItself(&cobra.Command{
-		Use: use, Short: short, GroupID: cli.GroupProcess, DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return do(cmd.Context(), args, p.Environ, p.Out, p.Err)
 		},
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluice/sluice/pkg/datadir"
 )
 
 // spoilings are what may happen to a file.
@@ -132,7 +134,7 @@ func stockedDir(t testing.TB, n int) (p *program, store string, docs []*document
 func filesBelow(t testing.TB, dir, part string) (all []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(dir, part), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() || e.Name() == lockFile {
+		if err != nil || !e.Type().IsRegular() || e.Name() == datadir.Lock {
 			return err
 		}
 		info, err := e.Info()
@@ -155,7 +157,7 @@ func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 func TestADamagedFileOfTheIndexIsMendedByTheServiceItself(t *testing.T) {
 	t.Parallel()
 	p, store, docs := stockedDir(t, 6)
-	for i, file := range filesBelow(t, p.dir, indexDir) {
+	for i, file := range filesBelow(t, p.dir, datadir.Index) {
 		for j, s := range spoilings {
 			if !everyDamage() && j != (i*2+3)%len(spoilings) {
 				continue
@@ -177,7 +179,7 @@ func TestADamagedFileOfTheIndexIsMendedByTheServiceItself(t *testing.T) {
 func TestADamagedCatalogIsRefused(t *testing.T) {
 	t.Parallel()
 	p, store, docs := stockedDir(t, 4)
-	info, err := os.Stat(filepath.Join(p.dir, catalogFile))
+	info, err := os.Stat(filepath.Join(p.dir, datadir.Catalog))
 	p.must(err)
 	pages := int(info.Size() / 4096)
 	ways := map[string]func(string) error{
@@ -194,7 +196,7 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 	}
 	for name, spoil := range ways {
 		t.Run(name, func(t *testing.T) {
-			q := p.spoiled(t, p.dir, catalogFile, spoil)
+			q := p.spoiled(t, p.dir, datadir.Catalog, spoil)
 			if q.starts() {
 				// What was changed belonged to nothing that is there.
 				q.checkSources(docs, q.settled(store, time.Minute))
@@ -215,7 +217,7 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 func TestDamageToWhatNATSKeepsIsMendedOrNamed(t *testing.T) {
 	t.Parallel()
 	p, store, docs := stockedDir(t, 4)
-	files := filesBelow(t, p.dir, natsDir)
+	files := filesBelow(t, p.dir, datadir.NATS)
 	if !everyDamage() {
 		// What holds the most: the messages of jobs and of originals.
 		files = slices.DeleteFunc(files, func(f string) bool {
@@ -227,7 +229,7 @@ func TestDamageToWhatNATSKeepsIsMendedOrNamed(t *testing.T) {
 			if !everyDamage() && j != (i*3+2)%len(spoilings) {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s: %s", strings.TrimPrefix(file, filepath.Join(natsDir, "jetstream", "$G", "streams")), s.name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s: %s", strings.TrimPrefix(file, filepath.Join(datadir.NATS, "jetstream", "$G", "streams")), s.name), func(t *testing.T) {
 				q := p.spoiled(t, p.dir, file, s.spoil)
 				if !q.starts() {
 					if !strings.Contains(q.stderr.String(), "NATS") && !strings.Contains(q.stderr.String(), "original") {

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded"
 	"github.com/sluice/sluice/pkg/index/milvus"
@@ -87,7 +88,7 @@ func matches(pattern, line string) bool {
 // openCatalog opens the program's catalog beside it.
 func (p *program) openCatalog() *catalog.Catalog {
 	p.t.Helper()
-	o := catalog.Options{Path: filepath.Join(p.dir, catalogFile), Log: slog.New(slog.DiscardHandler), Now: time.Now, URL: p.setting("DATABASE_URL")}
+	o := catalog.Options{Path: filepath.Join(p.dir, datadir.Catalog), Log: slog.New(slog.DiscardHandler), Now: time.Now, URL: p.setting("DATABASE_URL")}
 	if o.URL != "" {
 		o.Path = ""
 	}
@@ -167,7 +168,7 @@ func (p *program) sameRows(store string) {
 	if addr := p.setting("MILVUS_ADDR"); addr != "" {
 		idx, err = milvus.Open(milvus.Options{Address: addr, Log: slog.New(slog.DiscardHandler)})
 	} else {
-		idx, err = embedded.Open(filepath.Join(p.dir, indexDir), embedded.Options{Log: slog.New(slog.DiscardHandler)})
+		idx, err = embedded.Open(filepath.Join(p.dir, datadir.Index), embedded.Options{Log: slog.New(slog.DiscardHandler)})
 	}
 	p.must(err)
 	defer idx.Close()
@@ -280,7 +281,7 @@ func TestADeletedEmbeddedIndexIsBuiltAnewByItself(t *testing.T) {
 	p.stock(store, docs)
 	remove := func() {
 		t.Helper()
-		p.must(os.RemoveAll(filepath.Join(p.dir, indexDir)))
+		p.must(os.RemoveAll(filepath.Join(p.dir, datadir.Index)))
 	}
 	remove() // while it runs
 	p.eventually(30*time.Second, "the index that was deleted under the program is not built anew", func() bool { return p.found(store, docs) })
@@ -319,7 +320,7 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 		},
 	} {
 		p.must(p.terminate())
-		p.flip(filepath.Join(p.dir, indexDir), where)
+		p.flip(filepath.Join(p.dir, datadir.Index), where)
 		p.start()
 		t.Log(what)
 		p.says(p.repair(), "datastore "+store+": its index with * was damaged and is put aside, to be built anew",
@@ -415,7 +416,7 @@ func TestWhatIsIndexedOutlivesTheLossOfAllOriginals(t *testing.T) {
 	docs = append(docs, &document{id: page.ID, customID: "page", name: "page", word: "wombat"})
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.must(p.terminate())
-	p.must(os.RemoveAll(filepath.Join(p.dir, natsDir)))
+	p.must(os.RemoveAll(filepath.Join(p.dir, datadir.NATS)))
 	p.start()
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
@@ -438,7 +439,7 @@ func TestWhatIsIndexedOutlivesTheLossOfAllOriginals(t *testing.T) {
 
 	// Now the index as well: one document is given up, the others are uploaded again.
 	p.must(p.terminate())
-	p.must(os.RemoveAll(filepath.Join(p.dir, indexDir)))
+	p.must(os.RemoveAll(filepath.Join(p.dir, datadir.Index)))
 	p.start()
 	p.eventually(20*time.Second, "the loss is not noticed", func() bool { return p.holding(store, docs[0].word) == 0 })
 	for _, d := range docs[1:6] {
@@ -467,7 +468,7 @@ func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
 		"SQLite": {
 			env: func(*testing.T) []string { return nil },
 			keep: func(t *testing.T, p *program) func() {
-				path := filepath.Join(p.dir, catalogFile)
+				path := filepath.Join(p.dir, datadir.Catalog)
 				copied := map[string][]byte{}
 				for _, suffix := range []string{"", "-wal", "-shm"} {
 					content, err := os.ReadFile(path + suffix)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/compare"
 )
@@ -144,9 +145,8 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				out, _, err := p.eval(c.ctx, c.env, c.args...)
-				var usage usageError
-				if err == nil || !strings.Contains(err.Error(), c.want) || errors.As(err, &usage) != c.usage || out != "" {
-					t.Errorf("the error is %v (usage: %v), want one with %q; printed %q", err, errors.As(err, &usage), c.want, out)
+				if err == nil || !strings.Contains(err.Error(), c.want) || (cli.ExitOf(err) == cli.Misused) != c.usage || out != "" {
+					t.Errorf("the error is %v (usage: %v), want one with %q; printed %q", err, (cli.ExitOf(err) == cli.Misused), c.want, out)
 				}
 			})
 		}

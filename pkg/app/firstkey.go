@@ -10,12 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
-
-// DefaultWorkspace is the workspace of the first key. More are made with more keys.
-const DefaultWorkspace = "default"
 
 // Keys is where API keys are kept.
 type Keys interface {
@@ -31,7 +27,7 @@ const minSecret = 16
 // firstKey sees to it that somebody can get in: the configured key is made valid, or, where there is no key at all, one
 // is made, kept in keyFile (0600) and shown once on out, with the address of the console that takes it.
 func firstKey(ctx context.Context, keys Keys, configured, keyFile, console string, now time.Time, out io.Writer) error {
-	if err := keys.EnsureWorkspace(ctx, DefaultWorkspace, "Default"); err != nil {
+	if err := keys.EnsureWorkspace(ctx, domain.DefaultWorkspace, "Default"); err != nil {
 		return fmt.Errorf("making the default workspace: %w", err)
 	}
 	if configured != "" {
@@ -71,7 +67,7 @@ func ensureKey(ctx context.Context, keys Keys, secret, name string, now time.Tim
 		return err
 	}
 	_, err = keys.CreateKey(ctx, domain.APIKey{
-		ID: domain.NewID(), WorkspaceID: DefaultWorkspace, Name: name, Hash: domain.HashKey(secret), Hint: secret[len(secret)-4:],
+		ID: domain.NewID(), WorkspaceID: domain.DefaultWorkspace, Name: name, Hash: domain.HashKey(secret), Hint: secret[len(secret)-4:],
 		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
 	})
 	if domain.CodeOf(err) == domain.CodeConflict {
@@ -93,7 +89,7 @@ func secretFile(path string) (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("reading the kept API key: %w", err)
 	}
-	secret := api.NewKey()
+	secret := domain.NewKey()
 	if err := os.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("keeping the API key: %w", err)
 	}

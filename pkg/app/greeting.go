@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -20,13 +21,13 @@ func (s *Service) greet(ctx context.Context) {
 	}
 	program := filepath.ToSlash(os.Args[0])
 	here := "" // what the commands need to find this service
-	if s.Addr() != DefaultAddr {
+	if s.Addr() != cli.DefaultAddr {
 		here += fmt.Sprintf(" SLUICE_URL=http://%s", s.Addr())
 	}
 	if s.config.APIKey != "" {
 		here += " SLUICE_API_KEY=…"
-	} else if s.dir.path != defaultDataDir() {
-		here += " SLUICE_DATA_DIR=" + s.dir.path
+	} else if s.dir.Path() != defaultDataDir() {
+		here += " SLUICE_DATA_DIR=" + s.dir.Path()
 	}
 	if here != "" {
 		here = "\n  export" + here

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/control"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
@@ -239,12 +240,12 @@ func checkRows(t *testing.T, dir, store string) {
 	t.Helper()
 	ctx := t.Context()
 	log := slog.New(slog.DiscardHandler)
-	cat, err := catalog.Open(ctx, catalog.Options{Path: filepath.Join(dir, catalogFile), Log: log, Now: time.Now})
+	cat, err := catalog.Open(ctx, catalog.Options{Path: filepath.Join(dir, datadir.Catalog), Log: log, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cat.Close()
-	idx, err := embedded.Open(filepath.Join(dir, indexDir), embedded.Options{Log: log})
+	idx, err := embedded.Open(filepath.Join(dir, datadir.Index), embedded.Options{Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

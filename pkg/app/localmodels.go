@@ -11,12 +11,10 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/embed/transformer"
 )
-
-// modelsDir is where models that are run in process lie within the data directory, each in a directory of its own.
-const modelsDir = "models"
 
 // openLocal opens the models that are run in process: that of SLUICE_EMBED_DIR, then those in the data directory.
 func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
@@ -29,7 +27,7 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 			return fmt.Errorf("SLUICE_EMBED_DIR is %q: %w", c.EmbedDir, err)
 		}
 	}
-	dirs, err := modelDirs(filepath.Join(c.DataDir, modelsDir))
+	dirs, err := modelDirs(filepath.Join(c.DataDir, datadir.Models))
 	if err != nil {
 		return err
 	}

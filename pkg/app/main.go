@@ -49,6 +49,14 @@ func (s Shape) command() string {
 	return "sluice " + string(s)
 }
 
+// listensAnywhere names a process that takes any free port without SLUICE_ADDR, "" when this one does not.
+func (s Shape) listensAnywhere() string {
+	if s == API {
+		return ""
+	}
+	return article(s)
+}
+
 // Main runs a process, or one of its commands, until it is told to stop and returns its exit code, as docs/cli.md has them.
 func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -62,14 +70,6 @@ func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	}
 	return 0
 }
-
-// usageError is a fault of how the program was called.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// ExitCode says how the command ends.
-func (e usageError) ExitCode() cli.Exit { return cli.Misused }
 
 // Serve runs a process of the shape until ctx ends.
 func Serve(ctx context.Context, shape Shape, c config.Config, stdout, stderr io.Writer) (err error) {

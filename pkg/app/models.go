@@ -77,6 +77,19 @@ func (e *embedders) Embedder(id string) (embed.Embedder, error) {
 // ids are the models that new datastores may use, the default first.
 func (e *embedders) ids() []string { return slices.Clone(e.order) }
 
+// readEmbedders reads what a service with these settings has, the default first.
+func readEmbedders(c config.Config) ([]embed.Model, error) {
+	e, err := openEmbedders(c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	models := make([]embed.Model, len(e.order))
+	for i, id := range e.order {
+		models[i] = e.byID[id].Model()
+	}
+	return models, nil
+}
+
 // group runs goroutines that end together.
 type group struct {
 	ctx    context.Context

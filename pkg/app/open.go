@@ -13,7 +13,9 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/maintenance"
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/index/embedded"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
@@ -35,18 +37,18 @@ func (s *Service) openModels(context.Context) (err error) {
 }
 
 func (s *Service) openDir(context.Context) (err error) {
-	if s.dir, err = openDataDir(s.config.DataDir); err != nil {
+	if s.dir, err = datadir.Open(s.config.DataDir); err != nil {
 		return err
 	}
-	s.closeLater(s.dir.close)
-	if _, err := os.Stat(s.dir.join(restoringDir)); err == nil {
-		return fmt.Errorf("in data directory %s a restore was cut short: empty it and restore again (sluice restore FILE --data DIR)", s.dir.path)
+	s.closeLater(s.dir.Close)
+	if _, err := os.Stat(s.dir.Join(datadir.Restoring)); err == nil {
+		return fmt.Errorf("in data directory %s a restore was cut short: empty it and restore again (sluice restore FILE --data DIR)", s.dir.Path())
 	}
 	// Uploads that a killed process left half received.
-	if err := os.RemoveAll(s.dir.join(tempDir)); err != nil {
+	if err := os.RemoveAll(s.dir.Join(datadir.Temp)); err != nil {
 		return fmt.Errorf("clearing the temporary directory: %w", err)
 	}
-	if err := os.MkdirAll(s.dir.join(tempDir), 0o700); err != nil {
+	if err := os.MkdirAll(s.dir.Join(datadir.Temp), 0o700); err != nil {
 		return fmt.Errorf("making the temporary directory: %w", err)
 	}
 	return nil
@@ -56,7 +58,7 @@ func (s *Service) openDir(context.Context) (err error) {
 func (s *Service) listen(ctx context.Context) (err error) {
 	addr := s.config.Addr
 	if addr == "" {
-		addr = DefaultAddr
+		addr = cli.DefaultAddr
 	}
 	if s.listener, err = listen(ctx, addr); err != nil {
 		return err
@@ -89,13 +91,13 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	o := catalog.Options{Log: s.log, Now: s.now, Aged: s.aged, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
 	o.StartPatience = databasePatience
 	if o.URL == "" {
-		o.Path, o.MemoBytes = s.dir.join(catalogFile), cacheMemoryOf(s.config).catalog
+		o.Path, o.MemoBytes = s.dir.Join(datadir.Catalog), cacheMemoryOf(s.config).catalog
 		if err := s.checkCatalog(ctx, o.Path); err != nil {
-			return damagedCatalog(err, s.dir.path)
+			return damagedCatalog(err, s.dir.Path())
 		}
 	}
 	if s.catalog, err = catalog.Open(ctx, o); err != nil {
-		return damagedCatalog(err, s.dir.path)
+		return damagedCatalog(err, s.dir.Path())
 	}
 	s.closeLater(s.catalog.Close)
 	return nil
@@ -111,7 +113,7 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("looking at the catalog: %w", err)
-	case info.Size() == 0 && exists(s.dir.join(natsDir)): // a first start that was cut short leaves that alone
+	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // a first start that was cut short leaves that alone
 		return fmt.Errorf("opening the catalog %s: %w: it is empty, beside a job log", path, catalog.ErrDamaged)
 	case info.Size() <= checkedAtOnce:
 		return maintenance.CheckFile(ctx, path)
@@ -119,7 +121,7 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	checking := newGroup(ctx, s.failed)
 	checking.run("checking the catalog", func(ctx context.Context) error {
 		if err := maintenance.CheckFile(ctx, path); errors.Is(err, catalog.ErrDamaged) {
-			return damagedCatalog(err, s.dir.path)
+			return damagedCatalog(err, s.dir.Path())
 		} else if err != nil && ctx.Err() == nil {
 			s.log.Warn("the catalog could not be checked for damage", "error", err)
 		}
@@ -148,7 +150,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	connect := connectOptions(s.config, "sluice-api", s.log)
 	if s.config.NATSURL == "" {
 		server, err := natsd.Start(ctx, natsd.Options{
-			Dir: s.dir.join(natsDir), Listen: s.config.NATSListen, Token: s.config.NATSToken, Log: s.log,
+			Dir: s.dir.Join(datadir.NATS), Listen: s.config.NATSListen, Token: s.config.NATSToken, Log: s.log,
 		})
 		if err != nil {
 			return err
@@ -224,11 +226,11 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 		return fmt.Errorf("opening the embedded index, which one api process at a time can have (SLUICE_EMBEDDED_INDEX=false for the others): %w", err)
 	}
 	s.closeLater(func() error { release(); return nil })
-	if _, err := os.Stat(s.dir.join(indexDir)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(s.dir.Join(datadir.Index)); errors.Is(err, fs.ErrNotExist) {
 		s.build() // the first start, or the first after a restore, or all of it is lost
 	}
 	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.note(ctx, s.catalog) }
-	if s.engines.embedded, err = embedded.Open(s.dir.join(indexDir), embedded.Options{
+	if s.engines.embedded, err = embedded.Open(s.dir.Join(datadir.Index), embedded.Options{
 		Log: s.log, Alarm: s.raise, CacheBytes: cacheMemoryOf(s.config).postings, RowCacheBytes: cacheMemoryOf(s.config).rows,
 	}); err != nil {
 		return err
@@ -238,5 +240,5 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 }
 
 func (s *Service) firstKey(ctx context.Context) error {
-	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.join(keyFile), consoleAt(s.listener.Addr()), s.now(), s.out)
+	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.Join(datadir.APIKey), consoleAt(s.listener.Addr()), s.now(), s.out)
 }

@@ -48,7 +48,7 @@ func TestOverload(t *testing.T) {
 	asked := newAsker(p, store)
 	defer asked.client.CloseIdleConnections()
 	work := p.cpu()
-	before, err := loadtest.Run(t.Context(), loadtest.Load{Clients: 4, Warmup: span / 10, For: span / 3, Grace: benchGrace}, asked.search)
+	before, err := loadtest.Run(t.Context(), loadtest.Load{Clients: 4, Warmup: span / 10, For: span / 3, Grace: 30 * time.Second}, asked.search)
 	p.must(err)
 	work = p.cpu() - work
 	capacity := before.PerSecond
@@ -61,13 +61,13 @@ func TestOverload(t *testing.T) {
 	work = p.cpu()
 	done := make(chan loadtest.Report, 1)
 	go func() {
-		uploads, err := loadtest.Run(t.Context(), loadtest.Load{Rate: overloadUploads, Clients: 64, For: span, Grace: benchGrace}, asked.upload)
+		uploads, err := loadtest.Run(t.Context(), loadtest.Load{Rate: overloadUploads, Clients: 64, For: span, Grace: 30 * time.Second}, asked.upload)
 		if err != nil {
 			t.Error(err)
 		}
 		done <- uploads
 	}()
-	beyond, err := loadtest.Run(t.Context(), loadtest.Load{Rate: overload * capacity, Clients: overloadClients, Warmup: span / 10, For: span, Grace: benchGrace}, asked.search)
+	beyond, err := loadtest.Run(t.Context(), loadtest.Load{Rate: overload * capacity, Clients: overloadClients, Warmup: span / 10, For: span, Grace: 30 * time.Second}, asked.search)
 	p.must(err)
 	uploads := <-done
 	work = p.cpu() - work

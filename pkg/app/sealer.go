@@ -9,13 +9,11 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/seal"
 )
-
-// secretKeyFile is the file in the data directory with the key that encrypts headers of protected sites.
-const secretKeyFile = "secret-key"
 
 // sealer encrypts the headers of protected sites for the API, and decrypts them for the crawler.
 type sealer struct{ box *seal.Box }
@@ -37,7 +35,7 @@ func openSealer(key string) (*sealer, error) {
 func (s *Service) openSealer(context.Context) (err error) {
 	key := s.config.SecretKey
 	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {
-		if key, err = keptSecretKey(s.dir.join(secretKeyFile)); err != nil {
+		if key, err = keptSecretKey(s.dir.Join(datadir.SecretKey)); err != nil {
 			return err
 		}
 	}

@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/datadir"
 )
 
 func TestTheSealingKeyIsWrittenAsAWhole(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, secretKeyFile)
+	path := filepath.Join(dir, datadir.SecretKey)
 	// An earlier start was cut short before the file got its name.
 	if err := os.WriteFile(path+".new", []byte("half of a k"), 0o644); err != nil {
 		t.Fatal(err)
@@ -23,7 +25,7 @@ func TestTheSealingKeyIsWrittenAsAWhole(t *testing.T) {
 		t.Errorf("the second start has another key, or %v", err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 || entries[0].Name() != secretKeyFile {
+	if err != nil || len(entries) != 1 || entries[0].Name() != datadir.SecretKey {
 		t.Errorf("the directory holds %v, %v", entries, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -34,7 +36,7 @@ func TestTheSealingKeyIsWrittenAsAWhole(t *testing.T) {
 func TestADamagedSealingKeyIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"", "short", strings.Repeat("\x00\xfe", 40), strings.Repeat("key ", 20)} {
-		path := filepath.Join(t.TempDir(), secretKeyFile)
+		path := filepath.Join(t.TempDir(), datadir.SecretKey)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

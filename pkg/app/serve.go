@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/retrieve"
@@ -58,14 +59,14 @@ func (s *Service) serve(ctx context.Context) error {
 
 // leaveAccess lets the commands beside the service reach it as its operator, as long as it runs, and returns with which key.
 func (s *Service) leaveAccess() (string, error) {
-	path := s.dir.join(operatorFile)
+	path := s.dir.Join(datadir.Operator)
 	c := s.config
 	c.Addr = s.Addr()
 	address, err := cli.AddressOf(c)
 	if err != nil {
 		return "", err
 	}
-	key, err := leaveAccess(path, address)
+	key, err := datadir.WriteAccess(path, address)
 	if err != nil {
 		return "", err
 	}
@@ -145,7 +146,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Checks: append([]api.Check{
 			{Name: "catalog", Ready: s.catalog.Ready},
 			{Name: "nats", Ready: s.natsReady},
-			{Name: "disk", Ready: newDisk(s.dir.join(tempDir)).ready},
+			{Name: "disk", Ready: newDisk(s.dir.Join(datadir.Temp)).ready},
 		}, append(s.engines.checks(), modelChecks(s.config)...)...),
 		Traces:  s.traces,
 		Audit:   s.auditLog,
@@ -169,9 +170,9 @@ func (s *Service) handler() (http.Handler, error) {
 		MCPHosts:       s.config.MCPHosts,
 		CORSOrigins:    s.config.CORSOrigins,
 		Version:        Version(),
-		TempDir:        s.dir.join(tempDir),
+		TempDir:        s.dir.Join(datadir.Temp),
 		Engines:        s.engines.names(),
-		Admission:      s.admission.of(s.config, &room{catalog: s.catalog, dir: s.dir.path, jobs: int64(s.config.LimitWaiting), disk: int64(s.config.LimitDisk), log: s.log}),
+		Admission:      s.admission.of(s.config, &room{catalog: s.catalog, dir: s.dir.Path(), jobs: int64(s.config.LimitWaiting), disk: int64(s.config.LimitDisk), log: s.log}),
 
 		VisitorPerMinute: s.config.LimitVisitor,
 		VisitorMaxTokens: s.config.ChatMaxTokens,

@@ -14,28 +14,15 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/catalog"
-	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/control"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
-
-// Names within the data directory.
-const (
-	catalogFile = "catalog.db"
-	keyFile     = cli.KeyFile
-	natsDir     = "nats"
-	indexDir    = "index"
-	cacheDir    = "cache"
-	tempDir     = "tmp"
-)
-
-// DefaultAddr is where the api process listens when it is not told.
-const DefaultAddr = "127.0.0.1:8080"
 
 // Service is the api process: HTTP, the control loops and, unless told otherwise, the workers.
 type Service struct {
@@ -45,7 +32,7 @@ type Service struct {
 	now    func() time.Time
 	aged   func() time.Time // now, for what is deleted because it is old
 
-	dir       *dataDir
+	dir       *datadir.Dir
 	catalog   *catalog.Catalog
 	broker    *jobs.Broker
 	nats      *natsd.Server // nil: the servers at NATS_URL
@@ -106,13 +93,13 @@ func (s *Service) Start(ctx context.Context) error {
 	} {
 		if err := step(ctx); err != nil {
 			if errors.Is(err, syscall.ENOSPC) && s.dir != nil {
-				return unusableDir(s.dir.path, err)
+				return datadir.Unusable(s.dir.Path(), err)
 			}
 			return err
 		}
 	}
 	s.greet(ctx)
-	s.log.Info("ready", "address", "http://"+s.Addr(), "data_dir", s.dir.path, "after", time.Since(began).Round(time.Millisecond))
+	s.log.Info("ready", "address", "http://"+s.Addr(), "data_dir", s.dir.Path(), "after", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
@@ -131,7 +118,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		lanes = append(lanes, domain.LaneIngest)
 	}
 	if len(lanes) > 0 {
-		reader := newExtractor(s.config, s.dir.join(cacheDir), s.dir.join(tempDir), s.log)
+		reader := newExtractor(s.config, s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
 		s.closeLater(reader.Close)
 		ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now, s.log)
 		ingestor.Embedders = politeEmbedders{ingestor.Embedders, s.admission.courtesy}
@@ -143,7 +130,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	}
 	if s.config.Workers {
 		var err error
-		if s.crawler, err = openWeb(s.config, s.broker, s.dir.join(tempDir), s.log); err != nil {
+		if s.crawler, err = openWeb(s.config, s.broker, s.dir.Join(datadir.Temp), s.log); err != nil {
 			return err
 		}
 		s.closeLater(s.crawler.Close)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/testdata/site"
 )
 
@@ -264,9 +265,9 @@ func TestTheFirstStartMakesAKeyAndShowsItOnce(t *testing.T) {
 	if !strings.Contains(p.stderr.String(), "your API key is sk_") {
 		t.Fatalf("the first start says %q", p.stderr)
 	}
-	kept, err := os.ReadFile(filepath.Join(p.dir, keyFile))
+	kept, err := os.ReadFile(filepath.Join(p.dir, datadir.APIKey))
 	p.must(err)
-	info, err := os.Stat(filepath.Join(p.dir, keyFile))
+	info, err := os.Stat(filepath.Join(p.dir, datadir.APIKey))
 	p.must(err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the key file has mode %v", info.Mode())

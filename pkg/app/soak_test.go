@@ -63,7 +63,7 @@ func TestSoak(t *testing.T) {
 
 	// What of uploads is done after they are answered is part of the capacity, too.
 	began := time.Now()
-	first, err := loadtest.Run(t.Context(), loadtest.Load{Clients: 4, For: max(span/10, 5*time.Second), Grace: benchGrace}, m.request)
+	first, err := loadtest.Run(t.Context(), loadtest.Load{Clients: 4, For: max(span/10, 5*time.Second), Grace: 30 * time.Second}, m.request)
 	p.must(err)
 	p.quiet(store, 5*time.Minute)
 	capacity := float64(first.Succeeded) / time.Since(began).Seconds()
@@ -76,7 +76,7 @@ func TestSoak(t *testing.T) {
 	began = time.Now()
 	for n := 0; time.Since(began) < span; n++ {
 		m.forget()
-		report, err := loadtest.Run(t.Context(), loadtest.Load{Rate: rate, Clients: soakClients, For: every, Grace: benchGrace}, m.request)
+		report, err := loadtest.Run(t.Context(), loadtest.Load{Rate: rate, Clients: soakClients, For: every, Grace: 30 * time.Second}, m.request)
 		p.must(err)
 		row := p.soakRow(report, m)
 		rows = append(rows, row)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/control"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded"
@@ -52,7 +53,7 @@ func BenchmarkSweeps(b *testing.B) {
 func sweepReplaced(b *testing.B, e *engines, engine domain.Engine) {
 	const documents, chunks, dimensions = 256, 4, 8
 	ctx := b.Context()
-	cat, err := catalog.Open(ctx, catalog.Options{Path: filepath.Join(b.TempDir(), catalogFile), Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	cat, err := catalog.Open(ctx, catalog.Options{Path: filepath.Join(b.TempDir(), datadir.Catalog), Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	if err != nil {
 		b.Fatal(err)
 	}

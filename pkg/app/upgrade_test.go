@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sluice/sluice/pkg/datadir"
 )
 
 // fixtures are data directories as older versions have left them, one for each version of the catalog's schema; see
@@ -100,7 +102,7 @@ func TestDataDirectoriesOfOlderVersionsOpenInThisOne(t *testing.T) {
 func TestADataDirectoryOfANewerVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	p, _, _ := stockedDir(t, 1)
-	db, err := sql.Open("sqlite", filepath.Join(p.dir, catalogFile))
+	db, err := sql.Open("sqlite", filepath.Join(p.dir, datadir.Catalog))
 	p.must(err)
 	_, err = db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`)
 	p.must(errors.Join(err, db.Close()))

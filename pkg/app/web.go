@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/config"
@@ -96,4 +97,28 @@ func (w *web) Close() error {
 		return nil
 	}
 	return w.browser.Close()
+}
+
+// openPlanner makes a crawler that asks on its own: it knows of no fleet.
+func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
+	log := slog.New(slog.DiscardHandler)
+	o, err := crawlOptions(c, os.TempDir(), log)
+	if err != nil {
+		return nil, nil, err
+	}
+	browser, err := openBrowser(c, os.TempDir(), log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if browser != nil {
+		o.Renderer = browser
+	}
+	planner = crawl.New(o)
+	return planner, func() error {
+		planner.Close()
+		if browser == nil {
+			return nil
+		}
+		return browser.Close()
+	}, nil
 }

@@ -26,6 +26,11 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 // only take turns; but one long document is not to hold up all others.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())) }
 
+// newReader returns what the command that shows a file as it is read works with.
+func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
+	return newExtractor(c, "", "", slog.New(slog.DiscardHandler)), newChunker(c)
+}
+
 func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
 }

@@ -1,6 +1,6 @@
 // Package cli is the command line: what all commands have in common (the tree, help, flags, exit codes, output for
-// people and for machines), and the commands that talk to a running service as any other client does. Commands that
-// open what a service keeps are the processes' own, in package app.
+// people and for machines), and the commands that talk to a running service as any other client does. The packages below it have the commands
+// that measure a service (measure), open what it keeps (operate) and show what the pipeline would do (inspect); they import it, and it none of them.
 package cli
 
 import (

@@ -164,7 +164,7 @@ func (p *Program) showDatastore(ctx context.Context, c *client.Client, wanted st
 		fmt.Fprintln(p.Out, line(d.Description))
 	}
 	fmt.Fprintf(p.Out, "engine %s, embedding model %s, %s\n", d.Type, d.EmbeddingModel, d.Visibility)
-	fmt.Fprintf(p.Out, "%s: %d synched, %d waiting, %d running, %d failed, %d skipped\n", counted(counts.Total, "datasource"), counts.Synched,
+	fmt.Fprintf(p.Out, "%s: %d synched, %d waiting, %d running, %d failed, %d skipped\n", Counted(counts.Total, "datasource"), counts.Synched,
 		counts.Unsynched+counts.Pending, counts.Running, counts.Error, counts.Skipped)
 	writeFailures(p.Out, failures, int(counts.Error))
 	return nil
@@ -181,9 +181,9 @@ func (p *Program) deleteDatastore(ctx context.Context, c *client.Client, wanted 
 			return err
 		}
 		if p.JSON || !Terminal(p.Err) {
-			return Misusedf("%q has %s: --yes deletes it with all of them", d.Name, counted(counts.Total, "datasource"))
+			return Misusedf("%q has %s: --yes deletes it with all of them", d.Name, Counted(counts.Total, "datasource"))
 		}
-		fmt.Fprintf(p.Err, "Delete %q with %s for good? Type yes: ", line(d.Name), counted(counts.Total, "datasource"))
+		fmt.Fprintf(p.Err, "Delete %q with %s for good? Type yes: ", line(d.Name), Counted(counts.Total, "datasource"))
 		said, err := bufio.NewReader(p.Input(ctx)).ReadString('\n')
 		if err != nil || strings.TrimSpace(said) != "yes" {
 			return WithExit(Stopped, fmt.Errorf("nothing is deleted"))

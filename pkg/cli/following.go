@@ -202,7 +202,7 @@ func (s *sending) tellSite(n int) chore {
 				return err
 			}
 			s.out.Documents[n].Crawl = d.Crawl
-			s.show.note(fmt.Sprintf("%s: %s, %d failed, %d left out on purpose", line(s.out.Documents[n].Name), counted(d.Crawl.Discovered, "page"),
+			s.show.note(fmt.Sprintf("%s: %s, %d failed, %d left out on purpose", line(s.out.Documents[n].Name), Counted(d.Crawl.Discovered, "page"),
 				d.Crawl.Failed, d.Crawl.Skipped))
 			return nil
 		}

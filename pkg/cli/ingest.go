@@ -89,7 +89,7 @@ func (p *Program) tell(ctx context.Context, s *sending, err error) error {
 	case err != nil:
 		return err
 	case s.out.Failed > 0:
-		return WithExit(Partly, fmt.Errorf("%s failed for the reasons given; mend that and run the command again", counted(s.out.Failed, "document")))
+		return WithExit(Partly, fmt.Errorf("%s failed for the reasons given; mend that and run the command again", Counted(s.out.Failed, "document")))
 	}
 	return nil
 }
@@ -317,7 +317,7 @@ func gone(roots, keys []string, seen map[string]bool) (lost []string, err error)
 		}
 		if len(missing) > 0 && !has {
 			return nil, fmt.Errorf("the folder %q has no files, and %s of it were brought in before: nothing is deleted; is something not mounted? "+
-				"To empty the datastore, delete it", root, counted(len(missing), "file"))
+				"To empty the datastore, delete it", root, Counted(len(missing), "file"))
 		}
 		lost = append(lost, missing...)
 	}

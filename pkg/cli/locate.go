@@ -13,13 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// KeyFile is where, in its data directory, a service keeps the key of its first start.
-const KeyFile = "api-key"
-
-// defaultAddr is where a service listens that is not told.
-const defaultAddr = "127.0.0.1:8080"
+// DefaultAddr is where a service listens without SLUICE_ADDR.
+const DefaultAddr = "127.0.0.1:8080"
 
 // Where says how a running service is found: by flags, by the environment, and as the service of a data directory.
 type Where struct {
@@ -52,10 +50,8 @@ func (w Where) Locate(environ []string) (Located, error) {
 	if err != nil {
 		return at, WithExit(Misused, err)
 	}
-	for _, kv := range environ {
-		if value, ok := strings.CutPrefix(kv, "SLUICE_URL="); ok && w.URL == "" {
-			at.Address = value
-		}
+	if w.URL == "" {
+		at.Address = Variable(environ, "SLUICE_URL")
 	}
 	own, err := AddressOf(c)
 	if at.Address == "" {
@@ -68,7 +64,7 @@ func (w Where) Locate(environ []string) (Located, error) {
 		at.Key = c.APIKey
 	}
 	if at.Key == "" && (at.Address == own || loopback(at.Address)) {
-		at.KeyFile = filepath.Join(c.DataDir, KeyFile)
+		at.KeyFile = filepath.Join(c.DataDir, datadir.APIKey)
 		kept, err := os.ReadFile(at.KeyFile)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return at, fmt.Errorf("reading the kept API key: %w", err)
@@ -92,7 +88,7 @@ func loopback(address string) bool {
 func AddressOf(c config.Config) (string, error) {
 	addr := c.Addr
 	if addr == "" {
-		addr = defaultAddr
+		addr = DefaultAddr
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -102,4 +98,14 @@ func AddressOf(c config.Config) (string, error) {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, port), nil
+}
+
+// Variable returns the value of a variable of the environment, empty if it is not set.
+func Variable(environ []string, name string) (value string) {
+	for _, kv := range environ {
+		if rest, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = rest
+		}
+	}
+	return value
 }

@@ -46,7 +46,7 @@ type outcome struct {
 
 // words say what has become of the documents so far.
 func (o *outcome) words() string {
-	text := fmt.Sprintf("%s: %d searchable", counted(o.Found, "document"), o.Synched+o.there)
+	text := fmt.Sprintf("%s: %d searchable", Counted(o.Found, "document"), o.Synched+o.there)
 	for _, part := range []struct {
 		n    int64
 		what string

@@ -115,11 +115,3 @@ func valueOf[T any](p *T) T {
 	}
 	return *p
 }
-
-// counted is a number with its noun.
-func counted[N int | int64](n N, noun string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, noun)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -71,6 +71,9 @@ const (
 	ScopeQuery Scope = "query"
 )
 
+// DefaultWorkspace is the workspace of the first key. More are made with more keys.
+const DefaultWorkspace = "default"
+
 // APIKey lets its bearer into a workspace. The secret itself is shown once and never stored.
 type APIKey struct {
 	ID          string

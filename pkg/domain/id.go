@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -64,6 +65,13 @@ func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
 func AppendChunkKey(id []byte, generation uint64, ordinal int) []byte {
 	key := strconv.AppendUint(append(id, ':'), generation, 10)
 	return strconv.AppendInt(append(key, ':'), int64(ordinal), 10)
+}
+
+// NewKey makes the secret of an API key: KeyPrefix and 256 random bits in hex.
+func NewKey() string {
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails: the program would end
+	return KeyPrefix + hex.EncodeToString(secret[:])
 }
 
 // HashKey is how an API key is stored and looked up: hex SHA-256. Keys carry 256 random bits, so a plain hash is enough.

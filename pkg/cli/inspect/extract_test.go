@@ -1,4 +1,4 @@
-package app
+package inspect_test
 
 import (
 	"encoding/json"
@@ -6,12 +6,38 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/app"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
 )
+
+const documents = "../../../testdata/documents"
+
+func TestMain(m *testing.M) {
+	extract.RunChildIfAsked()
+	os.Exit(m.Run())
+}
+
+// extracted is what the command prints of a file as JSON.
+type extracted struct {
+	File string
+	domain.Document
+	Blocks []struct {
+		Text   string
+		Path   []string `json:"headings"`
+		Offset int
+	}
+	Chunks []struct {
+		Heading, Text, Context string
+		Tokens                 int
+	}
+}
 
 // ingestor runs a command of the ingestor.
 func ingestor(args ...string) (out, faults string, code int) {
 	var stdout, stderr strings.Builder
-	code = Main(Ingestor, args, nil, &stdout, &stderr)
+	code = app.Main(app.Ingestor, args, nil, &stdout, &stderr)
 	return stdout.String(), stderr.String(), code
 }
 

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -7,26 +7,29 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// healthcheckCommand asks the process at SLUICE_ADDR whether it is ready: for containers, whose images hold no other
-// program that could ask.
-func (p *commandLine) healthcheckCommand() *cobra.Command {
+// healthcheckTimeout is longer than a process waits for what it depends on before it says that it is not ready.
+const healthcheckTimeout = 6 * time.Second
+
+// Healthcheck returns the command that asks the process at SLUICE_ADDR whether it is ready: for containers, whose images hold no other
+// program that could ask. process, such as "a crawler process", is one that listens at any free port without SLUICE_ADDR; "" is the service.
+func (p *Program) Healthcheck(process string) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{
-		Use: "healthcheck [settings]", Short: "Exit 0 if the process at SLUICE_ADDR is ready", GroupID: cli.GroupProcess,
+		Use: "healthcheck [settings]", Short: "Exit 0 if the process at SLUICE_ADDR is ready", GroupID: GroupProcess,
 		DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
 		Long: "Ask the process at SLUICE_ADDR of this machine whether it is ready, and exit 0 if it is. It takes the settings of\n" +
 			"the process, of which only its address matters.",
 		Example: p.Name + " healthcheck\n" + p.Name + " healthcheck --addr 127.0.0.1:9090",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := healthcheck(cmd.Context(), p.shape, append(given.args, args...), p.Environ); err != nil {
+			if err := healthcheck(cmd.Context(), process, append(given.args, args...), p.Environ); err != nil {
 				return err
 			}
 			if p.JSON {
@@ -37,29 +40,29 @@ func (p *commandLine) healthcheckCommand() *cobra.Command {
 	}
 	given.flags(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "addr" })
-	return cli.SaysItself(cmd)
+	return SaysItself(cmd)
 }
 
-func healthcheck(ctx context.Context, shape Shape, args, environ []string) error {
+func healthcheck(ctx context.Context, process string, args, environ []string) error {
 	c, err := config.Parse(args, environ, io.Discard)
 	if err != nil {
-		return usageError{err}
+		return WithExit(Misused, err)
 	}
 	addr := c.Addr
 	switch {
-	case addr == "" && shape != API:
-		return usageError{fmt.Errorf("without SLUICE_ADDR %s listens at a free port, which is not known here: set it", article(shape))}
+	case addr == "" && process != "":
+		return Misusedf("without SLUICE_ADDR %s listens at a free port, which is not known here: set it", process)
 	case addr == "":
 		addr = DefaultAddr
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return usageError{fmt.Errorf("SLUICE_ADDR %q: %w", addr, err)}
+		return Misusedf("SLUICE_ADDR %q: %w", addr, err)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*readyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
 	if err != nil {
@@ -67,12 +70,12 @@ func healthcheck(ctx context.Context, shape Shape, args, environ []string) error
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return cli.WithExit(cli.Unavailable, fmt.Errorf("asking for readiness: %w; does a process run there, and is that its SLUICE_ADDR or --addr?", err))
+		return WithExit(Unavailable, fmt.Errorf("asking for readiness: %w; does a process run there, and is that its SLUICE_ADDR or --addr?", err))
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 	if res.StatusCode != http.StatusOK {
-		return cli.WithExit(cli.Unavailable, errors.Join(fmt.Errorf("not ready: %s", body), err))
+		return WithExit(Unavailable, errors.Join(fmt.Errorf("not ready: %s", body), err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package app
+package inspect
 
 import (
 	"bufio"
@@ -8,13 +8,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/domain"
@@ -34,8 +35,15 @@ skipped, error or left out), the links from the root, the address, and the reaso
 running service, and takes the settings of one (SLUICE_CRAWL_DELAY, SLUICE_USER_AGENT…). It exits with 1 if the site cannot
 be read.`
 
-// planCommand prints what a crawl of a site would do.
-func planCommand(ctx context.Context, args, environ []string, out, errs io.Writer) (err error) {
+// Plan returns the command that prints what a crawl of a site would do. open makes a crawler that knows of no fleet, and closes it.
+func Plan(p *cli.Program, open func(config.Config) (crawler *crawl.Crawler, stop func() error, err error)) *cobra.Command {
+	return p.Plain("plan [URL]", "Show what a crawl of a site would fetch and why", func(ctx context.Context, args []string) error {
+		return runPlan(ctx, p, open, args)
+	})
+}
+
+func runPlan(ctx context.Context, p *cli.Program, open func(config.Config) (*crawl.Crawler, func() error, error), args []string) (err error) {
+	out, errs := p.Out, p.Err
 	flags := flag.NewFlagSet("plan", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
@@ -57,27 +65,27 @@ func planCommand(ctx context.Context, args, environ []string, out, errs io.Write
 		fmt.Fprintln(out, planUsage)
 		return nil
 	case err != nil:
-		return usageError{fmt.Errorf("%w\n%s", err, planUsage)}
+		return cli.Misusedf("%w\n%s", err, planUsage)
 	case flags.NArg() > 1:
-		return usageError{fmt.Errorf("one site at a time, and settings before its address: what is %q?\n%s", flags.Arg(1), planUsage)}
+		return cli.Misusedf("one site at a time, and settings before its address: what is %q?\n%s", flags.Arg(1), planUsage)
 	case site.SourceURL == "" && site.Sitemap == "":
-		return usageError{fmt.Errorf("which site?\n%s", planUsage)}
+		return cli.Misusedf("which site?\n%s", planUsage)
 	case site.MaxPages < 0:
-		return usageError{fmt.Errorf("--max-pages is %d; it must be at least 1", site.MaxPages)}
+		return cli.Misusedf("--max-pages is %d; it must be at least 1", site.MaxPages)
 	case site.MaxDepth < 0:
-		return usageError{fmt.Errorf("--max-depth is %d; it must be at least 1", site.MaxDepth)}
+		return cli.Misusedf("--max-depth is %d; it must be at least 1", site.MaxDepth)
 	}
-	c, err := config.Parse(nil, environ, io.Discard)
+	c, err := config.Parse(nil, p.Environ, io.Discard)
 	if err != nil {
-		return usageError{err}
+		return cli.WithExit(cli.Misused, err)
 	}
 	if site.MaxPages == 0 {
 		site.MaxPages = c.LimitPages
 	}
 	c.LimitPages = max(c.LimitPages, site.MaxPages)
-	planner, stop, err := openPlanner(c)
+	planner, stop, err := open(c)
 	if err != nil {
-		return usageError{err}
+		return cli.WithExit(cli.Misused, err)
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	w := bufio.NewWriter(out)
@@ -98,8 +106,8 @@ func planCommand(ctx context.Context, args, environ []string, out, errs io.Write
 		}
 		return errors.Join(err, w.Flush())
 	}
-	for _, p := range sum.Problems {
-		fmt.Fprintf(errs, "sluice crawler: warning: %s\n", p)
+	for _, problem := range sum.Problems {
+		fmt.Fprintf(errs, "sluice crawler: warning: %s\n", problem)
 	}
 	if *asJSON {
 		err = json.NewEncoder(w).Encode(struct {
@@ -112,30 +120,6 @@ func planCommand(ctx context.Context, args, environ []string, out, errs io.Write
 		return fmt.Errorf("writing the plan: %w", err)
 	}
 	return nil
-}
-
-// openPlanner makes a crawler that asks on its own: it knows of no fleet.
-func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
-	log := slog.New(slog.DiscardHandler)
-	o, err := crawlOptions(c, os.TempDir(), log)
-	if err != nil {
-		return nil, nil, err
-	}
-	browser, err := openBrowser(c, os.TempDir(), log)
-	if err != nil {
-		return nil, nil, err
-	}
-	if browser != nil {
-		o.Renderer = browser
-	}
-	planner = crawl.New(o)
-	return planner, func() error {
-		planner.Close()
-		if browser == nil {
-			return nil
-		}
-		return browser.Close()
-	}, nil
 }
 
 // writePlanned writes one address as a line, at once: the next may take a while.
@@ -160,12 +144,12 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 	var b strings.Builder
 	how := "by their links from " + sum.Root
 	if !sum.Follow {
-		how = "from " + counted(sum.Sitemaps, "sitemap file")
+		how = "from " + cli.Counted(sum.Sitemaps, "sitemap file")
 		if !sum.Complete {
-			how += ", which " + oneOrMany(sum.Sitemaps, "does", "do") + " not list every page"
+			how += ", which " + cli.OneOrMany(sum.Sitemaps, "does", "do") + " not list every page"
 		}
 	}
-	fmt.Fprintf(&b, "\n%d %s, %s\n", sum.Addresses, oneOrMany(sum.Addresses, "address", "addresses"), how)
+	fmt.Fprintf(&b, "\n%d %s, %s\n", sum.Addresses, cli.OneOrMany(sum.Addresses, "address", "addresses"), how)
 	for _, d := range []crawl.Decision{crawl.PlanPage, crawl.PlanListed, crawl.PlanDuplicate, crawl.PlanSkipped, crawl.PlanError, crawl.PlanLeftOut} {
 		if n := sum.Decisions[d]; n > 0 {
 			fmt.Fprintf(&b, "%9d  %s\n", n, d)
@@ -184,7 +168,7 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 	}
 	if n := sum.Decisions[crawl.PlanPage]; n > 0 {
 		fmt.Fprintf(&b, "Contents were not read: of %s, %d %s other than HTML; a crawl fails those that turn out damaged or without text.\n",
-			counted(n, "page"), sum.Documents, oneOrMany(sum.Documents, "is a document", "are documents"))
+			cli.Counted(n, "page"), sum.Documents, cli.OneOrMany(sum.Documents, "is a document", "are documents"))
 	}
 	fmt.Fprintf(&b, "A crawl takes at least %s: %s between two requests.\n", sum.Time.Round(time.Second), sum.Delay)
 	_, err := io.WriteString(w, b.String())

@@ -1,4 +1,4 @@
-package app
+package inspect
 
 import (
 	"context"
@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
@@ -35,8 +37,16 @@ const (
 	formatChunks = "chunks"
 )
 
-// extractCommand prints files as ingestion reads them.
-func extractCommand(ctx context.Context, args, environ []string, out, errs io.Writer) error {
+// Extract returns the command that prints files as ingestion reads them. open returns an extractor and a chunker that work as these settings
+// say.
+func Extract(p *cli.Program, open func(config.Config) (*extract.Extractor, *chunk.Chunker)) *cobra.Command {
+	return p.Plain("extract FILE…", "Print files as ingestion reads them", func(ctx context.Context, args []string) error {
+		return runExtract(ctx, p, open, args)
+	})
+}
+
+func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*extract.Extractor, *chunk.Chunker), args []string) error {
+	out, errs := p.Out, p.Err
 	flags := flag.NewFlagSet("extract", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
@@ -50,23 +60,23 @@ func extractCommand(ctx context.Context, args, environ []string, out, errs io.Wr
 		fmt.Fprintln(out, extractUsage)
 		return nil
 	case err != nil:
-		return usageError{fmt.Errorf("%w\n%s", err, extractUsage)}
+		return cli.Misusedf("%w\n%s", err, extractUsage)
 	case flags.NArg() == 0:
-		return usageError{fmt.Errorf("which file?\n%s", extractUsage)}
+		return cli.Misusedf("which file?\n%s", extractUsage)
 	case *format != formatText && *format != formatBlocks && *format != formatChunks:
-		return usageError{fmt.Errorf("--format %q: it is %s, %s or %s\n%s", *format, formatText, formatBlocks, formatChunks, extractUsage)}
+		return cli.Misusedf("--format %q: it is %s, %s or %s\n%s", *format, formatText, formatBlocks, formatChunks, extractUsage)
 	}
 	if faults := sizes.Check(); len(faults) > 0 {
 		flag := map[string]string{domain.FieldTargetTokens: "--chunk-tokens", domain.FieldMaxTokens: "--max-chunk-tokens"}[faults[0].Field]
-		return usageError{fmt.Errorf("%s %s", flag, faults[0].Message)}
+		return cli.Misusedf("%s %s", flag, faults[0].Message)
 	}
-	c, err := config.Parse(nil, environ, io.Discard)
+	c, err := config.Parse(nil, p.Environ, io.Discard)
 	if err != nil {
-		return usageError{err}
+		return cli.WithExit(cli.Misused, err)
 	}
-	reader := newExtractor(c, "", "", slog.New(slog.DiscardHandler))
+	reader, chunker := open(c)
 	defer reader.Close()
-	chunker := newChunker(c).Sized(sizes)
+	chunker = chunker.Sized(sizes)
 	failed := 0
 	for _, file := range flags.Args() {
 		// "column: value" reads badly in a terminal and compares badly with other tools.
@@ -98,7 +108,7 @@ func extractCommand(ctx context.Context, args, environ []string, out, errs io.Wr
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %s could not be read", failed, counted(flags.NArg(), "file"))
+		return fmt.Errorf("%d of %s could not be read", failed, cli.Counted(flags.NArg(), "file"))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,12 +15,14 @@ import (
 
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/datadir"
+	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/embed/pull"
 	"github.com/sluice/sluice/pkg/embed/transformer"
 )
 
 // modelsCommand lists the embedding models of the configuration, and fetches known ones.
-func (p *commandLine) modelsCommand() *cobra.Command {
+func (p commands) modelsCommand() *cobra.Command {
 	models := &cobra.Command{
 		Use: "models list|pull NAME", Short: "Embedding models that are run in process: list, pull", GroupID: cli.GroupOperate,
 		DisableFlagsInUseLine: true,
@@ -33,7 +34,7 @@ func (p *commandLine) modelsCommand() *cobra.Command {
 		return func(cmd *cobra.Command, args []string) error {
 			c, err := config.Parse(nil, p.Environ, io.Discard)
 			if err != nil {
-				return usageError{err}
+				return cli.WithExit(cli.Misused, err)
 			}
 			c.DataDir = cmp.Or(dir, c.DataDir)
 			return do(cmd.Context(), c, args)
@@ -54,7 +55,7 @@ func (p *commandLine) modelsCommand() *cobra.Command {
 		Example: "sluice models pull all-MiniLM-L6-v2",
 		RunE: configured(func(ctx context.Context, c config.Config, args []string) error {
 			name := strings.Join(args, "")
-			return p.pullModel(ctx, c, name, cmp.Or(from, variable(p.Environ, "HF_ENDPOINT")))
+			return p.pullModel(ctx, c, name, cmp.Or(from, cli.Variable(p.Environ, "HF_ENDPOINT")))
 		}),
 	}
 	get.Flags().StringVar(&from, "from", "", "`address` of a mirror (HF_ENDPOINT)")
@@ -65,39 +66,29 @@ func (p *commandLine) modelsCommand() *cobra.Command {
 	return models
 }
 
-// variable returns the value of a variable of the environment, empty if it is not set.
-func variable(environ []string, name string) (value string) {
-	for _, kv := range environ {
-		if rest, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = rest
-		}
-	}
-	return value
-}
-
 // listModels shows what datastores can be given here, the default first, and what could be fetched.
-func (p *commandLine) listModels(c config.Config) error {
-	e, err := openEmbedders(c, slog.New(slog.DiscardHandler))
+func (p commands) listModels(c config.Config) error {
+	here, err := p.models(c)
 	if err != nil {
 		return err
 	}
 	if p.JSON {
-		return p.PrintJSON(map[string]any{"data": modelsOf(e)})
+		return p.PrintJSON(map[string]any{"data": modelsShown(here)})
 	}
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tDIMENSIONS\t")
-	for n, id := range e.ids() {
+	for n, m := range here {
 		dimensions, note := "as the server says", ""
-		if d := e.byID[id].Model().Dimensions; d > 0 {
-			dimensions = fmt.Sprint(d)
+		if m.Dimensions > 0 {
+			dimensions = fmt.Sprint(m.Dimensions)
 		}
 		if n == 0 {
 			note = "of new datastores"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", id, dimensions, note)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", m.ID, dimensions, note)
 	}
 	for _, m := range pull.Known() {
-		if !e.has(m) {
+		if !has(here, m) {
 			fmt.Fprintf(w, "%s\t\tnot here: sluice models pull %s (%s; %s; %d MB)\n", m.Name, m.Name, m.About, m.Licence, m.Size()/1e6)
 		}
 	}
@@ -112,47 +103,47 @@ type modelShown struct {
 	Here       bool   `json:"here"`                 // false: models pull fetches it
 }
 
-func modelsOf(e *embedders) []modelShown {
+func modelsShown(here []embed.Model) []modelShown {
 	var all []modelShown
-	for n, id := range e.ids() {
-		all = append(all, modelShown{Model: id, Dimensions: e.byID[id].Model().Dimensions, Default: n == 0, Here: true})
+	for n, m := range here {
+		all = append(all, modelShown{Model: m.ID, Dimensions: m.Dimensions, Default: n == 0, Here: true})
 	}
 	for _, m := range pull.Known() {
-		if !e.has(m) {
+		if !has(here, m) {
 			all = append(all, modelShown{Model: m.Name})
 		}
 	}
 	return all
 }
 
-// has reports whether a model that can be fetched is here.
-func (e *embedders) has(m pull.Model) bool {
-	return slices.ContainsFunc(e.ids(), func(id string) bool { return strings.HasPrefix(id, "local:"+m.Name+"@") })
+// has reports whether a model that can be fetched is among those that are here.
+func has(here []embed.Model, known pull.Model) bool {
+	return slices.ContainsFunc(here, func(m embed.Model) bool { return strings.HasPrefix(m.ID, "local:"+known.Name+"@") })
 }
 
 // pullModel fetches a model, and opens it to see that it works.
-func (p *commandLine) pullModel(ctx context.Context, c config.Config, name, from string) error {
+func (p commands) pullModel(ctx context.Context, c config.Config, name, from string) error {
 	m, ok := pull.Find(name)
 	if name == "" {
-		return usageError{errors.New("which model? sluice models list shows those that can be fetched")}
+		return cli.WithExit(cli.Misused, errors.New("which model? sluice models list shows those that can be fetched"))
 	}
 	if !ok {
 		var names []string
 		for _, m := range pull.Known() {
 			names = append(names, m.Name)
 		}
-		return usageError{fmt.Errorf("%q is not a model that can be fetched, those are %s; any other sentence-transformers model of the BERT or XLM-RoBERTa "+
-			"family is used once its directory lies in %s", name, strings.Join(names, ", "), filepath.Join(c.DataDir, modelsDir))}
+		return cli.Misusedf("%q is not a model that can be fetched, those are %s; any other sentence-transformers model of the BERT or XLM-RoBERTa "+
+			"family is used once its directory lies in %s", name, strings.Join(names, ", "), filepath.Join(c.DataDir, datadir.Models))
 	}
 	tenths := int64(0)
-	directory, err := pull.Pull(ctx, pull.Config{Base: from, Into: filepath.Join(c.DataDir, modelsDir), Progress: func(done, total int64) {
+	directory, err := pull.Pull(ctx, pull.Config{Base: from, Into: filepath.Join(c.DataDir, datadir.Models), Progress: func(done, total int64) {
 		if now := 10 * done / total; now > tenths {
 			tenths = now
 			fmt.Fprintf(p.Aside(), "%3d%% of %d MB\n", 10*tenths, total/1e6)
 		}
 	}}, m)
 	if err != nil {
-		return fmt.Errorf("%w\nwithout a network, put a copy of the model's directory at %s", err, filepath.Join(c.DataDir, modelsDir, m.Name))
+		return fmt.Errorf("%w\nwithout a network, put a copy of the model's directory at %s", err, filepath.Join(c.DataDir, datadir.Models, m.Name))
 	}
 	e, err := transformer.Open(transformer.Config{Directory: directory})
 	if err != nil {

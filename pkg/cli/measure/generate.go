@@ -1,4 +1,4 @@
-package app
+package measure
 
 import (
 	"bufio"
@@ -24,21 +24,22 @@ const maxGenerated = generate.MaxQuestions
 
 // generateQuestions makes questions from the datastore's content and writes them, also those that were made until the
 // model server failed.
-func generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings, out, errs io.Writer) error {
+func (p commands) generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings) error {
+	out, errs := p.Out, p.Err
 	if c.ChatModel == "" {
-		return usageError{errors.New("--generate needs a chat model: set SLUICE_CHAT_MODEL to its name, and OPENAI_BASE_URL to the address of an OpenAI-compatible " +
-			"server (http://localhost:11434/v1), or OPENAI_API_KEY or ANTHROPIC_API_KEY to a key; without one, write questions by hand: see sluice eval --help")}
+		return cli.WithExit(cli.Misused, errors.New("--generate needs a chat model: set SLUICE_CHAT_MODEL to its name, and OPENAI_BASE_URL to the address of an OpenAI-compatible "+
+			"server (http://localhost:11434/v1), or OPENAI_API_KEY or ANTHROPIC_API_KEY to a key; without one, write questions by hand: see sluice eval --help"))
 	}
-	models, err := openChatModels(c, nil)
+	model, err := p.chat(c)
 	if err != nil {
-		return usageError{err}
+		return cli.WithExit(cli.Misused, err)
 	}
 	file := io.WriteCloser(keptOpen{out})
 	if s.out != "" {
 		// A question set is worth work: somebody may have mended it by hand.
 		f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, os.ErrExist) {
-			return usageError{fmt.Errorf("--out %s is there already: name a new file", s.out)}
+			return cli.Misusedf("--out %s is there already: name a new file", s.out)
 		}
 		if err != nil {
 			return err
@@ -46,7 +47,7 @@ func generateQuestions(ctx context.Context, sluice *service.Service, c config.Co
 		file = f
 	}
 	show := cli.NewProgress(errs)
-	r, err := generate.Run(ctx, sluice, asking{models.Models(domain.DefaultModelName)[0]}, generate.Options{
+	r, err := generate.Run(ctx, sluice, asking{model}, generate.Options{
 		DatastoreID: s.datastore, Questions: s.generate, Concurrency: s.concurrency,
 		Progress: func(made, dropped, wanted int) { show.Update(int64(made), int64(dropped), int64(wanted)) },
 	})
@@ -55,7 +56,7 @@ func generateQuestions(ctx context.Context, sluice *service.Service, c config.Co
 	if s.out != "" && len(r.Questions) == 0 {
 		err = errors.Join(err, os.Remove(s.out))
 	}
-	fmt.Fprintf(errs, "%s made of %s of content.\n", counted(len(r.Questions), "question"), counted(r.Chunks, "chunk"))
+	fmt.Fprintf(errs, "%s made of %s of content.\n", cli.Counted(len(r.Questions), "question"), cli.Counted(r.Chunks, "chunk"))
 	for _, fault := range slices.Sorted(maps.Keys(r.Dropped)) {
 		fmt.Fprintf(errs, "%5d dropped: %s\n", r.Dropped[fault], fault)
 	}

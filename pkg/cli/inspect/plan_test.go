@@ -1,4 +1,4 @@
-package app
+package inspect_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/app"
 	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 	"github.com/sluice/sluice/testdata/site"
@@ -15,7 +16,7 @@ import (
 func planned(args ...string) (out, faults string, code int) {
 	var stdout, stderr strings.Builder
 	environ := []string{"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=1ms"}
-	code = Main(Crawler, append([]string{"plan"}, args...), environ, &stdout, &stderr)
+	code = app.Main(app.Crawler, append([]string{"plan"}, args...), environ, &stdout, &stderr)
 	return stdout.String(), stderr.String(), code
 }
 

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 const repairPatience = 15 * time.Second
 
 // repairCommand asks for a repair and shows what it says.
-func (p *commandLine) repairCommand() *cobra.Command {
+func (p commands) repairCommand() *cobra.Command {
 	var prune, follow bool
 	var dir string
 	cmd := &cobra.Command{
@@ -53,7 +53,7 @@ func (p *commandLine) repairCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *commandLine) watchRepair(ctx context.Context, c *catalog.Catalog, id string) error {
+func (p commands) watchRepair(ctx context.Context, c *catalog.Catalog, id string) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
 	asked, shown := time.Now(), 0

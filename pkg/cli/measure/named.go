@@ -1,12 +1,10 @@
-package app
+package measure
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/cli"
-	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
@@ -40,21 +38,4 @@ func agentNamed(ctx context.Context, sluice *service.Service, wanted string) (id
 		return "", fmt.Errorf("looking for agent %q: %w", wanted, err)
 	}
 	return cli.Pick("agent", wanted, all)
-}
-
-// datastoreKept does so for a datastore of any workspace of a catalog.
-func datastoreKept(ctx context.Context, c *catalog.Catalog, wanted string) (id string, err error) {
-	if cli.IsID(wanted) {
-		d, err := c.DatastoreByID(ctx, wanted)
-		return d.ID, err
-	}
-	var all []cli.Named
-	err = c.EachDatastore(ctx, func(d domain.Datastore) error {
-		all = append(all, cli.Named{ID: d.ID, Name: d.Name})
-		return nil
-	})
-	if err != nil {
-		return "", fmt.Errorf("looking for datastore %q: %w", wanted, err)
-	}
-	return cli.Pick("datastore", wanted, all)
 }

@@ -1,4 +1,4 @@
-package app
+package measure
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +27,7 @@ type evalSettings struct {
 }
 
 // evalCommand measures the retrieval of a running service, or makes questions for that.
-func (p *commandLine) evalCommand() *cobra.Command {
+func (p commands) evalCommand() *cobra.Command {
 	var s evalSettings
 	cmd := &cobra.Command{
 		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval on your own content and questions",
@@ -59,9 +58,9 @@ func (p *commandLine) evalCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *commandLine) eval(ctx context.Context, s evalSettings) error {
+func (p commands) eval(ctx context.Context, s evalSettings) error {
 	if err := s.check(); err != nil {
-		return usageError{err}
+		return cli.WithExit(cli.Misused, err)
 	}
 	sluice, c, err := openService(s.where, p.Environ)
 	if err != nil {
@@ -72,7 +71,7 @@ func (p *commandLine) eval(ctx context.Context, s evalSettings) error {
 	switch {
 	case err != nil:
 	case s.generate > 0:
-		err = generateQuestions(ctx, sluice, c, s, p.Out, p.Err)
+		err = p.generateQuestions(ctx, sluice, c, s)
 	default:
 		err = compareModes(ctx, sluice, s, p.Out, p.Err)
 	}
@@ -116,7 +115,7 @@ func openService(where cli.Where, environ []string) (*service.Service, config.Co
 	}
 	sluice, err := service.New(at.Address, at.Key)
 	if err != nil {
-		return nil, at.Config, usageError{err}
+		return nil, at.Config, cli.WithExit(cli.Misused, err)
 	}
 	return sluice, at.Config, nil
 }
@@ -134,7 +133,7 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 	modes := compare.Modes()
 	if s.modes != "" {
 		if modes, err = compare.ParseModes(s.modes); err != nil {
-			return usageError{err}
+			return cli.WithExit(cli.Misused, err)
 		}
 	}
 	show := cli.NewProgress(errs)
@@ -157,8 +156,8 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 			compare.Report
 		}{store.ID, store.Type, store.EmbeddingModel, report})
 	}
-	fmt.Fprintf(out, "Datastore %s (%s), engine %s, embedding model %s; %s in %s\n\n", strings.Map(printable, store.Name), store.ID, store.Type,
-		store.EmbeddingModel, counted(report.Questions, "question"), time.Since(began).Round(100*time.Millisecond))
+	fmt.Fprintf(out, "Datastore %s (%s), engine %s, embedding model %s; %s in %s\n\n", cli.Printable(store.Name), store.ID, store.Type,
+		store.EmbeddingModel, cli.Counted(report.Questions, "question"), time.Since(began).Round(100*time.Millisecond))
 	return report.Write(out)
 }
 
@@ -199,12 +198,12 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 		return nil, err
 	}
 	if n := len(truth.Without); n > 0 {
-		fmt.Fprintf(errs, "%d of %s %s left out, since nothing says what is right for %s (the first is %q).\n", n, counted(len(questions), "question"),
-			oneOrMany(n, "is", "are"), oneOrMany(n, "it", "them"), truth.Without[0])
+		fmt.Fprintf(errs, "%d of %s %s left out, since nothing says what is right for %s (the first is %q).\n", n, cli.Counted(len(questions), "question"),
+			cli.OneOrMany(n, "is", "are"), cli.OneOrMany(n, "it", "them"), truth.Without[0])
 	}
 	if n := len(truth.Unknown); n > 0 {
-		fmt.Fprintf(errs, "%s that should be found %s not in the datastore, and %s as not found (the first is %q).\n", counted(n, "document"),
-			oneOrMany(n, "is", "are"), oneOrMany(n, "counts", "count"), truth.Unknown[0])
+		fmt.Fprintf(errs, "%s that should be found %s not in the datastore, and %s as not found (the first is %q).\n", cli.Counted(n, "document"),
+			cli.OneOrMany(n, "is", "are"), cli.OneOrMany(n, "counts", "count"), truth.Unknown[0])
 	}
 	return truth.Cases, nil
 }

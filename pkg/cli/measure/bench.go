@@ -1,4 +1,4 @@
-package app
+package measure
 
 import (
 	"context"
@@ -38,7 +38,7 @@ type benchSettings struct {
 }
 
 // benchCommand loads a running service and prints how it bears that.
-func (p *commandLine) benchCommand() *cobra.Command {
+func (p commands) benchCommand() *cobra.Command {
 	var s benchSettings
 	cmd := &cobra.Command{
 		Use: "bench queries|uploads|streams", Short: "Load a running service and time its answers", GroupID: cli.GroupMeasure,
@@ -56,7 +56,7 @@ func (p *commandLine) benchCommand() *cobra.Command {
 			s.json = p.JSON
 			s.defaults(cmd.Flags().Changed)
 			if err := s.check(args, cmd.Flags().Changed); err != nil {
-				return usageError{err}
+				return cli.WithExit(cli.Misused, err)
 			}
 			return p.bench(cmd.Context(), s)
 		},
@@ -98,19 +98,19 @@ func (s *benchSettings) defaults(given func(string) bool) {
 	}
 }
 
-func (p *commandLine) bench(ctx context.Context, s benchSettings) error {
+func (p commands) bench(ctx context.Context, s benchSettings) error {
 	at, err := s.where.Locate(p.Environ)
 	if err != nil {
 		return err
 	}
 	patient, err := service.New(at.Address, at.Key)
 	if err != nil {
-		return usageError{err}
+		return cli.WithExit(cli.Misused, err)
 	}
 	defer patient.Close()
 	loaded, err := patient.Impatient(s.load.Clients)
 	if err != nil {
-		return usageError{err}
+		return cli.WithExit(cli.Misused, err)
 	}
 	defer loaded.Close()
 

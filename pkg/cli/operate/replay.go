@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 const commandPoll = 500 * time.Millisecond
 
 // replayCommand queues what the catalog holds once more.
-func (p *commandLine) replayCommand() *cobra.Command {
+func (p commands) replayCommand() *cobra.Command {
 	var f catalog.ReplayFilter
 	var all, follow bool
 	var since, dir string
@@ -31,9 +31,9 @@ func (p *commandLine) replayCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.DatastoreID == "" && !all && !f.Failed && since == "":
-				return usageError{errors.New("what is to be replayed?")}
+				return cli.WithExit(cli.Misused, errors.New("what is to be replayed?"))
 			case f.DatastoreID != "" && all:
-				return usageError{errors.New("--datastore names one datastore and --all every one: take one of them")}
+				return cli.WithExit(cli.Misused, errors.New("--datastore names one datastore and --all every one: take one of them"))
 			}
 			return p.replay(cmd.Context(), f, since, dir, follow)
 		},
@@ -49,11 +49,11 @@ func (p *commandLine) replayCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *commandLine) replay(ctx context.Context, f catalog.ReplayFilter, since, dir string, follow bool) error {
+func (p commands) replay(ctx context.Context, f catalog.ReplayFilter, since, dir string, follow bool) error {
 	if since != "" {
 		at, err := parseSince(since, time.Now())
 		if err != nil {
-			return usageError{fmt.Errorf("--since %q: %w", since, err)}
+			return cli.Misusedf("--since %q: %w", since, err)
 		}
 		f.Since = at
 	}
@@ -69,7 +69,7 @@ func (p *commandLine) replay(ctx context.Context, f catalog.ReplayFilter, since,
 	}
 	f.ReplayID, f.Priority, f.Force = domain.NewID(), catalog.PriorityReplay, true
 	queued, err := queueReplay(ctx, c, f)
-	fmt.Fprintf(p.Aside(), "%s queued\n", counted(queued, "datasource"))
+	fmt.Fprintf(p.Aside(), "%s queued\n", cli.Counted(queued, "datasource"))
 	if err != nil || queued == 0 || !follow {
 		return errors.Join(err, p.replayed(queued))
 	}
@@ -77,7 +77,7 @@ func (p *commandLine) replay(ctx context.Context, f catalog.ReplayFilter, since,
 }
 
 // replayed tells machines how much was queued.
-func (p *commandLine) replayed(queued int64) error {
+func (p commands) replayed(queued int64) error {
 	if !p.JSON {
 		return nil
 	}
@@ -131,7 +131,7 @@ func watchReplay(ctx context.Context, c replays, id string, show cli.Progress) e
 		if synched+failed >= total {
 			show.End("")
 			if failed > 0 {
-				return cli.WithExit(cli.Partly, fmt.Errorf("%d of %s ended with an error: sluice datastores show names them, and why", failed, counted(total, "datasource")))
+				return cli.WithExit(cli.Partly, fmt.Errorf("%d of %s ended with an error: sluice datastores show names them, and why", failed, cli.Counted(total, "datasource")))
 			}
 			return nil
 		}

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -17,15 +17,13 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/cli"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// restoringDir is where what is restored lies until all of it is there; a data directory that has it is not to be used.
-const restoringDir = ".restoring"
-
 // restoreCommand makes a data directory from a backup.
-func (p *commandLine) restoreCommand() *cobra.Command {
+func (p commands) restoreCommand() *cobra.Command {
 	var dir string
 	var check bool
 	cmd := &cobra.Command{
@@ -38,7 +36,7 @@ func (p *commandLine) restoreCommand() *cobra.Command {
 		Example: "sluice restore sluice.tar.zst --check\nsluice restore sluice.tar.zst --data ./data",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check == (dir != "") {
-				return usageError{errors.New("say either where it is restored to, --data DIR, or --check")}
+				return cli.WithExit(cli.Misused, errors.New("say either where it is restored to, --data DIR, or --check"))
 			}
 			var in io.Reader
 			if args[0] == "-" {
@@ -86,21 +84,21 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 			return report, err
 		}
 	}
-	dir, err := openDataDir(path)
+	dir, err := datadir.Open(path)
 	if err != nil {
 		return report, err
 	}
 	defer func() {
-		err = errors.Join(err, dir.close())
+		err = errors.Join(err, dir.Close())
 		if err != nil && made {
-			os.Remove(filepath.Join(path, lockFile))
+			os.Remove(filepath.Join(path, datadir.Lock))
 			os.Remove(path)
 		}
 	}()
 	if err := emptyDir(path); err != nil { // another one may have been quicker
 		return report, err
 	}
-	staged := dir.join(restoringDir)
+	staged := dir.Join(datadir.Restoring)
 	if err := os.Mkdir(staged, 0o700); err != nil {
 		return report, fmt.Errorf("making the directory for what is restored: %w", err)
 	}
@@ -116,15 +114,15 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 		return report, err
 	}
 	// The catalog last: a directory without one holds nothing that counts.
-	for _, name := range []string{natsDir, catalogFile} {
-		if err := os.Rename(filepath.Join(staged, name), dir.join(name)); err != nil {
-			return report, errors.Join(fmt.Errorf("putting %s in place: %w", name, err), os.RemoveAll(dir.join(natsDir)))
+	for _, name := range []string{datadir.NATS, datadir.Catalog} {
+		if err := os.Rename(filepath.Join(staged, name), dir.Join(name)); err != nil {
+			return report, errors.Join(fmt.Errorf("putting %s in place: %w", name, err), os.RemoveAll(dir.Join(datadir.NATS)))
 		}
 	}
 	if err := os.Remove(staged); err != nil {
 		return report, fmt.Errorf("ending the restore: %w", err)
 	}
-	return report, durable.Dir(dir.path)
+	return report, durable.Dir(dir.Path())
 }
 
 // emptyDir refuses a directory in which something lies that is not for a restore to replace.
@@ -135,8 +133,8 @@ func emptyDir(path string) error {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case lockFile, pidFile, "lost+found":
-		case restoringDir:
+		case datadir.Lock, datadir.PID, "lost+found":
+		case datadir.Restoring:
 			return fmt.Errorf("in %s a restore was cut short: remove what it has left there, or name another directory", path)
 		default:
 			return fmt.Errorf("%s is not empty (it has %q): name a directory that is, or is not there yet", path, e.Name())
@@ -146,12 +144,12 @@ func emptyDir(path string) error {
 }
 
 func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64) (report backup.Report, err error) {
-	store, closers, err := openStore(ctx, filepath.Join(staged, natsDir), true)
-	defer func() { err = errors.Join(err, closeAll(closers)) }()
+	store, closes, err := OpenOriginals(ctx, filepath.Join(staged, datadir.NATS), true)
+	defer func() { err = errors.Join(err, closes()) }()
 	if err != nil {
 		return report, err
 	}
-	sink := &restoring{catalog: filepath.Join(staged, catalogFile), originals: store}
+	sink := &restoring{catalog: filepath.Join(staged, datadir.Catalog), originals: store}
 	report, err = backup.Read(ctx, in, backup.Options{Schema: schema, Key: validKey}, sink)
 	if err != nil {
 		return report, err

@@ -1,23 +1,23 @@
-package app
+package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/mcp"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// mcpCommand relays between a client on standard input and output and a running service.
-func (p *commandLine) mcpCommand() *cobra.Command {
-	var where cli.Where
+// MCP returns the command that relays between a client on standard input and output and a running service.
+func (p *Program) MCP() *cobra.Command {
+	var where Where
 	cmd := &cobra.Command{
 		Use: "mcp [--url URL] [--key KEY]", Short: "The Model Context Protocol on standard input and output, for a running service",
-		GroupID: cli.GroupUse, Args: cli.NoArguments, DisableFlagsInUseLine: true,
+		GroupID: GroupUse, Args: NoArguments, DisableFlagsInUseLine: true,
 		Long: "Serve the Model Context Protocol on standard input and output, for clients that start a server as a command. It\n" +
 			"passes everything on to a running service and keeps nothing; the service's own /mcp has the same tools over HTTP.",
 		Example: "claude mcp add sluice -e SLUICE_URL=$SLUICE_URL -e SLUICE_API_KEY=$SLUICE_API_KEY -- sluice mcp",
@@ -29,16 +29,17 @@ func (p *commandLine) mcpCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *commandLine) relay(ctx context.Context, where cli.Where) error {
+func (p *Program) relay(ctx context.Context, where Where) error {
 	at, err := where.Locate(p.Environ)
 	if err != nil {
 		return err
 	}
 	base, err := url.Parse(at.Address)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.User != nil {
-		return usageError{fmt.Errorf("%q is no address of a service: it must look like http://127.0.0.1:8080", at.Address)}
+		return Misusedf("%q is no address of a service: it must look like http://127.0.0.1:8080", at.Address)
 	}
-	relay := mcp.Relay{Endpoint: base.JoinPath("mcp").String(), Key: at.Key, Version: Version(), Log: newLogger(p.Err, "warn")}
+	relay := mcp.Relay{Endpoint: base.JoinPath("mcp").String(), Key: at.Key, Version: p.Version,
+		Log: slog.New(telemetry.Discreet(slog.NewTextHandler(p.Err, &slog.HandlerOptions{Level: slog.LevelWarn})))}
 	return relay.Run(ctx, p.In, output{p.Out})
 }
 

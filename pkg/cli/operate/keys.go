@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/domain"
@@ -23,7 +22,7 @@ type keyFlags struct {
 }
 
 // keysCommand makes, lists and revokes API keys in the catalog itself, so that it works without a key.
-func (p *commandLine) keysCommand() *cobra.Command {
+func (p commands) keysCommand() *cobra.Command {
 	keys := &cobra.Command{
 		Use: "keys create|list|revoke", Short: "API keys: create, list, revoke", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
 		Long: "API keys are made, listed and revoked in the catalog itself, without a key. It is that of DATABASE_URL, or of\n" +
@@ -33,7 +32,7 @@ func (p *commandLine) keysCommand() *cobra.Command {
 	opened := func(do func(context.Context, *catalog.Catalog, []string) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
 			if f.expires < 0 {
-				return usageError{fmt.Errorf("--expires %s: must be in the future", f.expires)}
+				return cli.Misusedf("--expires %s: must be in the future", f.expires)
 			}
 			c, err := openCatalog(cmd.Context(), p.Environ, f.dataDir)
 			if err != nil {
@@ -63,7 +62,7 @@ func (p *commandLine) keysCommand() *cobra.Command {
 		Use: "revoke ID", Short: "Revoke a key at once", Example: "sluice keys revoke 01a1ff5b-9089-711a-a298-ac51be28ff37",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{errors.New("which key? keys list shows their ids")}
+				return cli.WithExit(cli.Misused, errors.New("which key? keys list shows their ids"))
 			}
 			return cli.AtMost(1)(cmd, args)
 		},
@@ -80,7 +79,7 @@ func (p *commandLine) keysCommand() *cobra.Command {
 		}),
 	}
 	for _, cmd := range []*cobra.Command{create, list, revoke} {
-		cmd.Flags().StringVar(&f.workspace, "workspace", DefaultWorkspace, "`id` of the workspace that the key is for")
+		cmd.Flags().StringVar(&f.workspace, "workspace", domain.DefaultWorkspace, "`id` of the workspace that the key is for")
 		cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "data `directory` of the service (SLUICE_DATA_DIR)")
 	}
 	keys.AddCommand(create, list, revoke)
@@ -107,8 +106,8 @@ func shownKey(k domain.APIKey) keyShown {
 	}
 }
 
-func (p *commandLine) createKey(ctx context.Context, keys *catalog.Catalog, f keyFlags) error {
-	secret := api.NewKey()
+func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFlags) error {
+	secret := domain.NewKey()
 	k := domain.APIKey{
 		ID: domain.NewID(), WorkspaceID: f.workspace, Name: f.name, Hash: domain.HashKey(secret), Hint: secret[len(secret)-4:],
 		CreatedAt: time.Now().UTC(),
@@ -118,7 +117,7 @@ func (p *commandLine) createKey(ctx context.Context, keys *catalog.Catalog, f ke
 		case domain.ScopeRead, domain.ScopeWrite:
 			k.Scopes = append(k.Scopes, scope)
 		default:
-			return usageError{fmt.Errorf("scope %q: must be read or write (a key that queries one agent is made over HTTP, POST /keys)", s)}
+			return cli.Misusedf("scope %q: must be read or write (a key that queries one agent is made over HTTP, POST /keys)", s)
 		}
 	}
 	if f.expires > 0 {
@@ -141,7 +140,7 @@ func (p *commandLine) createKey(ctx context.Context, keys *catalog.Catalog, f ke
 	return nil
 }
 
-func (p *commandLine) listKeys(ctx context.Context, keys *catalog.Catalog, workspace string) error {
+func (p commands) listKeys(ctx context.Context, keys *catalog.Catalog, workspace string) error {
 	all, err := keys.Keys(ctx, workspace)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,14 +18,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/backup"
+	"github.com/sluice/sluice/pkg/backup/source"
 	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/durable"
-	"github.com/sluice/sluice/pkg/jobs"
-	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/lockdir"
 	"github.com/sluice/sluice/pkg/originals"
 )
@@ -35,7 +33,7 @@ import (
 const backupStall = 10 * time.Minute
 
 // backupCommand writes a backup of a running service, or of a data directory that nobody has open.
-func (p *commandLine) backupCommand() *cobra.Command {
+func (p commands) backupCommand() *cobra.Command {
 	var ask backupRequest
 	cmd := &cobra.Command{
 		Use: "backup FILE|- [--rate BYTES]", Short: "Back up a service while it serves, or its data directory", DisableFlagsInUseLine: true,
@@ -46,20 +44,20 @@ func (p *commandLine) backupCommand() *cobra.Command {
 			"Exit code 6 says that the backup is whole, and that originals were lost before it was made: they are named.",
 		Example: "sluice backup sluice.tar.zst\nsluice backup - --rate 20MiB | age -r KEY > sluice.age\nSLUICE_ADMIN_KEY=… sluice backup b.tar.zst --url http://sluice:8080",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := parseRate(ask.rate); err != nil {
-				return usageError{fmt.Errorf("--rate %q: %w", ask.rate, err)}
+			if _, err := source.ParseRate(ask.rate); err != nil {
+				return cli.Misusedf("--rate %q: %w", ask.rate, err)
 			}
 			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-				return usageError{fmt.Errorf("%s is a directory; name the file that the backup is to be, such as %s", args[0], filepath.Join(args[0], "sluice.tar.zst"))}
+				return cli.Misusedf("%s is a directory; name the file that the backup is to be, such as %s", args[0], filepath.Join(args[0], "sluice.tar.zst"))
 			}
 			began := time.Now()
-			source, err := ask.open(cmd.Context(), p.Environ)
+			from, err := ask.open(cmd.Context(), p.Version, p.Environ)
 			if err != nil {
 				return err
 			}
-			defer source.Close()
-			report, err := receive(cmd.Context(), source, args[0], p.Out)
-			if local, here := source.(*offline); here {
+			defer from.Close()
+			report, err := receive(cmd.Context(), from, args[0], p.Out)
+			if local, here := from.(*offline); here {
 				err = local.cause(err)
 			}
 			if err != nil {
@@ -94,48 +92,48 @@ func interrupted(ctx context.Context, err error) error {
 type backupRequest struct{ rate, address, dir string }
 
 // open finds what is to be backed up, and has it written to what is returned.
-func (b backupRequest) open(ctx context.Context, environ []string) (io.ReadCloser, error) {
+func (b backupRequest) open(ctx context.Context, program string, environ []string) (io.ReadCloser, error) {
 	if b.dir != "" {
 		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+b.dir)
 	}
 	c, err := config.Parse(nil, environ, io.Discard)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cli.WithExit(cli.Misused, err)
 	}
 	if b.address == "" && b.dir == "" {
-		b.address = variable(environ, "SLUICE_URL")
+		b.address = cli.Variable(environ, "SLUICE_URL")
 	}
 	if b.address != "" {
 		key := cmp.Or(c.AdminKey, keyBeside(c.DataDir, b.address))
 		if key == "" {
-			return nil, usageError{fmt.Errorf("set SLUICE_ADMIN_KEY to the operator's key of the service at %s; on its machine, as its user, "+
-				"--data-dir with its data directory does without", b.address)}
+			return nil, cli.Misusedf("set SLUICE_ADMIN_KEY to the operator's key of the service at %s; on its machine, as its user, "+
+				"--data-dir with its data directory does without", b.address)
 		}
 		return requestBackup(ctx, b.address, key, b.rate)
 	}
-	if why := wholeHere(c); why != "" {
+	if why := source.Refusal(c); why != "" {
 		return nil, errors.New(why)
 	}
-	if _, err := os.Stat(filepath.Join(c.DataDir, catalogFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(c.DataDir, datadir.Catalog)); err != nil {
 		return nil, fmt.Errorf("there is no catalog in data directory %q: name it by --data-dir or SLUICE_DATA_DIR, or the service by --url", c.DataDir)
 	}
-	data, err := openDataDir(c.DataDir)
+	data, err := datadir.Open(c.DataDir)
 	if err == nil {
-		return openOffline(ctx, data, b.rate)
+		return openOffline(ctx, data, program, b.rate)
 	}
-	access, readErr := readAccess(filepath.Join(c.DataDir, operatorFile))
+	access, readErr := datadir.ReadAccess(filepath.Join(c.DataDir, datadir.Operator))
 	if errors.Is(readErr, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; that one is not a service which can be asked for a backup, or it is just starting", err)
 	}
 	if readErr != nil {
-		return nil, fmt.Errorf("reading %s, which says how the service is reached: %w", operatorFile, readErr)
+		return nil, fmt.Errorf("reading %s, which says how the service is reached: %w", datadir.Operator, readErr)
 	}
 	return requestBackup(ctx, access.Address, access.Key, b.rate)
 }
 
 // keyBeside is the operator's key of the service at an address, "" unless it is the one that has the data directory.
 func keyBeside(dir, address string) string {
-	access, err := readAccess(filepath.Join(dir, operatorFile))
+	access, err := datadir.ReadAccess(filepath.Join(dir, datadir.Operator))
 	if err != nil || access.Address != strings.TrimSuffix(address, "/") {
 		return ""
 	}
@@ -145,11 +143,11 @@ func keyBeside(dir, address string) string {
 // requestBackup asks a running service for a backup.
 func requestBackup(ctx context.Context, address, key, rate string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	target := strings.TrimSuffix(address, "/") + backupPath + "?" + url.Values{rateParameter: {rate}}.Encode()
+	target := strings.TrimSuffix(address, "/") + source.Path + "?" + url.Values{source.RateParameter: {rate}}.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, nil)
 	if err != nil {
 		cancel(nil)
-		return nil, usageError{fmt.Errorf("asking for a backup: %w", err)}
+		return nil, cli.Misusedf("asking for a backup: %w", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
 	stall := time.AfterFunc(backupStall, func() { cancel(fmt.Errorf("the service has sent nothing for %s", backupStall)) })
@@ -168,7 +166,7 @@ func requestBackup(ctx context.Context, address, key, rate string) (io.ReadClose
 	if err != nil {
 		return nil, fmt.Errorf("reading why the service makes no backup: %w", err)
 	}
-	var p api.Problem
+	var p struct{ Detail string }
 	if json.Unmarshal(b, &p) != nil || p.Detail == "" {
 		p.Detail = "no service of this version answers there"
 	}
@@ -205,100 +203,16 @@ func (d *download) Close() error {
 	return d.body.Close()
 }
 
-// offline is a data directory that nobody else has open, and whose backup is being written.
-type offline struct {
-	*io.PipeReader
-	cancel context.CancelFunc
-	done   chan struct{} // closed when err is what came of it
-	err    error
-	close  []func() error
-}
-
-// cause is why there is no backup: the archive itself only says so to whom it was sent.
-func (o *offline) cause(err error) error {
-	var aborted *backup.AbortedError
-	if !errors.As(err, &aborted) {
-		return err
-	}
-	<-o.done
-	return o.err
-}
-
-// Close implements io.Closer.
-func (o *offline) Close() error {
-	o.cancel()
-	o.PipeReader.Close()
-	<-o.done
-	return closeAll(o.close)
-}
-
-// openOffline has a backup of the data directory written, which it closes.
-func openOffline(ctx context.Context, dir *dataDir, rate string) (_ io.ReadCloser, err error) {
-	o := &offline{done: make(chan struct{}), close: []func() error{dir.close}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, closeAll(o.close))
-		}
-	}()
-	bound, err := parseRate(rate)
-	if err != nil {
-		return nil, err
-	}
-	store, closers, err := openStore(ctx, dir.join(natsDir), false)
-	o.close = append(o.close, closers...)
-	if err != nil {
-		return nil, err
-	}
-	temp := dir.join(tempDir)
-	if err := os.MkdirAll(temp, 0o700); err != nil {
-		return nil, fmt.Errorf("making the temporary directory: %w", err)
-	}
-	content := contentOf{catalog: dir.join(catalogFile), originals: store, tempDir: temp, now: time.Now}
-	ctx, o.cancel = context.WithCancel(ctx)
-	reader, writer := io.Pipe()
-	o.PipeReader = reader
-	go func() {
-		defer close(o.done)
-		_, o.err = content.write(ctx, writer, bound)
-		writer.CloseWithError(o.err) // nil: the end
-	}()
-	return o, nil
-}
-
-// openStore opens the originals in a directory of the embedded NATS server; what is returned closes them, also after an error.
-func openStore(ctx context.Context, dir string, unsynced bool) (store *originals.Store, closers []func() error, err error) {
-	log := slog.New(slog.DiscardHandler)
-	server, err := natsd.Start(ctx, natsd.Options{Dir: dir, NoSync: unsynced, Log: log})
-	if err != nil {
-		return nil, nil, err
-	}
-	closers = append(closers, func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), storeGrace)
-		defer cancel()
-		return server.Shutdown(ctx)
-	})
-	conn, err := jobs.Connect(ctx, jobs.ConnectOptions{InProcess: server, Name: "sluice-backup", Log: log})
-	if err != nil {
-		return nil, closers, err
-	}
-	closers = append(closers, func() error { conn.Close(); return nil })
-	store, err = originals.Open(ctx, conn.JetStream(), originals.Options{Now: time.Now})
-	return store, closers, err
-}
-
-// storeGrace bounds how long the files of originals may take to be closed.
-const storeGrace = time.Minute
-
 // receive writes a backup to a file, under its name when it is whole, or to standard output, and reads it meanwhile from end to
 // end: what counts is not what the sender says.
-func receive(ctx context.Context, source io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
+func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
 	schema, err := maintenance.SchemaVersion()
 	if err != nil {
 		return report, err
 	}
 	options := backup.Options{Schema: schema, Key: validKey}
 	if file == "-" {
-		return backup.Read(ctx, io.TeeReader(source, stdout), options, nil)
+		return backup.Read(ctx, io.TeeReader(from, stdout), options, nil)
 	}
 	partial, remove, err := makePartial(file)
 	if err != nil {
@@ -308,7 +222,7 @@ func receive(ctx context.Context, source io.Reader, file string, stdout io.Write
 		partial.Close()
 		remove()
 	}()
-	if report, err = backup.Read(ctx, io.TeeReader(source, partial), options, nil); err != nil {
+	if report, err = backup.Read(ctx, io.TeeReader(from, partial), options, nil); err != nil {
 		return report, err
 	}
 	if err := errors.Join(partial.Sync(), partial.Close()); err != nil {
@@ -352,7 +266,7 @@ type backupReport struct {
 }
 
 // tellBackup says what an archive holds, and fails when originals are lost.
-func (p *commandLine) tellBackup(out io.Writer, done, file string, r backup.Report, took time.Duration) error {
+func (p commands) tellBackup(out io.Writer, done, file string, r backup.Report, took time.Duration) error {
 	if p.JSON {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
@@ -361,7 +275,7 @@ func (p *commandLine) tellBackup(out io.Writer, done, file string, r backup.Repo
 		}
 	} else {
 		fmt.Fprintf(out, "%s: %s, catalog of %s (%s, schema %d), %s of %s, %s in %s\n", done, file, r.CreatedAt.Format(time.RFC3339), sized(r.CatalogBytes),
-			r.Schema, counted(r.Originals, "original"), sized(r.OriginalsBytes), sized(r.ArchiveBytes), took.Round(10*time.Millisecond))
+			r.Schema, cli.Counted(r.Originals, "original"), sized(r.OriginalsBytes), sized(r.ArchiveBytes), took.Round(10*time.Millisecond))
 		for _, l := range r.Losses {
 			fmt.Fprintf(out, "lost: original %s of datasource %s (%s) is %s\n", l.Key, l.Datasource, strconv.Quote(l.Name), l.Reason)
 		}
@@ -371,7 +285,7 @@ func (p *commandLine) tellBackup(out io.Writer, done, file string, r backup.Repo
 	}
 	if r.Lost > 0 {
 		return cli.WithExit(cli.Damaged, fmt.Errorf("%s had been lost before the backup was made: upload what is still wanted again; everything else is there",
-			counted(r.Lost, "original")))
+			cli.Counted(r.Lost, "original")))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/datadir"
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // openCatalog opens, for a command beside the service, the catalog that the settings name; dir, unless empty, comes before
@@ -21,14 +24,31 @@ func openCatalog(ctx context.Context, environ []string, dir string) (*catalog.Ca
 	}
 	c, err := config.Parse(nil, environ, io.Discard)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cli.WithExit(cli.Misused, err)
 	}
 	o := catalog.Options{URL: c.DatabaseURL, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	if o.URL == "" {
-		o.Path = filepath.Join(c.DataDir, catalogFile)
+		o.Path = filepath.Join(c.DataDir, datadir.Catalog)
 		if _, err := os.Stat(o.Path); err != nil {
 			return nil, fmt.Errorf("there is no catalog in data directory %q: start the service once, or set SLUICE_DATA_DIR or DATABASE_URL", c.DataDir)
 		}
 	}
 	return catalog.Open(ctx, o)
+}
+
+// datastoreKept returns the id of a datastore of any workspace of a catalog that somebody has given by id or name.
+func datastoreKept(ctx context.Context, c *catalog.Catalog, wanted string) (id string, err error) {
+	if cli.IsID(wanted) {
+		d, err := c.DatastoreByID(ctx, wanted)
+		return d.ID, err
+	}
+	var all []cli.Named
+	err = c.EachDatastore(ctx, func(d domain.Datastore) error {
+		all = append(all, cli.Named{ID: d.ID, Name: d.Name})
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("looking for datastore %q: %w", wanted, err)
+	}
+	return cli.Pick("datastore", wanted, all)
 }

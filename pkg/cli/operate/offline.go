@@ -1,0 +1,114 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/sluice/sluice/pkg/backup"
+	"github.com/sluice/sluice/pkg/backup/source"
+	"github.com/sluice/sluice/pkg/datadir"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/jobs/natsd"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+// offline is a data directory that nobody else has open, and whose backup is being written.
+type offline struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+	done   chan struct{} // closed when err is what came of it
+	err    error
+	close  []func() error
+}
+
+// cause is why there is no backup: the archive itself only says so to whom it was sent.
+func (o *offline) cause(err error) error {
+	var aborted *backup.AbortedError
+	if !errors.As(err, &aborted) {
+		return err
+	}
+	<-o.done
+	return o.err
+}
+
+// Close implements io.Closer.
+func (o *offline) Close() error {
+	o.cancel()
+	o.PipeReader.Close()
+	<-o.done
+	return closeAll(o.close)
+}
+
+// openOffline has a backup of the data directory written, which it closes.
+func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_ io.ReadCloser, err error) {
+	o := &offline{done: make(chan struct{}), close: []func() error{dir.Close}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll(o.close))
+		}
+	}()
+	bound, err := source.ParseRate(rate)
+	if err != nil {
+		return nil, err
+	}
+	store, closes, err := OpenOriginals(ctx, dir.Join(datadir.NATS), false)
+	o.close = append(o.close, closes)
+	if err != nil {
+		return nil, err
+	}
+	temp := dir.Join(datadir.Temp)
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return nil, fmt.Errorf("making the temporary directory: %w", err)
+	}
+	content := source.Source{Catalog: dir.Join(datadir.Catalog), Originals: store, TempDir: temp, Program: program, Now: time.Now}
+	ctx, o.cancel = context.WithCancel(ctx)
+	reader, writer := io.Pipe()
+	o.PipeReader = reader
+	go func() {
+		defer close(o.done)
+		_, o.err = content.Write(ctx, writer, bound)
+		writer.CloseWithError(o.err) // nil: the end
+	}()
+	return o, nil
+}
+
+// OpenOriginals opens the originals in a directory of the embedded NATS server. closes closes them, also after an error.
+func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *originals.Store, closes func() error, err error) {
+	var closers []func() error
+	closes = func() error { return closeAll(closers) }
+	log := slog.New(slog.DiscardHandler)
+	server, err := natsd.Start(ctx, natsd.Options{Dir: dir, NoSync: unsynced, Log: log})
+	if err != nil {
+		return nil, closes, err
+	}
+	closers = append(closers, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), storeGrace)
+		defer cancel()
+		return server.Shutdown(ctx)
+	})
+	conn, err := jobs.Connect(ctx, jobs.ConnectOptions{InProcess: server, Name: "sluice-backup", Log: log})
+	if err != nil {
+		return nil, closes, err
+	}
+	closers = append(closers, func() error { conn.Close(); return nil })
+	store, err = originals.Open(ctx, conn.JetStream(), originals.Options{Now: time.Now})
+	return store, closes, err
+}
+
+// storeGrace bounds how long the files of originals may take to be closed.
+const storeGrace = time.Minute
+
+// closeAll closes in reverse order of opening.
+func closeAll(closers []func() error) error {
+	var faults []error
+	for _, closes := range slices.Backward(closers) {
+		faults = append(faults, closes())
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sluice/sluice/pkg/config"
+)
+
+// Serve returns the command that runs the process itself.
+func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra.Command {
+	var given settings
+	cmd := &cobra.Command{
+		Use: "serve [settings]", Short: "Serve until told to stop; the default", GroupID: GroupProcess, DisableFlagsInUseLine: true,
+		Long: "Serve until told to stop. Settings are flags or variables of the environment; flags come first. All of them, with\n" +
+			"what they mean: docs/configuration.md.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := config.Parse(append(given.args, args...), p.Environ, io.Discard)
+			if err != nil {
+				return WithExit(Misused, err)
+			}
+			return serve(cmd.Context(), c)
+		},
+	}
+	given.flags(cmd)
+	return SaysItself(cmd)
+}
+
+// settings are flags that the configuration reads.
+type settings struct{ args []string }
+
+// flags adds every setting as a flag, so that help and completion know them.
+func (s *settings) flags(cmd *cobra.Command) {
+	for _, setting := range config.Settings() {
+		f := cmd.Flags().VarPF(&settingFlag{settings: s, name: setting.Flag, value: setting.Default}, setting.Flag, "",
+			setting.Env+": "+strings.ReplaceAll(setting.Doc, "`", ""))
+		if setting.Default == "true" || setting.Default == "false" {
+			f.NoOptDefVal = "true"
+		}
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var none *pflag.NotExistError
+		if errors.As(err, &none) {
+			name := none.GetSpecifiedName()
+			dashes := "--"
+			if len(name) == 1 {
+				dashes = "-"
+			}
+			err = fmt.Errorf("%s%s is not a setting%s; %s --help lists them", dashes, name, settingMeant(cmd, name), cmd.CommandPath())
+		}
+		return WithExit(Misused, err)
+	})
+}
+
+// usualNames are the names of settings in other servers.
+var usualNames = map[string]string{
+	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
+	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",
+	"v": "log-level debug", "verbose": "log-level debug", "debug": "log-level debug", "model": "chat-model MODEL", "db": "database-url URL", "database": "database-url URL",
+}
+
+// settingMeant suggests a setting for a flag that does not exist.
+func settingMeant(cmd *cobra.Command, name string) string {
+	if usual, found := usualNames[strings.ToLower(name)]; found {
+		return ": did you mean --" + usual + "?"
+	}
+	if like := SimilarFlag(cmd, name); like != "" {
+		return ": did you mean --" + like + "?"
+	}
+	return ""
+}
+
+// settingFlag hands what it is set to on to the configuration, which checks it.
+type settingFlag struct {
+	*settings
+	name, value string
+}
+
+// String implements pflag.Value.
+func (f *settingFlag) String() string { return f.value }
+
+// Set implements pflag.Value.
+func (f *settingFlag) Set(value string) error {
+	f.value = value
+	f.args = append(f.args, "--"+f.name+"="+value)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (f *settingFlag) Type() string { return "value" }
+
+// Plain returns a command that reads its flags, and says how it is called, by itself.
+func (p *Program) Plain(use, short string, do func(ctx context.Context, args []string) error) *cobra.Command {
+	return SaysItself(&cobra.Command{
+		Use: use, Short: short, GroupID: GroupProcess, DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return do(cmd.Context(), args)
+		},
+	})
+}

@@ -1,0 +1,45 @@
+package datadir
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Access tells the commands on the same machine how to reach the service as its operator: a user who can read the data directory has all
+// that the service could show. Each start writes it, with a key that ends with the process.
+type Access struct {
+	Address string `json:"address"`
+	Key     string `json:"key"`
+}
+
+// WriteAccess writes the file and returns its key.
+func WriteAccess(path, address string) (key string, err error) {
+	access := Access{Address: address, Key: "op_" + rand.Text()}
+	content, err := json.Marshal(access)
+	if err != nil {
+		return "", err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // its permissions would stay
+		return "", fmt.Errorf("making %s anew: %w", Operator, err)
+	}
+	if err := os.WriteFile(path, append(content, '\n'), 0o600); err != nil {
+		return "", fmt.Errorf("leaving the operator's access: %w", err)
+	}
+	return access.Key, nil
+}
+
+// ReadAccess reads the file.
+func ReadAccess(path string) (a Access, err error) {
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(content, &a)
+	}
+	if err == nil && (a.Address == "" || a.Key == "") {
+		err = errors.New("it names no address or no key")
+	}
+	return a, err
+}
