@@ -85,7 +85,7 @@ func mayCall(key domain.APIKey, op *document.Operation) bool {
 	return key.Can(op.Scope) || op.Scope == domain.ScopeQuery && key.Can(domain.ScopeRead)
 }
 
-// auditServed tells of a request that was served, if it matters later.
+// auditServed writes down a request that was served, if the operation is audited.
 func (s *server) auditServed(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil || !op.Audited || c.Writer.Status() == http.StatusUnauthorized || c.Writer.Status() == http.StatusForbidden {
@@ -96,16 +96,16 @@ func (s *server) auditServed(c *gin.Context) {
 	if resource == "" {
 		resource = c.Param("id")
 	}
-	if !domain.ValidID(resource) { // anything may stand in a path
+	if !domain.ValidID(resource) { // a path holds arbitrary text
 		resource = ""
 	}
 	s.audit.Tell(ctx, op.ID, who, access.Host(c.Request.RemoteAddr), slog.String("resource", resource), slog.Int("status", c.Writer.Status()))
 }
 
-// madeKey is under which a request's context carries the id of what was made.
+// madeKey is the key of a created resource's id in the context of a request.
 const madeKey = "sluice.made"
 
-// made notes what a request has made, for the audit.
+// made notes the resource that a request has created, for the audit.
 func made(ctx context.Context, id string) {
 	if c, ok := ctx.(*gin.Context); ok {
 		c.Set(madeKey, id)

@@ -170,7 +170,7 @@ func renderModel(a domain.Agent) ChatModel {
 type completion struct {
 	id, model string
 	created   int64
-	usage     bool // the stream says what was used
+	usage     bool // the stream ends with the tokens used
 }
 
 // chatChunk is a piece of a streamed completion. Its form is OpenAI's, to the field that is null and not missing.
@@ -181,7 +181,7 @@ type chatChunk struct {
 	Model   string       `json:"model"`
 	Choices []chunkPiece `json:"choices"`
 
-	Usage json.RawMessage `json:"usage,omitempty"` // null in all chunks but the last of a stream that says what was used
+	Usage json.RawMessage `json:"usage,omitempty"` // null in all chunks but the last of a stream that ends with the tokens used
 
 	Sources        *[]Source `json:"sources,omitempty"` // these come with the finish reason
 	ConversationID string    `json:"conversationId,omitempty"`
@@ -233,8 +233,8 @@ func usageOf(a answer.Answer) ChatUsage {
 	return ChatUsage{PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens, TotalTokens: a.PromptTokens + a.CompletionTokens}
 }
 
-// streamChat answers a turn in chunks: the role, the text, the reason of the end with the sources, what was used if that
-// was asked for, and the mark of the end.
+// streamChat answers a turn in chunks: the role, the text, the reason of the end with the sources, the tokens used if the
+// client asks for them, and the mark of the end.
 func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *turn, c completion) error {
 	events := sse.New(w, s.opts.WriteTimeout)
 	stop := events.KeepAlive(s.opts.Heartbeat)
@@ -277,7 +277,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *turn,
 	return send(problem.OpenAI(problem.Explain(ctx, s.log, err)))
 }
 
-// finish sends what comes behind the text.
+// finish sends the chunks that follow the text.
 func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
 	reason := finishOf(a)
 	last := c.chunk(chunkPiece{FinishReason: &reason})

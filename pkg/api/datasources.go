@@ -30,12 +30,9 @@ type DatasourceStore interface {
 func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestObject) (ListDatasourcesResponseObject, error) {
 	ctx, who := access.CallerOf(ctx)
 	p := r.Params
-	f := catalog.DatasourceFilter{DatastoreID: value(p.DatastoreId), GroupID: value(p.GroupId), Search: value(p.Search)}
-	if p.Status != nil {
-		f.Status = domain.Status(*p.Status)
-	}
-	if p.Type != nil {
-		f.Type = domain.DatasourceType(*p.Type)
+	f := catalog.DatasourceFilter{
+		DatastoreID: value(p.DatastoreId), GroupID: value(p.GroupId), Search: value(p.Search),
+		Status: domain.Status(value(p.Status)), Type: domain.DatasourceType(value(p.Type)),
 	}
 	datasources, next, err := s.Datasources.Datasources(ctx, who.Workspace(), f, pageOf(p.Limit, p.Cursor))
 	if err != nil {
@@ -47,13 +44,14 @@ func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestOb
 
 // CreateDatasource implements StrictServerInterface.
 func (s *server) CreateDatasource(ctx context.Context, r CreateDatasourceRequestObject) (CreateDatasourceResponseObject, error) {
-	create := func(ctx context.Context, who access.Caller) (domain.Datasource, error) {
-		if r.MultipartBody != nil {
-			return s.upload(ctx, who, r.MultipartBody)
-		}
-		return s.createFromJSON(ctx, who, *r.JSONBody)
+	ctx, who := access.CallerOf(ctx)
+	var d domain.Datasource
+	var err error
+	if r.MultipartBody != nil {
+		d, err = s.upload(ctx, who, r.MultipartBody)
+	} else {
+		d, err = s.createFromJSON(ctx, who, *r.JSONBody)
 	}
-	d, err := create(access.CallerOf(ctx))
 	return CreateDatasource201JSONResponse(renderDatasource(d)), err
 }
 
@@ -72,13 +70,8 @@ func (s *server) createFromJSON(ctx context.Context, who access.Caller, body Dat
 	d := s.newDatasource(ctx, store, domain.DatasourceType(body.Type), 0)
 	d.Name = strings.TrimSpace(value(body.Name))
 	d.CustomID = value(body.CustomId)
-	if body.Metadata != nil {
-		d.Metadata = *body.Metadata
-	}
-	var c DatasourceConfigCreate
-	if body.Config != nil {
-		c = *body.Config
-	}
+	d.Metadata = value(body.Metadata)
+	c := value(body.Config)
 	d.CustomID = cmp.Or(d.CustomID, value(c.CustomId), customIDIn(d.Metadata))
 	d.Config.CustomID = d.CustomID
 	if d.Type == domain.TypeQA {
@@ -106,23 +99,6 @@ func (s *server) createFromJSON(ctx context.Context, who access.Caller, body Dat
 		s.Scheduled()
 	}
 	return created, err
-}
-
-// configureCrawl takes over what concerns the datasource's type; a page has no use for a sitemap.
-func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
-	d.Config.SourceURL = strings.TrimSpace(value(c.SourceUrl))
-	d.Config.Refresh = strings.TrimSpace(value(c.Refresh))
-	if d.Type == domain.TypeWebSite {
-		d.Config.Sitemap = strings.TrimSpace(value(c.Sitemap))
-		d.Config.Include, d.Config.Exclude = value(c.Include), value(c.Exclude)
-		d.Config.MaxPages, d.Config.MaxDepth = value(c.MaxPages), value(c.MaxDepth)
-	}
-	if d.Name == "" {
-		d.Name = d.Config.SourceURL
-	}
-	if d.Name == "" {
-		d.Name = d.Config.Sitemap
-	}
 }
 
 // newDatasource is a datasource of the datastore that has nothing yet, the n-th of the request.

@@ -41,8 +41,8 @@ type Retriever interface {
 // Answerer answers questions and keeps the conversations they belong to.
 type Answerer interface {
 	// Answer calls emit with every piece of the text as it comes, and returns the whole. It stops when emit fails or
-	// ctx ends. It does not call emit after it has returned, nor from two goroutines at once. A nil emit says that
-	// nobody waits for pieces. A ConversationID of another workspace or agent is domain.CodeNotFound. The tokens used are
+	// ctx ends. It does not call emit after it has returned, nor from two goroutines at once. A nil emit means
+	// that no client waits for pieces. A ConversationID of another workspace or agent is domain.CodeNotFound. The tokens used are
 	// set also when the answer failed.
 	Answer(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 }

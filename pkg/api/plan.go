@@ -52,7 +52,7 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	return PlanSite200JSONResponse(p), err
 }
 
-// plan has the Planner go through at most limit addresses of a site. When ctx's deadline passes, the plan has what was found until then.
+// plan has the Planner go through at most limit addresses of a site. When ctx's deadline passes, the plan is the one found until then.
 func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit int) (SitePlan, error) {
 	out := SitePlan{Addresses: []PlannedAddress{}}
 	sum, err := s.Planner.Plan(ctx, crawl.PlanRequest{

@@ -126,7 +126,7 @@ func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key dom
 // maxGathered bounds the ids that are joined into one round.
 const maxGathered = 1000
 
-// gather waits for a change and takes those that have come meanwhile along, each id once. open is false at the end.
+// gather waits for a change and returns the ids of all that have come until then, each once. open is false at the end.
 func gather(ctx context.Context, changed <-chan string) (ids []string, open bool) {
 	seen := map[string]bool{}
 	for len(ids) < maxGathered {

@@ -102,8 +102,8 @@ func attach(d *domain.Datasource, o domain.Original) {
 	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
 }
 
-// dropRefused removes content whose row the catalog has refused. After any other failure nobody knows whether the
-// transaction was committed: the content stays, and the audit removes it if no row refers to it.
+// dropRefused removes content whose row the catalog has refused. After any other failure the transaction may have been
+// committed: the content stays, and the audit removes it if no row refers to it.
 func (s *server) dropRefused(ctx context.Context, err error, originals ...domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit:

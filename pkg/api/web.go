@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/catalog"
@@ -54,6 +55,23 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	return UpdateDatasource200JSONResponse(shown), err
 }
 
+// configureCrawl sets how a datasource of a page or site is fetched. A page has no use for the settings of sites.
+func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
+	d.Config.SourceURL = strings.TrimSpace(value(c.SourceUrl))
+	d.Config.Refresh = strings.TrimSpace(value(c.Refresh))
+	if d.Type == domain.TypeWebSite {
+		d.Config.Sitemap = strings.TrimSpace(value(c.Sitemap))
+		d.Config.Include, d.Config.Exclude = value(c.Include), value(c.Exclude)
+		d.Config.MaxPages, d.Config.MaxDepth = value(c.MaxPages), value(c.MaxDepth)
+	}
+	if d.Name == "" {
+		d.Name = d.Config.SourceURL
+	}
+	if d.Name == "" {
+		d.Name = d.Config.Sitemap
+	}
+}
+
 // describe changes a datasource's name and metadata and, unless web is nil, with them how it is fetched.
 func (s *server) describe(ctx context.Context, d domain.Datasource, body DatasourcePatch, web *domain.WebPatch) (domain.Datasource, error) {
 	n := catalog.Description{Name: trim(body.Name), Web: web}
@@ -89,7 +107,7 @@ func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObje
 	return StopDatasource200JSONResponse(shown), err
 }
 
-// shown renders a datasource, with what is counted for it.
+// shown renders a datasource, a site with the progress of its crawl.
 func (s *server) shown(ctx context.Context, d domain.Datasource) (out Datasource, err error) {
 	all, err := s.shownAll(ctx, []domain.Datasource{d})
 	if err == nil {

@@ -16,28 +16,25 @@ type Audit struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	used    map[string]time.Time    // when the use of a key from an address was last told
-	refused map[string]*keyRefusals // by address, and by key where there is one
+	used    map[string]*entry // by key and address
+	refused map[string]*entry
 }
 
-// keyRefusals are those of one address, without a key that there is or with one.
-type keyRefusals struct {
+// entry remembers when something was last written down.
+type entry struct {
 	told  time.Time
 	count int // since then
 }
 
 const (
-	// tellUse is how often the use of a key from an address is told, tellRefusals that of refusals of an address: nobody
-	// may fill a disk by asking.
-	tellUse      = time.Hour
-	tellRefusals = time.Minute
-	// maxAudited bounds what is remembered of either; beyond it, all is forgotten, and told anew.
-	maxAudited = 10_000
+	tellUse      = time.Hour   // between two entries about the use of a key from an address, so that requests cannot fill a disk
+	tellRefusals = time.Minute // between two entries about refusals of an address
+	maxAudited   = 10_000      // entries of either that are remembered; beyond it all are forgotten, and written again
 )
 
 // NewAudit returns an audit that writes to the log.
 func NewAudit(log *slog.Logger, now func() time.Time) *Audit {
-	return &Audit{log: log, now: now, used: map[string]time.Time{}, refused: map[string]*keyRefusals{}}
+	return &Audit{log: log, now: now, used: map[string]*entry{}, refused: map[string]*entry{}}
 }
 
 // Names of actions that are no operations.
@@ -48,46 +45,39 @@ const (
 
 // Use tells that a key is used.
 func (a *Audit) Use(ctx context.Context, who Caller) {
-	address, now := Host(who.Remote), a.now()
-	name := who.Key.ID + " " + address
-	a.mu.Lock()
-	last, known := a.used[name]
-	due := !known || now.Sub(last) >= tellUse
-	if due {
-		if len(a.used) >= maxAudited {
-			clear(a.used)
-		}
-		a.used[name] = now
-	}
-	a.mu.Unlock()
-	if due {
-		a.Tell(ctx, actionUse, who, address)
+	if a.count(a.used, who, tellUse) > 0 {
+		a.Tell(ctx, actionUse, who, Host(who.Remote))
 	}
 }
 
-// Refuse tells that a request was refused for its key, or for having none. Whose key it is is known where it only may not do
-// what was asked for.
+// Refuse tells that a request was refused for its key, or for having none. The caller's key is known if it exists and only lacks
+// a scope.
 func (a *Audit) Refuse(ctx context.Context, who Caller) {
-	address, now := Host(who.Remote), a.now()
-	name := who.Key.ID + " " + address
+	if n := a.count(a.refused, who, tellRefusals); n > 0 {
+		a.Tell(ctx, actionRefused, who, Host(who.Remote), slog.Int("count", n))
+	}
+}
+
+// count returns the number of the caller's requests since the last entry if another one is due, otherwise 0.
+func (a *Audit) count(entries map[string]*entry, who Caller, every time.Duration) int {
+	name, now := who.Key.ID+" "+Host(who.Remote), a.now()
 	a.mu.Lock()
-	r := a.refused[name]
-	if r == nil {
-		if len(a.refused) >= maxAudited {
-			clear(a.refused)
+	defer a.mu.Unlock()
+	e := entries[name]
+	if e == nil {
+		if len(entries) >= maxAudited {
+			clear(entries)
 		}
-		r = &keyRefusals{told: now.Add(-tellRefusals)}
-		a.refused[name] = r
+		e = &entry{told: now.Add(-every)}
+		entries[name] = e
 	}
-	r.count++
-	due, count := now.Sub(r.told) >= tellRefusals, r.count
-	if due {
-		r.told, r.count = now, 0
+	e.count++
+	if now.Sub(e.told) < every {
+		return 0
 	}
-	a.mu.Unlock()
-	if due {
-		a.Tell(ctx, actionRefused, who, address, slog.Int("count", count))
-	}
+	n := e.count
+	e.told, e.count = now, 0
+	return n
 }
 
 // Tell writes down an action of the caller, from the address.

@@ -1,5 +1,5 @@
 // Package access finds out who sends a request, bounds how often they may, and remembers what keys were used for: keys, rate
-// limits, the origins of web pages, and the audit. It knows neither operations nor what is behind them; pkg/api may import it.
+// limits, the origins of web pages, and the audit. It knows no operation; pkg/api and the packages below it may import it.
 package access
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Caller is the client that sends a request: the bearer of a key, or anybody at all where something public is queried.
+// Caller is the client that sends a request: the bearer of a key, or a client without one, of something public.
 type Caller struct {
 	Key       domain.APIKey
 	Anonymous bool
@@ -26,8 +26,8 @@ func (c Caller) MayRead(workspace string) bool {
 	return !c.Anonymous && c.Workspace() == workspace && c.Key.Can(domain.ScopeRead)
 }
 
-// Account is what a caller's use of something in the workspace is counted to. Who comes from elsewhere to something
-// public uses it without a key of the workspace.
+// Account returns the account for the caller's use of something in the workspace. A caller of another workspace uses something
+// public, without a key of this one.
 func (c Caller) Account(workspace string) domain.Account {
 	a := domain.Account{WorkspaceID: workspace}
 	if c.Workspace() == workspace {

@@ -47,8 +47,8 @@ func (l *RateLimits) Allow(who Caller) error {
 	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests a second; slow down", perSecond))
 }
 
-// AllowVisitor takes one token of the visitor's bucket, of one agent. Who says no visitor's id counts by address, and who
-// has a key, and so is known, not at all then.
+// AllowVisitor takes one token of the visitor's bucket, of one agent. A caller without a visitor's id counts by address, or not at
+// all if it has a key.
 func (l *RateLimits) AllowVisitor(who Caller, agentID, visitorID string) error {
 	name := fmt.Sprintf("visitor %s %s", agentID, visitorID)
 	switch {

@@ -72,8 +72,8 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	return out, append(faults, rangeFaults(in, out)...)
 }
 
-// strayParameters finds the parameters of a query string that are plainly meant for one that the operation has: a list that
-// was to be narrowed must not come whole. Others are ignored; proxies and browsers add their own.
+// strayParameters finds the parameters of a query string that are misspelt: a list that the client meant to filter must not
+// come whole. Other unknown parameters are ignored; proxies and browsers add their own.
 func strayParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))
 	for i, p := range op.query {

@@ -1,6 +1,5 @@
 // Package document knows what the OpenAPI document says: its operations, how their parameters and bodies are held against it,
-// and the document as a server with its limits gives it out. Of the API it is the only package besides jsonbody and rules that reads schemas;
-// pkg/api may import it.
+// and the document as a server with its limits gives it out. Only this package and jsonbody read schemas; pkg/api may import it.
 package document
 
 import (
@@ -21,7 +20,7 @@ import (
 // Bases are the addresses that every endpoint is served under.
 var Bases = []string{"", "/api"}
 
-// Operation is what the document says about one endpoint, beside what the generated code knows.
+// Operation holds the document's statements about one endpoint that the generated code does not know.
 type Operation struct {
 	ID           string
 	Scope        domain.Scope // "" when no key is needed
@@ -30,7 +29,7 @@ type Operation struct {
 	Multipart    bool // the body may also be multipart/form-data
 	Idempotent   bool // takes an Idempotency-Key
 	Audited      bool // it matters later who called it
-	Secret       bool // its answer holds what must not be stored
+	Secret       bool // its answer holds a secret, and must not be stored
 
 	body  *openapi3.Schema // of JSON; nil when the operation takes none
 	query []*openapi3.Parameter
@@ -65,8 +64,8 @@ type Limits struct {
 	QueryChars, Documents, PagesOfSite int
 }
 
-// loaded holds the documents by their limits: reading one takes longer than all else of a server's start, and nobody changes it
-// afterwards. A program has one, tests have hundreds of servers.
+// loaded holds the documents by their limits: reading one takes longer than all else of a server's start. A program has one
+// server, tests have hundreds.
 var loaded sync.Map
 
 // Load reads the document, which is the same in every call.

@@ -5,19 +5,18 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/accounts"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A request with an Idempotency-Key may be carried out again after a run of which nobody knows how far it came: its
-// process was killed, or lost the database in a commit. What it makes has ids that follow from the request, so a repeat
-// finds what is there and answers with that.
+// A request with an Idempotency-Key may be carried out again after a run whose progress is unknown: its process was killed, or
+// lost the database in a commit. Its resources have ids that follow from the request, so a repeat finds them and returns them.
 
 type claimKey struct{}
 
-// claimOf is the claim that the request is carried out under, nil when it has no Idempotency-Key.
-func claimOf(ctx context.Context) *catalog.Claim {
-	claim, _ := ctx.Value(claimKey{}).(*catalog.Claim)
+// claimOf returns the claim of the request, nil when it has no Idempotency-Key.
+func claimOf(ctx context.Context) *accounts.Claim {
+	claim, _ := ctx.Value(claimKey{}).(*accounts.Claim)
 	return claim
 }
 
@@ -81,4 +80,4 @@ func IsMarked(ctx context.Context, jobID string, n int) bool {
 	return claim != nil && jobID == jobMark(claim, n)
 }
 
-func jobMark(claim *catalog.Claim, n int) string { return claim.ID("job", strconv.Itoa(n)) }
+func jobMark(claim *accounts.Claim, n int) string { return claim.ID("job", strconv.Itoa(n)) }

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/transfer"
-	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/accounts"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -28,14 +28,14 @@ import (
 type Store interface {
 	// BeginIdempotent returns the answer stored under the key, or a claim: go on, Keep it, then Finish, Release or
 	// Abandon. A key in use by a request that is under way, or used for another request, is domain.CodeConflict.
-	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*catalog.Claim, *catalog.StoredResponse, error)
+	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*accounts.Claim, *accounts.StoredResponse, error)
 	// KeepIdempotent says that the request is being worked on, and reports whether no other request has taken it over.
-	KeepIdempotent(ctx context.Context, claim *catalog.Claim) (holds bool, err error)
-	FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error
+	KeepIdempotent(ctx context.Context, claim *accounts.Claim) (holds bool, err error)
+	FinishIdempotent(ctx context.Context, claim *accounts.Claim, r accounts.StoredResponse) error
 	// ReleaseIdempotent lets a request be repeated that may have done something.
-	ReleaseIdempotent(ctx context.Context, claim *catalog.Claim) error
+	ReleaseIdempotent(ctx context.Context, claim *accounts.Claim) error
 	// AbandonIdempotent frees the key of a request that has done nothing.
-	AbandonIdempotent(ctx context.Context, claim *catalog.Claim) error
+	AbandonIdempotent(ctx context.Context, claim *accounts.Claim) error
 }
 
 const header = "Idempotency-Key"
@@ -47,7 +47,7 @@ var aKey = regexp.MustCompile(`^[ -~]{1,200}$`)
 // replayedHeader marks an answer that was given before.
 const replayedHeader = "Idempotent-Replayed"
 
-// maxKeptAnswer bounds the answers that are kept for replay. Larger ones, of queries, are worked out anew.
+// maxKeptAnswer bounds the answers that are kept for replay. Larger ones, of queries, are computed again.
 const maxKeptAnswer = 1 << 20
 
 // Keeper remembers answers.
@@ -88,10 +88,10 @@ func (k *Keeper) Serve(c *gin.Context, who access.Caller, secret bool, contentTy
 	return nil
 }
 
-// keepAnswer serves the request under its claim, and stores the answer unless it is secret. What came to nothing is given
-// back, even when the handler panics or the client has left. Where it is not certain that nothing was done, the key stays
-// the request's own.
-func (k *Keeper) keepAnswer(c *gin.Context, claim *catalog.Claim, secret bool) {
+// keepAnswer serves the request under its claim, and stores the answer unless it is secret. The key of a request that
+// did nothing is freed, even when the handler panics or the client has left. If the request may have done something, the key
+// stays with it.
+func (k *Keeper) keepAnswer(c *gin.Context, claim *accounts.Claim, secret bool) {
 	recording := &recorder{ResponseWriter: c.Writer}
 	c.Writer = recording
 	release := k.holdClaim(c.Request.Context(), claim)
@@ -104,7 +104,7 @@ func (k *Keeper) keepAnswer(c *gin.Context, claim *catalog.Claim, secret bool) {
 		var err error
 		switch status := recording.Status(); {
 		case served && status >= 200 && status < 300 && !secret && !recording.cut:
-			err = k.Store.FinishIdempotent(ctx, claim, catalog.StoredResponse{Status: status, Body: recording.body.String()})
+			err = k.Store.FinishIdempotent(ctx, claim, accounts.StoredResponse{Status: status, Body: recording.body.String()})
 		case served && status >= 400 && status < 500 && status != problem.StatusClientLeft:
 			err = k.Store.AbandonIdempotent(ctx, claim)
 		default:
@@ -122,7 +122,7 @@ func (k *Keeper) keepAnswer(c *gin.Context, claim *catalog.Claim, secret bool) {
 const claimTimeout = 5 * time.Second
 
 // holdClaim keeps the claim until the returned function has been called, which waits for the end of that.
-func (k *Keeper) holdClaim(ctx context.Context, claim *catalog.Claim) (release func()) {
+func (k *Keeper) holdClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the client may leave before the work is done
 	var keeping sync.WaitGroup
 	keeping.Go(func() {
@@ -146,7 +146,7 @@ func (k *Keeper) holdClaim(ctx context.Context, claim *catalog.Claim) (release f
 }
 
 // keepClaim reports whether it makes sense to go on keeping the claim. A failure to keep it may pass before it is lost.
-func (k *Keeper) keepClaim(ctx context.Context, claim *catalog.Claim) bool {
+func (k *Keeper) keepClaim(ctx context.Context, claim *accounts.Claim) bool {
 	within, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	holds, err := k.Store.KeepIdempotent(within, claim)
@@ -189,7 +189,7 @@ func asksForStream(r *http.Request) bool {
 	return fields["streaming"] == true
 }
 
-// recorder keeps what is written, up to maxKeptAnswer.
+// recorder keeps the answer, up to maxKeptAnswer.
 type recorder struct {
 	gin.ResponseWriter
 	body bytes.Buffer

@@ -41,14 +41,14 @@ var statuses = map[domain.Code]struct {
 	domain.CodeInternal:     {http.StatusInternalServerError, "Internal error"},
 }
 
-// What callers are told to wait when an error does not say.
+// Times to wait for errors that name none.
 const (
 	retryAfterRate = time.Second
 	retryAfterDown = 5 * time.Second
 )
 
 // ErrForbidden is wrapped by the error of a key that is valid and not enough. The interface answers 403 to it and to a missing
-// key alike; OpenAI's clients and those of the Model Context Protocol tell the two apart.
+// key alike; OpenAI's clients and those of the Model Context Protocol get different statuses.
 var ErrForbidden = errors.New("the key is valid, and may not")
 
 // Forbidden says that the caller's key is not enough.
@@ -61,9 +61,9 @@ func NoKey() error {
 	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
 }
 
-// HasLeft reports whether the error is but the consequence of the client's leaving, however the engine that was stopped
-// by it puts that. A fault of the request is none: the server ends the context of a client that is too slow, too, and
-// that one is there to read why.
+// HasLeft reports whether the error is only a consequence of the client's leaving, in the words of whichever engine was
+// stopped by it. A fault of the request is not: the server also ends the context of a client that is too slow, which is
+// still there to read the reason.
 func HasLeft(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
@@ -72,10 +72,10 @@ func HasLeft(ctx context.Context, err error) bool {
 	return errors.Is(err, context.Canceled) || code == domain.CodeInternal || code == domain.CodeUnavailable
 }
 
-// StatusClientLeft is what metrics show of a request whose client did not wait for the answer.
+// StatusClientLeft is the status, in metrics, of a request whose client did not wait for the answer.
 const StatusClientLeft = 499
 
-// Explain turns any error into one that may be shown, and logs what may not.
+// Explain turns any error into one that clients may see, and logs the causes that they may not.
 func Explain(ctx context.Context, log *slog.Logger, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError
@@ -113,7 +113,7 @@ func discreet(e *domain.Error) *domain.Error {
 	return &shown
 }
 
-// SetRetryAfter tells the caller how long to wait, of an error that passes.
+// SetRetryAfter sets the time to wait after an error that is temporary.
 func SetRetryAfter(h http.Header, e *domain.Error) {
 	wait := e.RetryAfter
 	switch {
@@ -156,7 +156,7 @@ func write(w http.ResponseWriter, kind string, status int, v any) {
 	_, _ = w.Write(body) // a client that left needs no answer
 }
 
-// Invalid joins the faults of a request into one error; nil when there are none. What is shown is bounded.
+// Invalid joins the faults of a request into one error; nil when there are none. It bounds the number of faults.
 func Invalid(faults []domain.FieldError) error {
 	const shown = 100
 	if len(faults) == 0 {

@@ -1,5 +1,5 @@
 // Package rules holds what the OpenAPI document cannot say about the bodies of requests: how fields depend on one another.
-// Rules run beside the schema, on values that may be of any type, so that one answer names all faults. They know neither
+// Rules run in addition to the schema, on values that may be of any type, so that one answer names all faults. They know neither
 // requests nor the catalog; pkg/api and the packages below it may import it.
 package rules
 

@@ -16,7 +16,7 @@ type LineEnds struct {
 
 var oneLineEnd = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "")
 
-// Next takes a piece and returns what can be passed on.
+// Next takes a piece and returns the text that can be passed on.
 func (l *LineEnds) Next(piece string) string {
 	piece = l.partial + piece
 	whole := len(piece) - incomplete(piece)
@@ -24,7 +24,7 @@ func (l *LineEnds) Next(piece string) string {
 	return l.normalise(piece)
 }
 
-// Close returns what was held back.
+// Close returns the rest of the text.
 func (l *LineEnds) Close() string {
 	rest := l.partial
 	l.partial = ""

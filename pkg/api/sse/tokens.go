@@ -29,7 +29,7 @@ func (t *TokenWriter) Write(piece string) error {
 	return t.sendAll(text[:cut])
 }
 
-// Close sends what was held back.
+// Close sends the rest of the text.
 func (t *TokenWriter) Close() error {
 	held := t.held
 	t.held = ""

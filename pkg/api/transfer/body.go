@@ -1,5 +1,5 @@
 // Package transfer moves bodies over a connection within limits of size and time: the bodies of requests, piece by piece where
-// they are uploads, and the pieces of long answers. It knows nothing of what is in them; pkg/api and the packages below it may import it.
+// they are uploads, and the pieces of long answers. It does not read their content; pkg/api and the packages below it may import it.
 package transfer
 
 import (
@@ -61,7 +61,7 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Dura
 	return raw, nil
 }
 
-// RefuseEncoded refuses a body that is compressed or encoded otherwise: limits bound what is sent, not what it unpacks to.
+// RefuseEncoded refuses a body that is compressed or encoded otherwise: the limits bound the encoded size alone.
 func RefuseEncoded(r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -80,7 +80,7 @@ func Expect(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http
 	if r.ContentLength == 0 {
 		return r
 	}
-	// Where deadlines are not supported, in tests without a connection, there is nobody to be slow.
+	// Where deadlines are not supported, in tests without a connection, no client can be slow.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout))
 	body := &sentBody{ReadCloser: r.Body}
 	r = r.WithContext(context.WithValue(r.Context(), sentKey, body))

@@ -26,7 +26,7 @@ func Pace(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Dura
 
 // Read implements io.Reader.
 func (b *pacedBody) Read(p []byte) (int, error) {
-	// Where deadlines are not supported, in tests without a connection, there is nobody to be slow.
+	// Where deadlines are not supported, in tests without a connection, no client can be slow.
 	_ = b.control.SetReadDeadline(time.Now().Add(b.timeout))
 	return b.ReadCloser.Read(p)
 }

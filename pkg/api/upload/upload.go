@@ -1,5 +1,5 @@
-// Package upload reads a file and the fields beside it from a multipart form, into a temporary file and within bounds, and names
-// every fault of the f. It knows nothing of what is made of them; pkg/api may import it.
+// Package upload reads a multipart form with a file, which it puts into a temporary file, within bounds, and names every fault of
+// the form. It does not know datasources; pkg/api may import it.
 package upload
 
 import (
@@ -27,12 +27,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds of an upload beside the file's size.
+// Bounds of an upload other than the file's size.
 const (
 	maxParts      = 50
 	maxFieldBytes = 16 << 10
 	maxNameChars  = 500
-	headBytes     = 4 << 10 // what the file's type is told from
+	headBytes     = 4 << 10 // bytes from which the type of a file is detected
 )
 
 // MaxCustomID bounds a custom id, in characters.
@@ -177,7 +177,7 @@ func (f *Form) spool(part *multipart.Part, o Options) error {
 	return nil
 }
 
-// Check finds what is missing or wrong in a form that has been read.
+// Check returns the faults of a form that has been read, as one error.
 func (f *Form) Check() error {
 	switch {
 	case f.File == nil:
@@ -268,7 +268,7 @@ func (f *Form) Name() string {
 	return BareName(name)
 }
 
-// BareName is a name as it may stand for a file.
+// BareName makes a name fit for a file: without folders and control characters.
 func BareName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -286,7 +286,7 @@ func BareName(name string) string {
 	return name
 }
 
-// Head returns the first bytes of the file, from which its type is told.
+// Head returns the first bytes of the file, from which its type is detected.
 func (f *Form) Head() ([]byte, error) {
 	head := make([]byte, headBytes)
 	n, err := f.File.ReadAt(head, 0)
@@ -319,8 +319,8 @@ func kindsOf(types []string) []string {
 	return names
 }
 
-// diskFault says that the disk where uploads wait takes no more, or that no more files can be opened: it passes with its
-// cause, and nothing was stored.
+// diskFault says that the disk of uploads is full, or that no more files can be opened. That is temporary, and nothing was
+// stored.
 func diskFault(err error) error {
 	return &domain.Error{
 		Code: domain.CodeUnavailable, Message: "the service cannot write uploads to its disk at the moment; try again later", Err: err,
