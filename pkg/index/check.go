@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds that every engine holds its rows and queries to.
+// Limits of rows and queries for all engines.
 const (
 	MaxLimit         = 10_000   // Query.Limit
 	MaxDimensions    = 16_384   // Space.Dimensions
@@ -20,10 +20,10 @@ const (
 	MaxMetadataBytes = 64 << 10 // Row.Metadata as JSON
 )
 
-// unitTolerance is how far a vector's length may be from one: what half-precision arithmetic leaves.
+// unitTolerance is the maximum deviation of a vector's length from one, as caused by half-precision arithmetic.
 const unitTolerance = 0.02
 
-// CheckRow reports what of a row's key, texts and vector no engine takes, as an ErrInvalid.
+// CheckRow fails with ErrInvalid if a row's key, texts or vector are invalid for all engines.
 func CheckRow(r *Row, dimensions int) error {
 	if !ValidKey(r.Key) {
 		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", ErrInvalid, r.Key)
@@ -43,7 +43,7 @@ func CheckRow(r *Row, dimensions int) error {
 	return checkVector(r.Vector, dimensions)
 }
 
-// ValidKey reports whether a key is one that every engine takes.
+// ValidKey reports whether all engines accept the key.
 func ValidKey(key string) bool {
 	if key == "" || len(key) > MaxKeyBytes {
 		return false
@@ -58,7 +58,7 @@ func ValidKey(key string) bool {
 	return true
 }
 
-// checkVector reports what is wrong with a row's vector. A zero vector is right: the model knew nothing of the text.
+// checkVector validates a row's vector. A zero vector is valid: the model knows no word of the text.
 func checkVector(v []float32, dimensions int) error {
 	if len(v) != dimensions {
 		return fmt.Errorf("%w: the vector has %d dimensions, the space has %d", ErrInvalid, len(v), dimensions)
@@ -73,8 +73,8 @@ func checkVector(v []float32, dimensions int) error {
 	return nil
 }
 
-// Unit returns a query's vector at length one, a zero vector as it is, or ErrInvalid when it cannot be compared with the
-// vectors of a space.
+// Unit returns a query's vector scaled to length one. It returns a zero vector unchanged, and fails with ErrInvalid if
+// the vector cannot be compared with those of the space.
 func Unit(v []float32, dimensions int) ([]float32, error) {
 	if len(v) != dimensions {
 		return nil, fmt.Errorf("%w: the query's vector has %d dimensions, the space has %d", ErrInvalid, len(v), dimensions)
@@ -101,8 +101,8 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Scalar returns what identifies a metadata value that can be filtered: a string, number or boolean. Values of different
-// kinds never share an identity, and a number is the same whatever type holds it. It reports false for anything else.
+// Scalar returns the identity of a filterable metadata value: a string, number or boolean. Values of different kinds
+// have different identities; equal numbers have the same, whatever their Go type. It returns false for other values.
 func Scalar(v any) (string, bool) {
 	switch x := v.(type) {
 	case string:
@@ -128,13 +128,13 @@ func Scalar(v any) (string, bool) {
 
 func number(f float64) string {
 	if f == 0 {
-		f = 0 // negative zero is zero
+		f = 0 // turns negative zero into zero
 	}
 	return "n" + strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// Alternatives returns the identities (see Scalar) that a metadata filter asks for: of its value, or of any of a list of
-// values. It fails with ErrInvalid when the filter holds anything else.
+// Alternatives returns the identities (see Scalar) of a metadata filter's value, or of each value in a list. It fails
+// with ErrInvalid for other values.
 func Alternatives(key string, value any) ([]string, error) {
 	if v, ok := Scalar(value); ok {
 		return []string{v}, nil

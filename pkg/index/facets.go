@@ -5,18 +5,18 @@ import (
 	"reflect"
 )
 
-// MaxFacets bounds what of one row can be filtered: its metadata values, each item of a list counting as one.
+// MaxFacets is the maximum number of filterable metadata values of a row. Each item of a list counts as one.
 const MaxFacets = 4000
 
-// Facet is a value of a row's metadata that a filter can ask for.
+// Facet is a filterable value of a row's metadata.
 type Facet struct {
-	Key   string // a top-level key, or that of an object and one of its own with a dot between them
+	Key   string // a top-level key, or "object.key" for a key in an object
 	Value string // its identity, see Scalar
 }
 
-// Facets lists what of a row's metadata can be filtered, in no order and nothing twice: strings, numbers and booleans
-// under their key, each such item of a list under the list's key, and what an object holds of both under "key.inner".
-// Deeper values and nulls cannot be filtered. It fails with ErrInvalid where there are more than MaxFacets.
+// Facets returns the filterable values of a row's metadata, in no particular order and without duplicates: strings,
+// numbers and booleans, such items of lists, and both of these in objects, with the key "key.inner". Deeper values and
+// nulls are not filterable. It fails with ErrInvalid if there are more than MaxFacets.
 func Facets(metadata map[string]any) ([]Facet, error) {
 	var out []Facet
 	seen := make(map[Facet]bool)

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// FuzzFilters holds what engines compare, the identities of values, against the values themselves: a filter of any JSON finds
-// metadata of any JSON exactly where one of its values stands under its name, or is refused.
+// FuzzFilters holds what engines compare, the identities of values, against the values themselves: a filter of any JSON
+// finds metadata of any JSON exactly where one of its values stands under its name, or is refused.
 func FuzzFilters(f *testing.F) {
 	f.Add([]byte(`{"team":"docs","year":2025,"tags":["a",1,true,null,["x"]],"place":{"floor":2,"wing":["n","s"],"deep":{"floor":2}}}`), "place.wing", []byte(`["s","t"]`))
 	f.Add([]byte(`{"a.b":1,"a":{"b":2}}`), "a.b", []byte(`2.0`))

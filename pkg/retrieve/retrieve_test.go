@@ -42,7 +42,7 @@ func (w *world) Search(ctx context.Context, space index.Space, q index.Query) (i
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	hits := res.Hits
-	res.Room(len(hits)) // as an engine does: nobody may look at them when the query has been answered
+	res.Allocate(len(hits)) // as an engine does
 	copy(res.Hits, hits)
 	for i := range res.Hits {
 		h := &res.Hits[i]

@@ -28,7 +28,7 @@ func BenchmarkRows(b *testing.B) {
 					slices.Sort(slots)
 					slots = slices.Compact(slots)
 					var found index.Result
-					found.Room(len(slots))
+					found.Allocate(len(slots))
 					if err := describe(b.Context(), v, found.Hits, slots, vector, nil, words); err != nil {
 						return err
 					}

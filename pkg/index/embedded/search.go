@@ -185,7 +185,7 @@ func searchView(ctx context.Context, v store.View, q index.Query, fields [][]str
 	if slots = slices.Compact(slots); len(slots) == 0 {
 		return found, nil
 	}
-	found.Room(len(slots))
+	found.Allocate(len(slots))
 	if err := describe(ctx, v, found.Hits, slots, query, near, words); err != nil {
 		found.Release()
 		return index.Result{}, err

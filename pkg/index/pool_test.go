@@ -6,24 +6,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestRoomThatIsUsedAgainHasNothingInIt(t *testing.T) {
+func TestReusedHitsAreEmpty(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, 400, usualHits, usualHits + 1, mostHits, mostHits + 1, 3} {
+	for _, n := range []int{1, 400, minHitCapacity, minHitCapacity + 1, maxPooledHits, maxPooledHits + 1, 3} {
 		for range 3 {
 			var r Result
-			r.Room(n)
+			r.Allocate(n)
 			if len(r.Hits) != n {
-				t.Fatalf("room for %d hits, want %d", len(r.Hits), n)
+				t.Fatalf("%d hits, want %d", len(r.Hits), n)
 			}
 			for i := range r.Hits {
 				if diff := cmp.Diff(Hit{}, r.Hits[i]); diff != "" {
-					t.Fatalf("hit %d of %d has something in it (-want +got):\n%s", i, n, diff)
+					t.Fatalf("hit %d of %d is not empty (-want +got):\n%s", i, n, diff)
 				}
 				r.Hits[i] = Hit{Row: Row{Key: "a", Text: "text"}, Whole: true, Lexical: 1, Terms: []string{"a"}, Counts: []int{1}}
 			}
 			r.Release()
 			if r.Hits != nil {
-				t.Fatal("hits are there after their room was given back")
+				t.Fatal("the result has hits after Release")
 			}
 			r.Release() // which does nothing
 		}

@@ -1,0 +1,38 @@
+package index
+
+import "sync"
+
+const (
+	// Minimum capacity of new hits, and maximum capacity of pooled ones.
+	minHitCapacity = 512
+	maxPooledHits  = 4096
+)
+
+// hitsPool reuses the memory of hits. The hits of a hybrid search take about 100 KB, which would be most of the garbage
+// of a query.
+var hitsPool sync.Pool
+
+// Allocate sets Hits to n zero hits from the pool. Release returns them.
+func (r *Result) Allocate(n int) {
+	hits, ok := hitsPool.Get().(*[]Hit)
+	if !ok || cap(*hits) < n {
+		hits = new([]Hit)
+		*hits = make([]Hit, 0, max(n, minHitCapacity))
+	}
+	*hits = (*hits)[:n]
+	r.pooled, r.Hits = hits, *hits
+}
+
+// Release returns the memory of the hits to the pool, if Allocate got it from there. The hits must not be used
+// afterwards; their texts and terms remain valid.
+func (r *Result) Release() {
+	if r.pooled == nil {
+		return
+	}
+	hits := r.pooled
+	clear(*hits)
+	r.pooled, r.Hits = nil, nil
+	if cap(*hits) <= maxPooledHits {
+		hitsPool.Put(hits)
+	}
+}
