@@ -2,9 +2,7 @@ package accounts
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
@@ -26,45 +24,42 @@ func (c *Accounts) WorkspaceName(ctx context.Context, id string) (name string, e
 	return name, db.Found(err, "workspace", id)
 }
 
-const keyColumns = `id, workspace_id, name, hash, hint, scopes, agent_id, created_at, last_used_at, expires_at`
-
-// prefixed puts a table's name before each of the columns.
-func prefixed(table, columns string) string {
-	return table + strings.ReplaceAll(columns, ", ", ", "+table)
+// keyRow names the columns of a key.
+func keyRow(k *domain.APIKey) db.Row {
+	return db.Row{
+		db.Fixed("id", &k.ID),
+		db.Fixed("workspace_id", &k.WorkspaceID),
+		db.Fixed("name", &k.Name),
+		db.Fixed("hash", &k.Hash),
+		db.Fixed("hint", &k.Hint),
+		db.Fixed("scopes", &k.Scopes),
+		db.Fixed("agent_id", &k.AgentID),
+		db.Fixed("created_at", &k.CreatedAt),
+		db.Fixed("last_used_at", &k.LastUsedAt),
+		db.Fixed("expires_at", &k.ExpiresAt),
+	}
 }
 
-func scanKey(s db.Scanner) (domain.APIKey, error) { return scanKeyAnd(s) }
+var (
+	keyColumns    = keyRow(new(domain.APIKey)).Columns("")
+	insertKeyText = keyRow(new(domain.APIKey)).InsertText("api_keys")
+)
 
-// scanKeyAnd scans keyColumns, and more columns behind them.
-func scanKeyAnd(s db.Scanner, more ...any) (domain.APIKey, error) {
-	var k domain.APIKey
-	var scopes string
-	var createdAt int64
-	var lastUsed, expires sql.NullInt64
-	err := s.Scan(append([]any{&k.ID, &k.WorkspaceID, &k.Name, &k.Hash, &k.Hint, &scopes, &k.AgentID, &createdAt, &lastUsed, &expires}, more...)...)
-	if err != nil {
-		return k, err
-	}
-	k.CreatedAt, k.LastUsedAt, k.ExpiresAt = db.FromMicros(createdAt), db.FromNullMicros(lastUsed), db.FromNullMicros(expires)
-	return k, db.FromJSON(scopes, &k.Scopes)
+func scanKey(s db.Scanner) (k domain.APIKey, err error) {
+	err = keyRow(&k).Scan(s)
+	return k, err
 }
 
 // CreateKey stores a key, CreatedAt being set here, and returns it as it is stored. It fails with domain.CodeConflict when its id or hash is taken, and
 // with domain.NotFound when there is no such workspace.
 func (c *Accounts) CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error) {
-	scopes, err := db.ToJSON(k.Scopes)
-	if err != nil {
-		return domain.APIKey{}, err
-	}
-	lastUsed, expires := db.NullMicros(k.LastUsedAt), db.NullMicros(k.ExpiresAt)
-	err = c.db.Update(ctx, "storing a key", func(t *db.Tx) error {
-		at := c.db.Stamp()
-		k.CreatedAt, k.LastUsedAt, k.ExpiresAt = db.FromMicros(at), db.FromNullMicros(lastUsed), db.FromNullMicros(expires)
+	k.LastUsedAt, k.ExpiresAt = db.Stored(k.LastUsedAt), db.Stored(k.ExpiresAt)
+	err := c.db.Update(ctx, "storing a key", func(t *db.Tx) error {
+		k.CreatedAt = db.FromMicros(c.db.Stamp())
 		if err := RequireWorkspace(ctx, t, k.WorkspaceID); err != nil {
 			return err
 		}
-		n, err := t.Exec(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			k.ID, k.WorkspaceID, k.Name, k.Hash, k.Hint, scopes, k.AgentID, at, lastUsed, expires)
+		n, err := t.Insert(ctx, insertKeyText, keyRow(&k))
 		if err := db.Created(n, err, "key", k.ID); err != nil {
 			return err
 		}
@@ -99,7 +94,7 @@ func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 }
 
 // keyAndLimits asks for a key and, in a row for each, its limits: every request asks it, so it is one question.
-var keyAndLimits = `SELECT ` + prefixed("k.", keyColumns) + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
+var keyAndLimits = `SELECT ` + keyRow(new(domain.APIKey)).Columns("k.") + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
 	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
 
 // KeyByHash returns the key with domain.HashKey of its secret. An expired key is not found.
@@ -108,7 +103,8 @@ func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, e
 	rows, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (domain.APIKey, error) {
 		var metric domain.Metric
 		var limit int64
-		k, err := scanKeyAnd(s, &metric, &limit)
+		var k domain.APIKey
+		err := keyRow(&k).Scan(s, &metric, &limit)
 		if metric != "" {
 			if limits == nil {
 				limits = domain.Limits{}

@@ -16,14 +16,49 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-const conversationColumns = `id, caller_id, workspace_id, agent_id, visitor_id, title, created_at, updated_at`
+// conversationRow names the columns of a conversation.
+func conversationRow(v *domain.Conversation) db.Row {
+	return db.Row{
+		db.Fixed("id", &v.ID),
+		db.Fixed("caller_id", &v.CallerID),
+		db.Fixed("workspace_id", &v.WorkspaceID),
+		db.Fixed("agent_id", &v.AgentID),
+		db.Fixed("visitor_id", &v.VisitorID),
+		db.Fixed("title", &v.Title),
+		db.Fixed("created_at", &v.CreatedAt),
+		db.Fixed("updated_at", &v.UpdatedAt),
+	}
+}
 
-func scanConversation(s db.Scanner) (domain.Conversation, error) {
-	var v domain.Conversation
-	var createdAt, updatedAt int64
-	err := s.Scan(&v.ID, &v.CallerID, &v.WorkspaceID, &v.AgentID, &v.VisitorID, &v.Title, &createdAt, &updatedAt)
-	v.CreatedAt, v.UpdatedAt = db.FromMicros(createdAt), db.FromMicros(updatedAt)
+// messageRow names the columns of a message. search and seq are stored beside it.
+func messageRow(m *domain.Message, search *string, seq *int64) db.Row {
+	return db.Row{
+		db.Fixed("id", &m.ID),
+		db.Fixed("conversation_id", &m.ConversationID),
+		db.Fixed("role", &m.Role),
+		db.Fixed("text", &m.Text),
+		db.Fixed("sources", &m.Sources),
+		db.Fixed("created_at", &m.CreatedAt),
+		db.Derived("search_text", search),
+		db.Derived("seq", seq),
+	}
+}
+
+var (
+	conversationColumns    = conversationRow(new(domain.Conversation)).Columns("")
+	insertConversationText = conversationRow(new(domain.Conversation)).InsertText("conversations")
+	messageColumns         = messageRow(new(domain.Message), nil, nil).Columns("")
+	insertMessageText      = messageRow(new(domain.Message), nil, nil).InsertText("messages")
+)
+
+func scanConversation(s db.Scanner) (v domain.Conversation, err error) {
+	err = conversationRow(&v).Scan(s)
 	return v, err
+}
+
+func scanMessage(s db.Scanner) (m domain.Message, err error) {
+	err = messageRow(&m, nil, nil).Scan(s)
+	return m, err
 }
 
 // EnsureConversation stores v as a new conversation with its first messages, all of it or nothing, the times being set
@@ -39,8 +74,7 @@ func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, f
 		if err := db.Found(err, "agent", v.AgentID); err != nil {
 			return err
 		}
-		n, err := t.Exec(ctx, `INSERT INTO conversations (`+conversationColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			v.ID, v.CallerID, v.WorkspaceID, v.AgentID, v.VisitorID, v.Title, at, at)
+		n, err := t.Insert(ctx, insertConversationText, conversationRow(&v))
 		if err != nil {
 			return err
 		}
@@ -177,16 +211,10 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 		return fmt.Errorf("looking for the last message: %w", err)
 	}
 	for _, m := range ms {
-		sources := ""
-		if len(m.Sources) > 0 {
-			if sources, err = db.ToJSON(m.Sources); err != nil {
-				return err
-			}
-		}
-		at := max(t.Stamp(), last+1)
-		last = at
-		n, err := t.Exec(ctx, `INSERT INTO messages (id, conversation_id, role, text, search_text, sources, created_at, seq)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, conversationID, m.Role, m.Text, strings.ToLower(m.Text), sources, at, at)
+		last = max(t.Stamp(), last+1)
+		m.ConversationID, m.CreatedAt = conversationID, db.FromMicros(last)
+		search := strings.ToLower(m.Text)
+		n, err := t.Insert(ctx, insertMessageText, messageRow(&m, &search, &last))
 		if err := db.Created(n, err, "message", m.ID); err != nil {
 			return err
 		}
@@ -196,16 +224,6 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 	}
 	_, err = t.Exec(ctx, `UPDATE conversations SET title = ?, updated_at = ? WHERE id = ?`, have, t.Stamp(), conversationID)
 	return err
-}
-
-const messageColumns = `id, conversation_id, role, text, sources, created_at`
-
-func scanMessage(s db.Scanner) (m domain.Message, err error) {
-	var sources sql.NullString
-	var createdAt int64
-	err = s.Scan(&m.ID, &m.ConversationID, &m.Role, &m.Text, &sources, &createdAt)
-	m.CreatedAt = db.FromMicros(createdAt)
-	return m, errors.Join(err, db.FromJSON(sources.String, &m.Sources))
 }
 
 // Messages returns the newest messages of the conversation, at most limit, oldest of them first.

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -15,21 +14,13 @@ func Micros(t time.Time) int64 { return t.UnixMicro() }
 // FromMicros is a time that was stored.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// NullMicros is Micros of a time that may be missing.
-func NullMicros(t *time.Time) sql.NullInt64 {
+// Stored is a time that may be missing, as it is when it has been stored and read.
+func Stored(t *time.Time) *time.Time {
 	if t == nil {
-		return sql.NullInt64{}
-	}
-	return sql.NullInt64{Int64: t.UnixMicro(), Valid: true}
-}
-
-// FromNullMicros is FromMicros of a time that may be missing.
-func FromNullMicros(v sql.NullInt64) *time.Time {
-	if !v.Valid {
 		return nil
 	}
-	t := FromMicros(v.Int64)
-	return &t
+	at := FromMicros(Micros(*t))
+	return &at
 }
 
 // Flag is a bool as it is stored.

@@ -155,9 +155,9 @@ func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastor
 	}
 	store = domain.Datastore{
 		ID: job.DatastoreID, WorkspaceID: job.WorkspaceID, Name: recoveredPrefix + "datastore", Type: job.Places[0].Engine,
-		EmbeddingModel: job.Places[0].Model, Visibility: domain.Private, Chunking: job.Chunking,
+		EmbeddingModel: job.Places[0].Model, Visibility: domain.Private, Chunking: job.Chunking, CreatedAt: db.FromMicros(at), UpdatedAt: db.FromMicros(at),
 	}
-	n, err := record.InsertDatastore(ctx, t, store, at)
+	n, err := record.InsertDatastore(ctx, t, store)
 	if err != nil {
 		return nil, fmt.Errorf("restoring the datastore: %w", err)
 	}

@@ -19,6 +19,11 @@ type RepairRequest struct {
 	RequestedAt time.Time
 }
 
+// requestRow names the columns of a request that are read.
+func requestRow(r *RepairRequest) db.Row {
+	return db.Row{db.ReadOnly("id", &r.ID), db.ReadOnly("prune", &r.Prune), db.ReadOnly("requested_at", &r.RequestedAt)}
+}
+
 // RepairState is how a repair stands.
 type RepairState struct {
 	RepairRequest
@@ -86,13 +91,11 @@ func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequ
 		RepairRequest
 		beatAt int64
 	}
+	row := func(v *item) db.Row { return append(requestRow(&v.RepairRequest), db.ReadOnly("beat_at", &v.beatAt)) }
 	open, err := db.Collect(ctx, q, func(s db.Scanner) (v item, err error) {
-		var prune int
-		var at int64
-		err = s.Scan(&v.ID, &prune, &at, &v.beatAt)
-		v.Prune, v.RequestedAt = prune == 1, db.FromMicros(at)
+		err = row(&v).Scan(s)
 		return v, err
-	}, `SELECT id, prune, requested_at, beat_at FROM repairs WHERE finished_at IS NULL ORDER BY requested_at, id`)
+	}, `SELECT `+row(new(item)).Columns("")+` FROM repairs WHERE finished_at IS NULL ORDER BY requested_at, id`)
 	if err != nil {
 		return nil, fmt.Errorf("looking for repairs: %w", err)
 	}
@@ -166,18 +169,14 @@ func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) erro
 // Repair returns how a repair stands.
 func (c *Maintenance) Repair(ctx context.Context, id string) (RepairState, error) {
 	s := RepairState{RepairRequest: RepairRequest{ID: id}}
-	var prune int
-	var requestedAt int64
-	var finishedAt sql.NullInt64
-	err := c.db.Read.QueryRow(ctx, `SELECT prune, requested_at, holder, finished_at, error FROM repairs WHERE id = ?`, id).
-		Scan(&prune, &requestedAt, &s.Holder, &finishedAt, &s.Error)
+	row := append(requestRow(&s.RepairRequest), db.ReadOnly("holder", &s.Holder), db.ReadOnly("finished_at", &s.FinishedAt), db.ReadOnly("error", &s.Error))
+	err := row.Scan(c.db.Read.QueryRow(ctx, `SELECT `+row.Columns("")+` FROM repairs WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return RepairState{}, domain.NotFound("repair", id)
 	}
 	if err != nil {
 		return RepairState{}, fmt.Errorf("reading a repair: %w", err)
 	}
-	s.Prune, s.RequestedAt, s.FinishedAt = prune == 1, db.FromMicros(requestedAt), db.FromNullMicros(finishedAt)
 	s.Lines, err = db.Collect(ctx, c.db.Read, db.ScanString, `SELECT line FROM repair_notes WHERE repair_id = ? ORDER BY seq`, id)
 	if err != nil {
 		return RepairState{}, fmt.Errorf("reading what a repair did: %w", err)

@@ -200,7 +200,7 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 
 // published notes one job: first while it is in the outbox, then also when it has been replaced there, or has ended.
 func published(ctx context.Context, t *db.Tx, j domain.Job) error {
-	now, generation := t.Stamp(), record.Stored(j.Generation)
+	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
 		{Text: `UPDATE datasources SET place = 2, touched_at = ?, updated_at = ?,
 			status = CASE WHEN status = 'unsynched' THEN 'pending' ELSE status END WHERE id = ? AND job_id = ?
@@ -253,7 +253,7 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 		return nil
 	}
 	if _, err := t.Exec(ctx, `UPDATE marks SET value = ? WHERE name = 'generation' AND value < ?`,
-		record.Stored(generation), record.Stored(generation)); err != nil {
+		db.Unsigned(generation), db.Unsigned(generation)); err != nil {
 		return fmt.Errorf("keeping the highest generation: %w", err)
 	}
 	return nil

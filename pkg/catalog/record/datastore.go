@@ -13,34 +13,71 @@ import (
 // One returns the text that all equal ones are, so that they are seen to be equal without being read.
 func One[T ~string](text T) T { return unique.Make(text).Value() }
 
+// datastoreRow names the columns of a datastore. m is its move, whose id is "" when there is none.
+func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
+	return db.Row{
+		db.Fixed("id", &d.ID),
+		db.Fixed("workspace_id", &d.WorkspaceID),
+		db.Col("name", &d.Name),
+		db.Col("description", &d.Description),
+		db.Col("type", &d.Type),
+		db.Col("visibility", &d.Visibility),
+		db.Col("embedding_model", &d.EmbeddingModel),
+		db.Col("chunk_target", &d.Chunking.TargetTokens),
+		db.Col("chunk_max", &d.Chunking.MaxTokens),
+		db.Col("since", &d.Since),
+		db.Col("move_id", &m.ID),
+		db.Col("move_engine", &m.To.Engine),
+		db.Col("move_model", &m.To.Model),
+		db.Col("move_since", &m.Since),
+		db.Col("move_started_at", &m.StartedAt),
+		db.Fixed("created_at", &d.CreatedAt),
+		db.Col("updated_at", &d.UpdatedAt),
+	}
+}
+
+// storedDatastore is the row to store.
+func storedDatastore(d *domain.Datastore) db.Row {
+	m := domain.Move{}
+	if d.Move != nil {
+		m = *d.Move
+	} else {
+		m.StartedAt = time.UnixMicro(0)
+	}
+	return datastoreRow(d, &m)
+}
+
 // DatastoreColumns are the columns that ScanDatastore reads.
-const DatastoreColumns = `id, workspace_id, name, description, type, visibility, embedding_model, chunk_target, chunk_max, since, move_id, move_engine,
-	move_model, move_since, move_started_at, created_at, updated_at`
+var DatastoreColumns = datastoreRow(new(domain.Datastore), new(domain.Move)).Columns("")
+
+var (
+	insertDatastoreText = storedDatastore(new(domain.Datastore)).InsertText("datastores")
+	updateDatastoreText = storedDatastore(new(domain.Datastore)).UpdateText("datastores")
+)
 
 // ScanDatastore scans a datastore.
 func ScanDatastore(s db.Scanner) (domain.Datastore, error) {
 	var d domain.Datastore
 	var m domain.Move
-	var since, moveSince, startedAt, createdAt, updatedAt int64
-	err := s.Scan(&d.ID, &d.WorkspaceID, &d.Name, &d.Description, &d.Type, &d.Visibility, &d.EmbeddingModel,
-		&d.Chunking.TargetTokens, &d.Chunking.MaxTokens, &since, &m.ID, &m.To.Engine,
-		&m.To.Model, &moveSince, &startedAt, &createdAt, &updatedAt)
+	err := datastoreRow(&d, &m).Scan(s)
 	d.ID, d.Type, d.EmbeddingModel = One(d.ID), One(d.Type), One(d.EmbeddingModel)
-	d.Since = uint64(since)
 	if m.ID != "" {
-		m.Since, m.StartedAt = uint64(moveSince), db.FromMicros(startedAt)
 		d.Move = &m
 	}
-	d.CreatedAt, d.UpdatedAt = db.FromMicros(createdAt), db.FromMicros(updatedAt)
 	return d, err
 }
 
 // InsertDatastore stores a new datastore and returns the number of rows: 0 when its id is taken.
-func InsertDatastore(ctx context.Context, t *db.Tx, d domain.Datastore, at int64) (int64, error) {
-	return t.Exec(ctx, `INSERT INTO datastores (id, workspace_id, name, description, type, visibility, embedding_model,
-		chunk_target, chunk_max, since, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		d.ID, d.WorkspaceID, d.Name, d.Description, d.Type, d.Visibility, d.EmbeddingModel,
-		d.Chunking.TargetTokens, d.Chunking.MaxTokens, Stored(d.Since), at, at)
+func InsertDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) (int64, error) {
+	return t.Insert(ctx, insertDatastoreText, storedDatastore(&d))
+}
+
+// StoreDatastore writes back everything that may have changed.
+func StoreDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) error {
+	if err := t.UpdateRow(ctx, updateDatastoreText, storedDatastore(&d), d.ID); err != nil {
+		return fmt.Errorf("storing datastore %s: %w", d.ID, err)
+	}
+	return nil
 }
 
 // DatastoreByID reads a datastore; sql.ErrNoRows when it is gone.
@@ -56,20 +93,4 @@ func DatastoreOf(ctx context.Context, q db.Querier, ws, id, lock string) (domain
 		return domain.Datastore{}, db.Found(err, "datastore", id)
 	}
 	return d, nil
-}
-
-// StoreDatastore writes back everything that may have changed.
-func StoreDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) error {
-	m := domain.Move{StartedAt: time.UnixMicro(0)}
-	if d.Move != nil {
-		m = *d.Move
-	}
-	_, err := t.Exec(ctx, `UPDATE datastores SET name = ?, description = ?, visibility = ?, type = ?, embedding_model = ?, chunk_target = ?, chunk_max = ?, since = ?,
-		move_id = ?, move_engine = ?, move_model = ?, move_since = ?, move_started_at = ?, updated_at = ? WHERE id = ?`,
-		d.Name, d.Description, d.Visibility, d.Type, d.EmbeddingModel, d.Chunking.TargetTokens, d.Chunking.MaxTokens, Stored(d.Since),
-		m.ID, m.To.Engine, m.To.Model, Stored(m.Since), db.Micros(m.StartedAt), db.Micros(d.UpdatedAt), d.ID)
-	if err != nil {
-		return fmt.Errorf("storing datastore %s: %w", d.ID, err)
-	}
-	return nil
 }

@@ -2,10 +2,7 @@ package record
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
@@ -80,162 +77,151 @@ type Record struct {
 // Live is the condition of datasources that wait for something, as the index datasources_unsettled has it.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
+// parts are the values of columns that a record keeps otherwise.
+type parts struct {
+	target  domain.Target // its generation is 0 when there is none
+	resume  domain.Resume // its status is "" when there is none
+	touched int64         // time of the last sign of life, in microseconds
+}
+
+// row names the columns of a datasource.
+func (r *Record) row(p *parts) db.Row {
+	return db.Row{
+		db.Fixed("id", &r.ID),
+		db.Fixed("workspace_id", &r.WorkspaceID),
+		db.Fixed("datastore_id", &r.DatastoreID),
+		db.Fixed("group_id", &r.GroupID),
+		db.Col("type", &r.Type),
+		db.Col("name", &r.Name),
+		db.Col("custom_id", &r.CustomID),
+		db.Col("metadata", &r.Metadata),
+		db.Col("config", &r.Config),
+		db.Col("original", &r.Original),
+		db.Col("status", &r.Status),
+		db.Col("progress", &r.Progress),
+		db.Col("error", &r.Error),
+		db.Col("warnings", &r.Warnings),
+		db.Col("discovery_done", &r.DiscoveryDone),
+		db.Col("follow_links", &r.FollowLinks),
+		db.Col("capped", &r.Capped),
+		db.Col("job_id", &r.JobID),
+		db.Col("job_kind", &r.JobKind),
+		db.Col("run_id", &r.RunID),
+		db.Col("place", &r.Location),
+		db.Col("runs", &r.Runs),
+		db.Col("active_generation", &r.ActiveGeneration),
+		db.Col("chunks", &r.Chunks),
+		db.Col("text_bytes", &r.TextBytes),
+		db.Col("fence", &r.Fence),
+		db.Col("fingerprint", &r.Fingerprint),
+		db.Col("inputs", &r.Inputs),
+		db.Col("target_generation", &p.target.Generation),
+		db.Col("target_chunks", &p.target.Chunks),
+		db.Col("target_bytes", &p.target.TextBytes),
+		db.Col("target_fingerprint", &p.target.Fingerprint),
+		db.Col("target_inputs", &p.target.Inputs),
+		db.Col("move_id", &r.MoveID),
+		db.Col("resume_status", &p.resume.Status),
+		db.Col("resume_error", &p.resume.Error),
+		db.Col("seen_generation", &r.Seen),
+		db.Col("replay_id", &r.ReplayID),
+		db.Fixed("created_at", &r.CreatedAt),
+		db.Col("updated_at", &r.UpdatedAt),
+		db.Col("last_synch", &r.LastSynch),
+		db.Col("crawl", &r.Crawl),
+		db.Col("unchanged", &r.Unchanged),
+		db.Col("duplicate_of", &r.DuplicateOf),
+		db.Col("queued_at", &r.QueuedAt),
+		db.ReadOnly("pages", &r.Pages),
+	}
+}
+
+// stored is the row with the columns that indexes and filters need.
+func (r *Record) stored(touched int64) db.Row {
+	p := parts{touched: touched}
+	if r.Target != nil {
+		p.target = *r.Target
+	}
+	if r.Resume != nil {
+		p.resume = *r.Resume
+	}
+	var originalKey, hash, canonicalID string
+	var originalBytes int64
+	var lead int
+	if r.Original != nil {
+		originalKey, originalBytes = r.Original.Key, r.Original.Size
+	}
+	if r.GroupID != "" {
+		lead = r.Config.Lead
+		if r.Original != nil {
+			hash = r.TextName()
+		}
+		if r.Config.Canonical != "" && r.Status != domain.StatusSkipped {
+			canonicalID = domain.ChildID(r.GroupID, r.Config.Canonical)
+		}
+	}
+	search := strings.ToLower(strings.Join([]string{r.Name, r.CustomID, r.Config.SourceURL, r.Config.Sitemap, r.Config.FileName}, "\n"))
+	return append(r.row(&p),
+		db.Derived("touched_at", &p.touched),
+		db.Derived("original_key", &originalKey),
+		db.Derived("original_bytes", &originalBytes),
+		db.Derived("search_text", &search),
+		db.Derived("content_hash", &hash),
+		db.Derived("canonical_id", &canonicalID),
+		db.Derived("lead", &lead),
+		db.Derived("refresh", &r.Config.Refresh),
+	)
+}
+
 // Columns are the columns that Scan reads.
-const Columns = `id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config, original, status, progress,
-	error, warnings, discovery_done, follow_links, capped, job_id, job_kind, run_id, place, runs, active_generation, chunks, text_bytes,
-	fence, fingerprint, target_generation, target_chunks, target_bytes, target_fingerprint, move_id, resume_status, resume_error,
-	seen_generation, replay_id, created_at, updated_at, last_synch, crawl, unchanged, duplicate_of, inputs, target_inputs, queued_at, pages`
+var Columns = new(Record).row(new(parts)).Columns("")
+
+var (
+	insertText = new(Record).stored(0).InsertText("datasources")
+	updateText = new(Record).stored(0).UpdateText("datasources")
+)
 
 // Scan scans a record.
 func Scan(s db.Scanner) (Record, error) {
 	var r Record
-	var metadata, config, original, progress, warnings, crawl string
-	var target domain.Target
-	var resume domain.Resume
-	var discoveryDone, followLinks, capped, unchanged int
-	var generation, fence, targetGeneration, seen, createdAt, updatedAt int64
-	var lastSynch sql.NullInt64
-	err := s.Scan(&r.ID, &r.WorkspaceID, &r.DatastoreID, &r.GroupID, &r.Type, &r.Name, &r.CustomID, &metadata, &config, &original,
-		&r.Status, &progress, &r.Error, &warnings, &discoveryDone, &followLinks, &capped, &r.JobID, &r.JobKind, &r.RunID, &r.Location,
-		&r.Runs, &generation, &r.Chunks, &r.TextBytes, &fence, &r.Fingerprint, &targetGeneration, &target.Chunks, &target.TextBytes,
-		&target.Fingerprint, &r.MoveID, &resume.Status, &resume.Error, &seen, &r.ReplayID, &createdAt, &updatedAt, &lastSynch,
-		&crawl, &unchanged, &r.DuplicateOf, &r.Inputs, &target.Inputs, &r.QueuedAt, &r.Pages)
-	if err != nil {
-		return r, err
+	var p parts
+	err := r.row(&p).Scan(s)
+	if p.target.Generation > 0 {
+		r.Target = &p.target
 	}
-	r.DiscoveryDone, r.FollowLinks, r.Capped = discoveryDone == 1, followLinks == 1, capped == 1
-	r.Unchanged = unchanged == 1
-	r.ActiveGeneration, r.Fence, r.Seen = uint64(generation), uint64(fence), uint64(seen)
-	if resume.Status != "" {
-		r.Resume = &resume
+	if p.resume.Status != "" {
+		r.Resume = &p.resume
 	}
-	if target.Generation = uint64(targetGeneration); target.Generation > 0 {
-		r.Target = &target
-	}
-	r.CreatedAt, r.UpdatedAt, r.LastSynch = db.FromMicros(createdAt), db.FromMicros(updatedAt), db.FromNullMicros(lastSynch)
-	return r, errors.Join(db.FromJSON(metadata, &r.Metadata), db.FromJSON(config, &r.Config), db.FromJSON(original, &r.Original),
-		db.FromJSON(progress, &r.Progress), db.FromJSON(warnings, &r.Warnings), db.FromJSON(crawl, &r.Crawl))
-}
-
-// encoded are the fields of a record that are stored as text made from several values.
-type encoded struct {
-	metadata, config, original, originalKey, progress, warnings, search, crawl, hash, canonicalID string
-	lead                                                                                          int
-	target                                                                                        domain.Target // its generation is 0 when there is none
-	resume                                                                                        domain.Resume // its status is "" when there is none
-	originalBytes                                                                                 int64
-}
-
-func (r *Record) encode() (encoded, error) {
-	var e encoded
-	var err error
-	put := func(into *string, name string, v any) {
-		if err == nil {
-			if *into, err = db.ToJSON(v); err != nil {
-				err = fmt.Errorf("storing the %s of datasource %s: %w", name, r.ID, err)
-			}
-		}
-	}
-	if len(r.Metadata) > 0 {
-		put(&e.metadata, "metadata", r.Metadata)
-	}
-	put(&e.config, "config", r.Config)
-	if r.Original != nil {
-		put(&e.original, "original", r.Original)
-		e.originalKey, e.originalBytes = r.Original.Key, r.Original.Size
-		if r.GroupID != "" {
-			e.hash = r.TextName()
-		}
-	}
-	if r.GroupID != "" && r.Config.Canonical != "" && r.Status != domain.StatusSkipped {
-		e.canonicalID = domain.ChildID(r.GroupID, r.Config.Canonical)
-	}
-	if r.GroupID != "" {
-		e.lead = r.Config.Lead
-	}
-	if r.Crawl != nil {
-		put(&e.crawl, "crawl", r.Crawl)
-	}
-	if r.Progress != (domain.Progress{}) {
-		put(&e.progress, "progress", r.Progress)
-	}
-	if len(r.Warnings) > 0 {
-		put(&e.warnings, "warnings", r.Warnings)
-	}
-	if r.Resume != nil {
-		e.resume = *r.Resume
-	}
-	if r.Target != nil {
-		e.target = *r.Target
-	}
-	e.search = strings.ToLower(strings.Join([]string{r.Name, r.CustomID, r.Config.SourceURL, r.Config.Sitemap, r.Config.FileName}, "\n"))
-	return e, err
+	return r, err
 }
 
 // Insert stores a new record. taken says what follows when there is one with its id.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
-	e, err := r.encode()
+	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {
-		return err
+		return fmt.Errorf("datasource %s: %w", r.ID, err)
 	}
-	w := db.Write{Doing: "storing datasource " + r.ID, Text: `INSERT INTO datasources (id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config,
-		original, original_key, search_text, status, progress, error, warnings, discovery_done, follow_links, capped, job_id, job_kind,
-		run_id, place, runs, active_generation, chunks, text_bytes, fence, fingerprint, target_generation, target_chunks, target_bytes,
-		target_fingerprint, move_id, resume_status, resume_error, seen_generation, replay_id, created_at, updated_at, touched_at, last_synch,
-		crawl, unchanged, content_hash, duplicate_of, inputs, target_inputs, refresh, queued_at,
-		canonical_id, original_bytes, lead)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO NOTHING`}
-	w.Args = []any{
-		r.ID, r.WorkspaceID, r.DatastoreID, r.GroupID, r.Type, r.Name, r.CustomID, e.metadata, e.config,
-		e.original, e.originalKey, e.search, r.Status, e.progress, r.Error, e.warnings, db.Flag(r.DiscoveryDone), db.Flag(r.FollowLinks),
-		db.Flag(r.Capped), r.JobID, r.JobKind, r.RunID, r.Location, r.Runs, Stored(r.ActiveGeneration), r.Chunks, r.TextBytes,
-		Stored(r.Fence), r.Fingerprint, Stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint,
-		r.MoveID, e.resume.Status, e.resume.Error, Stored(r.Seen), r.ReplayID, db.Micros(r.CreatedAt), db.Micros(r.UpdatedAt), db.Micros(r.UpdatedAt),
-		db.NullMicros(r.LastSynch), e.crawl, db.Flag(r.Unchanged), e.hash, r.DuplicateOf, r.Inputs, e.target.Inputs, r.Config.Refresh, r.QueuedAt,
-		e.canonicalID, e.originalBytes, e.lead,
-	}
-	w.Check = func(rows int64) error {
+	return t.Later(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: insertText, Args: args, Check: func(rows int64) error {
 		if rows == 0 {
 			return taken
 		}
 		return nil
-	}
-	return t.Later(ctx, w)
+	}})
 }
 
 // Store writes back everything that may have changed. touched is the time of the last sign of life, in microseconds.
 func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
-	e, err := r.encode()
+	args, err := r.stored(touched).UpdateArgs(r.ID)
 	if err != nil {
-		return err
+		return fmt.Errorf("datasource %s: %w", r.ID, err)
 	}
-	w := db.Write{Doing: "storing datasource " + r.ID, Text: `UPDATE datasources SET type = ?, name = ?, custom_id = ?, metadata = ?, config = ?, original = ?, original_key = ?,
-		search_text = ?, status = ?, progress = ?, error = ?, warnings = ?, discovery_done = ?, follow_links = ?, capped = ?, job_id = ?,
-		job_kind = ?, run_id = ?, place = ?, runs = ?, active_generation = ?, chunks = ?, text_bytes = ?, fence = ?, fingerprint = ?,
-		target_generation = ?, target_chunks = ?, target_bytes = ?, target_fingerprint = ?, move_id = ?, resume_status = ?, resume_error = ?,
-		seen_generation = ?, replay_id = ?, updated_at = ?, touched_at = ?, last_synch = ?, crawl = ?, unchanged = ?, content_hash = ?,
-		duplicate_of = ?, inputs = ?, target_inputs = ?, refresh = ?, queued_at = ?, canonical_id = ?, original_bytes = ?, lead = ?
-		WHERE id = ?`}
-	w.Args = []any{
-		r.Type, r.Name, r.CustomID, e.metadata, e.config, e.original, e.originalKey,
-		e.search, r.Status, e.progress, r.Error, e.warnings, db.Flag(r.DiscoveryDone), db.Flag(r.FollowLinks), db.Flag(r.Capped), r.JobID,
-		r.JobKind, r.RunID, r.Location, r.Runs, Stored(r.ActiveGeneration), r.Chunks, r.TextBytes, Stored(r.Fence), r.Fingerprint,
-		Stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint, r.MoveID, e.resume.Status, e.resume.Error,
-		Stored(r.Seen), r.ReplayID, db.Micros(r.UpdatedAt), touched, db.NullMicros(r.LastSynch), e.crawl, db.Flag(r.Unchanged), e.hash,
-		r.DuplicateOf, r.Inputs, e.target.Inputs, r.Config.Refresh, r.QueuedAt, e.canonicalID, e.originalBytes, e.lead,
-		r.ID,
-	}
-	return t.Later(ctx, w)
+	return t.Later(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: updateText, Args: args})
 }
 
 // Read reads a record to be written in the same transaction; sql.ErrNoRows when there is none.
 func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
 }
-
-// Stored is a generation as the signed column keeps it. Stream sequences do not come near the difference.
-func Stored(generation uint64) int64 { return int64(min(generation, math.MaxInt64)) }
 
 // ReadAll reads records to be written in the same transaction.
 func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, error) {

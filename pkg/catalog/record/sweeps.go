@@ -34,14 +34,14 @@ func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {
 		s.ID = domain.NewID()
 	}
-	below := Stored(s.Below)
+	below := db.Unsigned(s.Below)
 	if s.Below == domain.AllGenerations {
 		below = AllGenerations
 	}
-	from, jobs, due := Stored(s.From), sweepNoJobs, 0
+	from, jobs, due := db.Unsigned(s.From), sweepNoJobs, 0
 	switch {
 	case s.Crawls > 0:
-		from, jobs, due = Stored(s.Crawls), SweepCrawls, dueFirst
+		from, jobs, due = db.Unsigned(s.Crawls), SweepCrawls, dueFirst
 	case s.Jobs:
 		jobs = SweepAllJobs
 	}

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sluice/sluice/pkg/catalog/accounts"
@@ -12,44 +11,41 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-const agentColumns = `id, workspace_id, name, description, model_name, temperature, visibility, system_prompt, user_prompt,
-	prompt_type, prompt_template, allowed_origins, extra, created_at, updated_at`
+// agentRow names the columns of an agent.
+func agentRow(a *domain.Agent) db.Row {
+	return db.Row{
+		db.Fixed("id", &a.ID),
+		db.Fixed("workspace_id", &a.WorkspaceID),
+		db.Col("name", &a.Name),
+		db.Col("description", &a.Description),
+		db.Col("model_name", &a.ModelName),
+		db.Col("temperature", &a.Temperature),
+		db.Col("visibility", &a.Visibility),
+		db.Col("system_prompt", &a.SystemPrompt),
+		db.Col("user_prompt", &a.UserPrompt),
+		db.Col("prompt_type", &a.PromptType),
+		db.Col("prompt_template", &a.PromptTemplate),
+		db.Col("allowed_origins", &a.AllowedOrigins),
+		db.Col("extra", &a.Extra),
+		db.Fixed("created_at", &a.CreatedAt),
+		db.Col("updated_at", &a.UpdatedAt),
+	}
+}
+
+var (
+	agentColumns    = agentRow(new(domain.Agent)).Columns("")
+	insertAgentText = agentRow(new(domain.Agent)).InsertText("agents")
+	updateAgentText = agentRow(new(domain.Agent)).UpdateText("agents")
+)
 
 // conversationBatch is how many conversations of a deleted agent one transaction deletes.
 const conversationBatch = 100
 
 const ownAgent = `workspace_id = ? AND id = ?`
 
-func scanAgent(s db.Scanner) (domain.Agent, error) {
-	var a domain.Agent
-	var createdAt, updatedAt int64
-	var origins, extra string
-	err := s.Scan(&a.ID, &a.WorkspaceID, &a.Name, &a.Description, &a.ModelName, &a.Temperature, &a.Visibility, &a.SystemPrompt,
-		&a.UserPrompt, &a.PromptType, &a.PromptTemplate, &origins, &extra, &createdAt, &updatedAt)
-	if err != nil {
-		return a, err
-	}
-	a.CreatedAt, a.UpdatedAt = db.FromMicros(createdAt), db.FromMicros(updatedAt)
-	return a, errors.Join(db.FromJSON(origins, &a.AllowedOrigins), db.FromJSON(extra, &a.Extra))
-}
-
-// originsOf is how an agent's origins are kept.
-func originsOf(a domain.Agent) (string, error) {
-	if len(a.AllowedOrigins) == 0 {
-		return "", nil
-	}
-	return db.ToJSON(a.AllowedOrigins)
-}
-
-// extraOf encodes an agent's extra fields for storage. It fails with domain.CodeInvalid when they are too large.
-func extraOf(a domain.Agent) (string, error) {
-	if len(a.Extra) == 0 {
-		return "", nil
-	}
-	if err := a.Extra.Check(); err != nil {
-		return "", err
-	}
-	return db.ToJSON(a.Extra)
+func scanAgent(s db.Scanner) (a domain.Agent, err error) {
+	err = agentRow(&a).Scan(s)
+	return a, err
 }
 
 // CreateAgent stores an agent; both times are set here. It fails with domain.CodeInvalid, naming datastoreIds[i], when
@@ -57,22 +53,14 @@ func extraOf(a domain.Agent) (string, error) {
 func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	at := c.db.Stamp()
 	a.CreatedAt, a.UpdatedAt = db.FromMicros(at), db.FromMicros(at)
-	origins, err := originsOf(a)
-	if err != nil {
+	if err := a.Extra.Check(); err != nil {
 		return domain.Agent{}, err
 	}
-	extra, err := extraOf(a)
-	if err != nil {
-		return domain.Agent{}, err
-	}
-	err = c.db.Update(ctx, "storing an agent", func(t *db.Tx) error {
+	err := c.db.Update(ctx, "storing an agent", func(t *db.Tx) error {
 		if err := accounts.RequireWorkspace(ctx, t, a.WorkspaceID); err != nil {
 			return err
 		}
-		n, err := t.Exec(ctx, `INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO NOTHING`,
-			a.ID, a.WorkspaceID, a.Name, a.Description, a.ModelName, a.Temperature, a.Visibility, a.SystemPrompt,
-			a.UserPrompt, a.PromptType, a.PromptTemplate, origins, extra, at, at)
+		n, err := t.Insert(ctx, insertAgentText, agentRow(&a))
 		if err := db.Created(n, err, "agent", a.ID); err != nil {
 			return err
 		}
@@ -116,18 +104,10 @@ func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.Age
 		}
 		p.Apply(&a)
 		a.UpdatedAt = db.FromMicros(c.db.Stamp())
-		origins, err := originsOf(a)
-		if err != nil {
+		if err := a.Extra.Check(); err != nil {
 			return err
 		}
-		extra, err := extraOf(a)
-		if err != nil {
-			return err
-		}
-		if _, err := t.Exec(ctx, `UPDATE agents SET name = ?, description = ?, model_name = ?, temperature = ?, visibility = ?,
-			system_prompt = ?, user_prompt = ?, prompt_type = ?, prompt_template = ?, allowed_origins = ?, extra = ?, updated_at = ? WHERE id = ?`,
-			a.Name, a.Description, a.ModelName, a.Temperature, a.Visibility,
-			a.SystemPrompt, a.UserPrompt, a.PromptType, a.PromptTemplate, origins, extra, db.Micros(a.UpdatedAt), id); err != nil {
+		if err := t.UpdateRow(ctx, updateAgentText, agentRow(&a), id); err != nil {
 			return err
 		}
 		if p.DatastoreIDs == nil {

@@ -30,7 +30,7 @@ func (c *Resources) CreateDatastore(ctx context.Context, d domain.Datastore) (do
 		if err := accounts.RequireWorkspace(ctx, t, d.WorkspaceID); err != nil {
 			return err
 		}
-		n, err := record.InsertDatastore(ctx, t, d, at)
+		n, err := record.InsertDatastore(ctx, t, d)
 		return db.Created(n, err, "datastore", d.ID)
 	})
 	return d, err

@@ -1,0 +1,241 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Column binds a column of a table to a variable: reading scans the column into the variable, and storing takes the value
+// from it. A bool is stored as a flag, a time in microseconds, a uint64 as BIGINT, and what is no number or text as JSON, which
+// is "" for an empty value.
+type Column struct {
+	name string
+	at   any
+	use  use
+}
+
+// use says when a column takes part.
+type use uint8
+
+const (
+	reads use = 1 << iota
+	inserts
+	updates
+)
+
+// Col is a column that is read, inserted and updated.
+func Col(name string, at any) Column { return Column{name, at, reads | inserts | updates} }
+
+// Fixed is a column that is inserted, and not changed by updates.
+func Fixed(name string, at any) Column { return Column{name, at, reads | inserts} }
+
+// ReadOnly is a column that is only read: other statements change it.
+func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
+
+// Derived is a column that is stored for indexes, and not read.
+func Derived(name string, at any) Column { return Column{name, at, inserts | updates} }
+
+// Row names the columns of a row, each once. Statements and their arguments follow from it, in its order.
+type Row []Column
+
+func (r Row) names(u use, prefix, suffix string) []string {
+	var out []string
+	for _, c := range r {
+		if c.use&u != 0 {
+			out = append(out, prefix+c.name+suffix)
+		}
+	}
+	return out
+}
+
+func (r Row) args(u use) ([]any, error) {
+	out := make([]any, 0, len(r)+1)
+	for _, c := range r {
+		if c.use&u == 0 {
+			continue
+		}
+		v, err := value(c.at)
+		if err != nil {
+			return nil, fmt.Errorf("storing %s: %w", c.name, err)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// Columns lists the columns to read, each after the prefix, for a SELECT.
+func (r Row) Columns(prefix string) string { return strings.Join(r.names(reads, prefix, ""), ", ") }
+
+// Scan reads the row, and what stands behind its Columns.
+func (r Row) Scan(s Scanner, more ...any) error {
+	dest := make([]any, 0, len(r)+len(more))
+	for _, c := range r {
+		if c.use&reads != 0 {
+			dest = append(dest, destination(c.at))
+		}
+	}
+	return s.Scan(append(dest, more...)...)
+}
+
+// InsertText is the statement that inserts the row unless its key is taken.
+func (r Row) InsertText(table string) string {
+	names := r.names(inserts, "", "")
+	return `INSERT INTO ` + table + ` (` + strings.Join(names, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(names)-1) + `) ON CONFLICT DO NOTHING`
+}
+
+// InsertArgs are the arguments of InsertText.
+func (r Row) InsertArgs() ([]any, error) { return r.args(inserts) }
+
+// UpdateText is the statement that updates the row with an id.
+func (r Row) UpdateText(table string) string {
+	return `UPDATE ` + table + ` SET ` + strings.Join(r.names(updates, "", " = ?"), ", ") + ` WHERE id = ?`
+}
+
+// UpdateArgs are the arguments of UpdateText.
+func (r Row) UpdateArgs(id string) ([]any, error) {
+	args, err := r.args(updates)
+	return append(args, id), err
+}
+
+// Insert runs the row's InsertText, and returns the number of rows: 0 when its key is taken.
+func (t *Tx) Insert(ctx context.Context, text string, r Row) (int64, error) {
+	args, err := r.InsertArgs()
+	if err != nil {
+		return 0, err
+	}
+	return t.Exec(ctx, text, args...)
+}
+
+// UpdateRow runs the row's UpdateText.
+func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error {
+	args, err := r.UpdateArgs(id)
+	if err == nil {
+		_, err = t.Exec(ctx, text, args...)
+	}
+	return err
+}
+
+// destination is what a column is scanned into.
+func destination(at any) any {
+	switch at := at.(type) {
+	case *bool:
+		return (*flag)(at)
+	case *uint64:
+		return (*unsigned)(at)
+	case *time.Time:
+		return (*micros)(at)
+	case **time.Time:
+		return nullMicros{at}
+	}
+	if isPlain(at) {
+		return at
+	}
+	return encoded{at}
+}
+
+// value is what a column stores.
+func value(at any) (any, error) {
+	switch at := at.(type) {
+	case *string:
+		return *at, nil
+	case *bool:
+		return Flag(*at), nil
+	case *uint64:
+		return Unsigned(*at), nil
+	case *time.Time:
+		return Micros(*at), nil
+	case **time.Time:
+		if *at == nil {
+			return nil, nil
+		}
+		return Micros(**at), nil
+	}
+	v := reflect.ValueOf(at).Elem()
+	switch {
+	case isPlain(at):
+		return v.Interface(), nil
+	case v.IsZero(), (v.Kind() == reflect.Map || v.Kind() == reflect.Slice) && v.Len() == 0:
+		return "", nil
+	}
+	return ToJSON(v.Interface())
+}
+
+// isPlain reports whether the variable is a number or a text of whatever type.
+func isPlain(at any) bool {
+	switch reflect.TypeOf(at).Elem().Kind() {
+	case reflect.String, reflect.Int, reflect.Int64, reflect.Float64:
+		return true
+	default:
+		return false
+	}
+}
+
+type (
+	flag       bool
+	unsigned   uint64
+	micros     time.Time
+	nullMicros struct{ into **time.Time }
+	encoded    struct{ into any }
+)
+
+func number(src driver.Value) (int64, error) {
+	n, ok := src.(int64)
+	if !ok {
+		return 0, fmt.Errorf("it is %T and no number", src)
+	}
+	return n, nil
+}
+
+// Scan implements sql.Scanner.
+func (f *flag) Scan(src any) error {
+	n, err := number(src)
+	*f = n == 1
+	return err
+}
+
+// Scan implements sql.Scanner.
+func (u *unsigned) Scan(src any) error {
+	n, err := number(src)
+	*u = unsigned(n)
+	return err
+}
+
+// Scan implements sql.Scanner.
+func (m *micros) Scan(src any) error {
+	n, err := number(src)
+	*m = micros(FromMicros(n))
+	return err
+}
+
+// Scan implements sql.Scanner.
+func (m nullMicros) Scan(src any) error {
+	if *m.into = nil; src == nil {
+		return nil
+	}
+	n, err := number(src)
+	at := FromMicros(n)
+	*m.into = &at
+	return err
+}
+
+// Scan implements sql.Scanner.
+func (e encoded) Scan(src any) error {
+	switch src := src.(type) {
+	case nil:
+		return nil
+	case string:
+		return FromJSON(src, e.into)
+	case []byte:
+		return FromJSON(string(src), e.into)
+	default:
+		return fmt.Errorf("it is %T and no text", src)
+	}
+}
+
+// Unsigned is a generation as a signed column keeps it. Stream sequences do not come near the difference.
+func Unsigned(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
