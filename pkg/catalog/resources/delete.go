@@ -68,7 +68,7 @@ func (c *Resources) remove(ctx context.Context, t *db.Tx, r record.Record) error
 	if err := sites.NoteLeft(ctx, t, r); err != nil {
 		return err
 	}
-	if err := sites.QueueRelease(ctx, t, r.Datasource, sites.WorkRelease); err != nil {
+	if err := sites.QueueRelease(ctx, t, r.Datasource, domain.PageLost); err != nil {
 		return err
 	}
 	_, err := c.sites.SettleSite(ctx, t, r.GroupID, db.FromMicros(t.Stamp()))

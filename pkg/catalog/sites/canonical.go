@@ -12,14 +12,6 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// names reports whether a page of the site says that it is the other page. Careless sites name their root on every page,
-// which counts for other spellings of the root alone.
-func names(site record.Record, page domain.DatasourceConfig, id string) bool {
-	root := site.Config.Scope(false).Root
-	return page.Canonical != "" && domain.ChildID(site.ID, page.Canonical) == id &&
-		(!domain.SameSpelling(page.Canonical, root) || domain.SameSpelling(page.SourceURL, root))
-}
-
 // canonical returns the id of the page that replaces the fetched page r because r names it as its canonical address. The
 // target is a known page with a similar text, a page that has not been fetched yet, or an address that this call adds to the
 // site. canonical returns "" when r stays. If r has content and the target has none yet, r stays until the target has content;
@@ -28,68 +20,47 @@ func names(site record.Record, page domain.DatasourceConfig, id string) bool {
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
-	if id == r.ID || !names(site, said, id) {
+	if id == r.ID || !site.NamesPage(said, id) {
 		return "", nil
 	}
 	target, err := record.Read(ctx, t, id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	if errors.Is(err, sql.ErrNoRows) {
 		added, err := c.addCanonical(ctx, t, site, r, store, domain.Link{URL: f.Canonical, Depth: r.Config.Depth})
 		if err != nil || !added || r.ActiveGeneration > 0 {
 			return "", err
 		}
 		return id, nil
-	case err != nil:
+	}
+	if err != nil {
 		return "", fmt.Errorf("reading the canonical page: %w", err)
-	case !target.Alive() || target.DuplicateOf == r.ID:
-		return "", nil
-	case target.Original != nil && !alike(said, target.Config):
-		return "", nil
-	case r.ActiveGeneration > 0 && target.ActiveGeneration == 0 && !target.Status.Terminal():
-		// The target may already have been compared, and r kept. Only content of the target can change that.
+	}
+	if !r.MayYieldTo(target.Datasource, similar(said, target.Config)) {
 		return "", nil
 	}
-	round, err := roundTrip(ctx, t, site, target, r.ID)
-	if err != nil || round {
+	cycle, err := canonicalCycle(ctx, t, site, target, r.ID)
+	if err != nil || cycle {
 		return "", err
 	}
 	return id, nil
 }
 
-// alike reports whether the texts of two pages are similar enough for one page to replace the other.
-func alike(a, b domain.DatasourceConfig) bool {
+// similar reports whether the texts of two pages are similar enough for one page to replace the other.
+func similar(a, b domain.DatasourceConfig) bool {
 	return a.TextHash != "" && a.TextHash == b.TextHash || textid.Alike(a.Sketch, b.Sketch)
 }
 
-// maxNamings is the maximum length of a chain of canonical addresses.
-const maxNamings = 8
-
-// roundTrip reports whether the canonical addresses that start at a page lead back to the page with the id. No page of such a
-// cycle is replaced, or the pages would replace one another forever. A cycle of two pages does not count here: the caller keeps
-// one of them.
-func roundTrip(ctx context.Context, t *db.Tx, site, from record.Record, id string) (bool, error) {
-	for hop := range maxNamings {
-		next := from.Config.Canonical
-		if next == "" {
-			return false, nil
-		}
-		nextID := domain.ChildID(site.ID, next)
-		switch {
-		case nextID == from.ID || !names(site, from.Config, nextID):
-			return false, nil
-		case nextID == id:
-			return hop > 0, nil
-		}
-		var err error
-		from, err = record.Read(ctx, t, nextID)
+// canonicalCycle is domain.Datasource.CanonicalCycle of the pages that are stored.
+func canonicalCycle(ctx context.Context, t *db.Tx, site, from record.Record, id string) (bool, error) {
+	return site.CanonicalCycle(from.Datasource, id, func(id string) (*domain.Datasource, error) {
+		page, err := record.Read(ctx, t, id)
 		if errors.Is(err, sql.ErrNoRows) {
-			return false, nil
+			return nil, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("reading page %s: %w", nextID, err)
+			return nil, fmt.Errorf("reading page %s: %w", id, err)
 		}
-	}
-	return false, nil
+		return &page.Datasource, nil
+	})
 }
 
 // addCanonical adds the address to the site as a page. It reports false if the site has reached its page limit or the
@@ -125,7 +96,7 @@ func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 		return fmt.Errorf("reading site %s: %w", page.GroupID, err)
 	}
 	own := domain.ChildID(site.ID, page.Config.Canonical)
-	if own == page.ID || !names(site, page.Config, own) {
+	if own == page.ID || !site.NamesPage(page.Config, own) {
 		return nil
 	}
 	var generation int64
@@ -172,21 +143,21 @@ func (w *siteWork) yield(ctx context.Context) error {
 	w.after = pages[len(pages)-1].ID
 	at := db.FromMicros(w.t.Stamp())
 	for _, p := range pages {
-		if p.ID == keeper.ID || p.GroupID != w.site.ID || !names(w.site, p.Config, keeper.ID) || names(w.site, keeper.Config, p.ID) || !alike(p.Config, keeper.Config) {
+		if !w.site.Yields(p.Datasource, keeper.Datasource, similar(p.Config, keeper.Config)) {
 			continue
 		}
-		round, err := roundTrip(ctx, w.t, w.site, keeper, p.ID)
+		cycle, err := canonicalCycle(ctx, w.t, w.site, keeper, p.ID)
 		if err != nil {
 			return err
 		}
-		if round {
+		if cycle {
 			continue
 		}
 		if err := makeWay(ctx, w.t, &p, keeper.ID, itSaysItIs(p.Config.Canonical), at); err != nil {
 			return err
 		}
 		w.changed = append(w.changed, p.ID)
-		if err := QueueRelease(ctx, w.t, p.Datasource, WorkRelease); err != nil {
+		if err := QueueRelease(ctx, w.t, p.Datasource, domain.PageLost); err != nil {
 			return err
 		}
 	}

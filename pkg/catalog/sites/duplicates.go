@@ -58,15 +58,13 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	}
 	r.Config.EndAt(f.URL)
 	// Those that say they are this page do not compete with it: they make way when it can be read.
-	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || names(site, p.Config, r.ID) })
-	var best *record.Record
-	for i := range equal {
-		if p := &equal[i]; best == nil || p.Config.Better(best.Config) {
-			best = p
-		}
+	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.NamesPage(p.Config, r.ID) })
+	configs := make([]domain.DatasourceConfig, len(equal))
+	for i, p := range equal {
+		configs[i] = p.Config
 	}
-	if best != nil && best.Config.Better(r.Config) {
-		return verdict{Keeper: best.ID, Reason: sameContent(best.Config)}, nil
+	if best := domain.BestPage(configs); best >= 0 && configs[best].Better(r.Config) {
+		return verdict{Keeper: equal[best].ID, Reason: sameContent(configs[best])}, nil
 	}
 	var v verdict
 	for _, p := range equal {
@@ -117,28 +115,18 @@ func makeWay(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason str
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// Release runs after a job of a page has ended, and queues work for the pages that were left out for it. If the page
-// has no content, all of them are judged again. If it has other content or begins to lead elsewhere, the pages with the
-// same text are. If its content has become known, the pages that name it as their canonical address are.
+// Release runs after a job of a page has ended, and queues work for the pages that were left out for it, by what the job has
+// changed: see domain.PageChange.
 func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
-	switch {
-	case after.GroupID == "":
-		return nil
-	case !after.Alive():
-		return QueueRelease(ctx, t, after, WorkRelease)
-	case before.Original == nil && after.Original != nil:
-		return QueueRelease(ctx, t, after, workNamed)
-	case before.Original != nil && after.Original != nil && before.TextName() != after.TextName():
-		return QueueRelease(ctx, t, after, workCompare)
-	case before.Original != nil && before.Config.FinalURL == "" && after.Config.FinalURL != "":
-		return QueueRelease(ctx, t, after, workCompare)
-	default:
+	change := after.ChangeFrom(before)
+	if change == domain.PageSame {
 		return nil
 	}
+	return QueueRelease(ctx, t, after, change)
 }
 
-// QueueRelease queues work for the pages that were left out for a page, if there are any.
-func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, kind workKind) error {
+// QueueRelease queues work for the pages that were left out for a page that has changed, if there are any.
+func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, change domain.PageChange) error {
 	var one int
 	err := t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -147,5 +135,5 @@ func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, kind wo
 	if err != nil {
 		return fmt.Errorf("looking for its duplicates: %w", err)
 	}
-	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: kind, pageID: page.ID})
+	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workOf[change], pageID: page.ID})
 }

@@ -26,7 +26,7 @@ func Gone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error
 	if err := leave(ctx, t, site, []record.Record{r}, ev.Generation); err != nil {
 		return err
 	}
-	return QueueRelease(ctx, t, r.Datasource, WorkRelease)
+	return QueueRelease(ctx, t, r.Datasource, domain.PageLost)
 }
 
 // NoteLeft keeps a page that has left from coming back in the same crawl of its site, however many pages link to it.

@@ -66,65 +66,16 @@ func listens(r *record.Record, from record.Record, ev domain.Event) bool {
 	}
 }
 
-// reach is a site's scope, compiled for judging many links.
-type reach struct {
-	scope    *domain.SiteScope
-	patterns domain.Patterns
-	limit    int
-	refused  int64 // pages of the site that the scope refuses
-	leads    int64 // pages of these that are read for their links
-}
-
-func (c *Sites) reachOf(ctx context.Context, t *db.Tx, site record.Record) (reach, error) {
-	r := reach{scope: site.Config.Scope(site.FollowLinks), limit: c.pageLimit(site)}
-	r.patterns = r.scope.Patterns()
-	var err error
-	r.refused, r.leads, err = unsearchable(ctx, t, site.ID)
+func (c *Sites) reachOf(ctx context.Context, t *db.Tx, site record.Record) (r domain.SiteReach, err error) {
+	r = domain.SiteReach{Scope: site.Config.Scope(site.FollowLinks), Limit: c.pageLimit(site), Pages: site.Pages}
+	r.Refused, r.Leads, err = unsearchable(ctx, t, site.ID)
 	return r, err
-}
-
-// judge returns the reason for refusing a link or, if it becomes a page, its Lead.
-func (r *reach) judge(l foundLink) (why string, lead int) {
-	if domain.SameSpelling(l.URL, r.scope.Root) {
-		return "", 0 // the root is always read for its links
-	}
-	deepest := r.scope.MaxDepth
-	switch why = r.patterns.RefusesURL(l.URL); {
-	case why == domain.LeftExcluded:
-		return why, 0
-	case l.Depth > deepest:
-		return tooDeep, 0
-	case why == "":
-		return "", 0
-	case !r.scope.Follow, l.lead > domain.MaxLead, l.Depth == deepest, r.leads >= domain.MaxLeads:
-		return why, 0
-	default:
-		return "", l.lead
-	}
-}
-
-// lead sets the Lead of a known page, and updates the counts.
-func (r *reach) lead(page *record.Record, lead int) {
-	count := func(lead int, by int64) {
-		if lead > 0 {
-			r.refused += by
-		}
-		if lead > 0 && lead <= domain.MaxLead {
-			r.leads += by
-		}
-	}
-	count(page.Config.Lead, -1)
-	count(lead, 1)
-	if page.Config.Lead > domain.MaxLead && lead > 0 && page.Status == domain.StatusSkipped && page.DuplicateOf == "" {
-		page.Error = r.scope.LeftOutBy(domain.LeftNotIncluded, page.Config.SourceURL)
-	}
-	page.Config.Lead = lead
 }
 
 // leadFewer lowers the Lead of a page that is read only for its links, after a shorter path to it was found. Lead
 // limits how far its links are followed.
-func leadFewer(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *reach) error {
-	in.lead(page, lead)
+func leadFewer(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
+	in.SetLead(&page.Datasource, lead)
 	if err := page.Store(ctx, t, t.Stamp()); err != nil {
 		return err
 	}
@@ -157,7 +108,7 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	for _, link := range links {
 		id := domain.ChildID(site.ID, link.URL)
 		page, exists := known[id]
-		why, lead := reach.judge(link)
+		why, lead := reach.Judge(link.Link, link.lead)
 		switch {
 		case gone[id]:
 			continue
@@ -183,12 +134,12 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 				page.Config.LastMod = link.LastMod
 			}
 			if why == "" {
-				reach.lead(&page, lead)
+				reach.SetLead(&page.Datasource, lead)
 			}
 			if err := ask(ctx, t, *site, &page, store); err != nil {
 				return 0, nil, err
 			}
-		case lead == 0 && site.Pages-reach.refused >= int64(reach.limit):
+		case lead == 0 && reach.Full():
 			refused[overLimit]++
 			continue
 		default:
@@ -197,10 +148,7 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 			}
 			added++
 			site.Pages++
-			if lead > 0 {
-				reach.refused++
-				reach.leads++
-			}
+			reach.Add(lead)
 		}
 		known[id] = page
 		queued++

@@ -178,7 +178,7 @@ func (w *siteWork) fit(ctx context.Context, p *record.Record, scope domain.SiteS
 			return err
 		}
 		w.changed = append(w.changed, p.ID)
-		if err := QueueRelease(ctx, w.t, before, WorkRelease); err != nil {
+		if err := QueueRelease(ctx, w.t, before, domain.PageLost); err != nil {
 			return err
 		}
 		waits = false
@@ -237,7 +237,7 @@ func (w *siteWork) trim(ctx context.Context) error {
 	}
 	for _, p := range left {
 		w.changed = append(w.changed, p.ID)
-		if err := QueueRelease(ctx, w.t, p.Datasource, WorkRelease); err != nil {
+		if err := QueueRelease(ctx, w.t, p.Datasource, domain.PageLost); err != nil {
 			return err
 		}
 	}

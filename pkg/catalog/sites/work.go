@@ -18,13 +18,25 @@ type workKind int
 const (
 	workStop    workKind = 1 // those that wait to be fetched wait no longer: the crawl was stopped
 	workRest    workKind = 2 // what becomes of those that the newest crawl has not come upon: see domain.RestPolicy
-	WorkRelease workKind = 3 // those left out for a page that has nothing for readers are fetched again
+	workRelease workKind = 3 // those left out for a page that has nothing for readers are fetched again
 	workCompare workKind = 4 // those left out because of the content of a page that has another now are fetched again
 	workYield   workKind = 5 // those that say they are a page which has content now make way for it
 	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change of the settings
 	workScope   workKind = 7 // apply changed settings of the site to its pages; workLinks follows
 	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its text, now known, differs
 )
+
+// workOf is the work that follows from the change of a page that others were left out for.
+var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
+
+func changeOf(kind workKind) domain.PageChange {
+	for change, k := range workOf {
+		if k == kind {
+			return change
+		}
+	}
+	return domain.PageSame
+}
 
 // siteBatch bounds the pages that one transaction works on.
 const siteBatch = 200
@@ -147,7 +159,7 @@ func (w *siteWork) do(ctx context.Context) error {
 		return w.links(ctx)
 	case w.task.kind == workLinks:
 		return nil
-	case w.task.kind >= WorkRelease && !stopped:
+	case w.task.kind >= workRelease && !stopped:
 		return w.release(ctx)
 	default: // a newer crawl, or the end of this one, has overtaken it
 		return nil
@@ -264,7 +276,7 @@ func (w *siteWork) release(ctx context.Context) error {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("reading page %s: %w", w.task.pageID, err)
 	}
-	if err == nil && keeper.Alive() && w.task.kind == WorkRelease {
+	if err == nil && keeper.Alive() && w.task.kind == workRelease {
 		return nil
 	}
 	pages, err := w.pages(ctx, `duplicate_of = ? AND duplicate_of <> '' AND id > ? ORDER BY id`, w.task.pageID, w.after)
@@ -273,10 +285,7 @@ func (w *siteWork) release(ctx context.Context) error {
 	}
 	w.after = pages[len(pages)-1].ID
 	pages = slices.DeleteFunc(pages, func(p record.Record) bool {
-		names := names(w.site, p.Config, w.task.pageID)
-		stays := w.task.kind == workCompare && names && alike(p.Config, keeper.Config) ||
-			w.task.kind == workNamed && (!names || alike(p.Config, keeper.Config))
-		return p.Status != domain.StatusSkipped || p.GroupID != w.site.ID || stays
+		return !w.site.FetchesAgain(p.Datasource, w.task.pageID, changeOf(w.task.kind), similar(p.Config, keeper.Config))
 	})
 	for i := range pages {
 		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.RunID, w.store)

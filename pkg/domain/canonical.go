@@ -1,0 +1,114 @@
+package domain
+
+// NamesPage reports whether a page of the site says that it is the page with the id. Careless sites name their root on every
+// page, which counts for other spellings of the root alone.
+func (d *Datasource) NamesPage(page DatasourceConfig, id string) bool {
+	root := d.Config.Scope(false).Root
+	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
+		(!SameSpelling(page.Canonical, root) || SameSpelling(page.SourceURL, root))
+}
+
+// MayYieldTo reports whether a fetched page may be left out for the known page that it names as its canonical address.
+// similar says that their texts are. A page with content stays until the other has content or has failed: the other may
+// already have been compared, and only its content can change that.
+func (d *Datasource) MayYieldTo(target Datasource, similar bool) bool {
+	switch {
+	case !target.Alive() || target.DuplicateOf == d.ID:
+		return false
+	case target.Original != nil && !similar:
+		return false
+	default:
+		return d.ActiveGeneration == 0 || target.ActiveGeneration > 0 || target.Status.Terminal()
+	}
+}
+
+// Yields reports whether a page of the site is left out for another one with content: if it names that one as its canonical
+// address, their texts are similar, and the other does not name it in turn.
+func (d *Datasource) Yields(page, keeper Datasource, similar bool) bool {
+	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
+		d.NamesPage(page.Config, keeper.ID) && !d.NamesPage(keeper.Config, page.ID)
+}
+
+// maxCanonicals is the maximum length of a chain of canonical addresses.
+const maxCanonicals = 8
+
+// CanonicalCycle reports whether the canonical addresses that start at a page of the site lead back to the page with the id. No
+// page of such a cycle is replaced, or the pages would replace one another forever. A cycle of two pages does not count
+// here: the caller keeps one of them. read returns a page of the site, nil if there is none.
+func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
+	for hop := range maxCanonicals {
+		if from.Config.Canonical == "" {
+			return false, nil
+		}
+		next := ChildID(d.ID, from.Config.Canonical)
+		switch {
+		case next == from.ID || !d.NamesPage(from.Config, next):
+			return false, nil
+		case next == id:
+			return hop > 0, nil
+		}
+		page, err := read(next)
+		if err != nil || page == nil {
+			return false, err
+		}
+		from = *page
+	}
+	return false, nil
+}
+
+// BestPage returns the index of the page that stays of pages with the same content, -1 if there are none: see Better.
+func BestPage(pages []DatasourceConfig) int {
+	best := -1
+	for i, p := range pages {
+		if best < 0 || p.Better(pages[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// PageChange is what the end of a page's job means for the pages that were left out for it.
+type PageChange int
+
+// The changes.
+const (
+	PageSame    PageChange = iota // nothing
+	PageLost                      // it has no content: all of them are fetched again
+	PageKnown                     // its first content is known: those that name it as their canonical address are compared with it
+	PageDiffers                   // it has other content, or leads elsewhere: those with its former content are fetched again
+)
+
+// ChangeFrom compares a page with what it was before its job.
+func (d *Datasource) ChangeFrom(before Datasource) PageChange {
+	switch {
+	case d.GroupID == "":
+		return PageSame
+	case !d.Alive():
+		return PageLost
+	case d.Original == nil:
+		return PageSame
+	case before.Original == nil:
+		return PageKnown
+	case before.TextName() != d.TextName(), before.Config.FinalURL == "" && d.Config.FinalURL != "":
+		return PageDiffers
+	default:
+		return PageSame
+	}
+}
+
+// FetchesAgain reports whether a page of the site that was left out for another one is fetched again after a change of the
+// other. similar says that their texts are.
+func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
+	if page.Status != StatusSkipped || page.GroupID != d.ID {
+		return false
+	}
+	names := d.NamesPage(page.Config, keeperID)
+	switch change {
+	case PageDiffers:
+		return !names || !similar
+	case PageKnown:
+		return names && !similar
+	default:
+		return true
+	}
+}

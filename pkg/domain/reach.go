@@ -1,0 +1,64 @@
+package domain
+
+// SiteReach judges the links of a site by its scope and by how many pages it has.
+type SiteReach struct {
+	Scope    *SiteScope
+	Limit    int   // of the pages that are searchable
+	Pages    int64 // of the site, Refused among them
+	Refused  int64 // pages that the scope refuses
+	Leads    int64 // pages of these that are read for their links
+	patterns *Patterns
+}
+
+// Judge returns the reason for refusing a link or, if it becomes a page, that page's Lead. lead is the Lead that the page has
+// if it matches no include pattern.
+func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
+	if SameSpelling(l.URL, r.Scope.Root) {
+		return "", 0 // the root is always read for its links
+	}
+	if r.patterns == nil {
+		p := r.Scope.Patterns()
+		r.patterns = &p
+	}
+	deepest := r.Scope.MaxDepth
+	switch why = r.patterns.RefusesURL(l.URL); {
+	case why == LeftExcluded:
+		return why, 0
+	case l.Depth > deepest:
+		return LeftTooDeep, 0
+	case why == "":
+		return "", 0
+	case !r.Scope.Follow, lead > MaxLead, l.Depth == deepest, r.Leads >= MaxLeads:
+		return why, 0
+	default:
+		return "", lead
+	}
+}
+
+// Full reports whether the site may have no more searchable pages.
+func (r *SiteReach) Full() bool { return r.Pages-r.Refused >= int64(r.Limit) }
+
+// Add counts a new page.
+func (r *SiteReach) Add(lead int) {
+	r.Pages++
+	r.count(lead, 1)
+}
+
+// SetLead sets the Lead of a known page.
+func (r *SiteReach) SetLead(page *Datasource, lead int) {
+	r.count(page.Config.Lead, -1)
+	r.count(lead, 1)
+	if page.Config.Lead > MaxLead && lead > 0 && page.Status == StatusSkipped && page.DuplicateOf == "" {
+		page.Error = r.Scope.LeftOutBy(LeftNotIncluded, page.Config.SourceURL)
+	}
+	page.Config.Lead = lead
+}
+
+func (r *SiteReach) count(lead int, by int64) {
+	if lead > 0 {
+		r.Refused += by
+	}
+	if lead > 0 && lead <= MaxLead {
+		r.Leads += by
+	}
+}
