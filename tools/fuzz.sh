@@ -31,7 +31,8 @@ pkg/analysis               FuzzTerms
 pkg/api/jsonbody           FuzzFilters
 pkg/catalog/cursor         FuzzCursor
 pkg/chunk                  FuzzChunks
-pkg/crawl                  FuzzRobots FuzzSitemap
+pkg/crawl/robots           FuzzRobots
+pkg/crawl/sitemap          FuzzSitemap
 pkg/embed/static           FuzzTokenise
 pkg/embed/transformer      FuzzTokenizer
 pkg/extract                FuzzCSV FuzzDocx FuzzHTML FuzzJSON FuzzMail FuzzMarkdown FuzzPptx FuzzText FuzzXlsx FuzzZip

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -87,7 +88,7 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 	for decision, n := range sum.Decisions {
 		out.Decisions[planDecision(decision)] = n
 	}
-	out.Cut = out.Cut || sum.Reasons[string(crawl.RefusedPageLimit)] > 0
+	out.Cut = out.Cut || sum.Reasons[string(scope.RefusedPageLimit)] > 0
 	return out, nil
 }
 

@@ -14,8 +14,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 )
 
 // sitePages is how many pages the generated site has: TEST_SITE_PAGES, or few.
@@ -194,14 +194,14 @@ var reasons = map[crawltest.Reason]string{
 
 // refusals are the words by which a site counts the addresses that were left out. Other spellings of a page are no
 // addresses of their own, and count nowhere.
-var refusals = map[crawltest.Reason]crawl.Refusal{
-	crawltest.OtherHost: crawl.RefusedHost,
-	crawltest.NoAddress: crawl.RefusedNoURL,
-	crawltest.Trap:      crawl.RefusedTrap,
-	crawltest.TooDeep:   crawl.RefusedDepth,
-	crawltest.Media:     crawl.RefusedMedia,
-	crawltest.NoFollow:  crawl.RefusedNoFollow,
-	crawltest.Excluded:  crawl.RefusedExcluded,
+var refusals = map[crawltest.Reason]scope.Refusal{
+	crawltest.OtherHost: scope.RefusedHost,
+	crawltest.NoAddress: scope.RefusedNoURL,
+	crawltest.Trap:      scope.RefusedTrap,
+	crawltest.TooDeep:   scope.RefusedDepth,
+	crawltest.Media:     scope.RefusedMedia,
+	crawltest.NoFollow:  scope.RefusedNoFollow,
+	crawltest.Excluded:  scope.RefusedExcluded,
 }
 
 // checkSite compares the datasources of a crawled site with what is expected: each page once, as it must end, with its

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/crawl/guard"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/render"
 )
@@ -42,7 +43,7 @@ func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger
 
 // crawlOptions are what is configured for every crawler of this machine.
 func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options, error) {
-	allow, err := crawl.ParseAllow(strings.Split(c.CrawlAllow, ","))
+	allow, err := guard.ParseAllow(strings.Split(c.CrawlAllow, ","))
 	if err != nil {
 		return crawl.Options{}, fmt.Errorf("SLUICE_CRAWL_ALLOW: %w", err)
 	}

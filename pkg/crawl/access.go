@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"maps"
 	"net/http"
 	"net/url"
@@ -22,7 +23,7 @@ type Access struct {
 
 // NewAccess returns an Access for the origin of an address.
 func NewAccess(address string, headers map[string]string) (*Access, error) {
-	u, err := parseRef("", address)
+	u, err := weburl.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("reading the origin of the headers: %w", err)
 	}
@@ -41,7 +42,7 @@ func (a *Access) GoString() string { return a.String() }
 
 // Origin returns scheme, host and port of a web address, in the form that NewAccess uses.
 func Origin(address string) (string, error) {
-	u, err := parseRef("", address)
+	u, err := weburl.Parse(address)
 	if err != nil {
 		return "", fmt.Errorf("reading the origin of an address: %w", err)
 	}

@@ -12,15 +12,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func BenchmarkNormalise(b *testing.B) {
-	base := readBase("https://example.com/docs/guide/")
-	for b.Loop() {
-		if _, _, err := normaliseOn(base, "../reference/api.html?utm_source=x&page=2#top"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // page is 20 KB of HTML with 30 links, about what a documentation page has.
 func page(i int) string {
 	var s strings.Builder

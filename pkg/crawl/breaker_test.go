@@ -3,6 +3,7 @@ package crawl
 import (
 	"errors"
 	"fmt"
+	"github.com/sluice/sluice/pkg/crawl/robots"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -100,7 +101,7 @@ func TestBreaker_takes_a_host_that_only_ever_asks_to_come_back_for_one_that_fail
 func TestFetch_of_a_host_that_refuses_for_ever_says_that_the_host_fails(t *testing.T) {
 	t.Parallel()
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == robotsPath {
+		if r.URL.Path == robots.Path {
 			return // is served to everybody, and shows nothing
 		}
 		w.Header().Set("Retry-After", "1800")

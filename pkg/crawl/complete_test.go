@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -34,7 +36,7 @@ func TestDiscover_says_whether_a_sitemap_lists_every_page(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := local(t, func(o *Options) { o.MaxPages = 100_000; setDefault(&tc.limit, o.MaxPages); o.MaxPages = tc.limit })
+			c := local(t, func(o *Options) { o.MaxPages = 100_000; o.MaxPages = cmp.Or(tc.limit, o.MaxPages) })
 			// As a site that is configured by its sitemap alone has it: the scope's root is the sitemap.
 			at := s.At(tc.path)
 			d, links, err := discover(t, c, domain.CrawlSpec{Sitemap: at, Site: &domain.SiteScope{Root: at}})
@@ -45,7 +47,7 @@ func TestDiscover_says_whether_a_sitemap_lists_every_page(t *testing.T) {
 				t.Errorf("problems: %s", got)
 			}
 			for why, n := range d.LeftOut() {
-				if n == 0 || d.Refused[Refusal(why)] != n {
+				if n == 0 || d.Refused[scope.Refusal(why)] != n {
 					t.Errorf("left out: %v of %v", d.LeftOut(), d.Refused)
 				}
 			}

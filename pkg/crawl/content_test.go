@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"bytes"
-	"compress/gzip"
 	"compress/zlib"
 	"context"
 	"encoding/binary"
@@ -23,6 +22,9 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
+	"github.com/sluice/sluice/pkg/crawl/crawltest"
+	"github.com/sluice/sluice/pkg/crawl/robots"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -35,7 +37,7 @@ func TestFetch_reads_XHTML_whose_elements_are_empty(t *testing.T) {
 		"text/html; charset=utf-8": `<?xml version="1.0"?>` + page,
 	} {
 		s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == robotsPath {
+			if r.URL.Path == robots.Path {
 				http.NotFound(w, r)
 				return
 			}
@@ -59,15 +61,15 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 	text := strings.Repeat("packed text ", 200_000) // over memoryBody, so that the file path runs too
 	chinese := strings.Repeat("没有压缩的文本。", 1_000)
 	pack := map[string]func([]byte) []byte{
-		"gzip":       gzipped,
+		"gzip":       crawltest.Gzip,
 		"deflate":    zlibbed,
 		"identity":   func(b []byte) []byte { return b },
-		"gzip, gzip": func(b []byte) []byte { return gzipped(gzipped(b)) },
+		"gzip, gzip": func(b []byte) []byte { return crawltest.Gzip(crawltest.Gzip(b)) },
 		// Not requested.
 		"br":         brotlied,
 		"zstd":       zstded,
-		"gzip, br":   func(b []byte) []byte { return brotlied(gzipped(b)) },
-		"zstd, gzip": func(b []byte) []byte { return gzipped(zstded(b)) },
+		"gzip, br":   func(b []byte) []byte { return brotlied(crawltest.Gzip(b)) },
+		"zstd, gzip": func(b []byte) []byte { return crawltest.Gzip(zstded(b)) },
 		// No encodings.
 		"UTF-8":       func(b []byte) []byte { return b },
 		"utf8":        func(b []byte) []byte { return b },
@@ -75,8 +77,8 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 		"text/plain":  func(b []byte) []byte { return b },
 		"none":        func(b []byte) []byte { return b },
 		"8bit":        func(b []byte) []byte { return b },
-		"none, gzip":  gzipped,
-		"UTF-8, gzip": gzipped,
+		"none, gzip":  crawltest.Gzip,
+		"UTF-8, gzip": crawltest.Gzip,
 		"quirks":      func(b []byte) []byte { return b },
 	}
 	for encoding, f := range pack {
@@ -105,13 +107,13 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 		"deflate that is none":        {"deflate", []byte(text), text},
 		"Brotli that is none":         {"br", []byte(text), text},
 		"Zstandard that is none":      {"zstd", []byte(text), text},
-		"deflate that is gzip":        {"deflate", gzipped([]byte(text)), text},
-		"Brotli that is gzip":         {"br", gzipped([]byte(text)), text},
+		"deflate that is gzip":        {"deflate", crawltest.Gzip([]byte(text)), text},
+		"Brotli that is gzip":         {"br", crawltest.Gzip([]byte(text)), text},
 		"gzip that is Zstandard":      {"gzip", zstded([]byte(text)), text},
-		"an unknown one that is gzip": {"quirks", gzipped([]byte(text)), text},
+		"an unknown one that is gzip": {"quirks", crawltest.Gzip([]byte(text)), text},
 		"Brotli of nothing":           {"br", nil, ""},
-		"gzip without a declaration":  {"", gzipped([]byte(text)), text},
-		"gzip declared as a charset":  {"utf-8", gzipped([]byte(text)), text},
+		"gzip without a declaration":  {"", crawltest.Gzip([]byte(text)), text},
+		"gzip declared as a charset":  {"utf-8", crawltest.Gzip([]byte(text)), text},
 		"Zstandard declared as none":  {"identity", zstded([]byte(text)), text},
 		"Chinese text, not Brotli":    {"br", []byte(chinese), chinese},
 	} {
@@ -131,7 +133,7 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 	t.Run("an encoding that is not known is an error for good", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == robotsPath {
+			if r.URL.Path == robots.Path {
 				http.NotFound(w, r)
 				return
 			}
@@ -155,14 +157,6 @@ func TestFetch_takes_no_more_of_a_header_than_is_of_use(t *testing.T) {
 	if err != nil || p.ETag != "" || p.LastModified != "" || len(p.MIMEType) > 300 {
 		t.Errorf("got validators of %d and %d bytes and a type of %d; %v", len(p.ETag), len(p.LastModified), len(p.MIMEType), err)
 	}
-}
-
-func gzipped(b []byte) []byte {
-	var buf bytes.Buffer
-	w := gzip.NewWriter(&buf)
-	_, _ = w.Write(b)
-	_ = w.Close()
-	return buf.Bytes()
 }
 
 func brotlied(b []byte) []byte {
@@ -378,8 +372,8 @@ func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
 			if diff := cmp.Diff(tc.links, got); diff != "" {
 				t.Errorf("links (-want +got):\n%s", diff)
 			}
-			if wanted := 1 + strings.Count(tc.body, "<a"); !tc.noFollow && p.Refused[RefusedNoFollow] != wanted {
-				t.Errorf("%d links ask not to be followed, want %d", p.Refused[RefusedNoFollow], wanted)
+			if wanted := 1 + strings.Count(tc.body, "<a"); !tc.noFollow && p.Refused[scope.RefusedNoFollow] != wanted {
+				t.Errorf("%d links ask not to be followed, want %d", p.Refused[scope.RefusedNoFollow], wanted)
 			}
 			if p.NoIndex != tc.noIndex || p.NoFollow != tc.noFollow || strings.TrimPrefix(p.Canonical, s.URL) != tc.canonical {
 				t.Errorf("got %+v", p)
@@ -390,24 +384,24 @@ func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
 
 func TestFetch_recognises_lists_of_pages(t *testing.T) {
 	t.Parallel()
-	const sitemap = `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://a.example/</loc></url></urlset>`
+	const list = `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://a.example/</loc></url></urlset>`
 	many := strings.Repeat("http://a.example/some/page\n", 1_000)
 	for name, tc := range map[string]struct {
 		header, body string
 		want         bool
 	}{
-		"a sitemap":                           {"application/xml", sitemap, true},
-		"a sitemap after a byte order mark":   {"text/xml", "\xef\xbb\xbf" + sitemap, true},
+		"a sitemap":                           {"application/xml", list, true},
+		"a sitemap after a byte order mark":   {"text/xml", "\xef\xbb\xbf" + list, true},
 		"an index of sitemaps":                {"text/html", `<sitemapindex><sitemap><loc>http://a.example/s.xml</loc></sitemap></sitemapindex>`, true},
 		"an RSS feed":                         {"application/rss+xml", `<rss version="2.0"><channel><item><link>http://a.example/</link></item></channel></rss>`, true},
 		"an Atom feed":                        {"application/atom+xml", `<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="http://a.example/"/></entry></feed>`, true},
-		"a sitemap in UTF-16":                 {"text/xml", inUTF16(t, unicode.LittleEndian, sitemap), true},
-		"a packed sitemap in UTF-16":          {"text/xml", string(gzipped([]byte(inUTF16(t, unicode.BigEndian, sitemap)))), true},
-		"a text of addresses in UTF-16":       {"text/plain", inUTF16(t, unicode.LittleEndian, many), true},
+		"a sitemap in UTF-16":                 {"text/xml", crawltest.UTF16(t, unicode.LittleEndian, list), true},
+		"a packed sitemap in UTF-16":          {"text/xml", string(crawltest.Gzip([]byte(crawltest.UTF16(t, unicode.BigEndian, list)))), true},
+		"a text of addresses in UTF-16":       {"text/plain", crawltest.UTF16(t, unicode.LittleEndian, many), true},
 		"a sitemap in Latin-1":                {"text/xml", "<?xml version='1.0' encoding='iso-8859-1'?><!-- f\xfcr --><urlset><url><loc>http://a.example/</loc></url></urlset>", true},
-		"a packed sitemap":                    {"application/gzip", string(gzipped([]byte(sitemap))), true},
-		"a packed sitemap without a type":     {"application/octet-stream", string(gzipped([]byte(sitemap + strings.Repeat(" ", 100_000)))), true},
-		"a packed list of addresses":          {"application/x-gzip", string(gzipped([]byte(many))), true},
+		"a packed sitemap":                    {"application/gzip", string(crawltest.Gzip([]byte(list))), true},
+		"a packed sitemap without a type":     {"application/octet-stream", string(crawltest.Gzip([]byte(list + strings.Repeat(" ", 100_000)))), true},
+		"a packed list of addresses":          {"application/x-gzip", string(crawltest.Gzip([]byte(many))), true},
 		"a text of addresses":                 {"text/plain", many, true},
 		"a text of one address":               {"text/plain; charset=utf-8", "https://a.example/\r\n", true},
 		"a text that begins with an address":  {"text/plain", "https://a.example/\nis where I live", false},

@@ -1,8 +1,11 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"github.com/sluice/sluice/pkg/crawl/guard"
+	"github.com/sluice/sluice/pkg/crawl/sitemap"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,13 +24,13 @@ type Options struct {
 	// reserved addresses stay refused.
 	AllowPrivate bool
 	// Allow names addresses and hosts that may be reached although they are not on the public internet.
-	Allow Allow
+	Allow guard.Allow
 	// MaxBody is the largest page in bytes after unpacking. Default: 100 MiB.
 	MaxBody int64
 	// MaxSitemapBytes is the largest single sitemap after unpacking. Default: 50 MiB, as sitemaps.org has it.
 	MaxSitemapBytes int64
 	// Sitemaps bounds what is read of all sitemaps of one site together.
-	Sitemaps SitemapLimits
+	Sitemaps sitemap.Limits
 	// Timeout bounds one fetch with all its redirects, without the time it waits for the host's turn. Default: 60 s.
 	Timeout time.Duration
 	// ConnectTimeout bounds each connection attempt, DNS included. Default: 10 s.
@@ -79,17 +82,16 @@ func idlePerHost(concurrency int) int {
 }
 
 func (o Options) withDefaults() Options {
-	setDefault(&o.UserAgent, DefaultUserAgent)
-	setDefault(&o.MaxBody, 100<<20)
-	setDefault(&o.MaxSitemapBytes, 50<<20)
-	setDefault(&o.Timeout, time.Minute)
-	setDefault(&o.ConnectTimeout, 10*time.Second)
-	setDefault(&o.HeaderTimeout, 30*time.Second)
-	setDefault(&o.PerHostConcurrency, 2)
-	setDefault(&o.PerHostDelay, 200*time.Millisecond)
-	setDefault(&o.MaxWait, 3*time.Second)
-	setDefault(&o.MaxPages, 10_000)
-	o.Sitemaps = o.Sitemaps.withDefaults()
+	o.UserAgent = cmp.Or(o.UserAgent, DefaultUserAgent)
+	o.MaxBody = cmp.Or(o.MaxBody, 100<<20)
+	o.MaxSitemapBytes = cmp.Or(o.MaxSitemapBytes, 50<<20)
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 10*time.Second)
+	o.HeaderTimeout = cmp.Or(o.HeaderTimeout, 30*time.Second)
+	o.PerHostConcurrency = cmp.Or(o.PerHostConcurrency, 2)
+	o.PerHostDelay = cmp.Or(o.PerHostDelay, 200*time.Millisecond)
+	o.MaxWait = cmp.Or(o.MaxWait, 3*time.Second)
+	o.MaxPages = cmp.Or(o.MaxPages, 10_000)
 	o.PerHostDelay = max(o.PerHostDelay, 0)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -100,13 +102,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func setDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
-}
-
 // ErrClosed is the cause of what was cut short by Close.
 var ErrClosed = errors.New("the crawler is closed")
 
@@ -115,7 +110,7 @@ var ErrClosed = errors.New("the crawler is closed")
 type Crawler struct {
 	opts      Options
 	product   string // of the user agent: what robots.txt addresses
-	guard     guard
+	guard     guard.Guard
 	transport *transport
 	outer     *transport // reaches only the public internet, whatever the configuration allows
 	robots    *robotsCache
@@ -130,7 +125,7 @@ type Crawler struct {
 // New returns a Crawler. Close must be called in the end.
 func New(opts Options) *Crawler {
 	opts = opts.withDefaults()
-	g := guard{allowPrivate: opts.AllowPrivate, allow: opts.Allow}
+	g := guard.Guard{AllowPrivate: opts.AllowPrivate, Allow: opts.Allow}
 	product, _, _ := strings.Cut(opts.UserAgent, "/")
 	inner := newTransport(opts, g)
 	c := &Crawler{
@@ -138,7 +133,7 @@ func New(opts Options) *Crawler {
 		product:   strings.TrimSpace(product),
 		guard:     g,
 		transport: inner,
-		outer:     newTransport(opts, guard{}),
+		outer:     newTransport(opts, guard.Guard{}),
 		polite:    newPoliteness(opts),
 	}
 	c.robots = &robotsCache{
@@ -149,10 +144,10 @@ func New(opts Options) *Crawler {
 	return c
 }
 
-func newTransport(o Options, g guard) *transport {
+func newTransport(o Options, g guard.Guard) *transport {
 	t := &http.Transport{
 		Proxy:                  nil, // not the one of the environment: it would connect past the guard
-		DialContext:            g.dial(o.ConnectTimeout, o.Resolver),
+		DialContext:            g.Dial(o.ConnectTimeout, o.Resolver),
 		TLSHandshakeTimeout:    o.ConnectTimeout,
 		ResponseHeaderTimeout:  o.HeaderTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/crawl/scope"
+	"github.com/sluice/sluice/pkg/crawl/sitemap"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -27,7 +30,7 @@ type Discovery struct {
 	Found    int
 	Sitemaps int
 	// Refused counts the addresses that were not taken, by reason.
-	Refused map[Refusal]int
+	Refused map[scope.Refusal]int
 	// Problems are sitemaps that could not be read while others could, in words for people. With any, the list of
 	// pages is not complete, and pages missing from it may still exist.
 	Problems []string
@@ -72,7 +75,7 @@ func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 }
 
 // discover is Discover that tells refused, which may be nil, of each address that is not taken.
-func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, Refusal)) (Discovery, error) {
+func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
 		return Discovery{}, err
@@ -82,14 +85,14 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	if err != nil {
 		return Discovery{}, err
 	}
-	sc, err := newScope(s)
+	sc, err := scope.New(s)
 	if err != nil {
-		return Discovery{}, err
+		return Discovery{}, permanent(s.Root, "%s", err).because(err)
 	}
-	sc.listed = true
+	sc.Listed = true
 	d := &discovery{
 		crawler: c, scope: sc, emit: emit, refused: refused, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{}),
-		visited: make(map[string]bool), budget: newSitemapBudget(c.opts.Sitemaps, c.opts.Now), result: Discovery{Scope: s, Refused: make(map[Refusal]int)},
+		visited: make(map[string]bool), budget: sitemap.NewBudget(c.opts.Sitemaps, c.opts.Now), result: Discovery{Scope: s, Refused: make(map[scope.Refusal]int)},
 	}
 	if spec.Sitemap != "" {
 		err = d.given(ctx, spec.Sitemap, derived)
@@ -100,7 +103,7 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 		err = d.flush()
 	}
 	r := &d.result
-	r.Complete = err == nil && !r.Follow && r.Found > 0 && len(r.Problems) == 0 && r.Refused[RefusedPageLimit] == 0 && !d.feed
+	r.Complete = err == nil && !r.Follow && r.Found > 0 && len(r.Problems) == 0 && r.Refused[scope.RefusedPageLimit] == 0 && !d.feed
 	return d.result, err
 }
 
@@ -120,7 +123,7 @@ func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err err
 	derived = spec.Sitemap != "" && spec.URL == "" && (s.Root == "" || s.Root == spec.Sitemap)
 	switch {
 	case derived:
-		u, err := parseRef("", spec.Sitemap)
+		u, err := weburl.Parse(spec.Sitemap)
 		if err != nil {
 			return s, derived, permanent(spec.Sitemap, "the sitemap %q is not a web address", spec.Sitemap)
 		}
@@ -134,15 +137,15 @@ func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err err
 // discovery is one run of Discover.
 type discovery struct {
 	crawler *Crawler
-	scope   *scope
+	scope   *scope.Scope
 	emit    func([]domain.Link) error
-	refused func(address string, why Refusal) // may be nil
+	refused func(address string, why scope.Refusal) // may be nil
 	result  Discovery
 
 	seed    maphash.Seed
 	seen    map[uint64]struct{} // hashes of emitted addresses: 8 bytes each, whatever their length
 	visited map[string]bool     // sitemaps
-	budget  *sitemapBudget
+	budget  *sitemap.Budget
 	feed    bool // one of them is a feed
 	listed  bool // the sitemap that is being read was listed among pages
 	misses  int  // entries that looked like sitemaps but were not
@@ -165,7 +168,7 @@ func (d *discovery) given(ctx context.Context, at string, derived bool) error {
 	switch {
 	case errors.Is(err, errEnough):
 		return nil
-	case errors.Is(err, errNotSitemap):
+	case errors.Is(err, sitemap.ErrNotSitemap):
 		return permanent(at, "%s is not a sitemap: neither XML of a known kind nor a list of addresses", at).because(err)
 	case err != nil:
 		return err
@@ -181,7 +184,7 @@ func (d *discovery) given(ctx context.Context, at string, derived bool) error {
 
 // search looks for sitemaps, and falls back to following links.
 func (d *discovery) search(ctx context.Context) error {
-	root := d.scope.root
+	root := d.scope.Root
 	err := ignoreSpent(d.sitemapsOf(ctx, root))
 	if err == nil && d.result.Found == 0 {
 		var moved *url.URL
@@ -191,7 +194,7 @@ func (d *discovery) search(ctx context.Context) error {
 	}
 	if err == nil && d.result.Found > 0 {
 		// The root belongs to the site whether its sitemap lists it or not: it is what was asked for.
-		err = d.entry(ctx, readBase(root.String()), sitemapEntry{loc: root.String()})
+		err = d.entry(ctx, weburl.NewBase(root.String()), sitemap.Entry{Loc: root.String()})
 	}
 	if err != nil {
 		return ignoreEnough(err)
@@ -200,7 +203,7 @@ func (d *discovery) search(ctx context.Context) error {
 		return nil
 	}
 	d.result.Follow, d.result.Scope.Follow = true, true
-	at, err := Normalise(root.String())
+	at, err := weburl.Normalise(root.String())
 	if err != nil {
 		return permanent(root.String(), "the root address %s is not a web address", root).because(err)
 	}
@@ -209,15 +212,15 @@ func (d *discovery) search(ctx context.Context) error {
 
 // sitemapsOf reads the sitemaps that a host's robots.txt names, or else the first in the usual places.
 func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
-	if err := d.crawler.guard.checkURL(root); err != nil {
+	if err := checkURL(d.crawler.guard, root); err != nil {
 		return err
 	}
 	r, err := d.crawler.robots.get(ctx, root)
 	if err != nil {
 		return classify(ctx, root.String(), err)
 	}
-	for _, at := range r.sitemaps {
-		u, err := parseRef(root.String(), at)
+	for _, at := range r.Sitemaps {
+		u, err := weburl.Resolve(root.String(), at)
 		if err != nil {
 			continue
 		}
@@ -239,10 +242,10 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 // rootMoved asks, when sitemaps list nothing but pages elsewhere, whether that is where the root leads. If so, the site is
 // there too, and the sitemaps may be read once more; else it returns nil.
 func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
-	if d.result.Refused[RefusedHost]+d.result.Refused[RefusedPath] == 0 {
+	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil
 	}
-	root := d.scope.root.String()
+	root := d.scope.Root.String()
 	a, err := d.crawler.retrieve(withBegun(ctx), retrieval{url: root, limit: d.crawler.opts.MaxBody, anyType: true})
 	var e *Error
 	switch {
@@ -255,10 +258,10 @@ func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
 	if err := a.body.Close(); err != nil {
 		return nil, fmt.Errorf("releasing the body of %s: %w", root, err)
 	}
-	if d.scope.hosts[domain.BareHost(a.url)] && d.scope.inPath(a.url) {
+	if d.scope.HasHost(a.url) && d.scope.InPath(a.url) {
 		return nil, nil
 	}
-	d.scope.admit(a.url)
+	d.scope.Admit(a.url)
 	d.result.Moved = a.url.String()
 	d.result.Sitemaps, d.result.Problems = 0, nil
 	clear(d.result.Refused)
@@ -269,7 +272,7 @@ func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
 // usual are the places to look at: in the root's own directory first, then at the top.
 func (d *discovery) usual(root *url.URL) []string {
 	dirs := []string{"/"}
-	if dir := strings.TrimSuffix(pathPrefix(root.EscapedPath()), "/") + "/"; dir != "/" {
+	if dir := strings.TrimSuffix(scope.PathPrefix(root.EscapedPath()), "/") + "/"; dir != "/" {
 		dirs = []string{dir, "/"}
 	}
 	var out []string
@@ -287,7 +290,7 @@ func (d *discovery) try(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error
 	switch {
-	case errors.Is(err, errNotSitemap):
+	case errors.Is(err, sitemap.ErrNotSitemap):
 		if declared {
 			d.problem("%s, named in robots.txt, is not a sitemap", at)
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/crawl/crawltest"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/testdata/site"
 )
@@ -152,7 +154,7 @@ func TestDiscover_reads_sitemaps_of_every_kind(t *testing.T) {
 			return "\n <urlset><url><loc>" + entry("/a?utm_source=x&utm_medium=y") + "</loc></url><url><loc>" + entry("/b#c") + "</loc><br></url></urlset>"
 		},
 		"/packed.xml.gz": func() string {
-			return string(gzipped([]byte("<urlset><url><loc>" + entry("/a") + "</loc></url><url><loc>" + entry("/b") + "</loc></url></urlset>")))
+			return string(crawltest.Gzip([]byte("<urlset><url><loc>" + entry("/a") + "</loc></url><url><loc>" + entry("/b") + "</loc></url></urlset>")))
 		},
 		"/latin": func() string {
 			return `<?xml version="1.0" encoding="ISO-8859-1"?><urlset><url><loc>/a</loc></url><url><loc>/b</loc></url><!-- ` + "\xe9" + ` --></urlset>`
@@ -192,11 +194,11 @@ func TestDiscover_refuses_foreign_hosts_with_a_count(t *testing.T) {
 	if err != nil || len(links) != 1 {
 		t.Errorf("got %v, %v", links, err)
 	}
-	if diff := cmp.Diff(map[Refusal]int{RefusedHost: 1, RefusedNoURL: 1}, d.Refused); diff != "" {
+	if diff := cmp.Diff(map[scope.Refusal]int{scope.RefusedHost: 1, scope.RefusedNoURL: 1}, d.Refused); diff != "" {
 		t.Error(diff)
 	}
 	d, _, err = discover(t, c, domain.CrawlSpec{Sitemap: s.URL + "/index.xml"})
-	if err != nil || d.Refused[RefusedHost] != 2 || d.Found != 1 {
+	if err != nil || d.Refused[scope.RefusedHost] != 2 || d.Found != 1 {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	_, _, err = discover(t, c, domain.CrawlSpec{Sitemap: s.URL + "/foreign.xml"})
@@ -323,7 +325,7 @@ func TestDiscover_bounds_nesting_loops_and_pages(t *testing.T) {
 		t.Errorf("four levels: got %+v", e)
 	}
 	d, links, err = discover(t, local(t, func(o *Options) { o.MaxPages = 2 }), domain.CrawlSpec{Sitemap: s.URL + "/good.xml"})
-	if err != nil || len(links) != 2 || d.Refused[RefusedPageLimit] != 1 {
+	if err != nil || len(links) != 2 || d.Refused[scope.RefusedPageLimit] != 1 {
 		t.Errorf("two pages: got %+v, %v", d, err)
 	}
 }

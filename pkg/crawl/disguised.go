@@ -11,7 +11,9 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // Some servers answer 200 where they mean 404 or 401. If indexed, such pages would appear in the results of any query that
@@ -87,7 +89,7 @@ var (
 	signInWords = regexp.MustCompile(`(?i)^(?:members only|access denied|authentication required|unauthori[sz]ed|restricted (?:access|area))\b|^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
 		`^(?:se )?connecter|^connexion|^identifiez-vous|^iniciar sesión|^entrar$|^accedi|^inloggen|^zaloguj|^logga in|^вход|^войти|^登录|^登入|^ログイン|^로그인`)
 	// returns are the query parameters that hold the address to return to after signing in.
-	returns = set(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
+	returns = wordset.Of(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
 		goto service destination dest from back target ref referer fromuri ru samlrequest wantsurl`)
 )
 
@@ -103,7 +105,7 @@ func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
 	case isSignIn(asked): // the sign-in page itself was requested
 		return false
 	case redirected && isSignIn(final):
-		back := slices.ContainsFunc(parameters(final), func(param string) bool {
+		back := slices.ContainsFunc(strings.Split(final.RawQuery, "&"), func(param string) bool {
 			key, _, _ := strings.Cut(strings.ToLower(param), "=")
 			return returns[key]
 		})
@@ -127,11 +129,11 @@ func isAccountField(n *html.Node) bool {
 	return strings.EqualFold(attr(n, "type"), "email") || hasToken(attr(n, "autocomplete"), "username") || accountNames[strings.ToLower(attr(n, "name"))]
 }
 
-var accountNames = set(`username user_login login loginfmt identifier userid user_id j_username`)
+var accountNames = wordset.Of(`username user_login login loginfmt identifier userid user_id j_username`)
 
 // disguised returns the error behind a response of success, nil if there is none.
 func (p *pageReader) disguised(redirects []domain.Redirect, final *url.URL) error {
-	asked, err := parseRef("", p.req.URL)
+	asked, err := weburl.Parse(p.req.URL)
 	if err != nil {
 		return nil //nolint:nilerr // the address has been fetched, so it is valid
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/crawl/robots"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -98,7 +100,7 @@ func TestFetch_recognises_pages_to_sign_in(t *testing.T) {
 			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
 				switch {
-				case r.URL.Path == robotsPath:
+				case r.URL.Path == robots.Path:
 					http.NotFound(w, r)
 				case r.URL.Path == "/refresh":
 					_, _ = io.WriteString(w, `<meta http-equiv="refresh" content="0; url=/login">`)
@@ -129,7 +131,7 @@ func TestFetch_counts_links_to_views_within_a_page(t *testing.T) {
 	s := routes(t, map[string]string{"/": `<!DOCTYPE html><p>` + strings.Repeat("some text ", 50) +
 		`<a href="#/guide">a</a><a href="/#/setup?id=x">b</a><a href="index.html#!/api">c</a><a href="#top">d</a><a href="#/">e</a><a href="/b#part">f</a>`})
 	p, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/", WantLinks: true, Scope: &domain.SiteScope{Root: s.URL + "/", Follow: true}})
-	if err != nil || p.Refused[RefusedRoute] != 3 {
+	if err != nil || p.Refused[scope.RefusedRoute] != 3 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 }

@@ -144,10 +144,10 @@ var errOutside = errors.New("no test connects to the outside")
 // fence ends every connection to another machine after the guard has let it pass, and counts those.
 func fence(c *Crawler, resolver *net.Resolver, passed *atomic.Int32) {
 	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		g := c.guard.forAddress(address)
-		d := g.dialer(5*time.Second, resolver)
+		d := c.guard.Dialer(address, 5*time.Second, resolver)
+		check := d.ControlContext
 		d.ControlContext = func(ctx context.Context, network, address string, conn syscall.RawConn) error {
-			if err := g.control(ctx, network, address, conn); err != nil {
+			if err := check(ctx, network, address, conn); err != nil {
 				return err
 			}
 			if ip := netip.MustParseAddrPort(address).Addr().Unmap(); !ip.IsLoopback() && !ip.IsUnspecified() {

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"github.com/sluice/sluice/pkg/crawl/guard"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -46,6 +48,14 @@ func transient(u, format string, args ...any) *Error {
 func (e *Error) because(err error) *Error {
 	e.Err = err
 	return e
+}
+
+// checkURL asks the guard. Its error is a permanent *Error.
+func checkURL(g guard.Guard, u *url.URL) error {
+	if err := g.CheckURL(u); err != nil {
+		return permanent(u.Redacted(), "%s", err).because(err)
+	}
+	return nil
 }
 
 // ErrNoText marks a file without text, such as a picture. Its bytes were not downloaded.
@@ -108,7 +118,7 @@ func classify(ctx context.Context, u string, err error) error {
 		return fmt.Errorf("fetching %s: %w", u, context.Cause(ctx))
 	}
 	var (
-		refused *refusedAddress
+		refused *guard.RefusedError
 		dns     *net.DNSError
 		cert    *tls.CertificateVerificationError
 		record  tls.RecordHeaderError

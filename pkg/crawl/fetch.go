@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,10 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/sluice/sluice/pkg/crawl/content"
+	"github.com/sluice/sluice/pkg/crawl/scope"
+	"github.com/sluice/sluice/pkg/crawl/sitemap"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -29,7 +34,7 @@ type PageRequest struct {
 	// Depth is how many links the page is away from the root of its site.
 	Depth int
 
-	refused func(address string, why Refusal) // is told of each link that is not taken; may be nil
+	refused func(address string, why scope.Refusal) // is told of each link that is not taken; may be nil
 }
 
 // Page is what a fetch brought. Close must be called.
@@ -52,7 +57,7 @@ type Page struct {
 	TextHash  string
 	Sketch    []byte
 	Links     []domain.Link // within scope, normalised, each once, in the page's order
-	Refused   map[Refusal]int
+	Refused   map[scope.Refusal]int
 	NoIndex   bool // the page asks not to be found (meta robots or X-Robots-Tag)
 	NoFollow  bool // the page asks not to follow its links; Links is empty then
 	Rendered  bool // Body is UTF-8 that the page's scripts have made, in a browser; there are no validators then
@@ -70,12 +75,12 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		return Page{}, err
 	}
 	defer done()
-	var sc *scope
+	var sc *scope.Scope
 	if req.Scope != nil {
-		if sc, err = newScope(*req.Scope); err != nil {
-			return Page{}, err
+		if sc, err = scope.New(*req.Scope); err != nil {
+			return Page{}, permanent(req.Scope.Root, "%s", err).because(err)
 		}
-		sc.now = c.opts.Now()
+		sc.Now = c.opts.Now()
 	}
 	reader := newPageReader(c.product, req, sc)
 	a, err := c.retrieve(ctx, retrieval{
@@ -89,7 +94,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 			err = errors.Join(err, a.body.Close())
 		}
 	}()
-	if a.kind.isHTML() && a.status != http.StatusNotModified {
+	if a.kind.IsHTML() && a.status != http.StatusNotModified {
 		if err := reader.disguised(a.redirects, a.url); err != nil {
 			return Page{}, err
 		}
@@ -100,25 +105,27 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	p := Page{
 		NotModified: a.status == http.StatusNotModified, StatusCode: a.status, URL: a.url.String(), Body: a.body,
 		ETag: validator(a.header, "ETag"), LastModified: validator(a.header, "Last-Modified"),
-		Redirects: a.redirects, FileName: fileName(a.header.Get("Content-Disposition")),
+		Redirects: a.redirects, FileName: content.FileName(a.header.Get("Content-Disposition")),
 	}
 	if p.NotModified {
 		// RFC 9110, section 15.4.5: validators that the 304 does not carry are still those that we sent.
-		setDefault(&p.ETag, req.ETag)
-		setDefault(&p.LastModified, req.LastModified)
+		p.ETag = cmp.Or(p.ETag, req.ETag)
+		p.LastModified = cmp.Or(p.LastModified, req.LastModified)
 		return p, nil
 	}
 	if a.sentOn {
 		// A conditional request would be answered for the redirecting page, which does not change.
 		p.ETag, p.LastModified = "", ""
-		if !a.kind.isHTML() {
+		if !a.kind.IsHTML() {
 			reader.reset() // it holds the redirecting page
 		}
 	}
 	p.MIMEType = a.kind.String()
-	if p.IsSitemap, err = isPageList(a.body, a.kind); err != nil {
+	head, err := a.body.head(sitemap.HeadBytes)
+	if err != nil {
 		return Page{}, fmt.Errorf("reading %s: %w", p.URL, err)
 	}
+	p.IsSitemap = sitemap.IsList(head, a.body.Size() > sitemap.HeadBytes, a.kind)
 	reader.finish(&p, a.header, a.url)
 	if a.sentOn {
 		reader.addOwn(&p)
@@ -141,14 +148,14 @@ func validator(h http.Header, name string) string {
 }
 
 // checkLanding refuses a page of a site that redirects out of the site. The root itself may: the site has moved.
-func checkLanding(req PageRequest, sc *scope, final *url.URL) error {
+func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 	if sc == nil || domain.SameSpelling(req.URL, req.Scope.Root) {
 		return nil
 	}
-	if asked, err := parseRef("", req.URL); err == nil {
-		sc.admit(asked)
+	if asked, err := weburl.Parse(req.URL); err == nil {
+		sc.Admit(asked)
 	}
-	if !sc.hosts[domain.BareHost(final)] {
+	if !sc.HasHost(final) {
 		return permanent(req.URL, "%s is not part of the site any more: it redirects to %s", req.URL, final)
 	}
 	return nil
@@ -183,7 +190,7 @@ type answer struct {
 	url       *url.URL
 	status    int
 	header    http.Header
-	kind      contentType
+	kind      content.Type
 	body      *Body
 	redirects []domain.Redirect
 	sentOn    bool // at least one redirect came from a page, not from a status code
@@ -194,7 +201,7 @@ type answer struct {
 
 // retrieve makes the requests with colly. robots.txt is checked for every hop.
 func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
-	u, err := parseRef("", r.url)
+	u, err := weburl.Parse(r.url)
 	if err != nil {
 		return answer{}, c.badAddress(r.url, err)
 	}
@@ -206,7 +213,7 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 	trail := trail{first: u}
 	sentOn := false
 	for {
-		if err := c.guard.checkURL(u); err != nil {
+		if err := checkURL(c.guard, u); err != nil {
 			return answer{}, err
 		}
 		h := &hop{crawler: c, ctx: ctx, limit: r.limit, anyType: r.anyType, budget: &budget}
@@ -215,7 +222,7 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 			return answer{}, errors.Join(err, h.release())
 		}
 		ctx = withBegun(ctx)
-		if next == nil && r.onward != nil && h.body != nil && (h.kind.isHTML() || h.body.Size() == 0) {
+		if next == nil && r.onward != nil && h.body != nil && (h.kind.IsHTML() || h.body.Size() == 0) {
 			// A page that redirects to an address already visited is kept as content.
 			if to := r.onward(h.header, u); to != nil && !trail.visited(to) {
 				next, sentOn, header = to, true, nil
@@ -261,7 +268,7 @@ func (c *Crawler) step(ctx context.Context, col *colly.Collector, h *hop, u *url
 	case h.status == http.StatusNotModified && (header.Get("If-None-Match") != "" || header.Get("If-Modified-Since") != ""):
 		return nil, nil
 	case h.location() != "":
-		next, err := parseRef(u.String(), h.location())
+		next, err := weburl.Resolve(u.String(), h.location())
 		if err != nil {
 			return nil, permanent(u.String(), "%s redirects to %.200q, which is not a web address", u, h.location()).because(err)
 		}
@@ -278,12 +285,12 @@ func (c *Crawler) step(ctx context.Context, col *colly.Collector, h *hop, u *url
 
 // badAddress says what is wrong with an address that cannot even be read.
 func (c *Crawler) badAddress(raw string, err error) error {
-	if errors.Is(err, errURLTooLong) {
+	if errors.Is(err, weburl.ErrTooLong) {
 		begin := strings.ToValidUTF8(raw[:100], "")
 		return permanent(begin, "%s… cannot be fetched: %v", begin, err).because(err)
 	}
 	if u, perr := url.Parse(raw); perr == nil && u.Scheme != "" {
-		if err := c.guard.checkURL(u); err != nil {
+		if err := checkURL(c.guard, u); err != nil {
 			return err
 		}
 	}

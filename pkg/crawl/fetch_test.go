@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/testdata/site"
 )
@@ -52,7 +53,7 @@ func TestFetch_of_a_page_brings_body_type_title_validators_and_links(t *testing.
 	if p.Links[0].Depth != 1 {
 		t.Errorf("depth of a link from the root is %d", p.Links[0].Depth)
 	}
-	if diff := cmp.Diff(map[Refusal]int{RefusedHost: 1, RefusedNoURL: 1}, p.Refused); diff != "" {
+	if diff := cmp.Diff(map[scope.Refusal]int{scope.RefusedHost: 1, scope.RefusedNoURL: 1}, p.Refused); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
 }

@@ -3,7 +3,6 @@ package crawl
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"log"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/crawl/crawltest"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -90,7 +90,7 @@ func TestFetch_survives_hostile_servers(t *testing.T) {
 		},
 		"packed content that ends too early": {
 			answer: func(w *bufio.Writer) {
-				packed := gzipped(bytes.Repeat([]byte("some text "), 1_000))
+				packed := crawltest.Gzip(bytes.Repeat([]byte("some text "), 1_000))
 				fmt.Fprintf(w, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(packed)/2, packed[:len(packed)/2])
 			},
 			says: "cut off",
@@ -187,27 +187,9 @@ func TestFetch_survives_hostile_servers(t *testing.T) {
 	}
 }
 
-// bomb is n bytes of zeros, packed.
-func bomb(n int64) []byte {
-	var buf bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
-	_, _ = io.CopyN(w, letters{}, n)
-	_ = w.Close()
-	return buf.Bytes()
-}
-
-type letters struct{}
-
-func (letters) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'a'
-	}
-	return len(p), nil
-}
-
 func TestFetch_of_a_gzip_bomb_ends_at_the_limit(t *testing.T) {
 	// Not parallel: it measures what is allocated.
-	packed := bomb(256 << 20)
+	packed := crawltest.GzipBomb(256 << 20)
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/robots.txt":
@@ -235,23 +217,6 @@ func TestFetch_of_a_gzip_bomb_ends_at_the_limit(t *testing.T) {
 	}
 }
 
-// formats opens as many elements that format text, each different from the others.
-func formats(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "<b i=%d>", i)
-	}
-	return "<p>" + b.String()
-}
-
-func bodies(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "<body a%d>", i)
-	}
-	return b.String()
-}
-
 func TestFetch_survives_hostile_HTML(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -267,9 +232,9 @@ func TestFetch_survives_hostile_HTML(t *testing.T) {
 		"sixty thousand links":                       links.String(),
 		"links that are costly to read":              strings.Repeat("<a href='http://"+strings.Repeat("a@", 900)+"'>x</a><a href='"+strings.Repeat("b/", 900)+strings.Repeat("../", 60)+"'>x</a>", 1_500),
 		"an element with many attributes":            "<a " + strings.Repeat("a=1 ", 300_000) + ">",
-		"open elements that come again":              formats(450) + strings.Repeat("<p>x", 2_000),
-		"the same, hidden from who knows no states":  "<svg><style>" + formats(450) + strings.Repeat("<p>x</b>", 2_000),
-		"bodies with more and more attributes":       bodies(60_000),
+		"open elements that come again":              crawltest.Formats(450) + strings.Repeat("<p>x", 2_000),
+		"the same, hidden from who knows no states":  "<svg><style>" + crawltest.Formats(450) + strings.Repeat("<p>x</b>", 2_000),
+		"bodies with more and more attributes":       crawltest.Bodies(60_000),
 		"two million elements":                       strings.Repeat("<p>", 2_000_000),
 		"an unclosed comment":                        "<!--" + strings.Repeat("-", 1_000_000),
 		"binary":                                     "<html>" + strings.Repeat("\x00\xff\xfe", 100_000),

@@ -3,13 +3,17 @@ package crawl
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gocolly/colly/v2"
-	whatwg "github.com/nlnwa/whatwg-url/url"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/sluice/sluice/pkg/crawl/content"
+	"github.com/sluice/sluice/pkg/crawl/robots"
+	"github.com/sluice/sluice/pkg/crawl/scope"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -20,17 +24,11 @@ const (
 	maxLinksFromPage = 2_000   // taken from one page
 )
 
-// RefusedNoFollow is of links that their page asks not to follow: rel is nofollow, ugc or sponsored.
-const RefusedNoFollow Refusal = "its link asks not to be followed"
-
-// RefusedRoute is for links to client-side routes of single-page applications ("#/guide"). Such sites need a sitemap.
-const RefusedRoute Refusal = `a view that scripts show within one page ("#/…")`
-
 // pageReader collects what a page's HTML says of itself.
 type pageReader struct {
 	product string
 	req     PageRequest
-	scope   *scope
+	scope   *scope.Scope
 
 	root       *html.Node // of the parsed page; nil: not HTML
 	title      string
@@ -38,7 +36,7 @@ type pageReader struct {
 	password   bool   // the page has a password field
 	account    bool   // the page has a field for the name of an account
 	canonical  string // as written
-	robots     robotsDirectives
+	robots     robots.Directives
 	hrefs      []string
 	hrefBytes  int
 	noFollow   int      // links that are not among hrefs because they ask for that
@@ -51,7 +49,7 @@ type pageReader struct {
 	leads      leads
 }
 
-func newPageReader(product string, req PageRequest, sc *scope) *pageReader {
+func newPageReader(product string, req PageRequest, sc *scope.Scope) *pageReader {
 	return &pageReader{product: product, req: req, scope: sc}
 }
 
@@ -113,7 +111,7 @@ func (p *pageReader) element(n *html.Node) {
 			return
 		}
 		_, download := attributeOf(n, "download")
-		if isDownloadOf(href, attr(n, "type"), download) {
+		if content.IsDownloadOf(href, attr(n, "type"), download) {
 			p.downloads++
 			if p.req.refused != nil && len(p.downloaded) < maxHrefs {
 				p.downloaded = append(p.downloaded, href)
@@ -141,7 +139,7 @@ func (p *pageReader) meta(n *html.Node) {
 	switch name := strings.TrimSpace(attr(n, "name")); {
 	case content == "":
 	case strings.EqualFold(name, "robots") || strings.EqualFold(name, p.product):
-		p.robots.add(content)
+		p.robots.Add(content)
 	case strings.EqualFold(strings.TrimSpace(attr(n, "http-equiv")), "refresh"):
 		if r, ok := parseRefresh(content); ok && r.target != "" && p.leads.refresh.target == "" {
 			p.leads.refresh = r
@@ -177,19 +175,19 @@ func (p *pageReader) addHref(href string) {
 // finish puts into page what HTML and header say together. final is the page's address.
 func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	for _, v := range header.Values("X-Robots-Tag") {
-		p.robots.addHeader(v, p.product)
+		p.robots.AddHeader(v, p.product)
 	}
 	page.Title = p.title
-	page.NoIndex, page.NoFollow = p.robots.noIndex, p.robots.noFollow
+	page.NoIndex, page.NoFollow = p.robots.NoIndex, p.robots.NoFollow
 	if p.scope != nil && p.req.Depth == 0 {
-		p.scope.admit(final) // the root redirects: where it leads is the site
+		p.scope.Admit(final) // the root redirects: where it leads is the site
 	}
-	own := readBase(page.URL)
+	own := weburl.NewBase(page.URL)
 	base := p.baseOn(own)
-	self, _ := Normalise(page.URL)
+	self, _ := weburl.Normalise(page.URL)
 	for _, l := range linkHeaders(header.Values("Link")) {
 		// A header's addresses are relative to the page's own (RFC 8288, section 3.2).
-		if u, err := parseOn(own, l.target); err == nil {
+		if u, err := own.Parse(l.target); err == nil {
 			p.link(l.rel, u.String(), l.hreflang)
 		}
 	}
@@ -199,30 +197,30 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 		return
 	}
 	if p.scope != nil {
-		p.scope.on(final)
+		p.scope.On(final)
 	}
 	p.takeLinks(page, base, self)
 }
 
 // baseOn returns the base of the page's references; own is the page's address. As in browsers, a base that is not a web
 // address is ignored.
-func (p *pageReader) baseOn(own *whatwg.Url) *whatwg.Url {
-	if u, err := parseOn(own, p.base); err == nil && p.base != "" {
-		return readBase(u.String())
+func (p *pageReader) baseOn(own *weburl.Base) *weburl.Base {
+	if u, err := own.Parse(p.base); err == nil && p.base != "" {
+		return weburl.NewBase(u.String())
 	}
 	return own
 }
 
 // canonicalOn is the address that the page says is its own, "" if that is the one it has or is no address of its site.
-func (p *pageReader) canonicalOn(base *whatwg.Url, self string) string {
+func (p *pageReader) canonicalOn(base *weburl.Base, self string) string {
 	if p.canonical == "" {
 		return ""
 	}
 	var u string
 	if p.scope == nil {
-		_, u, _ = normaliseOn(base, p.canonical) // "" when it is no address
+		_, u, _ = base.Normalise(p.canonical) // "" when it is no address
 	} else {
-		u, _ = p.scope.take(base, p.canonical, 0) // "" when it is refused
+		u, _ = p.scope.Take(base, p.canonical, 0) // "" when it is refused
 	}
 	if u == self {
 		return ""
@@ -230,42 +228,42 @@ func (p *pageReader) canonicalOn(base *whatwg.Url, self string) string {
 	return u
 }
 
-func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
+func (p *pageReader) takeLinks(page *Page, base *weburl.Base, self string) {
 	if len(p.hrefs) == 0 && p.noFollow == 0 && p.downloads == 0 && p.routes == 0 || !p.wantLinks() {
 		return
 	}
-	page.Refused = make(map[Refusal]int)
+	page.Refused = make(map[scope.Refusal]int)
 	if p.noFollow > 0 {
-		page.Refused[RefusedNoFollow] = p.noFollow
+		page.Refused[scope.RefusedNoFollow] = p.noFollow
 	}
 	for _, href := range p.noFollowed {
-		p.req.refused(resolved(base, href), RefusedNoFollow)
+		p.req.refused(scope.Resolved(base, href), scope.RefusedNoFollow)
 	}
 	if p.routes > 0 {
-		page.Refused[RefusedRoute] = p.routes
+		page.Refused[scope.RefusedRoute] = p.routes
 	}
 	if p.downloads > 0 {
-		page.Refused[RefusedMedia] = p.downloads
+		page.Refused[scope.RefusedMedia] = p.downloads
 	}
 	for _, href := range p.downloaded {
-		p.req.refused(resolved(base, href), RefusedMedia)
+		p.req.refused(scope.Resolved(base, href), scope.RefusedMedia)
 	}
 	seen := map[string]bool{self: true}
 	for _, href := range p.hrefs {
-		take := p.scope.take
+		take := p.scope.Take
 		if p.req.PastPatterns {
-			take = p.scope.takeLink
+			take = p.scope.TakeLink
 		}
 		u, why := take(base, href, p.req.Depth+1)
 		switch {
 		case why != "":
 			page.Refused[why]++
 			if p.req.refused != nil {
-				p.req.refused(resolved(base, href), why)
+				p.req.refused(scope.Resolved(base, href), why)
 			}
 		case seen[u]:
 		case len(page.Links) == maxLinksFromPage:
-			page.Refused[RefusedPageLimit]++
+			page.Refused[scope.RefusedPageLimit]++
 		default:
 			seen[u] = true
 			page.Links = append(page.Links, domain.Link{URL: u, Depth: p.req.Depth + 1})
@@ -279,7 +277,7 @@ func (p *pageReader) addOwn(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return
 	}
-	if u, why := p.scope.take(readBase(page.URL), page.URL, p.req.Depth+1); why == "" {
+	if u, why := p.scope.Take(weburl.NewBase(page.URL), page.URL, p.req.Depth+1); why == "" {
 		page.Links = append(page.Links, domain.Link{URL: u, Depth: p.req.Depth + 1})
 	}
 }
@@ -295,61 +293,8 @@ func title(n *html.Node) string {
 	return shorten(strings.Join(strings.Fields(strings.ToValidUTF8(b.String(), "")), " "), maxTitleRunes)
 }
 
-func attr(n *html.Node, key string) string {
-	for i := range n.Attr {
-		if n.Attr[i].Key == key && n.Attr[i].Namespace == "" {
-			return n.Attr[i].Val
-		}
-	}
-	return ""
-}
-
-// robotsDirectives are what meta robots and X-Robots-Tag ask for.
-type robotsDirectives struct{ noIndex, noFollow bool }
-
-func (r *robotsDirectives) add(content string) {
-	for token := range strings.SplitSeq(strings.ToLower(content), ",") {
-		switch strings.TrimSpace(token) {
-		case "noindex":
-			r.noIndex = true
-		case "nofollow":
-			r.noFollow = true
-		case "none":
-			r.noIndex, r.noFollow = true, true
-		}
-	}
-}
-
-// valuedDirectives are directives that have a colon themselves, where else a colon follows a crawler's name.
-var valuedDirectives = map[string]bool{
-	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
-}
-
-// addHeader reads an X-Robots-Tag, which may begin with the name of the crawler that it is for.
-func (r *robotsDirectives) addHeader(value, product string) {
-	name, rest, named := strings.Cut(value, ":")
-	name = strings.ToLower(strings.TrimSpace(name))
-	if named && !strings.Contains(name, ",") && !valuedDirectives[name] {
-		if !strings.EqualFold(name, product) {
-			return
-		}
-		value = rest
-	}
-	r.add(value)
-}
-
-func isWebAddress(s string) bool {
-	_, err := parseRef("", s)
-	return err == nil
-}
-
 func hasToken(list, token string) bool {
-	for _, f := range strings.Fields(list) {
-		if strings.EqualFold(f, token) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(list), func(s string) bool { return strings.EqualFold(s, token) })
 }
 
 func shorten(s string, runes int) string {

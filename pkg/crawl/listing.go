@@ -10,8 +10,9 @@ import (
 	"regexp"
 	"strings"
 
-	whatwg "github.com/nlnwa/whatwg-url/url"
-
+	"github.com/sluice/sluice/pkg/crawl/scope"
+	"github.com/sluice/sluice/pkg/crawl/sitemap"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -26,7 +27,7 @@ var errTooManySitemaps = errors.New("more sitemaps than are read of a site")
 // read takes the entries of one sitemap, and of those that it lists. Errors of the file itself are returned;
 // permanent ones of nested files are problems.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
-	key, err := Normalise(at)
+	key, err := weburl.Normalise(at)
 	if err != nil {
 		return permanent(at, "the sitemap %.200q is not a web address", at).because(err)
 	}
@@ -34,7 +35,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 		return nil
 	}
 	d.visited[key] = true
-	if limit := d.budget.file(); limit != "" {
+	if limit := d.budget.File(); limit != "" {
 		return d.spent(limit)
 	}
 	a, err := d.crawler.retrieve(withBegun(ctx), retrieval{url: at, limit: d.crawler.opts.MaxSitemapBytes, anyType: true})
@@ -43,30 +44,30 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	}
 	defer a.body.Close()
 	if admit {
-		d.scope.admit(a.url)
+		d.scope.Admit(a.url)
 	}
 	base := a.url.String()
-	onto := readBase(base)
+	onto := weburl.NewBase(base)
 	var (
 		nested []string
-		maybe  []sitemapEntry
+		maybe  []sitemap.Entry
 	)
-	most := d.crawler.opts.Sitemaps.Files
-	err = readSitemap(a.body, d.crawler.opts.MaxSitemapBytes, &d.budget.bytes, func(e sitemapEntry) error {
-		if limit := d.budget.entry(); limit != "" {
+	most := d.budget.Limits.Files
+	err = sitemap.Read(a.body, d.crawler.opts.MaxSitemapBytes, d.budget, func(e sitemap.Entry) error {
+		if limit := d.budget.Entry(); limit != "" {
 			return d.spent(limit)
 		}
-		if e.feed && d.listed {
-			return errNotSitemap // a feed that is listed among pages
+		if e.Feed && d.listed {
+			return sitemap.ErrNotSitemap // a feed that is listed among pages
 		}
-		d.feed = d.feed || e.feed
+		d.feed = d.feed || e.Feed
 		switch {
-		case !e.sitemap && d.maybeSitemap(e, len(maybe)):
+		case !e.Sitemap && d.maybeSitemap(e, len(maybe)):
 			maybe = append(maybe, e)
-		case !e.sitemap:
+		case !e.Sitemap:
 			return d.entry(ctx, onto, e)
 		case len(nested) < most:
-			nested = append(nested, e.loc)
+			nested = append(nested, e.Loc)
 		default:
 			return errTooManySitemaps
 		}
@@ -74,14 +75,14 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	})
 	switch {
 	case err == nil:
-	case errors.Is(err, errNotSitemap), errors.Is(err, errEnough), errors.Is(err, errSpent), ctx.Err() != nil:
+	case errors.Is(err, sitemap.ErrNotSitemap), errors.Is(err, errEnough), errors.Is(err, errSpent), ctx.Err() != nil:
 		return err
-	case errors.Is(err, errTextSpent):
-		return d.spent(d.budget.textSpent())
+	case errors.Is(err, sitemap.ErrTextSpent):
+		return d.spent(d.budget.TextSpent())
 	case errors.Is(err, errTooManySitemaps):
 		d.problem("%s lists more than %d sitemaps; the others were left out", base, most)
-	case errors.Is(err, errTooManyEntries):
-		d.problem("%s has more than %d entries; the others were left out", base, maxSitemapEntries)
+	case errors.Is(err, sitemap.ErrTooManyEntries):
+		d.problem("%s has more than %d entries; the others were left out", base, sitemap.MaxEntries)
 	default:
 		var mine *emitError
 		if errors.As(err, &mine) {
@@ -107,11 +108,11 @@ const (
 )
 
 // maybeSitemap reports whether an entry of a urlset looks like another sitemap: some sites list sitemaps there.
-func (d *discovery) maybeSitemap(e sitemapEntry, already int) bool {
-	if e.feed || e.alternate || already >= maxMaybe || d.misses >= maxMisses {
+func (d *discovery) maybeSitemap(e sitemap.Entry, already int) bool {
+	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false
 	}
-	at, _, _ := strings.Cut(strings.ToLower(e.loc), "?")
+	at, _, _ := strings.Cut(strings.ToLower(e.Loc), "?")
 	at, packed := strings.CutSuffix(at, ".gz")
 	if feedName.MatchString(path.Base(at)) {
 		return false
@@ -132,8 +133,8 @@ func (d *discovery) maybeSitemap(e sitemapEntry, already int) bool {
 var feedName = regexp.MustCompile(`feed|rss|atom`)
 
 // readListed reads the sitemaps among the entries of a page sitemap. The other entries are pages.
-func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemapEntry, level int) error {
-	onto := readBase(list.String())
+func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemap.Entry, level int) error {
+	onto := weburl.NewBase(list.String())
 	for _, e := range maybe {
 		is, err := d.isListedSitemap(ctx, list, e, level)
 		if err != nil {
@@ -150,10 +151,10 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 
 // isListedSitemap reads the entry if it is a sitemap of the site. After a failure the entry is treated as a page, and the
 // page's own job reports the cause.
-func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemapEntry, level int) (bool, error) {
-	u, err := parseRef(list.String(), e.loc)
+func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemap.Entry, level int) (bool, error) {
+	u, err := weburl.Resolve(list.String(), e.Loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
-		domain.BareHost(u) != domain.BareHost(list) && !d.scope.hosts[domain.BareHost(u)] {
+		domain.BareHost(u) != domain.BareHost(list) && !d.scope.HasHost(u) {
 		return false, nil //nolint:nilerr // entry counts it as refused
 	}
 	was := d.listed
@@ -161,7 +162,7 @@ func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitema
 	err = d.read(ctx, u.String(), level, false)
 	d.listed = was
 	var own *Error
-	if errors.Is(err, errNotSitemap) || errors.As(err, &own) && own.Permanent {
+	if errors.Is(err, sitemap.ErrNotSitemap) || errors.As(err, &own) && own.Permanent {
 		d.misses++
 		return false, nil
 	}
@@ -171,13 +172,13 @@ func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitema
 // readNested reads the sitemaps that an index lists, as far as they are on its own host or the site's.
 func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []string, level int) error {
 	for _, loc := range nested {
-		u, err := parseRef(index.String(), loc)
+		u, err := weburl.Resolve(index.String(), loc)
 		if err != nil {
-			d.result.Refused[RefusedNoURL]++
+			d.result.Refused[scope.RefusedNoURL]++
 			continue
 		}
-		if domain.BareHost(u) != domain.BareHost(index) && !d.scope.hosts[domain.BareHost(u)] {
-			d.result.Refused[RefusedHost]++
+		if domain.BareHost(u) != domain.BareHost(index) && !d.scope.HasHost(u) {
+			d.result.Refused[scope.RefusedHost]++
 			continue
 		}
 		if level > maxSitemapNesting {
@@ -187,7 +188,7 @@ func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []str
 		err = d.read(ctx, u.String(), level, false)
 		var e *Error
 		switch {
-		case errors.Is(err, errNotSitemap):
+		case errors.Is(err, sitemap.ErrNotSitemap):
 			d.problem("%s is not a sitemap", u)
 		case errors.As(err, &e) && e.Permanent:
 			d.problem("%s", e.Message)
@@ -199,22 +200,22 @@ func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []str
 }
 
 // entry takes one page address of a sitemap.
-func (d *discovery) entry(ctx context.Context, base *whatwg.Url, e sitemapEntry) error {
+func (d *discovery) entry(ctx context.Context, base *weburl.Base, e sitemap.Entry) error {
 	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("reading the sitemap %s: %w", base, err)
+		return fmt.Errorf("reading a sitemap: %w", err)
 	}
-	u, why := d.scope.take(base, e.loc, 0)
-	if why != "" && e.alternate {
+	u, why := d.scope.Take(base, e.Loc, 0)
+	if why != "" && e.Alternate {
 		return nil // translations list each other; each is counted at its own entry
 	}
 	if why != "" {
 		d.result.Refused[why]++
 		if d.refused != nil {
-			d.refused(resolved(base, e.loc), why)
+			d.refused(scope.Resolved(base, e.Loc), why)
 		}
 		return nil
 	}
-	return d.add(domain.Link{URL: u, LastMod: e.lastMod})
+	return d.add(domain.Link{URL: u, LastMod: e.LastMod})
 }
 
 func (d *discovery) add(l domain.Link) error {
@@ -223,7 +224,7 @@ func (d *discovery) add(l domain.Link) error {
 		return nil
 	}
 	if d.result.Found >= d.crawler.opts.MaxPages {
-		d.result.Refused[RefusedPageLimit]++
+		d.result.Refused[scope.RefusedPageLimit]++
 		return errEnough
 	}
 	d.seen[h] = struct{}{}
@@ -257,4 +258,17 @@ func (d *discovery) problem(format string, args ...any) {
 	if len(d.result.Problems) < maxProblems {
 		d.result.Problems = append(d.result.Problems, fmt.Sprintf(format, args...))
 	}
+}
+
+// errSpent ends the reading when one of the limits is reached. A problem says which.
+var errSpent = errors.New("enough has been read of all sitemaps together")
+
+// spent notes as a problem, the first to be told, that a limit of all sitemaps together has been reached.
+func (d *discovery) spent(limit string) error {
+	const most = maxProblems - 1
+	p := d.result.Problems
+	d.result.Problems = append([]string{fmt.Sprintf(
+		"The sitemaps were not read to their end: %s, which is the limit for one site. What they list beyond it was left out.", limit)},
+		p[:min(len(p), most)]...)
+	return errSpent
 }

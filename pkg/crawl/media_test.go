@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/crawl/crawltest"
+	"github.com/sluice/sluice/pkg/crawl/robots"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -43,7 +46,7 @@ func TestFetch_decides_by_the_type_of_content_whether_there_is_text(t *testing.T
 		"a document in a zip container":           {"/a.docx", "application/zip", "PK\x03\x04aaaa", false},
 		"something in a zip container":            {"/download", "application/octet-stream", "PK\x03\x04aaaa", false},
 		"an old document":                         {"/a.doc", "application/octet-stream", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 600), false},
-		"a packed file":                           {"/a.gz", "application/gzip", string(gzipped([]byte("some text"))), true},
+		"a packed file":                           {"/a.gz", "application/gzip", string(crawltest.Gzip([]byte("some text"))), true},
 		"a file that seems packed":                {"/a.gz", "application/gzip", "\x1f\x8b\x08", true},
 		"a film":                                  {"/a", "video/mp4", "x", true},
 		"a playlist":                              {"/a", "application/vnd.apple.mpegurl", "#EXTM3U", true},
@@ -74,7 +77,7 @@ func TestFetch_does_not_download_files_without_text(t *testing.T) {
 			t.Parallel()
 			var sent atomic.Int64
 			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == robotsPath {
+				if r.URL.Path == robots.Path {
 					http.NotFound(w, r)
 					return
 				}
@@ -102,7 +105,7 @@ func TestFetch_does_not_download_files_without_text(t *testing.T) {
 func TestFetch_leaves_out_links_that_say_that_they_lead_to_files(t *testing.T) {
 	t.Parallel()
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == robotsPath {
+		if r.URL.Path == robots.Path {
 			http.NotFound(w, r)
 			return
 		}
@@ -126,7 +129,7 @@ func TestFetch_leaves_out_links_that_say_that_they_lead_to_files(t *testing.T) {
 	if diff := cmp.Diff(want, urls(p.Links)); diff != "" {
 		t.Error(diff)
 	}
-	if p.Refused[RefusedMedia] != 5 {
+	if p.Refused[scope.RefusedMedia] != 5 {
 		t.Errorf("left out: %v", p.Refused)
 	}
 }

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice/sluice/pkg/crawl/scope"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -94,8 +97,8 @@ func (c *Crawler) Plan(ctx context.Context, req PlanRequest, emit func(PlanEntry
 	}
 	defer p.fetches.Wait()
 	defer cancel()
-	setDefault(&p.limit, c.opts.MaxPages)
-	setDefault(&p.pause, planPause)
+	p.limit = cmp.Or(p.limit, c.opts.MaxPages)
+	p.pause = cmp.Or(p.pause, planPause)
 	err := p.discover(req.Spec)
 	if err == nil && (p.follow || req.Check) {
 		err = p.walk()
@@ -165,7 +168,7 @@ type planResult struct {
 
 type refusedLink struct {
 	address string
-	why     Refusal
+	why     scope.Refusal
 }
 
 // discover finds out what kind of site it is, and its first addresses.
@@ -176,7 +179,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 			p.add(l, "", 0)
 		}
 		return nil
-	}, func(address string, why Refusal) {
+	}, func(address string, why scope.Refusal) {
 		if len(refused) < maxPlanLeft {
 			refused = append(refused, refusedLink{address, why})
 		}
@@ -184,7 +187,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	p.scope, p.follow, p.patterns = d.Scope, d.Follow, d.Scope.Patterns()
 	s := &p.summary
 	s.Root, s.Follow, s.Sitemaps, s.Problems = d.Scope.Root, d.Follow, d.Sitemaps, d.Problems
-	s.Complete = d.Complete && s.Reasons[string(RefusedPageLimit)] == 0
+	s.Complete = d.Complete && s.Reasons[string(scope.RefusedPageLimit)] == 0
 	for why, n := range d.Refused {
 		s.Reasons[string(why)] += n
 	}
@@ -192,9 +195,9 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 		return err
 	}
 	s.Delay = p.crawler.opts.PerHostDelay
-	if u, err := parseRef("", s.Root); err == nil {
+	if u, err := weburl.Parse(s.Root); err == nil {
 		if r, err := p.crawler.robots.get(p.ctx, u); err == nil { // it has been asked already
-			s.Delay = max(s.Delay, r.crawlDelay)
+			s.Delay = max(s.Delay, r.CrawlDelay)
 		}
 	}
 	p.leaveOut(refused, 0, "")
@@ -206,7 +209,7 @@ func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:
 	case lead == 0 && len(p.known)-p.leads >= p.limit:
-		p.summary.Reasons[string(RefusedPageLimit)]++
+		p.summary.Reasons[string(scope.RefusedPageLimit)]++
 	default:
 		if lead > 0 {
 			p.leads++
@@ -299,7 +302,7 @@ func (p *plan) fetch(it *planned) planResult {
 func (p *plan) fetchOnce(it *planned) (r planResult) {
 	r.page, r.err = p.crawler.Fetch(p.ctx, PageRequest{
 		URL: it.link.URL, Depth: it.link.Depth, Scope: &p.scope, WantLinks: p.follow, PastPatterns: true,
-		refused: func(address string, why Refusal) { r.refused = append(r.refused, refusedLink{address, why}) },
+		refused: func(address string, why scope.Refusal) { r.refused = append(r.refused, refusedLink{address, why}) },
 	})
 	if r.err != nil {
 		return r

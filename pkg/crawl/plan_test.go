@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -89,7 +90,7 @@ func TestPlan_tells_what_becomes_of_each_address_of_a_site(t *testing.T) {
 		s := crawltest.Serve(t, o)
 		got, sum := planSite(t, s, domain.CrawlSpec{URL: s.URL()})
 		comparePlan(t, s, crawltest.ByLinks, got)
-		if !sum.Follow || sum.Complete || sum.Decisions[PlanPage] != crawltest.MinPages || sum.Reasons[string(RefusedTrap)] == 0 {
+		if !sum.Follow || sum.Complete || sum.Decisions[PlanPage] != crawltest.MinPages || sum.Reasons[string(scope.RefusedTrap)] == 0 {
 			t.Errorf("got %+v", sum)
 		}
 	})
@@ -123,7 +124,7 @@ func TestPlan_of_a_sitemap_asks_for_no_page(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || n != 50 || sum.Addresses != 50 || sum.Delay != time.Second || sum.Time != 50*time.Second || sum.Complete || sum.Reasons[string(RefusedPageLimit)] == 0 {
+	if err != nil || n != 50 || sum.Addresses != 50 || sum.Delay != time.Second || sum.Time != 50*time.Second || sum.Complete || sum.Reasons[string(scope.RefusedPageLimit)] == 0 {
 		t.Errorf("%d, %+v, %v", n, sum, err)
 	}
 	for _, r := range s.Requests() {
@@ -256,7 +257,7 @@ func TestPlan_reads_pages_for_their_links_that_no_include_pattern_takes(t *testi
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if reasons["/list/1"] != "It is read for its links alone: not matched by an include pattern." || reasons["/not/1"] != string(RefusedExcluded) {
+	if reasons["/list/1"] != "It is read for its links alone: not matched by an include pattern." || reasons["/not/1"] != string(scope.RefusedExcluded) {
 		t.Errorf("got %v", reasons)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/crawl/scope"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/textid"
 )
@@ -73,7 +75,7 @@ func (p *plan) fail(it *planned) error {
 		return it.result.err
 	}
 	if errors.Is(e, ErrNoText) {
-		return p.drop(it, PlanSkipped, e.Message, string(RefusedMedia))
+		return p.drop(it, PlanSkipped, e.Message, string(scope.RefusedMedia))
 	}
 	reason := e.Message
 	if !e.Permanent {
@@ -85,7 +87,7 @@ func (p *plan) fail(it *planned) error {
 // takeLinks adds what the page links to, and notes what is not taken.
 func (p *plan) takeLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
-		if why != RefusedDepth { // most of these are links to pages that are known by shorter ways
+		if why != scope.RefusedDepth { // most of these are links to pages that are known by shorter ways
 			p.summary.Reasons[string(why)] += n
 		}
 	}
@@ -100,7 +102,7 @@ func (p *plan) takeLinks(it *planned) {
 		}
 		if why != "" {
 			p.summary.Reasons[why]++
-			refused = append(refused, refusedLink{l.URL, Refusal(why)})
+			refused = append(refused, refusedLink{l.URL, scope.Refusal(why)})
 			continue
 		}
 		p.add(l, it.link.URL, lead)
@@ -121,11 +123,11 @@ func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
 func (p *plan) tellLeft() error {
 	for _, address := range slices.Sorted(maps.Keys(p.left)) {
 		e := p.left[address]
-		if u, err := Normalise(address); err == nil && p.known[u] != nil {
+		if u, err := weburl.Normalise(address); err == nil && p.known[u] != nil {
 			continue
 		}
 		kind := "" // it has been counted on each page
-		if e.Reason == string(RefusedDepth) {
+		if e.Reason == string(scope.RefusedDepth) {
 			kind = e.Reason
 		}
 		if err := p.tell(e, kind); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sluice/sluice/pkg/crawl/robots"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -176,7 +177,7 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 		}
 		return nil, err
 	}
-	rules := req.URL.Path == robotsPath
+	rules := req.URL.Path == robots.Path
 	if res.StatusCode < 400 {
 		if !rules {
 			p.breaker.served(host)
@@ -238,7 +239,7 @@ const probeTimeout = 10 * time.Second
 // ones. It is asked for its robots.txt; that a gateway serves even when what is behind it fails, so where a gateway has
 // answered, for the page that was to be had last.
 func (p *politeness) alive(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
-	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+robotsPath
+	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+robots.Path
 	if good := p.breaker.good(req.URL.Host); status > http.StatusInternalServerError && good != "" {
 		method, at = http.MethodHead, good
 	}

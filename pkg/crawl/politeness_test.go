@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sluice/sluice/pkg/crawl/robots"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -242,7 +243,7 @@ func TestFetch_does_not_wait_long_for_the_robots_that_another_asks_for(t *testin
 	t.Parallel()
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
 	s := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == robotsPath {
+		if r.URL.Path == robots.Path {
 			asked <- struct{}{}
 			<-answer
 		}

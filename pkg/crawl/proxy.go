@@ -9,9 +9,9 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/sluice/sluice/pkg/crawl/guard"
 	"golang.org/x/net/proxy"
 )
 
@@ -59,7 +59,7 @@ func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 // useProxy makes the transport send its requests through the proxy. The guard cannot check the proxy's own connections, so
 // it resolves each target itself, and refuses the request if any address of the target is refused. A SOCKS proxy then
 // receives the checked address. An HTTP proxy receives the name, because its rules are by name.
-func useProxy(t *http.Transport, o Options, g guard) {
+func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
 	if !o.httpProxy() {
 		t.DialContext = socksDial(direct, o, g)
@@ -67,7 +67,7 @@ func useProxy(t *http.Transport, o Options, g guard) {
 	}
 	t.DialContext = direct.DialContext // connects only to the proxy, which receives every request
 	t.Proxy = func(req *http.Request) (*url.URL, error) {
-		targets, err := g.resolve(req.Context(), o.Resolver, hostPort(req.URL))
+		targets, err := g.Resolve(req.Context(), o.Resolver, hostPort(req.URL))
 		if err != nil {
 			return nil, err
 		}
@@ -94,40 +94,8 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// resolve returns the addresses of a target's host. It fails if the guard refuses the port or any of the addresses: the
-// proxy may connect to any of them.
-func (g guard) resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
-	host, portText, err := net.SplitHostPort(target)
-	if err != nil {
-		return nil, &refusedAddress{target: target, why: "not an address and a port"}
-	}
-	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil {
-		return nil, &refusedAddress{target: target, why: "not an address and a port"}
-	}
-	if err := g.checkPort(uint16(port)); err != nil {
-		return nil, err
-	}
-	if resolver == nil {
-		resolver = net.DefaultResolver
-	}
-	ips, err := resolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return nil, err
-	}
-	by := g.forAddress(target)
-	targets := make([]netip.AddrPort, len(ips))
-	for i, ip := range ips {
-		if err := by.checkSocket(ip); err != nil {
-			return nil, err
-		}
-		targets[i] = netip.AddrPortFrom(ip.Unmap(), uint16(port))
-	}
-	return targets, nil
-}
-
 // socksDial connects to checked addresses through a SOCKS5 proxy.
-func socksDial(direct *net.Dialer, o Options, g guard) func(ctx context.Context, network, address string) (net.Conn, error) {
+func socksDial(direct *net.Dialer, o Options, g guard.Guard) func(ctx context.Context, network, address string) (net.Conn, error) {
 	var auth *proxy.Auth
 	if u := o.Proxy.User; u != nil {
 		password, _ := u.Password()
@@ -140,7 +108,7 @@ func socksDial(direct *net.Dialer, o Options, g guard) func(ctx context.Context,
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
 		defer cancel()
-		targets, err := g.resolve(ctx, o.Resolver, address)
+		targets, err := g.Resolve(ctx, o.Resolver, address)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +156,7 @@ func leaveVerdict(ctx context.Context, targets []netip.AddrPort) {
 		return
 	}
 	v.inner = len(targets) > 0 && !slices.ContainsFunc(targets, func(t netip.AddrPort) bool {
-		return !isInner(net.TCPAddrFromAddrPort(t))
+		return !guard.IsInner(net.TCPAddrFromAddrPort(t))
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
 // middleman is a proxy that leads every connection to one server, and remembers what it was asked for.
@@ -205,7 +206,7 @@ func TestWhatAPageMayReachBehindAProxyIsDecidedByTheCheckedLookup(t *testing.T) 
 	t.Parallel()
 	m := newMiddleman(t, routes(t, map[string]string{"/a": shellPage, "/api": "inner text"}))
 	s := newSocks(t, m.to)
-	allow, err := ParseAllow([]string{"10.0.0.0/8"})
+	allow, err := guard.ParseAllow([]string{"10.0.0.0/8"})
 	if err != nil {
 		t.Fatal(err)
 	}

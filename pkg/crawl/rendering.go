@@ -14,6 +14,10 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/crawl/content"
+	"github.com/sluice/sluice/pkg/crawl/guard"
+	"github.com/sluice/sluice/pkg/crawl/scope"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
 // Renderer shows a page as a browser does when its scripts have run. All requests for it go through via, whose errors
@@ -30,7 +34,7 @@ const (
 
 // render puts in place of what the server sent what the page's scripts make of it: text, links and what it says about
 // itself. The validators go: they are those of the shell, which stays the same when the content changes.
-func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell Page, a answer) (Page, error) {
+func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a answer) (Page, error) {
 	if c.opts.Renderer == nil {
 		return Page{}, permanent(shell.URL, "%s shows its text only by running scripts (JavaScript): set CHROME_URL to the "+
 			"address of a browser, or SLUICE_CHROMIUM to auto where Chromium is installed, to have such pages read", shell.URL)
@@ -49,7 +53,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell 
 	if out.Status != 0 && (out.Status < 200 || out.Status >= 300) {
 		return Page{}, statusError(shell.URL, out.Status, http.Header{}, c.opts.Now())
 	}
-	final, err := parseRef("", out.URL)
+	final, err := weburl.Parse(out.URL)
 	if err != nil {
 		return Page{}, permanent(shell.URL, "%s leads by its scripts to %.200q, which is not a web address", shell.URL, out.URL).because(err)
 	}
@@ -68,7 +72,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell 
 		Redirects: shell.Redirects, Rendered: true,
 	}
 	reader := newPageReader(c.product, req, sc)
-	page, _ := tame(out.HTML[:min(len(out.HTML), maxHTMLBytes)], "utf-8")
+	page, _ := content.Tame(out.HTML[:min(len(out.HTML), maxHTMLBytes)], "utf-8")
 	if doc, err := html.Parse(bytes.NewReader(page)); err == nil {
 		reader.read(doc)
 		if err := reader.disguised(shell.Redirects, final); err != nil {
@@ -90,7 +94,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell 
 // crawler, and would else give orders there that no reader of the page could give.
 type browsing struct {
 	crawler   *Crawler
-	guard     guard
+	guard     guard.Guard
 	transport http.RoundTripper
 	page      *url.URL
 	access    *Access       // of the page's origin; nil: none
@@ -115,7 +119,7 @@ func (c *Crawler) browse(ctx context.Context, a answer) *browsing {
 
 // RoundTrip implements http.RoundTripper. The address guard is asked again by the transport, for every connection.
 func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := b.guard.checkURL(req.URL); err != nil {
+	if err := checkURL(b.guard, req.URL); err != nil {
 		return nil, err
 	}
 	first, err := b.count(req)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/crawl/guard"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -297,7 +298,7 @@ func TestFetch_lets_scripts_of_the_public_web_reach_nothing_else(t *testing.T) {
 	}))
 	shell := shop(t)
 	asked := 0
-	allow, err := ParseAllow([]string{"127.0.0.0/8", "localhost"})
+	allow, err := guard.ParseAllow([]string{"127.0.0.0/8", "localhost"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,25 +18,12 @@ func parseRetryAfter(v string, now time.Time) (d time.Duration, ok bool) {
 	if v == "" {
 		return 0, false
 	}
-	if isDigits(v) {
-		secs, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || secs > int64(maxRetryAfter/time.Second) { // err: more digits than an int64 has
-			return maxRetryAfter, true
-		}
-		return time.Duration(secs) * time.Second, true
+	if secs, err := strconv.ParseUint(v, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest uint64
+		return time.Duration(min(secs, uint64(maxRetryAfter/time.Second))) * time.Second, true
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {
 		return 0, false
 	}
 	return min(max(at.Sub(now), 0), maxRetryAfter), true
-}
-
-func isDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }

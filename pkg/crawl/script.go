@@ -149,7 +149,7 @@ func (s *shell) element(n *html.Node) {
 		s.shows = true
 	case atom.Meta:
 		// It sends the reader on by itself.
-		s.shows = s.shows || strings.EqualFold(attribute(n, "http-equiv"), "refresh")
+		s.shows = s.shows || strings.EqualFold(attr(n, "http-equiv"), "refresh")
 	default:
 		if !s.emptyRoot && s.roots < maxRoots && isRoot(n) {
 			s.roots++
@@ -160,10 +160,10 @@ func (s *shell) element(n *html.Node) {
 
 // runs tells scripts from data.
 func runs(n *html.Node) bool {
-	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attribute(n, "type"))), ";")
+	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
-		return attribute(n, "src") != "" || n.FirstChild != nil
+		return attr(n, "src") != "" || n.FirstChild != nil
 	}
 	// A loader that defers scripts gives them a type of its own: "…-text/javascript".
 	return false
@@ -209,7 +209,7 @@ func isRoot(n *html.Node) bool {
 		if _, ok := attributeOf(n, "ng-app", "data-ng-app", "ng-view", "ui-view", "data-reactroot", "data-v-app", "data-server-rendered", "v-cloak", "data-ember-app"); ok {
 			return true
 		}
-		return roots[strings.ToLower(attribute(n, "id"))]
+		return roots[strings.ToLower(attr(n, "id"))]
 	}
 	return n.DataAtom == 0 && strings.Contains(n.Data, "-") && n.Parent != nil && n.Parent.DataAtom == atom.Body &&
 		!isWidget(n.Data)
@@ -248,7 +248,7 @@ func countLetters(s string) int {
 	return n
 }
 
-func attribute(n *html.Node, name string) string {
+func attr(n *html.Node, name string) string {
 	v, _ := attributeOf(n, name)
 	return v
 }

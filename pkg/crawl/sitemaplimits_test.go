@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/crawl/sitemap"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -41,16 +42,16 @@ func hugeSite(asked func()) http.Handler {
 func TestDiscover_bounds_what_is_read_of_all_sitemaps_together(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		limits SitemapLimits
+		limits sitemap.Limits
 		took   time.Duration // each file, by the clock
 		found  int
 		says   string // "": the list of pages is complete
 	}{
-		"files":                     {limits: SitemapLimits{Files: 3}, found: 20, says: "3 files were read"},
-		"entries, taken or not":     {limits: SitemapLimits{Entries: 5 + 20 + 9}, found: 15, says: "34 addresses were read"},
-		"bytes":                     {limits: SitemapLimits{Bytes: 12 << 10}, says: "0 MiB were read"},
-		"time":                      {limits: SitemapLimits{Time: time.Hour}, took: 25 * time.Minute, found: 30, says: "4 files took 1h0m0s"},
-		"what is within them stays": {limits: SitemapLimits{Files: 6, Entries: 105, Bytes: 1 << 20, Time: time.Hour}, found: 50},
+		"files":                     {limits: sitemap.Limits{Files: 3}, found: 20, says: "3 files were read"},
+		"entries, taken or not":     {limits: sitemap.Limits{Entries: 5 + 20 + 9}, found: 15, says: "34 addresses were read"},
+		"bytes":                     {limits: sitemap.Limits{Bytes: 12 << 10}, says: "0 MiB were read"},
+		"time":                      {limits: sitemap.Limits{Time: time.Hour}, took: 25 * time.Minute, found: 30, says: "4 files took 1h0m0s"},
+		"what is within them stays": {limits: sitemap.Limits{Files: 6, Entries: 105, Bytes: 1 << 20, Time: time.Hour}, found: 50},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

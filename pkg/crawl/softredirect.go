@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	whatwg "github.com/nlnwa/whatwg-url/url"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"golang.org/x/net/html"
 )
 
@@ -105,7 +105,7 @@ func (l *leads) readNoScript(text string) {
 
 // leadsTo returns the address that the page redirects every reader to, nil if the page is meant to be read.
 func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
-	own := readBase(at.String())
+	own := weburl.NewBase(at.String())
 	base := p.baseOn(own)
 	if p.shell.letters >= emptyNotice {
 		return nil
@@ -114,7 +114,7 @@ func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 	fromHeader, _ := parseRefresh(header.Get("Refresh"))
 	for _, c := range []struct {
 		refresh
-		base    *whatwg.Url
+		base    *weburl.Base
 		letters int
 	}{
 		{p.leads.refresh, base, p.shell.letters}, {fromHeader, own, p.shell.letters}, {p.leads.noScript, base, all},
@@ -138,8 +138,8 @@ func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 }
 
 // elsewhere resolves a reference. It returns nil if that is invalid or leads to the page itself.
-func elsewhere(base *whatwg.Url, target string, at *url.URL) *url.URL {
-	u, err := parseOn(base, target)
+func elsewhere(base *weburl.Base, target string, at *url.URL) *url.URL {
+	u, err := base.Parse(target)
 	if err != nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/crawl/robots"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -176,7 +177,7 @@ func TestFetch_keeps_to_its_bounds_along_pages_that_redirect(t *testing.T) {
 		"through several":     {pages: map[string]string{"/a": refresh("/b"), "/b": refresh("/c"), "/c": refresh("/last"), "/last": newPage()}},
 		"in a circle":         {pages: map[string]string{"/a": refresh("/last"), "/last": refresh("/a") + "<p>Short"}},
 		"to nothing":          {pages: map[string]string{"/a": refresh("/gone")}, says: "does not exist"},
-		"to a forbidden page": {pages: map[string]string{"/a": refresh("/private"), "/private": newPage(), robotsPath: "User-agent: *\nDisallow: /priv"}, says: "robots.txt"},
+		"to a forbidden page": {pages: map[string]string{"/a": refresh("/private"), "/private": newPage(), robots.Path: "User-agent: *\nDisallow: /priv"}, says: "robots.txt"},
 		"to a metadata host":  {pages: map[string]string{"/a": refresh("http://169.254.169.254/")}, says: "169.254.169.254"},
 		"to a PDF":            {pages: map[string]string{"/a": refresh("/last") + `<meta name=robots content=noindex>`, "/last": "%PDF-1.7 x"}},
 	} {
@@ -198,7 +199,7 @@ func TestFetch_keeps_to_its_bounds_along_pages_that_redirect(t *testing.T) {
 	t.Run("without end", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == robotsPath {
+			if r.URL.Path == robots.Path {
 				http.NotFound(w, r)
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"github.com/sluice/sluice/pkg/crawl/robots"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -48,7 +49,7 @@ func TestFetch_ignores_malformed_header_lines_behind_TLS(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == robotsPath {
+		if r.URL.Path == robots.Path {
 			http.NotFound(w, r)
 			return
 		}

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/crawl/content"
+	"github.com/sluice/sluice/pkg/crawl/guard"
+	"github.com/sluice/sluice/pkg/crawl/sitemap"
 	"github.com/sluice/sluice/pkg/extract"
 )
 
@@ -39,7 +42,7 @@ type hop struct {
 	answered bool // the fields below are set
 	status   int
 	header   http.Header
-	kind     contentType
+	kind     content.Type
 	body     *Body // nil unless the status is 2xx
 }
 
@@ -49,8 +52,8 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.crawlDelay = r.crawlDelay
-	if err := h.crawler.guard.checkURL(req.URL); err != nil {
+	h.crawlDelay = r.CrawlDelay
+	if err := checkURL(h.crawler.guard, req.URL); err != nil {
 		return nil, err
 	}
 	release, err := h.crawler.polite.acquire(h.ctx, req.URL.Host, req.URL.String(), h.crawlDelay)
@@ -65,7 +68,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	var told verdict
 	ctx = withVerdict(ctx, &told)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-		h.inner = isInner(i.Conn.RemoteAddr())
+		h.inner = guard.IsInner(i.Conn.RemoteAddr())
 	}})
 	defer func() { *h.budget -= h.crawler.opts.Now().Sub(start) }()
 
@@ -97,11 +100,11 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 		_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
 		return nil
 	}
-	media := declaredType(res.Header.Get("Content-Type")).media
-	if !h.anyType && isBinary(media) {
+	media := content.Declared(res.Header.Get("Content-Type")).Media
+	if !h.anyType && content.IsBinary(media) {
 		return noText(u, media)
 	}
-	r, err := decoded(res.Body, res.Header.Get("Content-Encoding"), media)
+	r, err := content.Decode(res.Body, res.Header.Get("Content-Encoding"), media)
 	if err == nil {
 		r, err = h.recognise(req, res, r)
 	}
@@ -109,7 +112,7 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 		h.body, err = spool(r, res.ContentLength, h.limit, h.crawler.opts.TempDir)
 	}
 	var (
-		encoding errEncoding
+		encoding content.EncodingError
 		own      *Error
 	)
 	switch {
@@ -129,15 +132,15 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 // recognise detects the kind of the body from its first bytes. It fails for a kind without text, so that the rest is not
 // downloaded.
 func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (io.Reader, error) {
-	br := bufio.NewReaderSize(body, kindHead)
-	head, err := br.Peek(kindHead)
+	br := bufio.NewReaderSize(body, content.HeadBytes)
+	head, err := br.Peek(content.HeadBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	name := fileName(res.Header.Get("Content-Disposition"))
-	h.kind = effectiveType(res.Header.Get("Content-Type"), head[:min(len(head), sniffedBytes)], name, req.URL.Path)
-	if !h.anyType && holdsNoText(h.kind, head, name, req.URL.Path) {
-		return nil, noText(req.URL.String(), h.kind.media)
+	name := content.FileName(res.Header.Get("Content-Disposition"))
+	h.kind = content.Effective(res.Header.Get("Content-Type"), head[:min(len(head), sniffedBytes)], name, req.URL.Path)
+	if !h.anyType && (content.HoldsNoText(h.kind, head, name, req.URL.Path) || h.kind.IsGzip() && !sitemap.IsList(head, true, h.kind)) {
+		return nil, noText(req.URL.String(), h.kind.Media)
 	}
 	return br, nil
 }
@@ -153,19 +156,19 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	out.Uncompressed = true // else colly unpacks ".xml.gz" without a bound
 	out.ContentLength = -1
 	out.Body = http.NoBody
-	if h.body == nil || !h.kind.isHTML() {
+	if h.body == nil || !h.kind.IsHTML() {
 		return &out, nil
 	}
 	page, err := h.body.head(maxHTMLBytes)
 	if err != nil {
 		return nil, err
 	}
-	label := pageCharset(page[:min(len(page), charsetBytes)], h.kind.charset)
-	if extract.IsXHTML(page, h.kind.media) {
+	label := content.PageCharset(page[:min(len(page), charsetBytes)], h.kind.Charset)
+	if extract.IsXHTML(page, h.kind.Media) {
 		page = []byte(extract.ExpandXHTML(string(page)))
 	}
-	page, label = tame(page, label)
-	out.Header.Set("Content-Type", contentType{media: h.kind.media, charset: label}.String())
+	page, label = content.Tame(page, label)
+	out.Header.Set("Content-Type", content.Type{Media: h.kind.Media, Charset: label}.String())
 	out.Body = io.NopCloser(bytes.NewReader(page))
 	return &out, nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/crawl/guard"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -185,7 +186,7 @@ func TestFetch_reaches_nothing_inside_by_any_trick(t *testing.T) {
 	inside := newCanary(t)
 	origin := httptest.NewServer(trickster("http://127.0.0.1:" + inside.port))
 	t.Cleanup(origin.Close)
-	allow, err := ParseAllow([]string{"allowed.test", "badrobots.test"})
+	allow, err := guard.ParseAllow([]string{"allowed.test", "badrobots.test"})
 	if err != nil {
 		t.Fatal(err)
 	}

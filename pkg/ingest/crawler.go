@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
@@ -205,7 +206,7 @@ func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) err
 }
 
 // leftOut converts the numbers of refused addresses for an event.
-func leftOut(refused map[crawl.Refusal]int) map[string]int {
+func leftOut(refused map[scope.Refusal]int) map[string]int {
 	if len(refused) == 0 {
 		return nil
 	}

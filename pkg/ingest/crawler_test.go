@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
@@ -103,7 +104,7 @@ func TestCrawlerReportsPages(t *testing.T) {
 			page: crawl.Page{Links: links(2)}, want: []domain.EventType{running, discovered, fetched}, links: []int{2},
 		},
 		"a page without a link that is taken tells which are left out": {
-			page: crawl.Page{Refused: map[crawl.Refusal]int{crawl.RefusedIncluded: 3}}, want: []domain.EventType{running, discovered, fetched}, links: []int{0},
+			page: crawl.Page{Refused: map[scope.Refusal]int{scope.RefusedIncluded: 3}}, want: []domain.EventType{running, discovered, fetched}, links: []int{0},
 			leftOut: 3,
 		},
 		"many links go in several events": {
@@ -141,7 +142,7 @@ func TestCrawlerReportsPages(t *testing.T) {
 			for _, ev := range w.log.events {
 				if ev.Type == discovered {
 					groups, all = append(groups, len(ev.Links)), append(all, ev.Links...)
-					leftOut += ev.LeftOut[string(crawl.RefusedIncluded)]
+					leftOut += ev.LeftOut[string(scope.RefusedIncluded)]
 				}
 			}
 			if leftOut != test.leftOut {

@@ -1,0 +1,137 @@
+// Package content says what the body of a response is: how it is compressed, its media type and character encoding, whether it can
+// have text, and how much of its HTML may be parsed. Packages fetch, sitemap, scope and crawl use it.
+package content
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// maxEncodings is the maximum number of compression layers. Misconfigured servers compress twice.
+	maxEncodings = 2
+	// maxZstdWindow is the maximum window size in bytes that RFC 9659 allows in HTTP. The decoder allocates it.
+	maxZstdWindow = 8 << 20
+	// encodingHead is the number of bytes examined to recognise a compressed body.
+	encodingHead = 512
+)
+
+// EncodingError is a Content-Encoding that cannot be decoded.
+type EncodingError string
+
+func (e EncodingError) Error() string { return fmt.Sprintf("unknown content encoding %q", string(e)) }
+
+// Decode decodes a Content-Encoding (RFC 9110, section 8.4). Formats that were not requested are decoded too: some
+// servers keep only one form. The caller bounds the number of bytes that it reads.
+//
+// The first bytes of the body win over the declaration. A value that is not an encoding, such as "UTF-8", is ignored. A body
+// that its media type says to be text is decompressed even if no encoding is declared.
+func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
+	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
+	if len(layers) > maxEncodings {
+		return nil, EncodingError(encoding)
+	}
+	if isText(media) && !slices.ContainsFunc(layers, isEncoding) {
+		layers = []string{"gzip"}
+	}
+	for i := len(layers) - 1; i >= 0; i-- {
+		if !isEncoding(layers[i]) {
+			continue
+		}
+		layer, _, _ := strings.Cut(layers[i], ";")
+		var err error
+		if r, err = Unpack(bufio.NewReader(r), layer); err != nil {
+			return nil, fmt.Errorf("unpacking %s: %w", layer, err)
+		}
+	}
+	return r, nil
+}
+
+// isText reports media types whose bodies cannot begin like compressed data. XML is excepted: compressed sitemaps are often
+// declared so, and sitemap.Read decompresses them.
+func isText(media string) bool {
+	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
+}
+
+func isEncoding(layer string) bool {
+	layer, _, _ = strings.Cut(layer, ";")
+	return !isNoEncoding(layer)
+}
+
+// isNoEncoding reports values without effect on the body: "identity", and names of other things, mostly character
+// encodings, that misconfigured servers send.
+func isNoEncoding(layer string) bool {
+	switch layer {
+	case "", "identity", "none", "null", "binary", "7bit", "8bit", "chunked", "aws-chunked", "text", "html":
+		return true
+	}
+	return strings.Contains(layer, "/") || known(layer)
+}
+
+// IsGzip reports whether a body begins like gzip.
+func IsGzip(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) }
+
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+// Unpack decodes one layer. A magic number wins over the declared format.
+func Unpack(br *bufio.Reader, layer string) (io.Reader, error) {
+	head, err := br.Peek(encodingHead)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return br, nil //nolint:nilerr // Read returns the error again
+	}
+	switch {
+	case len(head) == 0:
+		return br, nil
+	case IsGzip(head):
+		return gzip.NewReader(br)
+	case bytes.HasPrefix(head, zstdMagic):
+		// With a concurrency of 1 it starts no goroutine, and so needs no Close.
+		return zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
+	}
+	switch layer {
+	case "gzip", "x-gzip", "zstd", "x-zstd":
+		return br, nil // declared as compressed, but is not
+	case "deflate":
+		return inflate(br, head), nil
+	case "br", "brotli":
+		if isReadable(head) {
+			return br, nil
+		}
+		return brotli.NewReader(br), nil
+	}
+	if isReadable(head) {
+		return br, nil
+	}
+	return nil, EncodingError(layer)
+}
+
+// isReadable reports whether a body begins like text or like a document of a known type. Compressed bytes do not.
+func isReadable(head []byte) bool {
+	media, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	return media != "application/octet-stream" && (media != "text/plain" || validUTF8Prefix(head))
+}
+
+// inflate reads both forms of "deflate": with the zlib header, as the RFC requires, and without, as some servers send it.
+func inflate(br *bufio.Reader, head []byte) io.Reader {
+	if len(head) >= 2 && head[0]&0x0f == 8 && (uint16(head[0])<<8|uint16(head[1]))%31 == 0 {
+		if z, err := zlib.NewReader(br); err == nil {
+			return z
+		}
+	}
+	if isReadable(head) {
+		return br
+	}
+	return flate.NewReader(br)
+}

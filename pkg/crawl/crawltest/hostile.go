@@ -1,0 +1,67 @@
+package crawltest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/unicode"
+)
+
+// Gzip packs bytes.
+func Gzip(b []byte) []byte {
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	_, _ = w.Write(b)
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+// GzipBomb is n bytes of one letter, packed.
+func GzipBomb(n int64) []byte {
+	var buf bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
+	_, _ = io.CopyN(w, letters{}, n)
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+type letters struct{}
+
+func (letters) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
+}
+
+// Formats opens as many elements that format text, each different from the others.
+func Formats(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "<b i=%d>", i)
+	}
+	return "<p>" + b.String()
+}
+
+// Bodies opens as many body elements, each different from the others.
+func Bodies(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "<body a%d>", i)
+	}
+	return b.String()
+}
+
+// UTF16 encodes a text, with a byte order mark.
+func UTF16(t testing.TB, e unicode.Endianness, s string) string {
+	t.Helper()
+	out, err := unicode.UTF16(e, unicode.UseBOM).NewEncoder().String(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

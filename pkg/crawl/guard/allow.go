@@ -1,0 +1,135 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
+	"net/netip"
+	"strings"
+)
+
+// Allow names what the crawler may reach although it is not on the public internet: addresses, ranges of them, and
+// hosts. The zero value names nothing. ParseAllow makes others.
+type Allow struct {
+	prefixes []netip.Prefix
+	hosts    map[string]bool // lower-case ASCII, without final dot
+	domains  []string        // ".intranet.example", for every host below it
+}
+
+// maxAllowed bounds a list: each entry is compared with every address that is connected to.
+const maxAllowed = 1_000
+
+// ParseAllow reads a list whose entries are addresses ("10.1.2.3", "fd00::7"), ranges ("10.1.0.0/16"), host names
+// ("wiki.intranet.example"), and names that stand for all hosts below them ("*.intranet.example"). Empty entries are
+// left out. A host that is allowed by name may have any private address, for connections to that name. No entry opens
+// link-local addresses, where cloud metadata services live, nor multicast ones, nor those of tunnels: one that names
+// nothing else is an error.
+func ParseAllow(list []string) (Allow, error) {
+	if len(list) > maxAllowed {
+		return Allow{}, fmt.Errorf("the list has %d entries, at most %d are read", len(list), maxAllowed)
+	}
+	a := Allow{hosts: make(map[string]bool)}
+	for _, entry := range list {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		if err := a.add(entry); err != nil {
+			return Allow{}, fmt.Errorf("%.300q %w", entry, err)
+		}
+	}
+	return a, nil
+}
+
+func (a *Allow) add(entry string) error {
+	if prefix, err := netip.ParsePrefix(entry); err == nil {
+		return a.addPrefix(prefix)
+	}
+	if ip, err := netip.ParseAddr(strings.Trim(entry, "[]")); err == nil {
+		if ip.Zone() != "" {
+			return errors.New("is a link-local address, which is never reached")
+		}
+		return a.addPrefix(netip.PrefixFrom(ip, ip.BitLen()))
+	}
+	return a.addHost(entry)
+}
+
+func (a *Allow) addPrefix(p netip.Prefix) error {
+	if p != p.Masked() {
+		return fmt.Errorf("has bits beyond its length; the range is %s", p.Masked())
+	}
+	if ip := p.Addr(); ip.Is4In6() && p.Bits() >= 96 {
+		p = netip.PrefixFrom(ip.Unmap(), p.Bits()-96)
+	}
+	for _, s := range specials {
+		if s.prefix.Bits() <= p.Bits() && s.prefix.Contains(p.Addr()) {
+			if s.opening == never {
+				return fmt.Errorf("is %s, which is never reached", s.why)
+			}
+			break // the first that contains an address decides
+		}
+	}
+	if nat64.Overlaps(p) && p.Bits() >= nat64.Bits() || sixToFour.Overlaps(p) && p.Bits() >= sixToFour.Bits() {
+		return errors.New("carries an IPv4 address; name that instead")
+	}
+	a.prefixes = append(a.prefixes, p)
+	return nil
+}
+
+func (a *Allow) addHost(entry string) error {
+	name, below := strings.CutPrefix(entry, "*.")
+	switch {
+	case entry == "*":
+		return errors.New("would allow every host; SLUICE_ALLOW_PRIVATE_ADDRESSES=true allows all private addresses")
+	case strings.Contains(name, "*"):
+		return errors.New(`has a "*" elsewhere than at its beginning, as in "*.intranet.example"`)
+	case strings.Contains(name, "://"):
+		return errors.New("is a whole address; name the host alone")
+	case strings.Contains(name, "/"):
+		return errors.New(`is neither a host nor a range of addresses such as "10.1.0.0/16"`)
+	case strings.ContainsAny(name, "@?#\\ \t\r\n%"):
+		return errors.New("is no host name")
+	}
+	u, err := weburl.Parse("http://" + name + "/")
+	if err != nil {
+		return errors.New("is no host name and no address")
+	}
+	if u.Port() != "" || strings.Contains(name, ":") {
+		return errors.New("has a port; name the host alone")
+	}
+	if ip, err := netip.ParseAddr(strings.Trim(u.Hostname(), "[]")); err == nil {
+		return fmt.Errorf("is an odd notation of the address %s; write that", ip)
+	}
+	if below {
+		a.domains = append(a.domains, "."+u.Hostname())
+	} else {
+		a.hosts[u.Hostname()] = true
+	}
+	return nil
+}
+
+// contains reports whether the address is allowed as such.
+func (a Allow) contains(ip netip.Addr) bool {
+	for _, p := range a.prefixes {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// names reports whether the host is allowed by its name.
+func (a Allow) names(host string) bool {
+	if len(a.hosts) == 0 && len(a.domains) == 0 {
+		return false
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if a.hosts[host] {
+		return true
+	}
+	for _, d := range a.domains {
+		if len(host) > len(d) && strings.HasSuffix(host, d) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,302 @@
+// Package guard decides which addresses the crawler may connect to: by scheme, port and address, before a request and at the moment
+// of connecting. Package fetch asks it for every connection.
+package guard
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Guard decides which addresses may be connected to. It is asked by the dialer for every connection, after the name
+// was resolved and with the address that the socket will really be connected to: no notation, redirect or changing
+// DNS answer gets past it.
+type Guard struct {
+	AllowPrivate bool                       // all that configuration can open at once
+	Allow        Allow                      // what it opens by name
+	own          func() ([]net.Addr, error) // the addresses of this machine; nil: asks the system
+}
+
+// RefusedError says which target was refused, and why.
+type RefusedError struct {
+	target  string
+	why     string
+	private bool // configuration can allow it
+}
+
+func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("%s is %s, which the crawler does not connect to", e.target, e.why)
+	if e.private {
+		text += "; whoever runs the service can allow it with SLUICE_CRAWL_ALLOW, or all such addresses with" +
+			" SLUICE_ALLOW_PRIVATE_ADDRESSES=true"
+	}
+	return text
+}
+
+// opening says how configuration may open a range.
+type opening int
+
+const (
+	never     opening = iota // no web site lives there, and what does is an attacker's aim
+	byAddress                // where Options.Allow names addresses of it
+	byEither                 // also by Options.AllowPrivate
+)
+
+// special is a range that is not the public internet.
+type special struct {
+	prefix  netip.Prefix
+	opening opening
+	why     string
+}
+
+const (
+	whyLoopback  = "an address of this machine"
+	whyPrivate   = "an address of a private network"
+	whyLinkLocal = "a link-local address (cloud metadata services live there)"
+	whyMetadata  = "a cloud metadata service"
+	whyReserved  = "a reserved address"
+	whyMulticast = "a multicast address"
+	whyTunnel    = "an address of a tunnel"
+	whyNone      = "the address of no machine"
+)
+
+// specials come from the IANA special-purpose registries of IPv4 and IPv6, plus known metadata services.
+var specials = []special{
+	{netip.MustParsePrefix("127.0.0.0/8"), byEither, whyLoopback},
+	{netip.MustParsePrefix("::1/128"), byEither, whyLoopback},
+	{netip.MustParsePrefix("100.100.100.200/32"), never, whyMetadata},
+	{netip.MustParsePrefix("192.0.0.192/32"), never, whyMetadata},
+	{netip.MustParsePrefix("168.63.129.16/32"), never, whyMetadata},
+	{netip.MustParsePrefix("fd00:ec2::254/128"), never, whyMetadata},
+	{netip.MustParsePrefix("fd20:ce::254/128"), never, whyMetadata},
+	{netip.MustParsePrefix("10.0.0.0/8"), byEither, whyPrivate},
+	{netip.MustParsePrefix("172.16.0.0/12"), byEither, whyPrivate},
+	{netip.MustParsePrefix("192.168.0.0/16"), byEither, whyPrivate},
+	{netip.MustParsePrefix("100.64.0.0/10"), byEither, whyPrivate},
+	{netip.MustParsePrefix("fc00::/7"), byEither, whyPrivate},
+	{netip.MustParsePrefix("169.254.0.0/16"), never, whyLinkLocal},
+	{netip.MustParsePrefix("fe80::/10"), never, whyLinkLocal},
+	{netip.MustParsePrefix("::/96"), never, whyNone},             // with IPv4 addresses in them, deprecated
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), never, whyTunnel}, // translated IPv4, RFC 2765
+	{netip.MustParsePrefix("64:ff9b:1::/48"), never, whyTunnel},  // NAT64 of a network's own, RFC 8215
+	{netip.MustParsePrefix("fec0::/10"), byAddress, whyReserved},
+	{netip.MustParsePrefix("0.0.0.0/8"), never, whyNone},
+	{netip.MustParsePrefix("255.255.255.255/32"), never, whyNone},
+	{netip.MustParsePrefix("192.0.0.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("192.0.2.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("192.31.196.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("192.52.193.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("192.88.99.0/24"), never, whyTunnel},
+	{netip.MustParsePrefix("192.175.48.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("198.18.0.0/15"), byAddress, whyReserved},
+	{netip.MustParsePrefix("198.51.100.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("203.0.113.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("224.0.0.0/4"), never, whyMulticast},
+	{netip.MustParsePrefix("240.0.0.0/4"), byAddress, whyReserved},
+	{netip.MustParsePrefix("ff00::/8"), never, whyMulticast},
+	{netip.MustParsePrefix("2001::/32"), never, whyTunnel},           // Teredo
+	{netip.MustParsePrefix("2001::/23"), byAddress, whyReserved},     // protocol assignments
+	{netip.MustParsePrefix("2001:db8::/32"), byAddress, whyReserved}, // documentation
+	{netip.MustParsePrefix("3fff::/20"), byAddress, whyReserved},     // documentation
+}
+
+var (
+	nat64     = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour = netip.MustParsePrefix("2002::/16")
+	global6   = netip.MustParsePrefix("2000::/3") // all of IPv6 that is routed as global unicast
+)
+
+// checkIP refuses an address that is not on the public internet. Addresses that carry an IPv4 address are judged by
+// what they carry.
+func (g Guard) checkIP(ip netip.Addr) error {
+	why := g.refusal(ip)
+	if why == "" {
+		return nil
+	}
+	return &RefusedError{target: ip.String(), why: why, private: why == whyLoopback || why == whyPrivate}
+}
+
+func (g Guard) refusal(ip netip.Addr) string {
+	if ip.Zone() != "" {
+		return whyLinkLocal
+	}
+	ip = ip.Unmap()
+	if !ip.IsValid() {
+		return whyReserved
+	}
+	for _, s := range specials {
+		if s.prefix.Contains(ip) {
+			if s.opening == byEither && g.AllowPrivate || s.opening != never && g.Allow.contains(ip) {
+				return ""
+			}
+			return s.why
+		}
+	}
+	if ip.Is4() {
+		return ""
+	}
+	b := ip.As16()
+	switch {
+	case nat64.Contains(ip):
+		return g.refusal(netip.AddrFrom4([4]byte(b[12:])))
+	case sixToFour.Contains(ip):
+		return g.refusal(netip.AddrFrom4([4]byte(b[2:6])))
+	case !global6.Contains(ip) && !g.Allow.contains(ip):
+		return whyReserved
+	case (b[8] == 0 || b[8] == 2) && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe: // ISATAP, RFC 5214
+		return g.refusal(netip.AddrFrom4([4]byte(b[12:])))
+	}
+	return ""
+}
+
+// otherServices are ports where something else than a web server listens, and where a request could do harm:
+// the list of the Fetch standard as far as it is still in use, and the common databases and control planes.
+var otherServices = map[uint16]string{
+	7: "echo", 9: "discard", 19: "chargen", 20: "FTP", 21: "FTP", 22: "SSH", 23: "Telnet", 25: "SMTP", 37: "time",
+	53: "DNS", 69: "TFTP", 79: "finger", 110: "POP3", 111: "RPC", 113: "ident", 119: "NNTP", 123: "NTP",
+	135: "RPC", 137: "NetBIOS", 138: "NetBIOS", 139: "NetBIOS", 143: "IMAP", 161: "SNMP", 179: "BGP", 389: "LDAP",
+	445: "SMB", 465: "SMTP", 512: "rexec", 513: "rlogin", 514: "rsh", 515: "printing", 548: "AFP", 554: "RTSP",
+	587: "SMTP", 631: "printing", 636: "LDAP", 873: "rsync", 993: "IMAP", 995: "POP3", 1433: "SQL Server",
+	1521: "Oracle", 2049: "NFS", 2181: "ZooKeeper", 2375: "Docker", 2376: "Docker", 2379: "etcd", 2380: "etcd",
+	3306: "MySQL", 3389: "RDP", 4222: "NATS", 5060: "SIP", 5061: "SIP", 5432: "PostgreSQL", 5900: "VNC",
+	6379: "Redis", 6443: "Kubernetes", 6667: "IRC", 9092: "Kafka", 9200: "Elasticsearch", 9300: "Elasticsearch",
+	10250: "Kubernetes", 11211: "memcached", 19530: "Milvus", 27017: "MongoDB",
+}
+
+func (g Guard) checkPort(port uint16) error {
+	if name, bad := otherServices[port]; bad || port == 0 {
+		if port == 0 {
+			name = "no service"
+		}
+		return &RefusedError{target: "port " + strconv.Itoa(int(port)), why: "the port of " + name}
+	}
+	return nil
+}
+
+// CheckURL refuses what can be refused without connecting, so that the message comes early and is clear.
+func (g Guard) CheckURL(u *url.URL) error {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%s cannot be fetched: only http and https addresses are", u.Redacted())
+	}
+	if u.Hostname() == "" {
+		return fmt.Errorf("%s cannot be fetched: it names no host", u.Redacted())
+	}
+	if u.User != nil {
+		return fmt.Errorf("%s cannot be fetched: addresses that carry a user name are not", u.Redacted())
+	}
+	if p := u.Port(); p != "" {
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil {
+			return fmt.Errorf("%s cannot be fetched: %q is not a port", u, p)
+		}
+		if err := g.checkPort(uint16(n)); err != nil {
+			return fmt.Errorf("%s is not fetched: %w", u, err)
+		}
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		if err := g.checkIP(ip); err != nil {
+			return fmt.Errorf("%s is not fetched: %w", u, err)
+		}
+	}
+	return nil
+}
+
+// IsInner reports an address that is reached because configuration opens it: it is not on the public internet.
+func IsInner(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && Guard{}.checkSocket(tcp.AddrPort().Addr()) != nil
+}
+
+// checkSocket refuses also this machine's addresses on the public internet: what comes from the machine itself to one of
+// them passes no firewall. Where the system does not tell them, they count as others'.
+func (g Guard) checkSocket(ip netip.Addr) error {
+	if err := g.checkIP(ip); err != nil || g.AllowPrivate || g.Allow.contains(ip.Unmap()) {
+		return err
+	}
+	own := net.InterfaceAddrs
+	if g.own != nil {
+		own = g.own
+	}
+	addrs, _ := own()
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip.AsSlice()) {
+			return &RefusedError{target: ip.String(), why: whyLoopback, private: true}
+		}
+	}
+	return nil
+}
+
+// control is called by the dialer between creating a socket and connecting it.
+func (g Guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	switch network {
+	case "tcp4", "tcp6":
+	default:
+		return &RefusedError{target: address, why: "not a TCP address"}
+	}
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &RefusedError{target: address, why: "not an address and a port"}
+	}
+	if err := g.checkPort(ap.Port()); err != nil {
+		return err
+	}
+	return g.checkSocket(ap.Addr())
+}
+
+// Dial returns the dial function of a transport. resolver may be nil for the system's.
+func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		return g.Dialer(address, connect, resolver).DialContext(ctx, network, address)
+	}
+}
+
+// forAddress is the guard of a connection to the host and port of a request. A host that is allowed by its name may have
+// a private address, for connections to that name alone: another name gains nothing by having the same address.
+func (g Guard) forAddress(address string) Guard {
+	if host, _, err := net.SplitHostPort(address); err == nil && g.Allow.names(host) {
+		g.AllowPrivate = true
+	}
+	return g
+}
+
+// Dialer returns a dialer for one host and port that asks the guard.
+func (g Guard) Dialer(address string, connect time.Duration, resolver *net.Resolver) *net.Dialer {
+	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second, Resolver: resolver, ControlContext: g.forAddress(address).control}
+}
+
+// Resolve returns the addresses of a target's host. It fails if the guard refuses the port or any of the addresses: the
+// proxy may connect to any of them.
+func (g Guard) Resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
+	host, portText, err := net.SplitHostPort(target)
+	if err != nil {
+		return nil, &RefusedError{target: target, why: "not an address and a port"}
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil {
+		return nil, &RefusedError{target: target, why: "not an address and a port"}
+	}
+	if err := g.checkPort(uint16(port)); err != nil {
+		return nil, err
+	}
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
+	ips, err := resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	by := g.forAddress(target)
+	targets := make([]netip.AddrPort, len(ips))
+	for i, ip := range ips {
+		if err := by.checkSocket(ip); err != nil {
+			return nil, err
+		}
+		targets[i] = netip.AddrPortFrom(ip.Unmap(), uint16(port))
+	}
+	return targets, nil
+}

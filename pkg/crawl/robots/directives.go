@@ -1,0 +1,38 @@
+package robots
+
+import "strings"
+
+// Directives are what meta robots and X-Robots-Tag ask for.
+type Directives struct{ NoIndex, NoFollow bool }
+
+// Add reads the content of a meta element.
+func (r *Directives) Add(content string) {
+	for token := range strings.SplitSeq(strings.ToLower(content), ",") {
+		switch strings.TrimSpace(token) {
+		case "noindex":
+			r.NoIndex = true
+		case "nofollow":
+			r.NoFollow = true
+		case "none":
+			r.NoIndex, r.NoFollow = true, true
+		}
+	}
+}
+
+// valuedDirectives are directives that have a colon themselves, where else a colon follows a crawler's name.
+var valuedDirectives = map[string]bool{
+	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
+}
+
+// AddHeader reads an X-Robots-Tag, which may begin with the name of the crawler that it is for.
+func (r *Directives) AddHeader(value, product string) {
+	name, rest, named := strings.Cut(value, ":")
+	name = strings.ToLower(strings.TrimSpace(name))
+	if named && !strings.Contains(name, ",") && !valuedDirectives[name] {
+		if !strings.EqualFold(name, product) {
+			return
+		}
+		value = rest
+	}
+	r.Add(value)
+}

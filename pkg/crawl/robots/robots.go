@@ -1,0 +1,193 @@
+// Package robots reads what a site asks of crawlers: robots.txt, meta robots and X-Robots-Tag. It fetches nothing; package fetch does,
+// and keeps the files.
+package robots
+
+import (
+	"bytes"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
+	"iter"
+	"math"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unsafe"
+)
+
+// Path is where a host has its robots.txt.
+const Path = "/robots.txt"
+
+const (
+	maxRules    = 5_000
+	maxSitemaps = 100
+	maxLine     = weburl.MaxBytes
+	maxDelay    = 24 * time.Hour // longest Crawl-delay that is read
+)
+
+// File is what one host's robots.txt means for us.
+type File struct {
+	rules      []rule        // those that apply to this crawler
+	CrawlDelay time.Duration // as the file has it, at most 24 hours
+	Sitemaps   []string
+}
+
+// Size is how many bytes are kept of it.
+func (r File) Size() int {
+	n := 0
+	for _, rule := range r.rules {
+		n += len(rule.pattern) + int(unsafe.Sizeof(rule))
+	}
+	for _, s := range r.Sitemaps {
+		n += len(s)
+	}
+	return n
+}
+
+// Allows reports whether the rules allow fetching the address.
+func (r File) Allows(u *url.URL) bool {
+	return u.Path == Path || allowedBy(r.rules, u) // RFC 9309, section 2.2.2: the file itself is always allowed
+}
+
+// Parse reads a robots.txt (RFC 9309) for the crawler with the given product name. Groups that name it are
+// merged; without any, those for "*" count.
+func Parse(body []byte, product string) File {
+	var (
+		r             File
+		own, all      []rule
+		ownDelay      time.Duration
+		allDelay      time.Duration
+		forUs, forAll bool
+		found         bool // some group names us
+		inAgents      bool
+	)
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	for line := range lines(body) {
+		key, value, ok := lineParts(line)
+		if !ok {
+			continue
+		}
+		var rule rule
+		switch key {
+		case "useragent":
+			if !inAgents {
+				forUs, forAll = false, false
+			}
+			inAgents = true
+			name, _, _ := strings.Cut(value, "/")
+			name = strings.TrimSpace(name)
+			forUs = forUs || strings.EqualFold(name, product)
+			forAll = forAll || name == "*"
+			found = found || forUs
+			continue
+		case "sitemap":
+			if len(r.Sitemaps) < maxSitemaps {
+				r.Sitemaps = append(r.Sitemaps, strings.ToValidUTF8(value, ""))
+			}
+			continue // belongs to no group, ends none
+		case "crawldelay":
+			d := delayOf(value)
+			if forUs {
+				ownDelay = max(ownDelay, d)
+			}
+			if forAll {
+				allDelay = max(allDelay, d)
+			}
+		case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw": // spellings that Google's parser accepts, too
+			if value != "" {
+				rule = newRule(value, false)
+			}
+		case "allow":
+			if value != "" {
+				rule = newRule(value, true)
+			}
+		default:
+			continue
+		}
+		inAgents = false
+		if rule.pattern == "" {
+			continue
+		}
+		if forUs && len(own) < maxRules {
+			own = append(own, rule)
+		}
+		if forAll && len(all) < maxRules {
+			all = append(all, rule)
+		}
+	}
+	r.rules, r.CrawlDelay = all, allDelay
+	if found {
+		r.rules, r.CrawlDelay = own, ownDelay
+	}
+	return r
+}
+
+// lines splits a text into lines, which end in CR, LF or both (RFC 9309, section 2.2).
+func lines(text []byte) iter.Seq[[]byte] {
+	return bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' })
+}
+
+// separators are left out of keys: "User-agent" and "useragent" are the same.
+var separators = strings.NewReplacer(" ", "", "\t", "", "-", "", "_", "")
+
+// lineParts splits "Key: value # comment". The key is in lower case, without separators. A missing colon is accepted if the
+// line holds only a key and a value.
+func lineParts(line []byte) (key, value string, ok bool) {
+	if len(line) > maxLine {
+		return "", "", false
+	}
+	s, _, _ := strings.Cut(string(line), "#")
+	key, value, ok = strings.Cut(s, ":")
+	if !ok {
+		words := strings.Fields(s)
+		if len(words) != 2 {
+			return "", "", false
+		}
+		key, value = words[0], words[1]
+	}
+	return separators.Replace(strings.ToLower(key)), strings.TrimSpace(withoutControls(value)), true
+}
+
+// withoutControls drops control characters. Invalid UTF-8 is kept: rules escape it like other bytes.
+func withoutControls(s string) string {
+	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\t':
+			b = append(b, ' ')
+		case c >= ' ' && c != 0x7f:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// delayForm matches the value of a Crawl-delay: seconds, optionally with a unit or a decimal comma, which are nonstandard
+// but common.
+var delayForm = regexp.MustCompile(`(?i)^(\d*[.,]?\d+(?:e\+?\d+)?)\s*(ms|msecs?|milliseconds?|s|secs?|seconds?|m|min|mins|minutes?)?\.?$`)
+
+func delayOf(v string) time.Duration {
+	m := delayForm.FindStringSubmatch(v)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(strings.Replace(m[1], ",", ".", 1), 64)
+	if math.IsInf(n, 0) {
+		err = nil // out of range: use the longest delay
+	}
+	unit := strings.ToLower(m[2])
+	switch {
+	case strings.HasPrefix(unit, "ms"), strings.HasPrefix(unit, "milli"):
+		n /= 1000
+	case strings.HasPrefix(unit, "m"):
+		n *= 60
+	}
+	if err != nil || !(n > 0) {
+		return 0
+	}
+	return time.Duration(min(n, maxDelay.Seconds()) * float64(time.Second))
+}

@@ -1,0 +1,146 @@
+package robots
+
+import (
+	"github.com/sluice/sluice/pkg/crawl/weburl"
+	"net/url"
+	"strings"
+)
+
+// rule is one Allow or Disallow line (RFC 9309, section 2.2.2).
+type rule struct {
+	// pattern is normalised like addresses (normalise). Asterisks in it are wildcards; literal asterisks are escaped.
+	pattern string
+	end     bool // the pattern ended in "$": it matches only the whole address
+	allow   bool
+}
+
+// newRule parses the value of an Allow or Disallow line. The value is not empty.
+func newRule(value string, allow bool) rule {
+	r := rule{allow: allow}
+	value, r.end = strings.CutSuffix(value, "$")
+	// The RFC does not allow addresses here, or paths without a leading slash. Their meaning is clear, and ignoring them
+	// would fetch pages that the site wants to exclude.
+	if rest, ok := cutOrigin(value); ok {
+		value = rest
+	}
+	if !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "*") {
+		value = "/" + value
+	}
+	r.pattern = normalise(value, true)
+	return r
+}
+
+// cutOrigin removes scheme and host from an address.
+func cutOrigin(s string) (string, bool) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return s, false
+	}
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		return rest[i:], true
+	}
+	return "/", true
+}
+
+// specificity decides between two matching rules: the longer pattern wins.
+func (r rule) specificity() int {
+	if r.end {
+		return len(r.pattern) + 1
+	}
+	return len(r.pattern)
+}
+
+// matches compares the rule with an address in the form of addressOf. It needs no backtracking, whatever the number of
+// asterisks: the first match of a part is always as good as a later one.
+func (r rule) matches(path string) bool {
+	part, rest, more := strings.Cut(r.pattern, "*")
+	path, ok := strings.CutPrefix(path, part)
+	if !ok {
+		return false
+	}
+	for more {
+		part, rest, more = strings.Cut(rest, "*")
+		if !more && r.end {
+			return strings.HasSuffix(path, part)
+		}
+		at := strings.Index(path, part)
+		if at < 0 {
+			return false
+		}
+		path = path[at+len(part):]
+	}
+	return !r.end || path == ""
+}
+
+// allowedBy reports whether rules allow the address: the most specific one that matches decides, and an Allow wins over a
+// Disallow of the same length. An address without a matching rule is allowed.
+func allowedBy(rules []rule, u *url.URL) bool {
+	path, best, allowed := addressOf(u), -1, true
+	for _, r := range rules {
+		n := r.specificity()
+		if (n > best || n == best && r.allow && !allowed) && r.matches(path) {
+			best, allowed = n, r.allow
+		}
+	}
+	return allowed
+}
+
+// addressOf returns the path and query of an address, as sent, normalised for comparison with rules.
+func addressOf(u *url.URL) string {
+	s := u.EscapedPath()
+	if s == "" {
+		s = "/"
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		s += "?" + u.RawQuery
+	}
+	return normalise(s, false)
+}
+
+// normalise gives a path with a query, or a pattern of one, the form in which both are compared:
+//
+//   - Escapes of unreserved characters are decoded. The remaining escapes are in upper case.
+//   - Characters that an address may not contain are escaped, including brackets and everything beyond ASCII.
+//   - Escapes of reserved characters are decoded too: the RFC treats ":" and "%3A" as equal. Delimiters are excepted: "/" and
+//     "?" in a path, "&", "=" and "+" in a query differ from their escapes.
+//   - "*" and "$" are escaped, except a pattern's asterisks.
+func normalise(s string, pattern bool) string {
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	query, star := false, false
+	for i := 0; i < len(s); i++ {
+		c, escaped := weburl.EscapedByte(s[i:])
+		if escaped {
+			i += 2
+		} else {
+			c = s[i]
+		}
+		switch {
+		case pattern && c == '*' && !escaped:
+			star = true
+			b.WriteByte(c)
+		case weburl.IsUnreserved(c), c == '.':
+			b.WriteByte(c)
+		case isReserved(c) && (!escaped || !isDelimiter(c, query)):
+			b.WriteByte(c)
+		default:
+			const digits = "0123456789ABCDEF"
+			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
+		}
+		// In "/*url=", the asterisk includes the question mark.
+		query = query || !escaped && (c == '?' || c == '=' && star)
+	}
+	return b.String()
+}
+
+// isReserved reports the reserved characters of RFC 3986 that are legal in a path or a query, except the wildcards of
+// rules.
+func isReserved(c byte) bool { return strings.IndexByte("/?:@!&'(),;=+", c) >= 0 }
+
+// isDelimiter reports the characters that separate the parts of a path or of a query.
+func isDelimiter(c byte, query bool) bool {
+	if query {
+		return c == '&' || c == '=' || c == '+'
+	}
+	return c == '/' || c == '?'
+}

@@ -1,0 +1,269 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"github.com/sluice/sluice/pkg/crawl/content"
+	"github.com/sluice/sluice/pkg/crawl/guard"
+	"github.com/sluice/sluice/pkg/crawl/robots"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+const (
+	maxRobotsBytes     = 512 << 10   // RFC 9309, section 2.5: at least 500 KiB
+	maxRobotsRedirects = 5           // RFC 9309, section 2.3.1.2
+	robotsFresh        = time.Hour   // RFC 9309, section 2.4: at most 24 hours
+	robotsFailure      = time.Minute // how long a host whose robots.txt cannot be had is left alone
+	maxRobotsHosts     = 2_000
+	maxRobotsKept      = 64 << 20 // bytes of the rules of all hosts
+)
+
+// errForbidden marks addresses that robots.txt disallows.
+var errForbidden = errors.New("forbidden by robots.txt")
+
+// check returns nil if the rules of u's host allow the address, else a permanent *Error that wraps errForbidden.
+func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error) {
+	r, err := c.get(ctx, u)
+	if err != nil {
+		return robots.File{}, err
+	}
+	if !r.Allows(u) {
+		return robots.File{}, permanent(u.String(), "%s may not be fetched: the site's robots.txt does not allow it", u).because(errForbidden)
+	}
+	return r, nil
+}
+
+// robotsCache keeps what robots.txt said, per scheme, host and port, for all fetches of the process.
+type robotsCache struct {
+	product   string
+	userAgent string
+	transport http.RoundTripper
+	guard     guard.Guard
+	polite    *politeness
+	log       *slog.Logger
+	timeout   time.Duration // of one request
+	now       func() time.Time
+
+	mu    sync.Mutex
+	hosts map[string]*robotsEntry
+	kept  int // bytes of rules in hosts
+}
+
+type robotsEntry struct {
+	ready   chan struct{} // closed when the fields below are set
+	robots  robots.File
+	err     error
+	expires time.Time
+	size    int // that is counted as kept; guarded by robotsCache.mu
+}
+
+// get returns what the robots.txt of u's host says. A host without one (4xx) allows everything; one that answers 5xx
+// or cannot be reached allows nothing for now, and the error says so (RFC 9309, sections 2.3.1.3 and 2.3.1.4). While
+// another fetch asks for it, this one waits no longer than for a turn, and is put off then: a host that hangs would keep as
+// many workers as it has pages.
+func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) {
+	site := u.Scheme + "://" + u.Host
+	key := site
+	if a := accessTo(ctx, u); a != nil {
+		key += " " + a.digest // a robots.txt read with credentials must not be used without them
+	}
+	patience := time.NewTimer(c.polite.patience(ctx).turn)
+	defer patience.Stop()
+	for {
+		c.mu.Lock()
+		e := c.hosts[key]
+		mine := e == nil || e.done() && !c.now().Before(e.expires)
+		if mine {
+			if e != nil {
+				c.drop(key, e)
+			}
+			c.makeRoom()
+			e = &robotsEntry{ready: make(chan struct{})}
+			c.hosts[key] = e
+		}
+		c.mu.Unlock()
+		if mine {
+			return c.fill(ctx, key, site, e)
+		}
+		select {
+		case <-e.ready:
+		case <-patience.C:
+			p := c.polite
+			return robots.File{}, p.deferred(u.String(), u.Host, 0, p.later.after(u.Host, leastDeferral, p.pace.Delay, c.now()))
+		case <-ctx.Done():
+			return robots.File{}, context.Cause(ctx)
+		}
+		if !errors.Is(e.err, errGivenUp) {
+			return e.robots, c.again(e)
+		}
+	}
+}
+
+// errGivenUp marks an entry whose fetch was cancelled by its caller: whoever waits for it asks again.
+var errGivenUp = errors.New("cancelled by the caller")
+
+func (e *robotsEntry) done() bool {
+	select {
+	case <-e.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry) (robots.File, error) {
+	defer close(e.ready)
+	r, err := c.fetch(ctx, site+robots.Path)
+	now := c.now()
+	switch {
+	case err == nil:
+		e.robots, e.expires = r, now.Add(robotsFresh)
+		c.count(key, e)
+	case ctx.Err() != nil:
+		e.err = errGivenUp
+		return robots.File{}, context.Cause(ctx)
+	default:
+		e.expires = now.Add(robotsFailure)
+		var own *Error
+		switch {
+		case !errors.As(classify(ctx, site+robots.Path, err), &own) || own.Permanent:
+			e.err = err
+		case own.Deferred: // the host was not asked, so nothing is known of its rules
+			e.err = errGivenUp
+			return robots.File{}, own
+		default:
+			own.RetryAfter = max(own.RetryAfter, robotsFailure)
+			own.Message = "nothing may be fetched for now: " + own.Message
+			e.err, e.expires = own, now.Add(own.RetryAfter)
+		}
+	}
+	return e.robots, e.err
+}
+
+// again is what a fetch is told that finds the failure of another: nothing was tried for it.
+func (c *robotsCache) again(e *robotsEntry) error {
+	var own *Error
+	if !errors.As(e.err, &own) || own.Permanent {
+		return e.err
+	}
+	waits := *own
+	waits.Deferred, waits.RetryAfter, waits.Err = true, max(e.expires.Sub(c.now()), time.Second), own
+	return &waits
+}
+
+// makeRoom drops what has expired, and if that is not enough anything that is not being fetched. Called with mu held.
+func (c *robotsCache) makeRoom() {
+	if !c.full() {
+		return
+	}
+	now := c.now()
+	for k, e := range c.hosts {
+		if e.done() && !now.Before(e.expires) {
+			c.drop(k, e)
+		}
+	}
+	for k, e := range c.hosts {
+		if !c.full() {
+			return
+		}
+		if e.done() {
+			c.drop(k, e)
+		}
+	}
+}
+
+func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.kept > maxRobotsKept }
+
+// count adds what is known of a host now to what is kept, if it still is.
+func (c *robotsCache) count(key string, e *robotsEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hosts[key] == e {
+		e.size = e.robots.Size()
+		c.kept += e.size
+	}
+}
+
+// drop forgets a host. Called with mu held.
+func (c *robotsCache) drop(key string, e *robotsEntry) {
+	delete(c.hosts, key)
+	c.kept -= e.size
+}
+
+func (c *robotsCache) fetch(ctx context.Context, address string) (robots.File, error) {
+	at := address
+	for range maxRobotsRedirects + 1 {
+		status, header, body, err := c.fetchOnce(ctx, at)
+		if err != nil {
+			return robots.File{}, err
+		}
+		switch {
+		case status >= 200 && status < 300:
+			r := robots.Parse(body, c.product)
+			if r.CrawlDelay > maxCrawlDelay {
+				c.log.WarnContext(ctx, "crawl delay shortened", "url", at, "asked", r.CrawlDelay, "kept", maxCrawlDelay)
+			}
+			return r, nil
+		case isRedirect(status):
+			next, err := weburl.Resolve(at, header.Get("Location"))
+			if err != nil {
+				return robots.File{}, nil // a redirect to nowhere: there is no robots.txt
+			}
+			at = next.String()
+		case status == http.StatusTooManyRequests || status >= 500:
+			e := statusError(at, status, header, c.now())
+			e.Permanent = false
+			return robots.File{}, e
+		default:
+			return robots.File{}, nil
+		}
+	}
+	return robots.File{}, nil // RFC 9309, section 2.3.1.2: may be taken for unavailable, as 4xx
+}
+
+// fetchOnce makes one request. A body that is too large counts up to the limit, as the RFC has it.
+func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Header, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return 0, nil, nil, permanent(at, "%s is not a web address", at).because(err)
+	}
+	if err := checkURL(c.guard, req.URL); err != nil {
+		return 0, nil, nil, err
+	}
+	req.Header.Set("User-Agent", c.userAgent)
+	req.Header.Set("Accept-Encoding", acceptEncoding)
+	release, err := c.polite.acquire(ctx, req.URL.Host, at, 0)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer release()
+	timed, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	res, err := c.polite.ask(ctx, c.transport, req.WithContext(timed))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode < 200 || res.StatusCode >= 300 {
+		return res.StatusCode, res.Header, nil, nil
+	}
+	r, err := content.Decode(res.Body, res.Header.Get("Content-Encoding"), "text/plain")
+	if err != nil {
+		return 0, nil, nil, transient(at, "%s cannot be read: %v", at, err).because(err)
+	}
+	body, err := io.ReadAll(io.LimitReader(r, maxRobotsBytes))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if len(body) == maxRobotsBytes {
+		body = body[:bytes.LastIndexAny(body, "\r\n")+1] // a truncated rule could match too much
+	}
+	return res.StatusCode, res.Header, body, nil
+}

@@ -1,0 +1,168 @@
+// Package scope says which addresses belong to a site, and which of them lead into an endless series of pages. It judges by addresses
+// alone; package crawl asks it about every link and every entry of a sitemap.
+package scope
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/crawl/content"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Refusal is why an address was not taken into a site, as a phrase for people.
+type Refusal string
+
+// The refusals.
+const (
+	RefusedNoURL     Refusal = "not a web address"
+	RefusedHost      Refusal = "another host"
+	RefusedPath      Refusal = "outside the path of the root"
+	RefusedIncluded  Refusal = domain.LeftNotIncluded
+	RefusedExcluded  Refusal = domain.LeftExcluded
+	RefusedDepth     Refusal = domain.LeftTooDeep
+	RefusedTrap      Refusal = "looks like an endless series of pages"
+	RefusedPageLimit Refusal = "the limit of pages is reached"
+	RefusedMedia     Refusal = "an image, a style sheet or another file without text"
+	// RefusedNoFollow is of links that their page asks not to follow: rel is nofollow, ugc or sponsored.
+	RefusedNoFollow Refusal = "its link asks not to be followed"
+	// RefusedRoute is for links to client-side routes of single-page applications ("#/guide"). Such sites need a sitemap.
+	RefusedRoute Refusal = `a view that scripts show within one page ("#/…")`
+)
+
+// Scope is a domain.SiteScope made ready for testing many addresses.
+type Scope struct {
+	Root     *url.URL
+	hosts    map[string]bool // bare hosts (without "www.") that belong to the site
+	prefixes []string        // paths that pages lie under; "/" for all
+	page     *url.URL        // that the links stand on; nil for none
+	patterns domain.Patterns
+	maxDepth int
+	Now      time.Time // start of the crawl; calendar links to later dates are endless
+	Listed   bool      // the addresses come from a sitemap and are taken whatever they look like
+}
+
+// New fails if the root of the site is not a web address.
+func New(s domain.SiteScope) (*Scope, error) {
+	root, err := weburl.Parse(s.Root)
+	if err != nil {
+		return nil, fmt.Errorf("the root address %q of the site is not a web address", s.Root)
+	}
+	sc := &Scope{
+		Root:     root,
+		hosts:    map[string]bool{domain.BareHost(root): true},
+		prefixes: []string{PathPrefix(root.EscapedPath())},
+		maxDepth: s.MaxDepth,
+		patterns: s.Patterns(),
+	}
+	if sc.maxDepth <= 0 {
+		sc.maxDepth = domain.DefaultMaxDepth
+	}
+	return sc, nil
+}
+
+// Admit adds an address that is known to belong to the site, wherever it lies: a page that was accepted earlier, or where
+// the root redirects to. Its host is the site's then, and as much of its path as the root names: when the root /docs
+// has become /manual/v2/, all below /manual is the site. A root without a path takes all of the host.
+func (s *Scope) Admit(u *url.URL) {
+	s.hosts[domain.BareHost(u)] = true
+	if s.InPath(u) {
+		return
+	}
+	names := strings.Count(strings.Trim(s.prefixes[0], "/"), "/") + 1
+	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	s.prefixes = append(s.prefixes, "/"+strings.Join(segments[:min(names, len(segments))], "/"))
+}
+
+// On says which page the links that take is asked for stand on.
+func (s *Scope) On(page *url.URL) { s.page = page }
+
+// HasHost reports whether the site has pages on the host of the address.
+func (s *Scope) HasHost(u *url.URL) bool { return s.hosts[domain.BareHost(u)] }
+
+// InPath reports whether the address lies under one of the site's paths.
+func (s *Scope) InPath(u *url.URL) bool {
+	p := u.EscapedPath()
+	return slices.ContainsFunc(s.prefixes, func(prefix string) bool { return underPrefix(p, prefix) })
+}
+
+// Take normalises a link found on base and says whether it belongs to the site at the given depth. Links to the
+// root's host by http are turned to https where the root is https, so that a page has one address.
+func (s *Scope) Take(base *weburl.Base, ref string, depth int) (string, Refusal) {
+	n, why := s.TakeLink(base, ref, depth)
+	if why != "" {
+		return "", why
+	}
+	if why := Refusal(s.patterns.RefusesURL(n)); why != "" {
+		return "", why
+	}
+	return n, ""
+}
+
+// TakeLink is take without the include and exclude patterns.
+func (s *Scope) TakeLink(base *weburl.Base, ref string, depth int) (string, Refusal) {
+	u, n, err := base.Normalise(ref)
+	if err != nil {
+		if errors.Is(err, weburl.ErrTooLong) {
+			return "", RefusedTrap
+		}
+		return "", RefusedNoURL
+	}
+	if why := s.refuses(u, depth); why != "" {
+		return "", why
+	}
+	if s.Root.Scheme == "https" && u.Scheme == "http" && u.Port() == "" && s.Root.Port() == "" {
+		u.Scheme = "https"
+		n = u.String()
+	}
+	return n, ""
+}
+
+// Resolved is a reference as people read it: absolute where it can be made so.
+func Resolved(base *weburl.Base, ref string) string {
+	if u, err := base.Parse(ref); err == nil {
+		return u.String()
+	}
+	return fmt.Sprintf("%.200s", strings.ToValidUTF8(ref, ""))
+}
+
+func (s *Scope) refuses(u *url.URL, depth int) Refusal {
+	switch {
+	case !s.HasHost(u):
+		return RefusedHost
+	case !s.InPath(u):
+		return RefusedPath
+	case depth > s.maxDepth:
+		return RefusedDepth
+	case !s.Listed && content.IsMedia(u.Path):
+		return RefusedMedia
+	case isTrap(u) || isStep(s.page, u, s.Now):
+		return RefusedTrap
+	}
+	return ""
+}
+
+// PathPrefix is what pages of a site with this root path start with: the path itself, or its directory where the
+// last segment names a file.
+func PathPrefix(p string) string {
+	if p == "" {
+		return "/"
+	}
+	if !strings.HasSuffix(p, "/") && path.Ext(path.Base(p)) != "" {
+		return p[:strings.LastIndexByte(p, '/')+1]
+	}
+	return p
+}
+
+// underPrefix keeps /docsearch out of /docs, and lets /docs into /docs/.
+func underPrefix(p, prefix string) bool {
+	dir := strings.TrimSuffix(prefix, "/")
+	rest, ok := strings.CutPrefix(p, dir)
+	return ok && (rest == "" || rest[0] == '/')
+}

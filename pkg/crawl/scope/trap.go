@@ -1,0 +1,231 @@
+package scope
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/wordset"
+)
+
+// Traps are series of addresses that badly built sites make without end. They are told by an address alone, or by an
+// address and the page that links to it: crawlers that share a site share no memory, and a crawl that is done again has
+// to come to the same pages. What no rule here knows is bounded by depth and number of pages.
+
+const (
+	maxSegments    = 20
+	maxParameters  = 8
+	maxRepetitions = 3
+	// firstYear and maxYear are the range of years in dates. Other numbers of four digits are ids.
+	firstYear, maxYear = 1900, 2100
+	// maxAhead is how far in advance the issues of a journal may be dated.
+	maxAhead = 62 * 24 * time.Hour
+)
+
+// isTrap recognises by an address alone: relative links that pile up segments (/a/b/a/b/…), parameters that pile up with
+// every click, and calendars of another century.
+func isTrap(u *url.URL) bool {
+	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	if len(segments) > maxSegments || repeats(segments) {
+		return true
+	}
+	seen := make(map[string]int, len(segments))
+	for _, s := range segments {
+		if seen[s]++; s != "" && !isNumber(s) && seen[s] > maxRepetitions || s == "" && seen[s] > 1 {
+			return true
+		}
+	}
+	params := parameters(u)
+	if len(params) > maxParameters {
+		return true
+	}
+	keys := make(map[string]int, len(params))
+	for _, p := range params {
+		k, _, _ := strings.Cut(p, "=")
+		if keys[k]++; keys[k] > maxRepetitions {
+			return true
+		}
+	}
+	return isFarDate(u)
+}
+
+// isFarDate reports a calendar page for a year after maxYear. Four digits alone do not suffice: they may be the id of an
+// article.
+func isFarDate(u *url.URL) bool {
+	d, ok := dateOf(u, 9999)
+	if !ok || d.year <= maxYear {
+		return false
+	}
+	if d.reversed {
+		return false
+	}
+	_, words := shapeOf(u, d)
+	return d.named || d.padded && slices.ContainsFunc(words, isCalendarWord)
+}
+
+func isCalendarWord(w string) bool { return calendars[w] || w == "date" || w == "datum" }
+
+// isStep recognises by the page that an address stands on: a calendar's way to the next and the previous date, and a
+// catalogue's offer to narrow by one more property what has been narrowed already.
+func isStep(from, to *url.URL, now time.Time) bool {
+	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
+		return false
+	}
+	return turnsCalendar(from, to, now) || from.Path == to.Path && pilesUp(from, to)
+}
+
+// repeats reports a group of segments that comes twice in a row, or one that comes three times. Numbers alone may do so:
+// /volume/1/1/1 is the first article of the first issue.
+func repeats(segments []string) bool {
+	for i := range segments {
+		for n := 1; i+2*n <= len(segments); n++ {
+			group := segments[i : i+n]
+			times := 2
+			if n == 1 {
+				times = 3
+			}
+			if slices.ContainsFunc(group, func(s string) bool { return !isNumber(s) }) && comesTimes(segments[i:], group, times) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func comesTimes(segments, group []string, times int) bool {
+	if len(segments) < times*len(group) {
+		return false
+	}
+	for k := range times {
+		if !slices.Equal(segments[k*len(group):(k+1)*len(group)], group) {
+			return false
+		}
+	}
+	return true
+}
+
+func parameters(u *url.URL) []string {
+	if u.RawQuery == "" {
+		return nil
+	}
+	return strings.Split(u.RawQuery, "&")
+}
+
+const (
+	maxNarrowings = 2 // parameters that a path may gather link by link
+	maxArguments  = 4 // the same of a script, whose parameters say which page it is to make
+)
+
+// paging are parameters that go through a list, which ends.
+var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
+
+// pilesUp reports a link that keeps all the page's parameters and adds others, beyond a few.
+func pilesUp(from, to *url.URL) bool {
+	had, has := parameters(from), parameters(to)
+	limit := maxNarrowings
+	if from.Path == "" || from.Path == "/" || path.Ext(from.Path) != "" {
+		limit = maxArguments
+	}
+	if len(has) <= limit || len(has) <= len(had) {
+		return false
+	}
+	for _, p := range had {
+		if !slices.Contains(has, p) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(has, func(p string) bool {
+		key, _, _ := strings.Cut(strings.ToLower(p), "=")
+		return !slices.Contains(had, p) && !paging[key]
+	})
+}
+
+// calendars are words in the address of something that has a page for each date, whether anything happens then or not.
+var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier calendario calendar_page agenda event events termine
+	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
+	availability booking bookings reservation reservations`)
+
+// turns are parameters that mean the next date of a calendar, not a page of its own.
+var turns = wordset.Of(`next prev previous forward back vor zurueck weiter`)
+
+// turnsCalendar reports a link between two pages that differ only in their date, if such links continue without end. A
+// calendar is endless in both directions. The issues of a journal and the months of an archive end at the first and
+// last text, so there only links from the present into the future are refused.
+func turnsCalendar(from, to *url.URL, now time.Time) bool {
+	was, ok := dateOf(from, maxYear)
+	if !ok {
+		return false
+	}
+	is, ok := dateOf(to, maxYear)
+	if !ok {
+		return false
+	}
+	shape, words := shapeOf(to, is)
+	before, _ := shapeOf(from, was)
+	if from.Path == to.Path && len(parameters(to)) > len(parameters(from)) {
+		for _, p := range parameters(to) {
+			key, value, _ := strings.Cut(strings.ToLower(p), "=")
+			if turns[key] || turns[value] {
+				return true
+			}
+		}
+	}
+	if shape != before || is.same(was) {
+		return false
+	}
+	inCalendar := slices.ContainsFunc(words, func(w string) bool { return calendars[w] })
+	if is.reversed {
+		return inCalendar && is.month != was.month // else the id of something in a category: /events/12/2027
+	}
+	if inCalendar {
+		return true
+	}
+	if is.dashed && !is.padded {
+		return false // the number of a part: 2027-1
+	}
+	// A link between two numbers beyond the horizon does not go through dates: no page in between was taken.
+	end := now.Add(maxAhead)
+	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
+	return !was.after(horizon) && is.after(horizon)
+}
+
+// shapeOf is an address with its numbers and the name of the month of its date made alike, and the words in it. The names of
+// parameters with a part of a date are no such words: the query of any archive may have a "month".
+func shapeOf(u *url.URL, d date) (shape string, words []string) {
+	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
+	named := s
+	for _, p := range parameters(u) {
+		p = strings.ToLower(p)
+		key, value, _ := strings.Cut(p, "=")
+		if isDateKey := yearKeys[key] || monthKeys[key] || dayKeys[key]; isDateKey && (isNumber(value) || months[value] > 0) {
+			continue
+		}
+		named += "?" + p
+	}
+	words = strings.FieldsFunc(named, func(c rune) bool { return (c < 'a' || c > 'z') && c != '_' })
+	s += "?" + strings.ToLower(u.RawQuery)
+	if at := strings.LastIndex(s, d.word); d.word != "" && at >= 0 {
+		s = s[:at] + "0" + s[at+len(d.word):]
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c < '0' || c > '9' {
+			b.WriteByte(c)
+		} else if i == 0 || s[i-1] < '0' || s[i-1] > '9' {
+			b.WriteByte('0')
+		}
+	}
+	return b.String(), words
+}
+
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

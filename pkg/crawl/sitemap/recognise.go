@@ -1,0 +1,52 @@
+package sitemap
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/crawl/content"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
+)
+
+// HeadBytes is how much of a body is looked at to tell a list of pages from a page.
+const HeadBytes = 4 << 10
+
+// IsList reports whether a body that begins with head is a sitemap or a feed, also a packed one, and no page. more says
+// that the body is longer.
+func IsList(head []byte, more bool, kind content.Type) bool {
+	text, err := beginning(head)
+	cut := more || errors.Is(err, bounded.ErrTooLarge)
+	if readXML(bytes.NewReader(text), nil) == nil || !kind.IsHTML() && xmlBegins(text) >= 0 {
+		return true
+	}
+	return (content.IsGzip(head) || kind.Media == "text/plain") && onlyAddresses(text, cut)
+}
+
+// beginning is the text, unpacked and in UTF-8, at the beginning of what head is the beginning of. Its error says why there
+// is no more of it.
+func beginning(head []byte) ([]byte, error) {
+	r, err := textOf(bytes.NewReader(head), HeadBytes, nil)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+// onlyAddresses reports whether text is lines of web addresses. cut says that its last line may be cut off.
+func onlyAddresses(text []byte, cut bool) bool {
+	found := false
+	for line := range bytes.Lines(text) {
+		s := strings.TrimSpace(string(line))
+		if s == "" || cut && !bytes.HasSuffix(line, []byte("\n")) {
+			continue
+		}
+		if _, err := weburl.Parse(s); err != nil || strings.ContainsAny(s, " <>\"") {
+			return false
+		}
+		found = true
+	}
+	return found
+}

@@ -1,0 +1,264 @@
+// Package sitemap reads sitemaps and feeds of every form, within the limits of one file and of all files of a site. It fetches
+// nothing; package crawl does.
+package sitemap
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+
+	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/crawl/content"
+)
+
+// MaxEntries is the maximum number of entries in one file, as sitemaps.org has it.
+const MaxEntries = 50_000
+
+const (
+	// maxAlternates is the maximum number of translations listed in one file, in addition to its entries.
+	maxAlternates = 500_000
+	// headBytes is the number of bytes searched for the beginning of a sitemap.
+	headBytes = 64 << 10
+)
+
+var (
+	// ErrNotSitemap means that the content is something else, a page for people for instance.
+	ErrNotSitemap = errors.New("not a sitemap")
+	// ErrTooManyEntries means that a file has more entries than the protocol allows; those before were taken.
+	ErrTooManyEntries = errors.New("more than 50,000 entries")
+)
+
+// Entry is one address that a sitemap lists: a page, or another sitemap.
+type Entry struct {
+	Loc     string
+	LastMod time.Time // zero when the sitemap does not say, or not in a form that is known
+	Sitemap bool
+	Feed    bool // of an RSS or Atom feed, which lists what is new, not what there is
+	// alternate says that the address is a translation, listed within the entry of another page.
+	Alternate bool
+}
+
+// Read reads a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom, plain text, each also packed
+// by gzip. It calls take for every entry; an error of take ends it and is returned. Memory does not grow with the
+// number of entries. limit bounds the unpacked bytes. budget, which may be nil, bounds those of several
+// sitemaps together, and beyond it the reading ends with ErrTextSpent.
+func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) error {
+	br, err := textOf(r, limit, budget)
+	if err != nil {
+		return err
+	}
+	head, err := br.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("reading the sitemap: %w", err)
+	}
+	n, alternates := 0, 0
+	counted := func(e Entry) error {
+		if e.Alternate {
+			if alternates++; alternates > maxAlternates {
+				return nil
+			}
+			return take(e)
+		}
+		if n++; n > MaxEntries {
+			return ErrTooManyEntries
+		}
+		return take(e)
+	}
+	at := xmlBegins(head)
+	if at < 0 && bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) {
+		at = 0 // the root element may follow a long comment
+	}
+	switch {
+	case at >= 0:
+		if _, err := br.Discard(at); err != nil {
+			return fmt.Errorf("reading the sitemap: %w", err)
+		}
+		return readXML(br, counted)
+	case looksLikeAddresses(head):
+		return readText(br, counted)
+	}
+	return ErrNotSitemap
+}
+
+// textOf is the sitemap unpacked and in UTF-8, without a byte order mark.
+func textOf(r io.Reader, limit int64, budget *Budget) (*bufio.Reader, error) {
+	r, err := content.Unpack(bufio.NewReader(r), "gzip")
+	if err != nil {
+		return nil, fmt.Errorf("unpacking the sitemap: %w", err)
+	}
+	if budget != nil {
+		r = &shared{r: r, left: &budget.bytes}
+	}
+	br := bufio.NewReaderSize(bounded.NewReader(r, limit), 4<<10)
+	head, err := br.Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
+		return nil, fmt.Errorf("reading the sitemap: %w", err)
+	}
+	br = bufio.NewReaderSize(transform.NewReader(br, decoderFor(head)), headBytes)
+	if bom, err := br.Peek(3); err == nil && string(bom) == "\xef\xbb\xbf" {
+		_, _ = br.Discard(3)
+	}
+	return br, nil
+}
+
+// ErrTextSpent means that several sitemaps together are larger than their limit.
+var ErrTextSpent = errors.New("larger than the limit of all sitemaps")
+
+// shared reads from what is left for several readers.
+type shared struct {
+	r    io.Reader
+	left *int64
+}
+
+func (s *shared) Read(p []byte) (int, error) {
+	if *s.left <= 0 {
+		return 0, ErrTextSpent
+	}
+	n, err := s.r.Read(p[:min(int64(len(p)), *s.left)])
+	*s.left -= int64(n)
+	return n, err
+}
+
+var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
+
+// decoderFor goes by the first bytes, then by what the file declares, where that can be: whoever declares UTF-16 in
+// letters of one byte each, as some libraries do, does not have it. Unknown names are taken for UTF-8. Bytes and
+// characters that XML does not have become blanks, for the sake of the other addresses.
+func decoderFor(head []byte) transform.Transformer {
+	switch {
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()
+	case bytes.HasPrefix(head, []byte{0xfe, 0xff}), bytes.HasPrefix(head, []byte("\x00<")):
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()
+	}
+	clean := runes.Map(func(c rune) rune {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0xfffe || c == 0xffff {
+			return ' '
+		}
+		return c
+	})
+	m := declaredEncoding.FindSubmatch(head)
+	if m == nil {
+		return clean
+	}
+	enc, name := charset.Lookup(string(m[1]))
+	if enc == nil || name == "utf-8" || strings.HasPrefix(name, "utf-16") || name == "replacement" {
+		return clean
+	}
+	return transform.Chain(enc.NewDecoder(), clean)
+}
+
+// rootForm matches the beginning of an XML sitemap: the declaration or the root element.
+var rootForm = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
+
+// xmlBegins returns the position in head, the first bytes of a file, where the XML of a sitemap begins. It is negative if
+// there is none. The XML may follow other output, such as PHP warnings.
+func xmlBegins(head []byte) int {
+	trimmed := bytes.TrimSpace(head)
+	if len(trimmed) > 0 && trimmed[0] == '<' && readXML(bytes.NewReader(head), nil) == nil {
+		return 0
+	}
+	const tries = 16
+	at := 0
+	for range tries {
+		m := rootForm.FindIndex(head[at:])
+		if m == nil {
+			return -1
+		}
+		if at += m[0]; readXML(bytes.NewReader(head[at:]), nil) == nil {
+			return at
+		}
+		at++
+	}
+	return -1
+}
+
+// looksLikeAddresses reports whether the first line that is not a comment is a web address.
+func looksLikeAddresses(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		s := strings.TrimSpace(string(line))
+		if s == "" || isComment(s) {
+			continue
+		}
+		s = addressIn(s)
+		return (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")) && !strings.ContainsAny(s, "<>\"")
+	}
+	return false
+}
+
+// addressIn returns the address in a line. A comment or the date of the last change may follow it.
+func addressIn(line string) string {
+	at := strings.IndexAny(line, " \t")
+	if at < 0 {
+		return line
+	}
+	rest := strings.TrimSpace(line[at:])
+	if isComment(rest) || len(rest) > 0 && '0' <= rest[0] && rest[0] <= '9' {
+		return line[:at]
+	}
+	return line
+}
+
+// isComment reports a comment line. The protocol has no comments, but some sites use them.
+func isComment(line string) bool {
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") || strings.HasPrefix(line, "//")
+}
+
+func readText(r io.Reader, take func(Entry) error) error {
+	sc := bufio.NewScanner(r)
+	sc.Buffer(make([]byte, 0, 4<<10), maxXMLToken)
+	for sc.Scan() {
+		line := strings.TrimSpace(sc.Text())
+		if line == "" || isComment(line) {
+			continue
+		}
+		if err := take(Entry{Loc: addressIn(line)}); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return fmt.Errorf("reading the sitemap: %w", err)
+	}
+	return nil
+}
+
+// w3cTimes are the forms of W3C Datetime, which lastmod and Atom use, and what is often written instead.
+var w3cTimes = []string{
+	time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", time.DateTime,
+	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01", "2006",
+}
+
+// rssTimes are the forms of RFC 822, which RSS uses.
+var rssTimes = []string{
+	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST",
+	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST",
+}
+
+// parseLastMod reads a time; what cannot be one of a page's last change is zero.
+func parseLastMod(s string) time.Time {
+	if s = strings.TrimSpace(s); len(s) < 4 || len(s) > 60 {
+		return time.Time{}
+	}
+	forms := rssTimes
+	if _, err := strconv.ParseUint(s[:4], 10, 16); err == nil {
+		forms = w3cTimes
+	}
+	for _, form := range forms {
+		// Fractions of a second may follow the seconds of any form.
+		if t, err := time.Parse(form, s); err == nil && 1970 <= t.Year() && t.Year() <= 2100 {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}

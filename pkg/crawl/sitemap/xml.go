@@ -1,0 +1,241 @@
+package sitemap
+
+import (
+	"bufio"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
+	"io"
+	"slices"
+	"strings"
+)
+
+const (
+	maxXMLDepth = 50
+	maxXMLToken = 64 << 10
+)
+
+// dialect says where in an XML sitemap the addresses are. Names are local ones in lower case: writers of sitemaps agree
+// neither on prefixes nor on capitals.
+type dialect struct {
+	item     []string // path below the root of what holds one address
+	loc      string   // within it the element of the address
+	attr     bool     // which has it in its href attribute, not as text
+	dates    []string // within it the elements of the last change, the better first
+	protocol bool     // of sitemaps.org: an item is a page or, if its element is "sitemap", another sitemap
+	feed     bool
+}
+
+var dialects = map[string]dialect{
+	"urlset":       {item: []string{"url"}, loc: "loc", dates: []string{"lastmod"}, protocol: true},
+	"sitemapindex": {item: []string{"sitemap"}, loc: "loc", dates: []string{"lastmod"}, protocol: true},
+	"rss":          {item: []string{"channel", "item"}, loc: "link", dates: []string{"pubdate", "date"}, feed: true},
+	"rdf":          {item: []string{"item"}, loc: "link", dates: []string{"date"}, feed: true},
+	"feed":         {item: []string{"entry"}, loc: "link", attr: true, dates: []string{"updated", "published"}, feed: true},
+}
+
+// readXML streams an XML sitemap in UTF-8. With take nil it only says whether this is one, by its root element.
+// Entities that a document declares itself are not expanded.
+func readXML(r io.Reader, take func(Entry) error) error {
+	bound := &tokenBound{r: r}
+	dec := xml.NewDecoder(bufio.NewReader(bound))
+	dec.Strict = false // many sitemaps have a bare "&" in an address
+	dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	d, err := rootDialect(dec)
+	if err != nil || take == nil {
+		return err
+	}
+	d.item = slices.Clone(d.item)
+	x := xmlReader{dialect: d, take: take}
+	for {
+		bound.taken = 0
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the sitemap: %w", err)
+		}
+		switch t := tok.(type) {
+		case xml.StartElement:
+			err = x.start(t)
+		case xml.CharData:
+			if x.into != nil && len(*x.into) <= weburl.MaxBytes {
+				*x.into = append(*x.into, t...)
+			}
+		case xml.EndElement:
+			if len(x.path) == 0 {
+				return nil // the root has ended
+			}
+			err = x.end()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rootDialect reads up to the root element.
+func rootDialect(dec *xml.Decoder) (dialect, error) {
+	for {
+		tok, err := dec.Token()
+		if err != nil {
+			return dialect{}, ErrNotSitemap
+		}
+		if t, ok := tok.(xml.StartElement); ok {
+			d, ok := dialects[strings.ToLower(t.Name.Local)]
+			if !ok {
+				return dialect{}, ErrNotSitemap
+			}
+			return d, nil
+		}
+	}
+}
+
+// xmlReader is the state of reading one: where the reader is, and what it knows of the item there. Its buffers serve
+// for all items.
+type xmlReader struct {
+	dialect
+	take func(Entry) error
+
+	path  []string // of local names, below the root
+	space string   // of the item's own name: what bears another may be the address of an image
+	into  *[]byte  // where text goes; nil: nowhere
+	at    []byte   // the address
+	guid  []byte   // of RSS: what may stand in for the address
+	on    []byte   // the time
+	other []string // addresses of translations
+	best  int      // index in dates of what on is
+}
+
+func (x *xmlReader) start(t xml.StartElement) error {
+	if x.path = append(x.path, strings.ToLower(t.Name.Local)); len(x.path) > maxXMLDepth {
+		return fmt.Errorf("reading the sitemap: more than %d elements within one another", maxXMLDepth)
+	}
+	x.into = nil
+	name, above := x.path[len(x.path)-1], x.path[:len(x.path)-1]
+	if x.protocol && len(above) == 0 && (name == "url" || name == "sitemap") {
+		x.item[0] = name // some lists mix both
+	}
+	switch {
+	case slices.Equal(x.path, x.item):
+		x.space, x.at, x.guid, x.on, x.best = t.Name.Space, x.at[:0], x.guid[:0], x.on[:0], len(x.dates)
+		x.other = x.other[:0]
+	case !slices.Equal(above, x.item):
+	case name == x.loc && t.Name.Space == x.space && len(x.at) == 0:
+		if x.attr {
+			x.at = append(x.at, atomHref(t)...)
+		} else {
+			x.into = &x.at
+		}
+	case name == "link" && x.item[0] == "url":
+		if href := translation(t); href != "" && len(x.other) < maxTranslations {
+			x.other = append(x.other, href)
+		}
+	case name == "guid" && x.feed && isPermanentLink(t):
+		x.into = &x.guid
+	default:
+		if i := slices.Index(x.dates, name); i >= 0 && i < x.best {
+			x.best, x.on = i, x.on[:0]
+			x.into = &x.on
+		}
+	}
+	return nil
+}
+
+func (x *xmlReader) end() error {
+	x.into = nil
+	ended := slices.Equal(x.path, x.item)
+	x.path = x.path[:len(x.path)-1]
+	if !ended {
+		return nil
+	}
+	loc := strings.TrimSpace(string(x.at))
+	if loc == "" {
+		loc = strings.TrimSpace(string(x.guid))
+	}
+	if loc == "" {
+		return nil
+	}
+	e := Entry{Loc: loc, LastMod: parseLastMod(string(x.on)), Sitemap: x.item[0] == "sitemap", Feed: x.feed}
+	if err := x.take(e); err != nil {
+		return err
+	}
+	for _, e.Loc = range x.other {
+		if e.Loc == loc {
+			continue
+		}
+		e.Alternate = true
+		if err := x.take(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxTranslations is the maximum number of translations read for one page.
+const maxTranslations = 200
+
+// translation returns the address of an xhtml:link to the page in another language, "" for other links, such as those to mobile
+// versions.
+func translation(t xml.StartElement) string {
+	var href, rel, lang string
+	for _, a := range t.Attr {
+		switch strings.ToLower(a.Name.Local) {
+		case "href":
+			href = strings.TrimSpace(a.Value)
+		case "rel":
+			rel = a.Value
+		case "hreflang":
+			lang = a.Value
+		}
+	}
+	if lang == "" || !slices.ContainsFunc(strings.Fields(rel), func(s string) bool { return strings.EqualFold(s, "alternate") }) || len(href) > weburl.MaxBytes {
+		return ""
+	}
+	return href
+}
+
+// atomHref is the address of an Atom link that leads to the entry's page.
+func atomHref(t xml.StartElement) string {
+	href, rel := "", "alternate"
+	for _, a := range t.Attr {
+		switch strings.ToLower(a.Name.Local) {
+		case "href":
+			href = a.Value
+		case "rel":
+			rel = a.Value
+		}
+	}
+	if !strings.EqualFold(strings.TrimSpace(rel), "alternate") || len(href) > weburl.MaxBytes {
+		return ""
+	}
+	return strings.TrimSpace(href)
+}
+
+// isPermanentLink tells an RSS guid that is the item's address from one that is just any name.
+func isPermanentLink(t xml.StartElement) bool {
+	for _, a := range t.Attr {
+		if strings.EqualFold(a.Name.Local, "isPermaLink") {
+			return !strings.EqualFold(strings.TrimSpace(a.Value), "false")
+		}
+	}
+	return true
+}
+
+// tokenBound fails when one token takes too much to read: the XML decoder keeps a whole token in memory. It counts what
+// was read since taken was last set to 0.
+type tokenBound struct {
+	r     io.Reader
+	taken int
+}
+
+func (b *tokenBound) Read(p []byte) (int, error) {
+	if b.taken > maxXMLToken {
+		return 0, fmt.Errorf("more than %d bytes in one tag, text or comment", maxXMLToken)
+	}
+	n, err := b.r.Read(p)
+	b.taken += n
+	return n, err
+}

@@ -1,0 +1,327 @@
+// Package weburl reads web addresses as browsers do, and gives each the one spelling by which a page is recognised. It is the lowest
+// of the crawler's packages: all others may import it.
+package weburl
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
+)
+
+// MaxBytes bounds an address. Longer ones are traps or data, and many servers refuse them.
+const MaxBytes = 2_048
+
+// maxAtSigns bounds what takes the parser quadratic time, and no page has.
+const maxAtSigns = 16
+
+// urlParser reads addresses as browsers do (WHATWG URL), which is how colly reads them too: every notation of an
+// IPv4 address becomes the dotted one, hosts become lower-case ASCII, dot segments and default ports go.
+var urlParser = whatwg.NewParser(whatwg.WithPercentEncodeSinglePercentSign())
+
+var (
+	errNoURL = errors.New("not a web address")
+	// ErrTooLong means that an address is longer than MaxBytes.
+	ErrTooLong = errors.New("the address is longer than 2,048 bytes")
+)
+
+// Normalise returns the one spelling of an address that is used to recognise a page: read as browsers read it, no
+// fragment, no user name, no tracking parameters, no session ids, percent-encoding in upper case and only where
+// needed. A trailing slash stays as it is, because /a and /a/ are different pages on some servers; so does the order
+// of parameters. Only http and https addresses are accepted. Normalise(Normalise(x)) is Normalise(x).
+func Normalise(raw string) (string, error) {
+	_, s, err := (*Base)(nil).Normalise(raw)
+	return s, err
+}
+
+// Normalise resolves ref and normalises the result.
+func (b *Base) Normalise(ref string) (*url.URL, string, error) {
+	u, err := b.Parse(ref)
+	if err != nil {
+		return nil, "", err
+	}
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	setEscapedPath(u, dropPathSession(canonicalEscapes(u.EscapedPath())))
+	u.RawQuery = canonicalQuery(u.RawQuery)
+	u.ForceQuery = false
+	s := u.String()
+	if len(s) > MaxBytes {
+		return nil, "", ErrTooLong
+	}
+	return u, s, nil
+}
+
+// Base is an address that references are resolved against. A nil Base is none: only whole addresses can be read with it.
+type Base struct{ parsed *whatwg.Url }
+
+// NewBase returns nil if s is no address.
+func NewBase(s string) *Base {
+	if len(s) > MaxBytes {
+		return nil
+	}
+	u, err := urlParser.Parse(s)
+	if err != nil {
+		return nil
+	}
+	return &Base{u}
+}
+
+// Parse reads an address as it was given.
+func Parse(raw string) (*url.URL, error) { return (*Base)(nil).Parse(raw) }
+
+// Resolve reads a reference, resolved against base.
+func Resolve(base, ref string) (*url.URL, error) { return NewBase(base).Parse(ref) }
+
+// Parse resolves a reference. It does not change what the address asks for.
+func (b *Base) Parse(ref string) (*url.URL, error) {
+	// Characters may take 9 bytes when escaped, so this is only the first bound.
+	if len(ref) > MaxBytes {
+		return nil, ErrTooLong
+	}
+	if strings.Count(ref, "@") > maxAtSigns {
+		return nil, errNoURL
+	}
+	var (
+		w   *whatwg.Url
+		err error
+	)
+	if b == nil {
+		w, err = urlParser.Parse(ref)
+	} else {
+		w, err = b.parsed.Parse(ref)
+	}
+	if err != nil {
+		return nil, errNoURL
+	}
+	u, err := url.Parse(w.Href(true))
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return nil, errNoURL
+	}
+	// "example.com." and "example.com" are the same host; a name with an empty label is none.
+	if h, ok := strings.CutSuffix(u.Hostname(), "."); ok {
+		if h == "" || strings.HasSuffix(h, ".") {
+			return nil, errNoURL
+		}
+		if p := u.Port(); p != "" {
+			h += ":" + p
+		}
+		u.Host = h
+	}
+	return u, nil
+}
+
+// setEscapedPath sets a path that is already escaped, keeping the difference between "/" and "%2F".
+func setEscapedPath(u *url.URL, escaped string) {
+	if escaped == "" {
+		escaped = "/"
+	}
+	if p, err := url.PathUnescape(escaped); err == nil {
+		u.Path, u.RawPath = p, escaped
+	}
+}
+
+// canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would turn into
+// "." or ".." keeps its escapes, and so does what would make an escape of a percent sign that is none: in "%%33", "%33" does.
+func canonicalEscapes(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	lone := -3 // where the last percent sign is that begins no escape
+	for i := 0; i < len(s); i++ {
+		c, ok := EscapedByte(s[i:])
+		if !ok {
+			if s[i] == '%' {
+				lone = b.Len()
+			}
+			b.WriteByte(s[i])
+			continue
+		}
+		if IsUnreserved(c) && (b.Len()-lone > 2 || !isHex(c)) {
+			b.WriteByte(c)
+		} else {
+			b.WriteString("%" + strings.ToUpper(s[i+1:i+3]))
+		}
+		i += 2
+	}
+	return b.String()
+}
+
+// EscapedByte returns the byte that a string escapes at its beginning.
+func EscapedByte(s string) (c byte, ok bool) {
+	if len(s) < 3 || s[0] != '%' || !isHex(s[1]) || !isHex(s[2]) {
+		return 0, false
+	}
+	return unhex(s[1])<<4 | unhex(s[2]), true
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func unhex(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c >= 'a':
+		return c - 'a' + 10
+	default:
+		return c - 'A' + 10
+	}
+}
+
+// IsUnreserved leaves out the dot: "%2e" was a dot segment for the parser already where it could be one.
+func IsUnreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '~'
+}
+
+// pathSessions are parameters of a path segment that carry a session id.
+var pathSessions = []string{";jsessionid=", ";phpsessid=", ";sid="}
+
+// dropPathSession removes ";jsessionid=…" from path segments, and the segment "(S(…))" that ASP.NET puts before them.
+func dropPathSession(p string) string {
+	if strings.Contains(p, ";") {
+		for _, name := range pathSessions {
+			p = dropParameter(p, name)
+		}
+	}
+	return dropSessionSegment(p)
+}
+
+func dropParameter(p, name string) string {
+	for {
+		i := indexFold(p, name)
+		if i < 0 {
+			return p
+		}
+		end := strings.IndexAny(p[i+1:], "/;")
+		if end < 0 {
+			return p[:i]
+		}
+		p = p[:i] + p[i+1+end:]
+	}
+}
+
+// indexFold is strings.Index without regard to case, of an escaped path.
+func indexFold(s, name string) int {
+	for i := 0; i+len(name) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(name)], name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// minSegmentSession is less than what ASP.NET makes, 24 letters and digits.
+const minSegmentSession = 20
+
+// dropSessionSegment removes "/(S(…))", which may hold other marks beside the session's: "/(A(…)S(…))".
+func dropSessionSegment(p string) string {
+	for from := 0; ; {
+		i := strings.Index(p[from:], "/(")
+		if i < 0 {
+			return p
+		}
+		i += from
+		end := strings.IndexByte(p[i+1:], '/')
+		segment := p[i+1:]
+		if end >= 0 {
+			segment = p[i+1 : i+1+end]
+		}
+		if !isSessionSegment(segment) {
+			from = i + 1
+			continue
+		}
+		p = p[:i] + p[i+1+len(segment):]
+		from = i
+	}
+}
+
+func isSessionSegment(s string) bool {
+	if !strings.HasPrefix(s, "(") || !strings.HasSuffix(s, ")") {
+		return false
+	}
+	s = s[1 : len(s)-1]
+	found := false
+	for s != "" {
+		if len(s) < 3 || s[1] != '(' || !strings.ContainsRune("SAFX", rune(s[0])) {
+			return false
+		}
+		value, rest, closed := strings.Cut(s[2:], ")")
+		if !closed {
+			return false
+		}
+		found = found || s[0] == 'S' && len(value) >= minSegmentSession && isAlnum(value)
+		s = rest
+	}
+	return found
+}
+
+// canonicalQuery drops the parameters that do not choose content, and empty ones, and keeps the others in order.
+func canonicalQuery(q string) string {
+	if q == "" {
+		return ""
+	}
+	parts := strings.Split(q, "&")
+	kept := parts[:0]
+	for _, part := range parts {
+		part = canonicalEscapes(part)
+		key, value, _ := strings.Cut(part, "=")
+		if part == "" || isTracking(strings.ToLower(key)) || isSession(strings.ToLower(key), value) {
+			continue
+		}
+		kept = append(kept, part)
+	}
+	return strings.Join(kept, "&")
+}
+
+// trackers are parameters that say where a visitor came from.
+var trackers = map[string]bool{
+	"gclid": true, "gclsrc": true, "dclid": true, "gbraid": true, "wbraid": true, "fbclid": true, "msclkid": true,
+	"yclid": true, "ysclid": true, "twclid": true, "ttclid": true, "li_fat_id": true, "igshid": true, "igsh": true,
+	"mc_cid": true, "mc_eid": true, "_ga": true, "_gl": true, "_hsenc": true, "_hsmi": true, "hsctatracking": true,
+	"mkt_tok": true, "oly_anon_id": true, "oly_enc_id": true, "vero_id": true, "vero_conv": true, "_openstat": true,
+	"wickedid": true, "s_cid": true, "srsltid": true, "gad_source": true, "gad_campaignid": true, "epik": true, "sscid": true,
+	"irclickid": true, "wt_mc": true, "wt.mc_id": true, "fb_action_ids": true, "fb_action_types": true, "fb_source": true,
+	"ref_src": true, "ref_url": true, "trkcampaign": true, "mkwid": true, "msockid": true,
+}
+
+// trackerFamilies are what the names of whole families of trackers begin with.
+var trackerFamilies = []string{"utm_", "pk_", "mtm_", "piwik_", "matomo_", "hsa_", "itm_", "at_campaign", "at_medium"}
+
+func isTracking(key string) bool {
+	return trackers[key] || slices.ContainsFunc(trackerFamilies, func(f string) bool { return strings.HasPrefix(key, f) })
+}
+
+// sessions are parameters that carry a session id whatever their value looks like.
+var sessions = map[string]bool{
+	"jsessionid": true, "phpsessid": true, "asp.net_sessionid": true, "sessionid": true, "session_id": true,
+	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true, "sessid": true, "session-id": true,
+}
+
+// maybeSessions are parameters that are used for session ids and for much else: "sid" also names shops, stations and
+// sections, "s" what to search for. They count only with a value that looks random.
+var maybeSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
+
+const minRandom = 20 // letters and digits of a value that looks random
+
+func isSession(key, value string) bool {
+	if sessions[key] || strings.HasPrefix(key, "aspsessionid") {
+		return true
+	}
+	return maybeSessions[key] && len(value) >= minRandom && isAlnum(value) && strings.ContainsAny(value, "0123456789")
+}
+
+func isAlnum(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		default:
+			return false
+		}
+	}
+	return true
+}
