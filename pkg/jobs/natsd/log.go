@@ -8,23 +8,23 @@ import (
 	"sync"
 )
 
-// logger passes the server's warnings and errors on to slog and drops the rest.
+// logger passes the server's warnings and errors to slog, and drops other messages.
 type logger struct {
 	log *slog.Logger
 
 	mu      sync.Mutex
-	cause   error         // the first thing that the server cannot go on after
-	refused bool          // the disk has refused a write since begin
-	broken  chan struct{} // closed once it has
-	damaged []consumer    // whose state on disk the server that was started last cannot read
+	cause   error         // the first fatal error
+	refused bool          // whether a write has failed since begin
+	broken  chan struct{} // closed once a write has failed
+	damaged []consumer    // consumers with unreadable state, since begin
 }
 
-// consumer is where a consumer's state lies.
+// consumer identifies the state of a consumer on disk.
 type consumer struct{ account, stream, name string }
 
 func newLogger(log *slog.Logger) *logger { return &logger{log: log, broken: make(chan struct{})} }
 
-// begin forgets what was, for a server that is started.
+// begin resets the state before a server starts.
 func (l *logger) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,8 +34,8 @@ func (l *logger) begin() {
 	}
 }
 
-// breaks are parts of what the server says when a write has failed. Nothing else tells: it goes on to answer, leaves who
-// sent the message without one, and takes nothing more for that stream.
+// breaks are parts of the server's messages about a failed write. Only these messages reveal it: the server keeps
+// answering other requests, but does not acknowledge messages for the affected stream any more.
 var breaks = []string{"Critical write error", "failed to store a msg", "will be DISABLED", "disabling JetStream"}
 
 func (l *logger) notice(text string) {
@@ -53,7 +53,8 @@ func (l *logger) notice(text string) {
 	}
 }
 
-// What the server says of a consumer that it cannot recover: then that is left out, and cannot be made either.
+// The server's message about a consumer that it cannot recover. It ignores such a consumer and refuses to create it
+// again.
 const (
 	lostConsumer = "Error adding consumer '%s > %s > %s': %v"
 	corruptState = "corrupt state file"
@@ -68,14 +69,14 @@ func (l *logger) noticeLost(format string, v []any) {
 	l.damaged = append(l.damaged, consumer{fmt.Sprint(v[0]), fmt.Sprint(v[1]), fmt.Sprint(v[2])})
 }
 
-// damagedConsumers are those whose state the server that was started last cannot read.
+// damagedConsumers returns the consumers with unreadable state.
 func (l *logger) damagedConsumers() []consumer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.damaged)
 }
 
-// brokenOff is closed once a write has failed.
+// brokenOff returns a channel that is closed once a write has failed.
 func (l *logger) brokenOff() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,11 +89,11 @@ func (l *logger) isBroken() bool {
 	return l.refused
 }
 
-// noise are the beginnings or parts of warnings that say nothing to whoever runs Sluice.
+// noise are parts of warnings that are irrelevant to operators of Sluice.
 var noise = []string{
-	"SyncAlways", // the server thinks aloud about what was asked for
+	"SyncAlways", // a remark about a setting that is intended
 	"Plaintext passwords detected",
-	"Filestore [", // recovery of a store whose process was killed: done by the time it is said
+	"Filestore [", // recovery of the store after a kill, which is complete when this is logged
 }
 
 func (l *logger) Noticef(string, ...any) {}
@@ -118,7 +119,7 @@ func (l *logger) Errorf(format string, v ...any) {
 	l.log.Error("NATS server", "detail", text)
 }
 
-// Fatalf is called before the server gives up its start; it does not end the process.
+// Fatalf is called before the server fails to start. It does not end the process.
 func (l *logger) Fatalf(format string, v ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +128,7 @@ func (l *logger) Fatalf(format string, v ...any) {
 	}
 }
 
-// fatal returns what kept the server from starting.
+// fatal returns the error that prevented the start.
 func (l *logger) fatal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

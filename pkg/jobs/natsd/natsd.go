@@ -1,5 +1,5 @@
-// Package natsd runs a NATS server with JetStream inside this process: no port unless one is asked for, every
-// acknowledged message on disk.
+// Package natsd runs an embedded NATS server with JetStream. By default it opens no port, and every acknowledged
+// message is on disk.
 package natsd
 
 import (
@@ -18,32 +18,31 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ErrInUse says that another process runs a server on the same directory.
+// ErrInUse means that another process runs a server on the same directory.
 var ErrInUse = errors.New("natsd: directory is in use by another process")
 
-// Options say where the server keeps its data and who may reach it. Only Dir is required.
+// Options configure the server. Only Dir is required.
 type Options struct {
-	Dir string // made if missing (0700)
+	Dir string // created if missing, with mode 0700
 
-	// Listen opens the server to other processes on this TCP address ("127.0.0.1:4222", port 0 for any). Default
-	// "": no port is opened. It needs Token.
+	// Listen is the TCP address for other processes, such as "127.0.0.1:4222"; port 0 chooses a free one. It requires
+	// Token. Default "": the server opens no port.
 	Listen string
-	// Token is asked of every connection, those within the process included. Default "": none is asked.
+	// Token is required of every connection, including those of this process. Default "": no token.
 	Token string
 
-	// NoSync leaves writing to disk to the operating system's own time: a message that was acknowledged then
-	// survives the end of the process, not the loss of power. Default false: every write is synced before it is
-	// acknowledged.
+	// NoSync acknowledges messages before they are synced to disk. They survive a crash of the process, but not a power
+	// loss. Default false: every write is synced first.
 	NoSync bool
-	// MaxBytes bounds what is stored. Default 0: as much as the file system has free at start.
+	// MaxBytes is the maximum size of the store. Default 0: the free space of the file system at the start.
 	MaxBytes int64
-	// StartTimeout bounds the start, recovery of the store included. Default 30 s.
+	// StartTimeout is the time limit of the start, including the recovery of the store. Default 30 s.
 	StartTimeout time.Duration
-	// Log takes the server's warnings and errors. Default slog.Default.
+	// Log receives the server's warnings and errors. Default slog.Default.
 	Log *slog.Logger
 }
 
-// maxPayload is the largest message in bytes: NATS's own default, which the limits of package jobs are made for.
+// maxPayload is the maximum message size in bytes. It is the default of NATS, which the limits of package jobs assume.
 const maxPayload = 1 << 20
 
 // Server is a running NATS server. It is safe for concurrent use.
@@ -53,23 +52,23 @@ type Server struct {
 	lock *flock.Flock
 
 	mu      sync.Mutex
-	srv     *server.Server // nil while it is started again, see mend
-	address string         // that it listens on, "" if it does not
+	srv     *server.Server // nil during a restart; see supervise
+	address string         // listen address, "" if there is none
 
-	// ending is closed when a server that did not start has ended, which may take it longer than is waited for; nil: there was none.
-	// It belongs to who starts servers: Start, then mend, then Shutdown.
-	ending     <-chan struct{}
-	mending    sync.WaitGroup
-	stopMended context.CancelFunc
-	once       sync.Once
-	done       chan struct{} // closed when the shutdown is complete
+	// ending is closed once a server whose start failed has stopped, which may take longer than try waits; nil if there
+	// is none. It is used by Start, then supervise, then Shutdown, never concurrently.
+	ending          <-chan struct{}
+	supervising     sync.WaitGroup
+	stopSupervising context.CancelFunc
+	once            sync.Once
+	done            chan struct{} // closed when the shutdown is complete
 }
 
-// Start runs a server on the directory and returns when it serves. It fails with ErrInUse if another process holds
-// the directory. A store left behind by a killed process is recovered.
+// Start starts a server on the directory and returns when it is ready. It recovers the store of a killed process. It
+// fails with ErrInUse if another process uses the directory.
 //
-// A server that could not write its store, because the disk was full or failed, takes nothing more until it is started again.
-// That is done here, as soon as the disk takes writes; clients connect again by themselves.
+// If the server cannot write to its store because the disk is full or has failed, it accepts no more messages. It is
+// restarted as soon as the disk accepts writes; clients reconnect by themselves.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = 30 * time.Second
@@ -82,7 +81,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the NATS directory: %w", err)
+		return nil, fmt.Errorf("creating the NATS directory: %w", err)
 	}
 	lock := flock.New(filepath.Join(o.Dir, "lock"))
 	if ok, err := lock.TryLock(); err != nil {
@@ -94,17 +93,17 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := s.run(ctx, opts); err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	mending, cancel := context.WithCancel(context.Background())
-	s.stopMended = cancel
-	s.mending.Go(func() { s.mend(mending) })
+	supervising, cancel := context.WithCancel(context.Background())
+	s.stopSupervising = cancel
+	s.supervising.Go(func() { s.supervise(supervising) })
 	return s, nil
 }
 
-// failedStartTimeout bounds the shutdown after a start that failed.
+// Time limit of the shutdown after a failed start.
 const failedStartTimeout = 10 * time.Second
 
-// run starts a server. Consumers whose state is damaged lose it, for until then no server makes them again; who uses them finds them
-// gone, and makes them again where they were.
+// run starts a server. It removes the damaged state of consumers, because the server would refuse to create them again.
+// Their users then create them again at their checkpoints.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	if err := s.try(ctx, opts.Clone()); err != nil {
 		return err
@@ -122,24 +121,24 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 		if err := os.RemoveAll(filepath.Join(s.opts.Dir, "jetstream", c.account, "streams", c.stream, "obs", c.name)); err != nil {
 			return fmt.Errorf("removing the damaged state of the NATS consumer %s: %w", c.name, err)
 		}
-		s.opts.Log.Warn("the state of a consumer was damaged and is removed", "stream", c.stream, "consumer", c.name)
+		s.opts.Log.Warn("removed the damaged state of a consumer", "stream", c.stream, "consumer", c.name)
 	}
 	return s.try(ctx, opts)
 }
 
-// try makes a server and waits until it serves. One that does not is stopped, in the background if it takes long; no other
-// is made before it has ended, for both would write the same files.
+// try creates a server and waits until it is ready. If the start fails, it stops the server, in the background if that
+// takes long. It does not create another before the last one has stopped, since both would write the same files.
 func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	if s.ending != nil {
 		select {
 		case <-s.ending:
 		case <-ctx.Done():
-			return fmt.Errorf("starting the NATS server: the one before has not ended: %w", ctx.Err())
+			return fmt.Errorf("starting the NATS server: the previous one has not stopped: %w", ctx.Err())
 		}
 	}
 	srv, err := server.NewServer(opts)
 	if err != nil {
-		return fmt.Errorf("making the NATS server: %w", err)
+		return fmt.Errorf("creating the NATS server: %w", err)
 	}
 	s.log.begin()
 	srv.SetLoggerV2(s.log, false, false, false)
@@ -153,7 +152,7 @@ func (s *Server) try(ctx context.Context, opts *server.Options) error {
 		s.ending = stopped
 		go func() {
 			defer close(stopped)
-			<-started // a server that is stopped while it starts does not stop
+			<-started // stopping a server during its start has no effect
 			end(srv)
 		}()
 		timer := time.NewTimer(failedStartTimeout)
@@ -173,7 +172,7 @@ func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	return nil
 }
 
-// serves waits until the server serves, says that it cannot, or takes too long.
+// serves waits until the server is ready, fails, or takes too long.
 func (s *Server) serves(ctx context.Context, srv *server.Server, started <-chan struct{}) error {
 	timer := time.NewTimer(s.opts.StartTimeout)
 	defer timer.Stop()
@@ -200,7 +199,7 @@ func end(srv *server.Server) {
 
 func (o Options) server() (*server.Options, error) {
 	if o.Dir == "" {
-		return nil, errors.New("natsd: no directory is given")
+		return nil, errors.New("natsd: no directory is set")
 	}
 	opts := &server.Options{
 		ServerName:             "sluice",
@@ -209,7 +208,7 @@ func (o Options) server() (*server.Options, error) {
 		JetStream:              true,
 		StoreDir:               o.Dir,
 		SyncAlways:             !o.NoSync,
-		JetStreamMaxMemory:     64 << 20, // of which the states of some 100,000 hosts fit: all other streams lie on disk
+		JetStreamMaxMemory:     64 << 20, // for the state of about 100,000 hosts: all other streams are on disk
 		JetStreamMaxStore:      o.MaxBytes,
 		DisableJetStreamBanner: true,
 		MaxPayload:             maxPayload,
@@ -235,10 +234,10 @@ func (o Options) server() (*server.Options, error) {
 	return opts, nil
 }
 
-// errAway says that the server is not there at this moment.
-var errAway = errors.New("the NATS server of this process is being started again")
+// errAway means that the server is being restarted.
+var errAway = errors.New("the embedded NATS server is restarting")
 
-// InProcessConn makes a connection that opens no socket. It fails while the server is started again.
+// InProcessConn returns a connection that uses no socket. It fails during a restart.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	srv := s.current()
 	if srv == nil {
@@ -253,10 +252,10 @@ func (s *Server) current() *server.Server {
 	return s.srv
 }
 
-// Token returns what the server asks of every connection, "" if nothing.
+// Token returns the token that the server requires, "" if none.
 func (s *Server) Token() string { return s.opts.Token }
 
-// URL returns the address to connect to from other processes, "" if the server does not listen.
+// URL returns the address for other processes, "" if the server does not listen.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,20 +265,20 @@ func (s *Server) URL() string {
 	return "nats://" + s.address
 }
 
-// Shutdown ends the server and waits until its files are closed, at most until ctx ends. It may be called twice.
+// Shutdown stops the server and waits until its files are closed or ctx ends. It may be called twice.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.once.Do(func() {
 		go func() {
 			defer close(s.done)
-			s.stopMended()
-			s.mending.Wait()
+			s.stopSupervising()
+			s.supervising.Wait()
 			if srv := s.current(); srv != nil {
 				end(srv)
 			}
 			if s.ending != nil {
 				<-s.ending
 			}
-			_ = s.lock.Unlock() // the lock ends with the process in any case
+			_ = s.lock.Unlock() // the process releases the lock at its end in any case
 		}()
 	})
 	select {

@@ -12,13 +12,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// batchBytes bounds what the server sends in answer to one request.
+// Maximum size of the answers to one request, in bytes.
 const batchBytes = 4 << 20
 
-// Each calls f for every message of a subject, which may have wildcards, in the order of the stream, from a sequence up to
-// the last one that the leader knows when Each is called, a page at a time, until f fails. Pages have up to size messages (at most
-// 1,000) and are read from whatever server answers; what one that lags does not have, the leader is asked for. A message
-// that is removed meanwhile is left out. The stream must allow direct gets.
+// Each calls f with the messages of a subject, page by page in stream order, until f fails. The subject may contain
+// wildcards. The messages range from the given sequence to the last one that the leader knows at the call. A page has
+// up to size messages, at most 1,000. Pages are read from any server; messages that a lagging one does not have yet are
+// read from the leader. Messages that are removed during the call may be missing. The stream must allow direct gets.
 func (r Reader) Each(ctx context.Context, subject string, from uint64, size int, f func(page []*jetstream.RawStreamMsg) error) error {
 	last, err := r.Last(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -49,7 +49,7 @@ func (r Reader) Each(ctx context.Context, subject string, from uint64, size int,
 	return nil
 }
 
-// page reads messages from a sequence on; none means that there are none.
+// page reads messages from a sequence on. It returns none only if there are none.
 func (r Reader) page(ctx context.Context, subject string, from uint64, size int) ([]*jetstream.RawStreamMsg, error) {
 	page, err := r.batch(ctx, batchRequest{Sequence: from, NextFor: subject, Batch: size, MaxBytes: batchBytes})
 	if err != nil || len(page) > 0 {
@@ -62,13 +62,14 @@ func (r Reader) page(ctx context.Context, subject string, from uint64, size int)
 	return []*jetstream.RawStreamMsg{msg}, err
 }
 
-// LastOfEach returns the last message of each of the subjects, which may have wildcards and then stand for several. They
-// match at most 1,000 messages, which may come from a server that lags. The stream must allow direct gets.
+// LastOfEach returns the last message of each subject that matches one of the given subjects, which may contain
+// wildcards. They must match at most 1,000 subjects. The messages may come from a lagging server. The stream must allow
+// direct gets.
 func (r Reader) LastOfEach(ctx context.Context, subjects []string) ([]*jetstream.RawStreamMsg, error) {
 	return r.batch(ctx, batchRequest{LastForEach: subjects})
 }
 
-// batchRequest is the request of the server's interface for reading several messages.
+// batchRequest is the server's request format for reading several messages.
 type batchRequest struct {
 	Sequence    uint64   `json:"seq,omitempty"`
 	NextFor     string   `json:"next_by_subj,omitempty"`
@@ -89,7 +90,7 @@ func (r Reader) batch(ctx context.Context, ask batchRequest) (msgs []*jetstream.
 	return msgs, err
 }
 
-// collect sends a request and gathers its answers up to the mark that ends them.
+// collect sends a request and collects its answers up to the end marker.
 func (r Reader) collect(ctx context.Context, body []byte) ([]*jetstream.RawStreamMsg, error) {
 	conn := r.JS.Conn()
 	inbox := conn.NewInbox()
@@ -111,7 +112,7 @@ func (r Reader) collect(ctx context.Context, body []byte) ([]*jetstream.RawStrea
 		before, _ := strconv.ParseUint(answer.Header.Get("Nats-Last-Sequence"), 10, 64)
 		status := answer.Header.Get("Status")
 		if (status == "" || status == "204") && before != last {
-			return nil, fmt.Errorf("%w: an answer of stream %s was lost", ErrUnavailable, r.Stream)
+			return nil, fmt.Errorf("%w: stream %s lost an answer", ErrUnavailable, r.Stream)
 		}
 		switch status {
 		case "":
@@ -133,7 +134,7 @@ func (r Reader) collect(ctx context.Context, body []byte) ([]*jetstream.RawStrea
 	}
 }
 
-// rawMessage reads an answer that carries a message.
+// rawMessage decodes an answer that contains a message.
 func rawMessage(answer *nats.Msg) (*jetstream.RawStreamMsg, error) {
 	sequence, err := strconv.ParseUint(answer.Header.Get("Nats-Sequence"), 10, 64)
 	if err != nil {

@@ -1,7 +1,5 @@
-// Package quorum is how a client lives with a cluster of NATS servers: it carries requests through the seconds in which
-// a stream has no leader, and reads what a majority of the servers stands behind.
-//
-// On a single server all of it is true at once and costs nothing.
+// Package quorum contains the client side of a replicated NATS cluster. It retries requests while a stream has no
+// leader, and reads data that a majority of the servers has agreed on. With a single server, it adds no cost.
 package quorum
 
 import (
@@ -18,31 +16,29 @@ import (
 
 // Errors to be tested with errors.Is.
 var (
-	// ErrUnavailable says that the servers did not answer, or that too few of them are up to agree on anything. It
-	// passes by itself.
+	// ErrUnavailable means that the servers did not answer, or that too few are up for a majority. It is temporary.
 	ErrUnavailable = errors.New("NATS is not available")
-	// ErrStreamLost says that a stream does not exist, although its owner has made it. It passes when the owner makes
-	// it again.
+	// ErrStreamLost means that a stream does not exist any more. Its owner has to create it again.
 	ErrStreamLost = errors.New("stream does not exist")
-	// ErrReplicas says that more replicas are asked for than the cluster has servers.
+	// ErrReplicas means that more replicas are requested than the cluster has servers.
 	ErrReplicas = errors.New("more replicas than servers")
 )
 
-// Patience is how long a request is repeated by default. Electing a leader takes four to nine seconds, and twice that
-// when the first vote is split.
+// Patience is the default time for which a request is retried. A leader election takes four to nine seconds, and twice
+// as long after a split vote.
 const Patience = 20 * time.Second
 
-// How a request is repeated.
+// Parameters of retries.
 const (
-	firstTry = 2 * time.Second // until a try is taken for lost; doubled from try to try
+	firstTry = 2 * time.Second // timeout of the first attempt; doubles up to lastTry
 	lastTry  = 8 * time.Second
 	minPause = 50 * time.Millisecond
 	maxPause = time.Second
 )
 
-// Do calls f, each time with a deadline of its own, until it succeeds, fails with an error that does not pass, ctx ends,
-// or patience is over. Only the last two errors are ErrUnavailable. f must bear to be done twice: an answer that was lost
-// says nothing about its request.
+// Do calls f, each time with its own deadline, until it succeeds, fails with a permanent error, ctx ends, or patience
+// has passed. In the last two cases the error is ErrUnavailable. f must be idempotent: if an answer is lost, the
+// request may have been performed.
 func Do(ctx context.Context, patience time.Duration, f func(ctx context.Context) error) error {
 	whole, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -72,7 +68,7 @@ func try(ctx context.Context, limit time.Duration, f func(ctx context.Context) e
 	return f(ctx)
 }
 
-// Codes of the server's refusals that the client has no names for.
+// Error codes of the server without a name in the client library.
 const (
 	codeNotAvailable   = 10008 // no leader
 	codeNotLeader      = 10009
@@ -82,10 +78,10 @@ const (
 	codeDuplicateInWay = 10158 // the same message id is being stored at this moment
 	codeInsufficient   = 10023
 	codeStoreFailed    = 10077
-	codeStoreNotMade   = 10049 // the directory of a stream, of whose name one was deleted a moment ago, say
+	codeStoreNotMade   = 10049 // for example if a stream of the same name was deleted a moment ago
 )
 
-// Passes reports whether a request that failed may succeed when it is repeated.
+// Passes reports whether a retry of the failed request may succeed.
 func Passes(err error) bool {
 	for _, passing := range []error{
 		nats.ErrNoResponders, jetstream.ErrNoStreamResponse, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
@@ -103,7 +99,7 @@ func Passes(err error) bool {
 	case codeNotAvailable, codeNotLeader, codeOffline, codeDuplicateInWay:
 		return true
 	case codeStoreFailed:
-		return strings.Contains(api.Description, "closed") // the server is stopping; else the store is full or broken
+		return strings.Contains(api.Description, "closed") // the server is stopping; otherwise the store is full or broken
 	}
 	return false
 }

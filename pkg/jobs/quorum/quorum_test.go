@@ -256,8 +256,8 @@ func TestAMessageWhoseIDIsStuckIsStoredUnderAnother(t *testing.T) {
 	}
 }
 
-// Another process may have made a stream through another server, and the one that is asked says first that the name is taken and
-// then that there is none.
+// Another process may have made a stream through another server, and the one that is asked says first that the name is
+// taken and then that there is none.
 func TestAStreamThatAServerHasYetToHearOf(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

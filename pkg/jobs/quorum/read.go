@@ -10,15 +10,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Reader reads single messages of a stream from its leader. What the client calls a direct get is answered by any server
-// that has a replica, and one that lags behind does not know yet what was acknowledged a moment ago.
+// Reader reads single messages of a stream from its leader. A direct get of the client library may be answered by a
+// lagging replica that does not have recently acknowledged messages yet.
 type Reader struct {
 	JS       jetstream.JetStream
 	Stream   string
 	Patience time.Duration // 0: Patience
 }
 
-// Last returns the last message of a subject, which may have wildcards, as its leader knows it, or
+// Last returns the last message of a subject, which may contain wildcards, or
 // jetstream.ErrMsgNotFound.
 func (r Reader) Last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
 	return r.get(ctx, getRequest{LastFor: subject})
@@ -35,16 +35,16 @@ func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMs
 	return r.get(ctx, getRequest{Sequence: sequence})
 }
 
-// Agree returns when a majority of the servers has agreed on everything that the leader has told so far. A leader that was
-// cut off goes on answering reads from what it knows, for as long as ten seconds: what it does not find after Agree is
-// not there. The subject must be one that the stream takes and that never has a message.
+// Agree returns once a majority of the servers has confirmed all earlier answers of the leader. A leader that was cut
+// off may answer reads with old data for up to ten seconds. After Agree, a message that was not found does not exist.
+// The subject must belong to the stream and never have a message.
 func (r Reader) Agree(ctx context.Context, unused string) error {
 	return Do(ctx, r.patience(), func(ctx context.Context) error {
 		stream, err := r.JS.Stream(ctx, r.Stream)
 		if err != nil {
 			return Lost(r.Stream, err)
 		}
-		// Purging what is not there changes nothing, but it is a write: the majority has to agree to it.
+		// Purging an empty subject changes nothing, but it is a write, so a majority must agree.
 		return stream.Purge(ctx, jetstream.WithPurgeSubject(unused))
 	})
 }
@@ -56,7 +56,7 @@ func (r Reader) patience() time.Duration {
 	return Patience
 }
 
-// getRequest is the request of the server's interface for reading one message.
+// getRequest is the server's request format for reading one message.
 type getRequest struct {
 	Sequence uint64 `json:"seq,omitempty"`
 	LastFor  string `json:"last_by_subj,omitempty"`

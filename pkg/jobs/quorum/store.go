@@ -10,16 +10,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// stuckAfter is how long a server may say that a message id is being stored before the write is taken for lost. A server
-// that loses the lead of a stream can forget a message and not its id, and then refuses the id for the whole of the
-// duplicate window.
+// stuckAfter is the time after which a write counts as lost if the server keeps answering that its message id is being
+// stored. A server that loses the leadership of a stream may forget the message but remember the id, and then refuses
+// the id for the whole duplicate window.
 const stuckAfter = 10 * time.Second
 
-// Store writes a message to a stream. The id makes one of several writes when an answer is lost: it must be the message's
-// own within the stream's duplicate window. Where a server forgets a message on the way but not its id, the message is
-// written under another id after stuckAfter; should the first still turn up, the stream has it twice, the later write
-// last. It fails with ErrStreamLost at once if there is no such stream, with ErrUnavailable when patience (0: Patience)
-// is over, and with what the server refuses.
+// Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate
+// window. If a server has forgotten a message but not its id, Store writes the message with another id after
+// stuckAfter. If the first message still appears, the stream has it twice. Store fails with ErrStreamLost if there is
+// no such stream, with ErrUnavailable once patience (0: Patience) has passed, and with the server's error if it refuses
+// the message.
 func Store(ctx context.Context, js jetstream.JetStream, patience time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return store(ctx, js, patience, stuckAfter, stream, id, msg, opts...)
 }
@@ -43,7 +43,7 @@ func store(ctx context.Context, js jetstream.JetStream, patience, stuck time.Dur
 		if !errors.Is(err, jetstream.ErrNoStreamResponse) {
 			return err
 		}
-		// Nobody takes the message: there is no leader, or no stream.
+		// No responders: the stream has no leader or does not exist.
 		if _, look := js.Stream(ctx, stream); errors.Is(look, jetstream.ErrStreamNotFound) {
 			return Lost(stream, look)
 		}
@@ -52,7 +52,7 @@ func store(ctx context.Context, js jetstream.JetStream, patience, stuck time.Dur
 	return ack, err
 }
 
-// Lost gives the client's error for a missing stream its name, ErrStreamLost, and leaves others alone.
+// Lost converts the client's error for a missing stream to ErrStreamLost. It returns other errors unchanged.
 func Lost(stream string, err error) error {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("%w: %s", ErrStreamLost, stream)
@@ -60,14 +60,14 @@ func Lost(stream string, err error) error {
 	return err
 }
 
-// WrongSequence reports whether a write was refused because the subject has another last message than was expected.
+// WrongSequence reports whether a write failed because the subject's last message is not the expected one.
 func WrongSequence(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// beingStored reports whether a write was refused because one with the same id is on its way into the stream.
+// beingStored reports whether a write was refused because a message with the same id is being stored.
 func beingStored(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && api.ErrorCode == codeDuplicateInWay

@@ -9,13 +9,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joining is how long servers may be missing that are about to join a cluster that starts, the files of a deleted stream in the way
-// of a new one, and a server ignorant of a stream that another process has made through another server.
+// joining is the time for which some failures of a stream's creation count as temporary: servers that have not joined
+// the cluster yet, remaining files of a deleted stream, and a server that does not know a new stream yet.
 const joining = 5 * time.Second
 
-// Ensure creates the stream, or brings the one that exists up to the configuration, its replicas if they are fewer, and reports
-// whether it was created; a creation whose answer was lost shows as a stream that exists. The first sequence of a stream
-// that exists is left alone. It fails with ErrReplicas if the cluster is too small.
+// Ensure creates the stream or updates the configuration of the existing one, and reports whether it created it. It
+// never lowers the number of replicas and never changes the first sequence. If the answer to a creation is lost, the
+// stream counts as existing. It fails with ErrReplicas if the cluster has too few servers.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
 	began := time.Now()
 	err = Do(ctx, Patience, func(ctx context.Context) error {
@@ -32,7 +32,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	return stream, created, nil
 }
 
-// soon reports whether what a server refuses with that code may be there in a moment.
+// soon reports whether a request that was refused with this code may succeed in a moment.
 func soon(code jetstream.ErrorCode) bool {
 	return code == codeNoPeers || code == codeStoreNotMade || code == jetstream.JSErrCodeStreamNotFound
 }
@@ -44,7 +44,7 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 		if createErr == nil {
 			return stream, true, nil
 		}
-		// Another process has created it at the same moment: it exists now, and is brought up to date.
+		// Another process has just created it: update it instead.
 		if !errors.Is(createErr, jetstream.ErrStreamNameAlreadyInUse) {
 			return nil, false, createErr
 		}
@@ -55,13 +55,13 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	}
 	have := old.CachedInfo().Config
 	cfg.FirstSeq = have.FirstSeq
-	// A process with a setting of its own must not take copies from everyone: fewer are for an operator to ask for.
+	// Never lower the replicas: one process with a different setting must not reduce the redundancy for all.
 	cfg.Replicas = max(cfg.Replicas, have.Replicas)
 	stream, err := js.UpdateStream(ctx, cfg)
 	return stream, false, err
 }
 
-// replicasError gives the server's words about replicas the way out.
+// replicasError adds what to do to the server's error about replicas.
 func replicasError(err error, replicas int) error {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {

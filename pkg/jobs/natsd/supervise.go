@@ -1,0 +1,104 @@
+package natsd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+)
+
+const (
+	// Interval at which the server is checked, and restarted if it is broken.
+	checkInterval = time.Second
+	// Number of bytes that the disk must accept before a restart: a message of the maximum size with overhead.
+	probeBytes = 2 << 20
+)
+
+// Ready returns nil if the server can store messages. It fails from the first failed write until the server has been
+// restarted.
+func (s *Server) Ready() error {
+	srv := s.current()
+	switch {
+	case srv == nil:
+		return errAway
+	case s.log.isBroken():
+		return errors.New("the embedded NATS server could not write to its store; it restarts once the disk accepts writes")
+	case !srv.JetStreamEnabled():
+		return errors.New("the embedded NATS server has disabled its store; it restarts once the disk accepts writes")
+	}
+	return nil
+}
+
+// Broken returns a channel that is closed once the server cannot store messages any more. It then does not acknowledge
+// them. After a restart, Broken returns a new channel.
+func (s *Server) Broken() <-chan struct{} { return s.log.brokenOff() }
+
+// supervise restarts the server whenever a write has failed, until ctx ends. The server itself never retries a store
+// after a failed write.
+func (s *Server) supervise(ctx context.Context) {
+	tick := time.NewTicker(checkInterval)
+	defer tick.Stop()
+	logged := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if s.Ready() == nil {
+			logged = false
+			continue
+		}
+		err := s.restart(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			s.opts.Log.Info("restarted the embedded NATS server: the disk accepts writes again")
+			logged = false
+		case !logged:
+			s.opts.Log.Error("the embedded NATS server cannot write to its store; it restarts once the disk accepts writes", "error", err)
+			logged = true
+		}
+	}
+}
+
+// restart stops the server and starts a new one, if the disk accepts writes.
+func (s *Server) restart(ctx context.Context) error {
+	if err := probe(s.opts.Dir); err != nil {
+		return err
+	}
+	opts, err := s.opts.server()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	old := s.srv
+	s.srv = nil
+	if addr, err := net.ResolveTCPAddr("tcp", s.address); err == nil && s.address != "" {
+		opts.Port = addr.Port // keep the port, even a random one: other processes know it
+	}
+	s.mu.Unlock()
+	if old != nil {
+		end(old)
+	}
+	return s.run(ctx, opts)
+}
+
+// probe writes a file to check that the directory's disk accepts writes.
+func probe(dir string) (err error) {
+	f, err := os.CreateTemp(dir, "probe-*")
+	if err != nil {
+		return fmt.Errorf("probing the disk: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	if _, err := f.Write(make([]byte, probeBytes)); err != nil {
+		return fmt.Errorf("probing the disk: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("probing the disk: %w", err)
+	}
+	return nil
+}
