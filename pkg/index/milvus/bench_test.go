@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -160,12 +161,12 @@ func (f *filled) settle(b *testing.B) {
 		b.Fatal(err)
 	}
 	name := collectionName(f.x.opts.Prefix, f.space)
-	if err := srv.Flush(ctx, name, false); err != nil && !unimplemented(err) {
+	if _, err := srv.Flush(ctx, &milvuspb.FlushRequest{CollectionNames: []string{name}}); err != nil && !unimplemented(err) {
 		b.Fatal(err)
 	}
 	for range time.NewTicker(time.Second).C {
-		total, indexed, err := srv.GetIndexBuildProgress(ctx, name, fieldDense)
-		if err != nil || total == indexed {
+		got, err := srv.DescribeIndex(ctx, &milvuspb.DescribeIndexRequest{CollectionName: name, FieldName: fieldDense})
+		if err != nil || !slices.ContainsFunc(got.GetIndexDescriptions(), func(d *milvuspb.IndexDescription) bool { return d.GetIndexedRows() < d.GetTotalRows() }) {
 			return // a server that cannot tell builds none
 		}
 	}

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/milvus-io/milvus-sdk-go/v2/client"
-	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
@@ -14,14 +13,14 @@ import (
 )
 
 // columns lays rows out as the server takes them.
-func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, error) {
-	text := func(name string, f func(*prepared) string) entity.Column {
-		return entity.NewColumnVarChar(name, each(rows, f))
+func columns(s index.Space, rows []*prepared, sparse bool) []*schemapb.FieldData {
+	text := func(name string, f func(*prepared) string) *schemapb.FieldData {
+		return varChars(name, each(rows, f))
 	}
-	number := func(name string, f func(*prepared) int64) entity.Column {
-		return entity.NewColumnInt64(name, each(rows, f))
+	number := func(name string, f func(*prepared) int64) *schemapb.FieldData {
+		return int64s(name, each(rows, f))
 	}
-	out := []entity.Column{
+	out := []*schemapb.FieldData{
 		text(fieldID, func(p *prepared) string { return p.id }),
 		text(fieldDatastore, func(*prepared) string { return s.DatastoreID }),
 		text(fieldDatasource, func(p *prepared) string { return p.row.DatasourceID }),
@@ -34,24 +33,19 @@ func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, err
 		text(fieldHeading, func(p *prepared) string { return index.StoredHeading(p.row) }),
 		text(fieldContext, func(p *prepared) string { return p.row.Context }),
 		text(fieldText, func(p *prepared) string { return p.row.Text }),
-		entity.NewColumnJSONBytes(fieldMetadata, each(rows, func(p *prepared) []byte { return p.metadata })),
-		entity.NewColumnInt64Array(fieldFacets, each(rows, func(p *prepared) []int64 { return p.facets })),
+		jsons(fieldMetadata, each(rows, func(p *prepared) []byte { return p.metadata })),
+		int64Arrays(fieldFacets, each(rows, func(p *prepared) []int64 { return p.facets })),
 		text(fieldLanguage, func(p *prepared) string { return string(p.language) }),
 		number(fieldLength, func(p *prepared) int64 { return p.length }),
 		number(fieldDigest, func(p *prepared) int64 { return p.digest }),
-		entity.NewColumnFloatVector(fieldDense, denseDimensions(s), each(rows, func(p *prepared) []float32 { return p.vector })),
+		floatVectors(fieldDense, denseDimensions(s), each(rows, func(p *prepared) []float32 { return p.vector })),
 	}
-	if !sparse {
-		return out, nil
+	if sparse {
+		out = append(out, sparseVectors(fieldSparse, each(rows, func(p *prepared) sparseVector {
+			return p.terms.saturated(storedNorm(p.length, p.language)).stored()
+		})))
 	}
-	vectors := make([]entity.SparseEmbedding, len(rows))
-	for i, p := range rows {
-		var err error
-		if vectors[i], err = p.terms.saturated(storedNorm(p.length, p.language)).stored(); err != nil {
-			return nil, fmt.Errorf("laying out the terms of row %q: %w", p.id, err)
-		}
-	}
-	return append(out, entity.NewColumnSparseVectors(fieldSparse, vectors)), nil
+	return out
 }
 
 func each[T any](rows []*prepared, f func(*prepared) T) []T {
@@ -64,53 +58,71 @@ func each[T any](rows []*prepared, f func(*prepared) T) []T {
 
 // table reads the columns of an answer; its first fault is kept, so that it is looked at once.
 type table struct {
-	set client.ResultSet
+	set answer
 	err error
 }
 
 func (t *table) texts(name string) []string {
-	if c, ok := t.set.GetColumn(name).(*entity.ColumnVarChar); ok {
-		return c.Data()
+	d, ok := t.set.column(name).GetScalars().GetData().(*schemapb.ScalarField_StringData)
+	if !ok {
+		t.fail(name)
+		return nil
 	}
-	t.fail(name)
-	return nil
+	return whole(t, name, d.StringData.GetData())
 }
 
 func (t *table) numbers(name string) []int64 {
-	if c, ok := t.set.GetColumn(name).(*entity.ColumnInt64); ok {
-		return c.Data()
+	d, ok := t.set.column(name).GetScalars().GetData().(*schemapb.ScalarField_LongData)
+	if !ok {
+		t.fail(name)
+		return nil
 	}
-	t.fail(name)
-	return nil
+	return whole(t, name, d.LongData.GetData())
 }
 
 func (t *table) documents(name string) [][]byte {
-	if c, ok := t.set.GetColumn(name).(*entity.ColumnJSONBytes); ok {
-		return c.Data()
+	d, ok := t.set.column(name).GetScalars().GetData().(*schemapb.ScalarField_JsonData)
+	if !ok {
+		t.fail(name)
+		return nil
 	}
-	t.fail(name)
-	return nil
+	return whole(t, name, d.JsonData.GetData())
 }
 
 func (t *table) vectors(name string) [][]float32 {
-	if c, ok := t.set.GetColumn(name).(*entity.ColumnFloatVector); ok {
-		return c.Data()
+	field := t.set.column(name).GetVectors()
+	d, ok := field.GetData().(*schemapb.VectorField_FloatVector)
+	if !ok || field.GetDim() < 1 {
+		t.fail(name)
+		return nil
 	}
-	t.fail(name)
-	return nil
+	return whole(t, name, slices.Collect(slices.Chunk(d.FloatVector.GetData(), int(field.GetDim()))))
 }
 
-func (t *table) sparse(name string) []entity.SparseEmbedding {
-	if c, ok := t.set.GetColumn(name).(*entity.ColumnSparseFloatVector); ok {
-		return c.Data()
+func (t *table) sparse(name string) []sparseVector {
+	d, ok := t.set.column(name).GetVectors().GetData().(*schemapb.VectorField_SparseFloatVector)
+	if !ok {
+		t.fail(name)
+		return nil
 	}
-	t.fail(name)
-	return nil
+	out := make([]sparseVector, len(d.SparseFloatVector.GetContents()))
+	for i, v := range d.SparseFloatVector.GetContents() {
+		out[i] = v
+	}
+	return whole(t, name, out)
+}
+
+// whole checks that a column has a value for every row.
+func whole[T any](t *table, name string, column []T) []T {
+	if len(column) != t.set.rows() {
+		t.fail(name)
+	}
+	return column
 }
 
 func (t *table) fail(name string) {
 	if t.err == nil {
-		t.err = fmt.Errorf("the server's answer has no column %q of the type asked for", name)
+		t.err = fmt.Errorf("the server's answer has no column %q of the type asked for, with a value for each row", name)
 	}
 }
 
@@ -123,7 +135,7 @@ type found struct {
 	id       string
 	language analysis.Language
 	length   int64
-	terms    entity.SparseEmbedding // nil unless asked for
+	terms    sparseVector // nil unless asked for
 }
 
 // more are the fields of an answer beside rowFields.
@@ -152,8 +164,8 @@ func (m more) fields() []string {
 }
 
 // readRows makes rows of an answer.
-func readRows(set client.ResultSet, dimensions int, has more) ([]found, error) {
-	if set.Len() == 0 {
+func readRows(set answer, dimensions int, has more) ([]found, error) {
+	if set.rows() == 0 {
 		return nil, nil
 	}
 	t := &table{set: set}
@@ -164,7 +176,7 @@ func readRows(set client.ResultSet, dimensions int, has more) ([]found, error) {
 	var metadata [][]byte
 	var languages []string
 	var lengths []int64
-	var terms []entity.SparseEmbedding
+	var terms []sparseVector
 	if has.vectors {
 		dense = t.vectors(fieldDense)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
 	"google.golang.org/grpc"
 
 	"github.com/sluice/sluice/pkg/index"
@@ -65,7 +66,7 @@ type Index struct {
 
 	// Tests set these before the first call.
 	listed, deleted int                         // rows of a page
-	fault           grpc.UnaryClientInterceptor // stands between the SDK and the server
+	fault           grpc.UnaryClientInterceptor // stands between this process and the server
 }
 
 var _ index.Index = (*Index)(nil)
@@ -122,16 +123,16 @@ func (x *Index) Ready(ctx context.Context) error {
 		return err
 	}
 	return done(x.call(ctx, "asking Milvus for its state", func(ctx context.Context, srv *server) error {
-		state, err := srv.CheckHealth(ctx)
+		state, err := srv.CheckHealth(ctx, &milvuspb.CheckHealthRequest{})
 		if unimplemented(err) {
-			_, err = srv.HasCollection(ctx, x.opts.Prefix)
+			_, err = srv.HasCollection(ctx, &milvuspb.HasCollectionRequest{CollectionName: x.opts.Prefix})
 			return err
 		}
 		if err != nil {
 			return err
 		}
-		if !state.IsHealthy {
-			return fmt.Errorf("the server is not healthy: %v", state.Reasons)
+		if !state.GetIsHealthy() {
+			return fmt.Errorf("the server is not healthy: %v", state.GetReasons())
 		}
 		return nil
 	}))
@@ -172,7 +173,7 @@ func (x *Index) Close() error {
 	if x.srv == nil {
 		return nil
 	}
-	if err := x.srv.Close(); err != nil {
+	if err := x.srv.conn.Close(); err != nil {
 		return fmt.Errorf("closing the connection to Milvus: %w", err)
 	}
 	return nil

@@ -18,10 +18,7 @@ func TestScore_is_BM25_of_the_row_whatever_average_was_assumed(t *testing.T) {
 	var words analysis.Analyzer
 	has, length := countTerms(&r, "en", &words)
 	norm := storedNorm(length, "en")
-	stored, err := has.saturated(norm).stored()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := has.saturated(norm).stored()
 	const rows = 100.0
 	for _, average := range []float64{3, 80, 700} {
 		q := ask(analysis.Query("river valley glacier", nil), rows, []float64{10, 3, 0})
@@ -53,10 +50,7 @@ func TestScore_counts_the_forms_of_a_word_together(t *testing.T) {
 	q := ask([]analysis.QueryTerm{w}, 10, []float64{2})
 	q.average = 80
 	norm := storedNorm(80, "en")
-	stored, err := counts{termHash("a"): 3, termHash("b"): 1000}.saturated(norm).stored()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := counts{termHash("a"): 3, termHash("b"): 1000}.saturated(norm).stored()
 	h := index.Hit{Length: 80}
 	q.score(&h, countIn(stored, norm))
 	if want := q.terms[0].idf * bm25.Saturated(1003, norm); math.Abs(h.Lexical-want) > 1e-6 {
@@ -166,10 +160,7 @@ func TestLookUp_finds_what_a_map_finds(t *testing.T) {
 		for range size {
 			w[rng.Uint32N(100)] = float64(1 + rng.IntN(5))
 		}
-		v, err := w.stored()
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := w.stored()
 		find := lookUp(v)
 		for term := range uint32(100) {
 			if got := find(term); got != w[term] {
@@ -181,11 +172,11 @@ func TestLookUp_finds_what_a_map_finds(t *testing.T) {
 
 func TestStored_vector_of_a_row_without_words_is_not_empty(t *testing.T) {
 	t.Parallel()
-	v, err := weights{}.stored()
-	if err != nil || v.Len() != 1 {
-		t.Fatalf("%v, %v; want one entry", v, err)
+	v := weights{}.stored()
+	if v.len() != 1 {
+		t.Fatalf("%v; want one entry", v)
 	}
-	if position, _, _ := v.Get(0); position != noTerm {
+	if position, _ := v.at(0); position != noTerm {
 		t.Errorf("position %d, want that of no term", position)
 	}
 }

@@ -5,15 +5,17 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/milvus-io/milvus-sdk-go/v2/client"
-	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 )
 
 // probeSparse tries on a collection of its own whether sparse vectors can be stored and searched. It must not be asked
 // of a server older than 2.4, which would abort.
 func (s *server) probeSparse(ctx context.Context, prefix string) (bool, error) {
 	name := prefix + "_probe_" + fmt.Sprintf("%x", [16]byte(uuid.New()))
-	defer func() { _ = s.DropCollection(context.WithoutCancel(ctx), name) }()
+	defer func() {
+		_, _ = s.DropCollection(context.WithoutCancel(ctx), &milvuspb.DropCollectionRequest{CollectionName: name})
+	}()
 	err := s.trySparse(ctx, name)
 	if refused(err) {
 		return false, nil
@@ -22,33 +24,24 @@ func (s *server) probeSparse(ctx context.Context, prefix string) (bool, error) {
 }
 
 func (s *server) trySparse(ctx context.Context, name string) error {
-	sch := entity.NewSchema().WithName(name).
-		WithField(entity.NewField().WithName("id").WithDataType(entity.FieldTypeInt64).WithIsPrimaryKey(true)).
-		WithField(entity.NewField().WithName("sparse").WithDataType(entity.FieldTypeSparseVector))
-	if err := s.CreateCollection(ctx, sch, 1, client.WithConsistencyLevel(entity.ClStrong)); err != nil {
+	sch := &schemapb.CollectionSchema{Name: name, Fields: []*schemapb.FieldSchema{
+		{Name: "id", DataType: schemapb.DataType_Int64, IsPrimaryKey: true},
+		{Name: fieldSparse, DataType: schemapb.DataType_SparseFloatVector},
+	}}
+	if err := s.createCollection(ctx, sch, 1, 0); err != nil {
 		return err
 	}
-	idx, err := entity.NewIndexSparseInverted(entity.IP, 0)
-	if err != nil {
+	if err := s.createIndex(ctx, name, fieldSparse, indexInverted); err != nil {
 		return err
 	}
-	if err := s.CreateIndex(ctx, name, "sparse", idx, true); err != nil {
+	if _, err := s.LoadCollection(ctx, &milvuspb.LoadCollectionRequest{CollectionName: name}); err != nil {
 		return err
 	}
-	if err := s.LoadCollection(ctx, name, true); err != nil {
+	v := sparseVector{}.with(1, 1)
+	if _, err := s.insert(ctx, name, 1, int64s("id", []int64{1}), sparseVectors(fieldSparse, []sparseVector{v})); err != nil {
 		return err
 	}
-	v, err := entity.NewSliceSparseEmbedding([]uint32{1}, []float32{1})
-	if err != nil {
-		return err
-	}
-	if _, err := s.Insert(ctx, name, "", entity.NewColumnInt64("id", []int64{1}), entity.NewColumnSparseVectors("sparse", []entity.SparseEmbedding{v})); err != nil {
-		return err
-	}
-	params, err := entity.NewIndexSparseInvertedSearchParam(0)
-	if err != nil {
-		return err
-	}
-	_, err = s.Search(ctx, name, nil, "", nil, []entity.Vector{v}, "sparse", entity.IP, 1, params)
+	l := leg{field: fieldSparse, vectors: [][]byte{v}, limit: 1}
+	_, err := s.search(ctx, name, l, searchParams(nil, l))
 	return err
 }

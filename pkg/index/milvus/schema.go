@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
-	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
@@ -50,32 +51,29 @@ const (
 )
 
 // schema describes a space's collection.
-func schema(name string, s index.Space, sparse bool) *entity.Schema {
-	text := func(name string, bytes int64) *entity.Field {
-		return entity.NewField().WithName(name).WithDataType(entity.FieldTypeVarChar).WithMaxLength(bytes)
+func schema(name string, s index.Space, sparse bool) *schemapb.CollectionSchema {
+	text := func(name string, bytes int) *schemapb.FieldSchema {
+		return &schemapb.FieldSchema{Name: name, DataType: schemapb.DataType_VarChar, TypeParams: pairs("max_length", strconv.Itoa(bytes))}
 	}
-	number := func(name string) *entity.Field {
-		return entity.NewField().WithName(name).WithDataType(entity.FieldTypeInt64)
+	number := func(name string) *schemapb.FieldSchema {
+		return &schemapb.FieldSchema{Name: name, DataType: schemapb.DataType_Int64}
 	}
-	out := entity.NewSchema().WithName(name).WithDescription(about{schemaVersion, s.Model, s.Dimensions}.String())
-	for _, f := range []*entity.Field{
-		text(fieldID, maxIDBytes).WithIsPrimaryKey(true),
-		text(fieldDatastore, maxDatastoreBytes).WithIsPartitionKey(true),
-		text(fieldDatasource, maxDatasourceBytes),
+	id, datastore := text(fieldID, maxIDBytes), text(fieldDatastore, maxDatastoreBytes)
+	id.IsPrimaryKey, datastore.IsPartitionKey = true, true
+	out := &schemapb.CollectionSchema{Name: name, Description: about{schemaVersion, s.Model, s.Dimensions}.String(), Fields: []*schemapb.FieldSchema{
+		id, datastore, text(fieldDatasource, maxDatasourceBytes),
 		number(fieldGeneration), number(fieldOrdinal), number(fieldBucket), number(fieldPage), number(fieldOffset),
 		text(fieldCustomID, index.MaxNameBytes),
 		text(fieldHeading, domain.MaxChunkBytes),
 		text(fieldContext, domain.MaxChunkBytes),
 		text(fieldText, domain.MaxChunkBytes),
-		entity.NewField().WithName(fieldMetadata).WithDataType(entity.FieldTypeJSON),
-		entity.NewField().WithName(fieldFacets).WithDataType(entity.FieldTypeArray).WithElementType(entity.FieldTypeInt64).WithMaxCapacity(maxFacets),
+		{Name: fieldMetadata, DataType: schemapb.DataType_JSON},
+		{Name: fieldFacets, DataType: schemapb.DataType_Array, ElementType: schemapb.DataType_Int64, TypeParams: pairs("max_capacity", strconv.Itoa(maxFacets))},
 		text(fieldLanguage, 16), number(fieldLength), number(fieldDigest),
-		entity.NewField().WithName(fieldDense).WithDataType(entity.FieldTypeFloatVector).WithDim(int64(denseDimensions(s))),
-	} {
-		out.WithField(f)
-	}
+		{Name: fieldDense, DataType: schemapb.DataType_FloatVector, TypeParams: pairs("dim", strconv.Itoa(denseDimensions(s)))},
+	}}
 	if sparse {
-		out.WithField(entity.NewField().WithName(fieldSparse).WithDataType(entity.FieldTypeSparseVector))
+		out.Fields = append(out.Fields, &schemapb.FieldSchema{Name: fieldSparse, DataType: schemapb.DataType_SparseFloatVector})
 	}
 	return out
 }
@@ -83,24 +81,26 @@ func schema(name string, s index.Space, sparse bool) *entity.Schema {
 func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
 
 // checkSchema reports whether a collection is one of ours, of this version.
-func checkSchema(got *entity.Schema) (about, error) {
+func checkSchema(got *schemapb.CollectionSchema) (about, error) {
 	var a about
-	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {
-		return a, fmt.Errorf("%w: %q is described as %.100q, which Sluice never writes", ErrSchema, got.CollectionName, got.Description)
+	if err := json.Unmarshal([]byte(got.GetDescription()), &a); err != nil || a.Schema == 0 {
+		return a, fmt.Errorf("%w: %q is described as %.100q, which Sluice never writes", ErrSchema, got.GetName(), got.GetDescription())
 	}
 	if a.Schema != schemaVersion {
 		return a, fmt.Errorf("%w: %q has schema %d, this version has %d; run the version that made it, or drop it and replay",
-			ErrSchema, got.CollectionName, a.Schema, schemaVersion)
+			ErrSchema, got.GetName(), a.Schema, schemaVersion)
 	}
 	for _, want := range schema("", index.Space{}, false).Fields {
-		if !slices.ContainsFunc(got.Fields, func(f *entity.Field) bool { return f.Name == want.Name && f.DataType == want.DataType }) {
-			return a, fmt.Errorf("%w: %q lacks the field %q, or has it with another type", ErrSchema, got.CollectionName, want.Name)
+		if !slices.ContainsFunc(got.GetFields(), func(f *schemapb.FieldSchema) bool {
+			return f.GetName() == want.GetName() && f.GetDataType() == want.GetDataType()
+		}) {
+			return a, fmt.Errorf("%w: %q lacks the field %q, or has it with another type", ErrSchema, got.GetName(), want.GetName())
 		}
 	}
 	return a, nil
 }
 
 // hasSparse reports whether a collection was made with sparse vectors.
-func hasSparse(s *entity.Schema) bool {
-	return slices.ContainsFunc(s.Fields, func(f *entity.Field) bool { return f.Name == fieldSparse })
+func hasSparse(s *schemapb.CollectionSchema) bool {
+	return slices.ContainsFunc(s.GetFields(), func(f *schemapb.FieldSchema) bool { return f.GetName() == fieldSparse })
 }
