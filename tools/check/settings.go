@@ -11,8 +11,8 @@ import (
 // settings are the environment variables that the service knows, each true when it is secret by its name.
 type settings map[string]bool
 
-// row is one setting in the table that is generated from pkg/config.
-var row = regexp.MustCompile("(?m)^\\| `([A-Z][A-Z0-9_]*)` \\| `--")
+// row is one setting in the tables that are generated from pkg/config.
+var row = regexp.MustCompile("(?m)^\\| `([A-Z][A-Z0-9_]*)` \\| ")
 
 func readSettings(path string) (settings, error) {
 	text, err := os.ReadFile(path)
