@@ -248,20 +248,10 @@ func (t *turn) count(ctx context.Context, a answer.Answer) {
 }
 
 func filtersOf(f *Filters) domain.Filters {
-	var out domain.Filters
 	if f == nil {
-		return out
+		return domain.Filters{}
 	}
-	if f.CustomIds != nil {
-		out.CustomIDs = *f.CustomIds
-	}
-	if f.DatasourceIds != nil {
-		out.DatasourceIDs = *f.DatasourceIds
-	}
-	if f.Metadata != nil {
-		out.Metadata = *f.Metadata
-	}
-	return out
+	return domain.Filters{CustomIDs: value(f.CustomIds), DatasourceIDs: value(f.DatasourceIds), Metadata: value(f.Metadata)}
 }
 
 // visitorRule bounds what those without a key of its workspace may ask of a public agent. Else the agent's model, which its operator pays for, would

@@ -192,14 +192,7 @@ func known(kind, id string) error {
 
 // pageOf is the page that a list's parameters ask for.
 func pageOf(limit *int, cursor *string) catalog.Page {
-	var p catalog.Page
-	if limit != nil {
-		p.Limit = *limit
-	}
-	if cursor != nil {
-		p.Cursor = *cursor
-	}
-	return p
+	return catalog.Page{Limit: value(limit), Cursor: value(cursor)}
 }
 
 // as turns a pointer to one kind of string into a pointer to another.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"mime"
@@ -26,10 +27,7 @@ func (s *server) ListChunks(ctx context.Context, r ListChunksRequestObject) (Lis
 	if err != nil {
 		return nil, err
 	}
-	limit := catalog.DefaultPageSize
-	if r.Params.Limit != nil {
-		limit = *r.Params.Limit
-	}
+	limit := cmp.Or(value(r.Params.Limit), catalog.DefaultPageSize)
 	out := ListChunks200JSONResponse{Data: []Chunk{}}
 	if d.ActiveGeneration == 0 {
 		return out, nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -51,11 +52,7 @@ func (s *server) GetConversation(ctx context.Context, r GetConversationRequestOb
 	if err != nil {
 		return nil, err
 	}
-	limit := catalog.DefaultPageSize
-	if r.Params.Limit != nil {
-		limit = *r.Params.Limit
-	}
-	messages, err := s.Conversations.Messages(ctx, v.ID, limit)
+	messages, err := s.Conversations.Messages(ctx, v.ID, cmp.Or(value(r.Params.Limit), catalog.DefaultPageSize))
 	return GetConversation200JSONResponse(renderDetail(v, messages)), err
 }
 

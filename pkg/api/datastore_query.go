@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -107,16 +108,9 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if err != nil {
 		return retrieve.Result{}, err
 	}
-	topK := defaultTopK
-	if body.TopK != nil {
-		topK = *body.TopK
-	}
 	req := retrieve.Request{
-		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: topK, Filters: filtersOf(body.Filters),
-		Rerank: body.Rerank, MaxPerDatasource: value(body.MaxPerDatasource), Explain: explain,
-	}
-	if body.Mode != nil {
-		req.Mode = domain.SearchMode(*body.Mode)
+		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(value(body.TopK), defaultTopK), Filters: filtersOf(body.Filters),
+		Mode: domain.SearchMode(value(body.Mode)), Rerank: body.Rerank, MaxPerDatasource: value(body.MaxPerDatasource), Explain: explain,
 	}
 	var found retrieve.Result
 	err = s.countSearch(who.Account(d.WorkspaceID), body.Query, func() (err error) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,18 +53,13 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 		return nil, err
 	}
 	d := domain.Datastore{
-		ID: idempotency.ID(ctx, s.NewID, "datastore"), WorkspaceID: who.Workspace(), Type: s.opts.Engines[0], Visibility: domain.Private,
-		EmbeddingModel: s.opts.EmbeddingModels[0],
+		ID: idempotency.ID(ctx, s.NewID, "datastore"), WorkspaceID: who.Workspace(), Visibility: domain.Private,
+		Type:           cmp.Or(domain.Engine(value(r.Body.Type)), s.opts.Engines[0]),
+		EmbeddingModel: cmp.Or(value(r.Body.EmbeddingModel), s.opts.EmbeddingModels[0]),
 	}
 	datastorePatch(DatastorePatch{Name: &r.Body.Name, Description: r.Body.Description, Visibility: r.Body.Visibility, Chunking: r.Body.Chunking}).Apply(&d)
 	if err := problem.Invalid(d.Chunking.Check()); err != nil {
 		return nil, err
-	}
-	if r.Body.Type != nil {
-		d.Type = domain.Engine(*r.Body.Type)
-	}
-	if r.Body.EmbeddingModel != nil {
-		d.EmbeddingModel = *r.Body.EmbeddingModel
 	}
 	d, err := idempotency.Once(ctx,
 		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, d.WorkspaceID, d.ID) },

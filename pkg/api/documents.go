@@ -199,7 +199,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 		return UpdateDocument200JSONResponse{Id: d.ID}, nil
 	}
 	replacement := catalog.Replacement{
-		Name: notEmpty(trim(r.Body.Name)), Job: idempotency.MarkJob(ctx, domain.NewIngestJob(d, store), 0), Priority: catalog.PriorityFresh,
+		Name: optional(value(trim(r.Body.Name))), Job: idempotency.MarkJob(ctx, domain.NewIngestJob(d, store), 0), Priority: catalog.PriorityFresh,
 	}
 	if r.Body.Metadata != nil {
 		metadata, customID := metadataOf((*Document_Metadata)(r.Body.Metadata))
@@ -247,11 +247,4 @@ func metadataOf(m *Document_Metadata) (metadata map[string]any, customID string)
 		customID = *m.CustomId
 	}
 	return metadata, customID
-}
-
-func notEmpty(v *string) *string {
-	if v == nil || *v == "" {
-		return nil
-	}
-	return v
 }

@@ -151,12 +151,8 @@ func renderMessage(m domain.Message) Message {
 }
 
 func renderKey(k domain.APIKey) Key {
-	scopes := make([]Scope, len(k.Scopes))
-	for i, scope := range k.Scopes {
-		scopes[i] = Scope(scope)
-	}
 	return Key{
-		Id: k.ID, Name: k.Name, Hint: k.Hint, Scopes: scopes, AgentId: optional(k.AgentID),
+		Id: k.ID, Name: k.Name, Hint: k.Hint, Scopes: renderAll(k.Scopes, func(v domain.Scope) Scope { return Scope(v) }), AgentId: optional(k.AgentID),
 		CreatedAt: k.CreatedAt.UTC(), LastUsedAt: utc(k.LastUsedAt), ExpiresAt: utc(k.ExpiresAt),
 		Limits: renderKeyLimits(k.Limits),
 	}

@@ -80,7 +80,7 @@ func (s *server) describe(ctx context.Context, d domain.Datasource, body Datasou
 			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose pages have the metadata; change one of them", d.ID)
 		}
 		metadata, customID := metadataOf(&Document_Metadata{CustomId: body.Metadata.CustomId, AdditionalProperties: body.Metadata.AdditionalProperties})
-		n.Metadata, n.CustomID = &metadata, notEmpty(&customID)
+		n.Metadata, n.CustomID = &metadata, optional(customID)
 	}
 	job, err := s.Jobs.NewJob(ctx, d, domain.JobIngest)
 	if err != nil {

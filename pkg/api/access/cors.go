@@ -64,9 +64,10 @@ func (p *Pages) Check(c *gin.Context) error {
 	}
 	allowed, methods, headers := domain.AllowsOrigin(p.Origins, origin), corsMethods, corsHeaders
 	if !allowed && agentID != "" {
-		agent, public, err := p.publicAgent(c.Request.Context(), agentID)
+		agent, err := p.publicAgent(c.Request.Context(), agentID)
+		public := err == nil
 		switch {
-		case err != nil:
+		case err != nil && domain.CodeOf(err) != domain.CodeNotFound:
 			return err
 		case public && domain.AllowsOrigin(agent.AllowedOrigins, origin):
 			allowed, methods, headers = true, http.MethodPost, "Content-Type"
@@ -94,16 +95,11 @@ func (p *Pages) Check(c *gin.Context) error {
 	return nil
 }
 
-// publicAgent is the agent with the id, if there is a public one.
-func (p *Pages) publicAgent(ctx context.Context, id string) (domain.Agent, bool, error) {
+func (p *Pages) publicAgent(ctx context.Context, id string) (domain.Agent, error) {
 	if !domain.ValidID(id) {
-		return domain.Agent{}, false, nil
+		return domain.Agent{}, domain.NotFound("agent", id)
 	}
-	agent, err := p.Agents.PublicAgent(ctx, id)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		return domain.Agent{}, false, nil
-	}
-	return agent, err == nil, err
+	return p.Agents.PublicAgent(ctx, id)
 }
 
 // strangeOrigin says that pages of an origin may not ask an agent, and how they would.

@@ -70,11 +70,10 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	faults = append(faults, refreshFaults(config)...)
 	faults = append(faults, patternFaults(config)...)
 	faults = append(faults, headerFaults(config)...)
-	if t := body["type"]; config["headers"] != nil && t != string(domain.TypeWebPage) && t != string(domain.TypeWebSite) {
-		missing("headers", fmt.Sprintf("is for a web_page or web_site, not for a %v", t))
-	}
-	if t := body["type"]; config["refresh"] != nil && t != string(domain.TypeWebPage) && t != string(domain.TypeWebSite) {
-		missing("refresh", fmt.Sprintf("is for a web_page or web_site, not for a %v", t))
+	for _, field := range []string{"headers", "refresh"} {
+		if config[field] != nil && !isWeb {
+			missing(field, fmt.Sprintf("is for a web_page or web_site, not for a %v", body["type"]))
+		}
 	}
 	for _, field := range []string{"source_url", "sitemap"} {
 		if address, ok := config[field].(string); ok && given(field) {
