@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -161,12 +160,12 @@ func (f *filled) settle(b *testing.B) {
 		b.Fatal(err)
 	}
 	name := collectionName(f.x.opts.Prefix, f.space)
-	if _, err := srv.Flush(ctx, &milvuspb.FlushRequest{CollectionNames: []string{name}}); err != nil && !unimplemented(err) {
+	if err := srv.Flush(ctx, name, false); err != nil && !unimplemented(err) {
 		b.Fatal(err)
 	}
 	for range time.NewTicker(time.Second).C {
-		got, err := srv.DescribeIndex(ctx, &milvuspb.DescribeIndexRequest{CollectionName: name, FieldName: fieldDense})
-		if err != nil || !slices.ContainsFunc(got.GetIndexDescriptions(), func(d *milvuspb.IndexDescription) bool { return d.GetIndexedRows() < d.GetTotalRows() }) {
+		total, indexed, err := srv.GetIndexBuildProgress(ctx, name, fieldDense)
+		if err != nil || total == indexed {
 			return // a server that cannot tell builds none
 		}
 	}

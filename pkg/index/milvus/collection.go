@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
-	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/index"
 )
@@ -19,9 +19,9 @@ import (
 type collection struct {
 	name       string
 	model      string
-	dimensions int    // of the space; the dense field may have more
-	sparse     bool   // it has sparse vectors
-	dense      string // of the dense field: decides how it is searched
+	dimensions int              // of the space; the dense field may have more
+	sparse     bool             // it has sparse vectors
+	dense      entity.IndexType // of the dense field: decides how it is searched
 }
 
 // collections remembers which collections are open. Opening one is done once at a time; other processes may do the same
@@ -79,16 +79,16 @@ func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*col
 	if s.Dimensions < 0 || s.Dimensions > index.MaxDimensions {
 		return fmt.Errorf("%w: vectors of %d dimensions; 0 to %d are possible", index.ErrInvalid, s.Dimensions, index.MaxDimensions)
 	}
-	var plan func(sparse bool) *schemapb.CollectionSchema
+	var plan func(sparse bool) *entity.Schema
 	name := collectionName(x.opts.Prefix, s)
 	if create {
-		plan = func(sparse bool) *schemapb.CollectionSchema { return schema(name, s, sparse) }
+		plan = func(sparse bool) *entity.Schema { return schema(name, s, sparse) }
 	}
 	return x.useName(ctx, name, plan, f)
 }
 
 // useName is use for a collection's name; plan is nil when it must not be created.
-func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool) *schemapb.CollectionSchema, f func(*collection) error) error {
+func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool) *entity.Schema, f func(*collection) error) error {
 	for again := false; ; again = true {
 		col, err := x.collection(ctx, name, plan)
 		if err != nil {
@@ -102,7 +102,7 @@ func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool)
 }
 
 // collection opens a collection.
-func (x *Index) collection(ctx context.Context, name string, plan func(sparse bool) *schemapb.CollectionSchema) (*collection, error) {
+func (x *Index) collection(ctx context.Context, name string, plan func(sparse bool) *entity.Schema) (*collection, error) {
 	if col := x.collections.get(name); col != nil {
 		return col, nil
 	}
@@ -123,11 +123,11 @@ func (x *Index) collection(ctx context.Context, name string, plan func(sparse bo
 	if err != nil {
 		return nil, err
 	}
-	about, err := checkSchema(described)
+	about, err := checkSchema(described.Schema)
 	if err != nil {
 		return nil, err
 	}
-	col := &collection{name: name, model: about.Model, dimensions: about.Dimensions, sparse: hasSparse(described)}
+	col := &collection{name: name, model: about.Model, dimensions: about.Dimensions, sparse: hasSparse(described.Schema)}
 	if col.dense, err = x.indexDense(ctx, name); err != nil {
 		return nil, err
 	}
@@ -146,19 +146,19 @@ func (x *Index) collection(ctx context.Context, name string, plan func(sparse bo
 	return col, nil
 }
 
-func (x *Index) describe(ctx context.Context, name string) (out *schemapb.CollectionSchema, err error) {
-	err = x.call(ctx, fmt.Sprintf("describing collection %q", name), func(ctx context.Context, srv *server) error {
-		got, err := srv.DescribeCollection(ctx, &milvuspb.DescribeCollectionRequest{CollectionName: name})
-		out = got.GetSchema()
+func (x *Index) describe(ctx context.Context, name string) (out *entity.Collection, err error) {
+	err = x.call(ctx, fmt.Sprintf("describing collection %q", name), func(ctx context.Context, srv *server) (err error) {
+		out, err = srv.DescribeCollection(ctx, name)
 		return err
 	})
 	return out, err
 }
 
 // create makes a collection and describes it. Another process may have made it first.
-func (x *Index) create(ctx context.Context, name string, plan func(sparse bool) *schemapb.CollectionSchema) (*schemapb.CollectionSchema, error) {
+func (x *Index) create(ctx context.Context, name string, plan func(sparse bool) *entity.Schema) (*entity.Collection, error) {
 	failed := x.call(ctx, fmt.Sprintf("creating collection %q", name), func(ctx context.Context, srv *server) error {
-		return srv.createCollection(ctx, plan(srv.sparse), x.opts.Shards, x.opts.Partitions)
+		return srv.CreateCollection(ctx, plan(srv.sparse), x.opts.Shards,
+			client.WithConsistencyLevel(entity.ClStrong), client.WithPartitionNum(x.opts.Partitions))
 	})
 	described, err := x.describe(ctx, name)
 	if missing(err) && failed != nil {
@@ -176,14 +176,22 @@ const (
 // indexDense sees to it that the dense field has an index and tells its type: HNSW where the server has it, none in effect
 // on Milvus Lite, whose own choice found 5 of the nearest 20 of 200,000 rows, else what the server itself thinks best.
 // One that an operator has built instead stays.
-func (x *Index) indexDense(ctx context.Context, name string) (string, error) {
+func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
 	kind, err := x.indexType(ctx, name, fieldDense)
 	if err != nil || kind != "" {
 		return kind, err
 	}
-	err = x.createIndex(ctx, name, fieldDense, indexHNSW)
+	hnsw, err := entity.NewIndexHNSW(entity.IP, hnswNeighbours, hnswConstruction)
+	if err != nil {
+		return "", fmt.Errorf("describing the dense index: %w", err)
+	}
+	err = x.createIndex(ctx, name, fieldDense, hnsw)
 	if refused(err) {
-		err = x.createIndex(ctx, name, fieldDense, x.withoutHNSW(ctx))
+		var other entity.Index
+		if other, err = x.withoutHNSW(ctx); err != nil {
+			return "", fmt.Errorf("describing the dense index: %w", err)
+		}
+		err = x.createIndex(ctx, name, fieldDense, other)
 	}
 	if err != nil {
 		return "", err
@@ -191,12 +199,16 @@ func (x *Index) indexDense(ctx context.Context, name string) (string, error) {
 	return x.indexType(ctx, name, fieldDense)
 }
 
-// withoutHNSW is the type of the dense index on a server that refuses HNSW.
-func (x *Index) withoutHNSW(ctx context.Context) string {
-	if srv, err := x.server(ctx); err == nil && srv.version == "" { // Milvus Lite
-		return indexFlat
+// withoutHNSW is the dense index on a server that refuses HNSW.
+func (x *Index) withoutHNSW(ctx context.Context) (entity.Index, error) {
+	srv, err := x.server(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return indexAuto
+	if srv.version == "" { // Milvus Lite
+		return entity.NewIndexFlat(entity.IP)
+	}
+	return entity.NewIndexAUTOINDEX(entity.IP)
 }
 
 func (x *Index) indexSparse(ctx context.Context, name string) error {
@@ -204,30 +216,30 @@ func (x *Index) indexSparse(ctx context.Context, name string) error {
 	if err != nil || kind != "" {
 		return err
 	}
-	return x.createIndex(ctx, name, fieldSparse, indexInverted)
+	inverted, err := entity.NewIndexSparseInverted(entity.IP, 0)
+	if err != nil {
+		return fmt.Errorf("describing the sparse index: %w", err)
+	}
+	return x.createIndex(ctx, name, fieldSparse, inverted)
 }
 
 // createIndex asks for an index and does not wait for it: the collection is empty, or somebody else has filled it and
 // asked before.
-func (x *Index) createIndex(ctx context.Context, name, field, kind string) error {
+func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.Index) error {
 	return x.call(ctx, fmt.Sprintf("creating the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
-		return srv.createIndex(ctx, name, field, kind)
+		return srv.CreateIndex(ctx, name, field, idx, true)
 	})
 }
 
 // indexType tells the type of a field's index, "" when it has none.
-func (x *Index) indexType(ctx context.Context, name, field string) (kind string, err error) {
+func (x *Index) indexType(ctx context.Context, name, field string) (kind entity.IndexType, err error) {
 	err = x.call(ctx, fmt.Sprintf("describing the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
-		got, err := srv.DescribeIndex(ctx, &milvuspb.DescribeIndexRequest{CollectionName: name, FieldName: field})
+		found, err := srv.DescribeIndex(ctx, name, field)
 		if refused(err) && !missing(err) {
 			return nil // servers also say so that there is none
 		}
-		for _, described := range got.GetIndexDescriptions() {
-			for _, p := range described.GetParams() {
-				if described.GetFieldName() == field && p.GetKey() == "index_type" {
-					kind = p.GetValue()
-				}
-			}
+		for _, i := range found {
+			kind = i.IndexType()
 		}
 		return err
 	})
@@ -240,25 +252,23 @@ const loadGap = 50 * time.Millisecond
 // load loads a collection and waits until it is.
 func (x *Index) load(ctx context.Context, name string) error {
 	doing := fmt.Sprintf("loading collection %q", name)
-	request := &milvuspb.LoadCollectionRequest{CollectionName: name}
+	var replicas []client.LoadCollectionOption
 	if x.opts.Replicas > 1 {
-		request.ReplicaNumber = x.opts.Replicas
+		replicas = append(replicas, client.WithReplicaNumber(x.opts.Replicas))
 	}
-	loaded := func() (done bool, err error) {
+	state := func() (state entity.LoadState, err error) {
 		err = x.call(ctx, doing, func(ctx context.Context, srv *server) error {
-			got, err := srv.GetLoadState(ctx, &milvuspb.GetLoadStateRequest{CollectionName: name})
-			done = got.GetState() == commonpb.LoadState_LoadStateLoaded
+			state, err = srv.GetLoadState(ctx, name, nil)
 			return err
 		})
-		return done, err
+		return state, err
 	}
 	// Loading what is loaded with another number of replicas is refused, so it is asked first.
-	if done, err := loaded(); err != nil || done {
+	if s, err := state(); err != nil || s == entity.LoadStateLoaded {
 		return err
 	}
 	err := x.call(ctx, doing, func(ctx context.Context, srv *server) error {
-		_, err := srv.LoadCollection(ctx, request)
-		return err
+		return srv.LoadCollection(ctx, name, true, replicas...)
 	})
 	if err != nil {
 		return err
@@ -266,7 +276,7 @@ func (x *Index) load(ctx context.Context, name string) error {
 	tick := time.NewTicker(loadGap)
 	defer tick.Stop()
 	for {
-		if done, err := loaded(); err != nil || done {
+		if s, err := state(); err != nil || s == entity.LoadStateLoaded {
 			return err
 		}
 		select {
@@ -286,7 +296,8 @@ func (x *Index) ours(ctx context.Context) ([]string, error) {
 	var out []string
 	err = x.call(ctx, "listing collections", func(ctx context.Context, srv *server) error {
 		out = nil
-		all, err := srv.ShowCollections(ctx, &milvuspb.ShowCollectionsRequest{})
+		// Not the SDK's own listing, which goes by numbers that Milvus Lite does not give.
+		all, err := srv.service.ShowCollections(ctx, &milvuspb.ShowCollectionsRequest{})
 		for _, name := range all.GetCollectionNames() {
 			m := pattern.FindStringSubmatch(name)
 			if m == nil {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
@@ -13,14 +14,14 @@ import (
 )
 
 // columns lays rows out as the server takes them.
-func columns(s index.Space, rows []*prepared, sparse bool) []*schemapb.FieldData {
-	text := func(name string, f func(*prepared) string) *schemapb.FieldData {
-		return varChars(name, each(rows, f))
+func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, error) {
+	text := func(name string, f func(*prepared) string) entity.Column {
+		return entity.NewColumnVarChar(name, each(rows, f))
 	}
-	number := func(name string, f func(*prepared) int64) *schemapb.FieldData {
-		return int64s(name, each(rows, f))
+	number := func(name string, f func(*prepared) int64) entity.Column {
+		return entity.NewColumnInt64(name, each(rows, f))
 	}
-	out := []*schemapb.FieldData{
+	out := []entity.Column{
 		text(fieldID, func(p *prepared) string { return p.id }),
 		text(fieldDatastore, func(*prepared) string { return s.DatastoreID }),
 		text(fieldDatasource, func(p *prepared) string { return p.row.DatasourceID }),
@@ -33,19 +34,24 @@ func columns(s index.Space, rows []*prepared, sparse bool) []*schemapb.FieldData
 		text(fieldHeading, func(p *prepared) string { return index.StoredHeading(p.row) }),
 		text(fieldContext, func(p *prepared) string { return p.row.Context }),
 		text(fieldText, func(p *prepared) string { return p.row.Text }),
-		jsons(fieldMetadata, each(rows, func(p *prepared) []byte { return p.metadata })),
-		int64Arrays(fieldFacets, each(rows, func(p *prepared) []int64 { return p.facets })),
+		entity.NewColumnJSONBytes(fieldMetadata, each(rows, func(p *prepared) []byte { return p.metadata })),
+		entity.NewColumnInt64Array(fieldFacets, each(rows, func(p *prepared) []int64 { return p.facets })),
 		text(fieldLanguage, func(p *prepared) string { return string(p.language) }),
 		number(fieldLength, func(p *prepared) int64 { return p.length }),
 		number(fieldDigest, func(p *prepared) int64 { return p.digest }),
-		floatVectors(fieldDense, denseDimensions(s), each(rows, func(p *prepared) []float32 { return p.vector })),
+		entity.NewColumnFloatVector(fieldDense, denseDimensions(s), each(rows, func(p *prepared) []float32 { return p.vector })),
 	}
-	if sparse {
-		out = append(out, sparseVectors(fieldSparse, each(rows, func(p *prepared) sparseVector {
-			return p.terms.saturated(storedNorm(p.length, p.language)).stored()
-		})))
+	if !sparse {
+		return out, nil
 	}
-	return out
+	vectors := make([]entity.SparseEmbedding, len(rows))
+	for i, p := range rows {
+		var err error
+		if vectors[i], err = p.terms.saturated(storedNorm(p.length, p.language)).stored(); err != nil {
+			return nil, fmt.Errorf("laying out the terms of row %q: %w", p.id, err)
+		}
+	}
+	return append(out, entity.NewColumnSparseVectors(fieldSparse, vectors)), nil
 }
 
 func each[T any](rows []*prepared, f func(*prepared) T) []T {
@@ -58,71 +64,53 @@ func each[T any](rows []*prepared, f func(*prepared) T) []T {
 
 // table reads the columns of an answer; its first fault is kept, so that it is looked at once.
 type table struct {
-	set answer
+	set client.ResultSet
 	err error
 }
 
 func (t *table) texts(name string) []string {
-	d, ok := t.set.column(name).GetScalars().GetData().(*schemapb.ScalarField_StringData)
-	if !ok {
-		t.fail(name)
-		return nil
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnVarChar); ok {
+		return c.Data()
 	}
-	return whole(t, name, d.StringData.GetData())
+	t.fail(name)
+	return nil
 }
 
 func (t *table) numbers(name string) []int64 {
-	d, ok := t.set.column(name).GetScalars().GetData().(*schemapb.ScalarField_LongData)
-	if !ok {
-		t.fail(name)
-		return nil
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnInt64); ok {
+		return c.Data()
 	}
-	return whole(t, name, d.LongData.GetData())
+	t.fail(name)
+	return nil
 }
 
 func (t *table) documents(name string) [][]byte {
-	d, ok := t.set.column(name).GetScalars().GetData().(*schemapb.ScalarField_JsonData)
-	if !ok {
-		t.fail(name)
-		return nil
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnJSONBytes); ok {
+		return c.Data()
 	}
-	return whole(t, name, d.JsonData.GetData())
+	t.fail(name)
+	return nil
 }
 
 func (t *table) vectors(name string) [][]float32 {
-	field := t.set.column(name).GetVectors()
-	d, ok := field.GetData().(*schemapb.VectorField_FloatVector)
-	if !ok || field.GetDim() < 1 {
-		t.fail(name)
-		return nil
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnFloatVector); ok {
+		return c.Data()
 	}
-	return whole(t, name, slices.Collect(slices.Chunk(d.FloatVector.GetData(), int(field.GetDim()))))
+	t.fail(name)
+	return nil
 }
 
-func (t *table) sparse(name string) []sparseVector {
-	d, ok := t.set.column(name).GetVectors().GetData().(*schemapb.VectorField_SparseFloatVector)
-	if !ok {
-		t.fail(name)
-		return nil
+func (t *table) sparse(name string) []entity.SparseEmbedding {
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnSparseFloatVector); ok {
+		return c.Data()
 	}
-	out := make([]sparseVector, len(d.SparseFloatVector.GetContents()))
-	for i, v := range d.SparseFloatVector.GetContents() {
-		out[i] = v
-	}
-	return whole(t, name, out)
-}
-
-// whole checks that a column has a value for every row.
-func whole[T any](t *table, name string, column []T) []T {
-	if len(column) != t.set.rows() {
-		t.fail(name)
-	}
-	return column
+	t.fail(name)
+	return nil
 }
 
 func (t *table) fail(name string) {
 	if t.err == nil {
-		t.err = fmt.Errorf("the server's answer has no column %q of the type asked for, with a value for each row", name)
+		t.err = fmt.Errorf("the server's answer has no column %q of the type asked for", name)
 	}
 }
 
@@ -135,7 +123,7 @@ type found struct {
 	id       string
 	language analysis.Language
 	length   int64
-	terms    sparseVector // nil unless asked for
+	terms    entity.SparseEmbedding // nil unless asked for
 }
 
 // more are the fields of an answer beside rowFields.
@@ -164,8 +152,8 @@ func (m more) fields() []string {
 }
 
 // readRows makes rows of an answer.
-func readRows(set answer, dimensions int, has more) ([]found, error) {
-	if set.rows() == 0 {
+func readRows(set client.ResultSet, dimensions int, has more) ([]found, error) {
+	if set.Len() == 0 {
 		return nil, nil
 	}
 	t := &table{set: set}
@@ -176,7 +164,7 @@ func readRows(set answer, dimensions int, has more) ([]found, error) {
 	var metadata [][]byte
 	var languages []string
 	var lengths []int64
-	var terms []sparseVector
+	var terms []entity.SparseEmbedding
 	if has.vectors {
 		dense = t.vectors(fieldDense)
 	}

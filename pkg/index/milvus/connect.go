@@ -1,27 +1,20 @@
 package milvus
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
-	"encoding/base64"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
+	grpc_retry "github.com/grpc-ecosystem/go-grpc-middleware/retry"
 	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/sluice/sluice/pkg/index"
 )
@@ -41,10 +34,10 @@ const (
 
 // server is a connection and what was learned about its other end.
 type server struct {
-	milvuspb.MilvusServiceClient // refusals of the server are errors, see checkStatus
-	conn                         *grpc.ClientConn
-	version                      string // as the server tells it; "" when it tells none
-	sparse                       bool   // it has sparse vectors
+	client.Client
+	service milvuspb.MilvusServiceClient // for what the SDK does not offer, or not rightly
+	version string                       // as the server tells it; "" when it tells none
+	sparse  bool                         // it has sparse vectors
 }
 
 // server returns the connection, and makes it when there is none. While the server cannot be reached only one attempt is
@@ -73,7 +66,7 @@ func (x *Index) server(ctx context.Context) (*server, error) {
 		return nil, err
 	}
 	if x.ctx.Err() != nil {
-		_ = srv.conn.Close()
+		_ = srv.Close()
 		return nil, index.ErrClosed
 	}
 	x.srv, x.connectGap, x.connectErr = srv, 0, nil
@@ -83,81 +76,49 @@ func (x *Index) server(ctx context.Context) (*server, error) {
 
 // connect connects and asks what the server can do.
 func (x *Index) connect(ctx context.Context) (*server, error) {
-	host, name, encrypted, err := x.address()
-	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w", x.opts.Address, err)
-	}
 	interceptors := []grpc.UnaryClientInterceptor{checkStatus}
 	if x.fault != nil {
 		interceptors = append(interceptors, x.fault)
 	}
-	interceptors = append(interceptors, x.identify(name))
-	transport := insecure.NewCredentials()
-	if encrypted {
-		transport = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
-	}
-	conn, err := grpc.NewClient("passthrough:///"+host,
-		grpc.WithTransportCredentials(transport),
-		grpc.WithChainUnaryInterceptor(interceptors...),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 15 * time.Second, Timeout: 10 * time.Second}),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
-			MinConnectTimeout: connectTimeout,
-		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-	)
+	c, err := client.NewClient(ctx, client.Config{
+		Address: x.opts.Address, Username: x.opts.Username, Password: x.opts.Password, APIKey: x.opts.Token, DBName: x.opts.Database,
+		EnableTLSAuth: x.opts.TLS,
+		DialOptions: []grpc.DialOption{
+			grpc.WithChainUnaryInterceptor(interceptors...),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 15 * time.Second, Timeout: 10 * time.Second}),
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
+				MinConnectTimeout: connectTimeout,
+			}),
+			grpc.WithDefaultCallOptions(
+				grpc.MaxCallRecvMsgSize(math.MaxInt32),
+				grpc_retry.Disable(), // calls are repeated here, where it is known which of them may be
+			),
+		},
+		// The SDK's own greeting loses the connection when it fails, and nothing closes it. What it would learn is asked below.
+		DisableConn:    true,
+		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 0},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", x.opts.Address, err)
 	}
-	srv := &server{MilvusServiceClient: milvuspb.NewMilvusServiceClient(conn), conn: conn}
+	stub, ok := c.(*client.GrpcClient)
+	if !ok {
+		_ = c.Close()
+		return nil, fmt.Errorf("connecting to %s: the SDK has no connection of type %T", x.opts.Address, c)
+	}
+	srv := &server{Client: c, service: stub.Service}
 	if err := srv.learn(ctx, x.opts.Prefix); err != nil {
-		_ = conn.Close()
+		_ = c.Close()
 		return nil, fmt.Errorf("asking the server at %s what it can do: %w", x.opts.Address, err)
 	}
 	return srv, nil
 }
 
-// address reads the server's address: host and port, or a URL, whose path may name the database.
-func (x *Index) address() (host, database string, encrypted bool, err error) {
-	address := x.opts.Address
-	if !strings.HasPrefix(address, "http://") && !strings.HasPrefix(address, "https://") {
-		address = "tcp://" + address
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", "", false, err
-	}
-	if u.Host == "" {
-		return "", "", false, errors.New("the address names no host")
-	}
-	encrypted = x.opts.TLS || u.Scheme == "https"
-	if u.Port() == "" && encrypted {
-		u.Host += ":443"
-	}
-	return u.Host, cmp.Or(x.opts.Database, strings.TrimLeft(u.Path, "/")), encrypted, nil
-}
-
-// identify adds to each call who asks, and which database.
-func (x *Index) identify(database string) grpc.UnaryClientInterceptor {
-	var headers []string
-	if x.opts.Username != "" || x.opts.Password != "" {
-		headers = append(headers, "authorization", base64.StdEncoding.EncodeToString([]byte(x.opts.Username+":"+x.opts.Password)))
-	}
-	if x.opts.Token != "" {
-		headers = append(headers, "authorization", base64.StdEncoding.EncodeToString([]byte(x.opts.Token)))
-	}
-	if database != "" {
-		headers = append(headers, "dbname", database)
-	}
-	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		return invoke(metadata.AppendToOutgoingContext(ctx, headers...), method, req, reply, cc, opts...)
-	}
-}
-
 // learn asks the server for its version and for sparse vectors. Milvus has them since 2.4; an older server accepts the
 // field and aborts when it is loaded, so it must not be tried there. Milvus Lite tells no version, and can be tried.
 func (s *server) learn(ctx context.Context, prefix string) error {
-	told, err := s.GetVersion(ctx, &milvuspb.GetVersionRequest{})
+	version, err := s.GetVersion(ctx)
 	switch {
 	case unimplemented(err):
 		s.sparse, err = s.probeSparse(ctx, prefix)
@@ -165,8 +126,8 @@ func (s *server) learn(ctx context.Context, prefix string) error {
 	case err != nil:
 		return err
 	}
-	s.version = told.GetVersion()
-	major, minor, ok := parseVersion(s.version)
+	s.version = version
+	major, minor, ok := parseVersion(version)
 	s.sparse = ok && (major > 2 || major == 2 && minor >= 4)
 	return nil
 }

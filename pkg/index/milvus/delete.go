@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+
 	"github.com/sluice/sluice/pkg/index"
 )
 
@@ -108,7 +110,7 @@ func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 // deleteWhere deletes the rows of a datastore that match an expression.
 func (x *Index) deleteWhere(ctx context.Context, col *collection, datastoreID, expr string) error {
 	defer x.frequencies.changed(col.name, datastoreID)
-	return x.pages(ctx, col, expr, []string{fieldID}, func() int { return x.deleted }, func(set answer) (string, error) {
+	return x.pages(ctx, col, expr, []string{fieldID}, func() int { return x.deleted }, func(set client.ResultSet) (string, error) {
 		t := &table{set: set}
 		ids := slices.Sorted(slices.Values(t.texts(fieldID)))
 		if t.err != nil {
@@ -116,7 +118,7 @@ func (x *Index) deleteWhere(ctx context.Context, col *collection, datastoreID, e
 		}
 		ids = slices.Compact(ids)
 		err := x.call(ctx, fmt.Sprintf("deleting %d rows", len(ids)), func(ctx context.Context, srv *server) error {
-			return srv.delete(ctx, col.name, oneOf(fieldID, ids))
+			return srv.Delete(ctx, col.name, "", oneOf(fieldID, ids))
 		})
 		return ids[len(ids)-1], err
 	})

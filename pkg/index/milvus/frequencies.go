@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
@@ -187,9 +190,9 @@ func (x *Index) countWords(ctx context.Context, col *collection, datastoreID str
 }
 
 // countRows counts the rows that match an expression, copies included.
-func (x *Index) countRows(ctx context.Context, col *collection, expr string, level consistency) (rows float64, err error) {
+func (x *Index) countRows(ctx context.Context, col *collection, expr string, level client.SearchQueryOptionFunc) (rows float64, err error) {
 	err = x.call(ctx, "counting rows", func(ctx context.Context, srv *server) error {
-		set, err := srv.query(ctx, col.name, expr, []string{"count(*)"}, level, 0)
+		set, err := srv.Query(ctx, col.name, nil, expr, []string{"count(*)"}, level)
 		if err != nil {
 			return err
 		}
@@ -220,9 +223,11 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 		}
 	}
 	for part := range slices.Chunk(unknown, countedAtOnce) {
-		vectors := make([][]byte, len(part))
+		vectors := make([]entity.Vector, len(part))
 		for j, i := range part {
-			vectors[j] = formsVector(words[i])
+			if vectors[j], err = formsVector(words[i]); err != nil {
+				return question{}, err
+			}
 		}
 		counts, err := x.rowsHaving(ctx, col, datastoreID, vectors, c)
 		if err != nil {
@@ -241,12 +246,16 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 }
 
 // formsVector finds the rows that have one of the forms of a word.
-func formsVector(w analysis.QueryTerm) sparseVector {
+func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 	one := make(weights)
 	for _, h := range hashes(w) {
 		one[h] = 1
 	}
-	return one.stored()
+	v, err := one.stored()
+	if err != nil {
+		return nil, fmt.Errorf("laying out the forms of %q: %w", w.Name, err)
+	}
+	return v, nil
 }
 
 func wordKey(w analysis.QueryTerm) string { return strings.Join(w.Forms, "\x00") }
@@ -278,14 +287,14 @@ func (c *census) learn(w analysis.QueryTerm, n float64) {
 }
 
 // rowsHaving counts the rows of a datastore that each vector finds.
-func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors [][]byte, c *census) ([]float64, error) {
+func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *census) ([]float64, error) {
 	out := make([]float64, len(vectors))
 	left := make([]int, len(vectors)) // those still to be counted
 	for i := range left {
 		left[i] = i
 	}
 	for share, limit := 1.0, fewHits; len(left) > 0; {
-		asked := make([][]byte, len(left))
+		asked := make([]entity.Vector, len(left))
 		for j, i := range left {
 			asked[j] = vectors[i]
 		}

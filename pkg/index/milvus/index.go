@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
 	"google.golang.org/grpc"
 
 	"github.com/sluice/sluice/pkg/index"
@@ -66,7 +65,7 @@ type Index struct {
 
 	// Tests set these before the first call.
 	listed, deleted int                         // rows of a page
-	fault           grpc.UnaryClientInterceptor // stands between this process and the server
+	fault           grpc.UnaryClientInterceptor // stands between the SDK and the server
 }
 
 var _ index.Index = (*Index)(nil)
@@ -123,16 +122,16 @@ func (x *Index) Ready(ctx context.Context) error {
 		return err
 	}
 	return done(x.call(ctx, "asking Milvus for its state", func(ctx context.Context, srv *server) error {
-		state, err := srv.CheckHealth(ctx, &milvuspb.CheckHealthRequest{})
+		state, err := srv.CheckHealth(ctx)
 		if unimplemented(err) {
-			_, err = srv.HasCollection(ctx, &milvuspb.HasCollectionRequest{CollectionName: x.opts.Prefix})
+			_, err = srv.HasCollection(ctx, x.opts.Prefix)
 			return err
 		}
 		if err != nil {
 			return err
 		}
-		if !state.GetIsHealthy() {
-			return fmt.Errorf("the server is not healthy: %v", state.GetReasons())
+		if !state.IsHealthy {
+			return fmt.Errorf("the server is not healthy: %v", state.Reasons)
 		}
 		return nil
 	}))
@@ -173,7 +172,7 @@ func (x *Index) Close() error {
 	if x.srv == nil {
 		return nil
 	}
-	if err := x.srv.conn.Close(); err != nil {
+	if err := x.srv.Close(); err != nil {
 		return fmt.Errorf("closing the connection to Milvus: %w", err)
 	}
 	return nil

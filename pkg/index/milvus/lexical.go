@@ -3,9 +3,10 @@ package milvus
 import (
 	"cmp"
 	"hash/fnv"
-	"maps"
 	"math"
 	"slices"
+
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
@@ -74,14 +75,20 @@ func (c counts) saturated(norm float64) weights {
 var noTerm = termHash("")
 
 // stored is the sparse vector of weights.
-func (w weights) stored() (v sparseVector) {
+func (w weights) stored() (entity.SparseEmbedding, error) {
 	if len(w) == 0 {
-		return v.with(noTerm, 1)
+		return entity.NewSliceSparseEmbedding([]uint32{noTerm}, []float32{1})
 	}
-	for _, t := range slices.Sorted(maps.Keys(w)) {
-		v = v.with(t, float32(w[t]))
+	terms := make([]uint32, 0, len(w))
+	for t := range w {
+		terms = append(terms, t)
 	}
-	return v
+	slices.Sort(terms)
+	values := make([]float32, len(terms))
+	for i, t := range terms {
+		values[i] = float32(w[t])
+	}
+	return entity.NewSliceSparseEmbedding(terms, values)
 }
 
 // queryTerm is a word of a query with its weight in a space.
@@ -146,7 +153,7 @@ func hashes(w analysis.QueryTerm) []uint32 {
 }
 
 // vector is what the sparse field is searched with, nil when the query has no words.
-func (q question) vector() sparseVector {
+func (q question) vector() (entity.SparseEmbedding, error) {
 	idf := make(weights)
 	for _, t := range q.terms {
 		for _, f := range t.forms {
@@ -154,7 +161,7 @@ func (q question) vector() sparseVector {
 		}
 	}
 	if len(idf) == 0 {
-		return nil
+		return nil, nil
 	}
 	return idf.stored()
 }
@@ -177,19 +184,21 @@ func (q question) score(h *index.Hit, count func(uint32) float64) {
 }
 
 // countIn tells counts of a row from its stored vector.
-func countIn(v sparseVector, norm float64) func(uint32) float64 {
+func countIn(v entity.SparseEmbedding, norm float64) func(uint32) float64 {
 	weight := lookUp(v)
 	return func(term uint32) float64 { return frequency(weight(term), norm) }
 }
 
 // lookUp returns the value of a sparse vector at a position, 0 where it has none. Positions are in order.
-func lookUp(v sparseVector) func(uint32) float64 {
+func lookUp(v entity.SparseEmbedding) func(uint32) float64 {
 	return func(want uint32) float64 {
-		lo, hi := 0, v.len()
+		lo, hi := 0, v.Len()
 		for lo < hi {
 			mid := int(uint(lo+hi) >> 1)
-			position, value := v.at(mid)
+			position, value, ok := v.Get(mid)
 			switch {
+			case !ok:
+				return 0
 			case position == want:
 				return float64(value)
 			case position < want:

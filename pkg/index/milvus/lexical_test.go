@@ -18,7 +18,10 @@ func TestScore_is_BM25_of_the_row_whatever_average_was_assumed(t *testing.T) {
 	var words analysis.Analyzer
 	has, length := countTerms(&r, "en", &words)
 	norm := storedNorm(length, "en")
-	stored := has.saturated(norm).stored()
+	stored, err := has.saturated(norm).stored()
+	if err != nil {
+		t.Fatal(err)
+	}
 	const rows = 100.0
 	for _, average := range []float64{3, 80, 700} {
 		q := ask(analysis.Query("river valley glacier", nil), rows, []float64{10, 3, 0})
@@ -50,7 +53,10 @@ func TestScore_counts_the_forms_of_a_word_together(t *testing.T) {
 	q := ask([]analysis.QueryTerm{w}, 10, []float64{2})
 	q.average = 80
 	norm := storedNorm(80, "en")
-	stored := counts{termHash("a"): 3, termHash("b"): 1000}.saturated(norm).stored()
+	stored, err := counts{termHash("a"): 3, termHash("b"): 1000}.saturated(norm).stored()
+	if err != nil {
+		t.Fatal(err)
+	}
 	h := index.Hit{Length: 80}
 	q.score(&h, countIn(stored, norm))
 	if want := q.terms[0].idf * bm25.Saturated(1003, norm); math.Abs(h.Lexical-want) > 1e-6 {
@@ -160,7 +166,10 @@ func TestLookUp_finds_what_a_map_finds(t *testing.T) {
 		for range size {
 			w[rng.Uint32N(100)] = float64(1 + rng.IntN(5))
 		}
-		v := w.stored()
+		v, err := w.stored()
+		if err != nil {
+			t.Fatal(err)
+		}
 		find := lookUp(v)
 		for term := range uint32(100) {
 			if got := find(term); got != w[term] {
@@ -172,11 +181,11 @@ func TestLookUp_finds_what_a_map_finds(t *testing.T) {
 
 func TestStored_vector_of_a_row_without_words_is_not_empty(t *testing.T) {
 	t.Parallel()
-	v := weights{}.stored()
-	if v.len() != 1 {
-		t.Fatalf("%v; want one entry", v)
+	v, err := weights{}.stored()
+	if err != nil || v.Len() != 1 {
+		t.Fatalf("%v, %v; want one entry", v, err)
 	}
-	if position, _ := v.at(0); position != noTerm {
+	if position, _, _ := v.Get(0); position != noTerm {
 		t.Errorf("position %d, want that of no term", position)
 	}
 }

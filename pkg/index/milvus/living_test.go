@@ -14,8 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
-	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
@@ -61,7 +60,7 @@ func inserted(t *testing.T, x *Index, s index.Space) int64 {
 	var n []int64
 	err := x.use(t.Context(), s, false, func(col *collection) error {
 		return x.call(t.Context(), "counting", func(ctx context.Context, srv *server) error {
-			set, err := srv.query(ctx, col.name, equals(fieldDatastore, s.DatastoreID), []string{"count(*)"}, strong, 0)
+			set, err := srv.Query(ctx, col.name, nil, equals(fieldDatastore, s.DatastoreID), []string{"count(*)"}, strong)
 			n = (&table{set: set}).numbers("count(*)")
 			return err
 		})
@@ -103,7 +102,7 @@ func TestCollection_that_was_dropped_is_made_again_by_the_next_write(t *testing.
 			t.Fatal(err)
 		}
 		name := collectionName(x.opts.Prefix, s)
-		if err := x.call(t.Context(), "dropping", dropping(name)); err != nil {
+		if err := x.call(t.Context(), "dropping", func(ctx context.Context, srv *server) error { return srv.DropCollection(ctx, name) }); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := x.Search(t.Context(), s, index.Query{Text: "chunk", Vector: []float32{1, 0, 0, 0}, Limit: 5}); err != nil || len(r.Hits) != 0 {
@@ -126,10 +125,7 @@ func TestCollection_that_was_released_is_loaded_again(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := collectionName(x.opts.Prefix, s)
-		if err := x.call(t.Context(), "releasing", func(ctx context.Context, srv *server) error {
-			_, err := srv.ReleaseCollection(ctx, &milvuspb.ReleaseCollectionRequest{CollectionName: name})
-			return err
-		}); err != nil {
+		if err := x.call(t.Context(), "releasing", func(ctx context.Context, srv *server) error { return srv.ReleaseCollection(ctx, name) }); err != nil {
 			t.Fatal(err)
 		}
 		if n := count(t, x, s, "ds", 1); n != 3 {
@@ -143,9 +139,8 @@ func TestCollection_of_an_unknown_schema_is_refused(t *testing.T) {
 	onEveryServer(t, func(t *testing.T, addr string) {
 		for name, description := range map[string]string{"another version": `{"sluice_schema":99,"model":"test/model","dimensions":4}`, "somebody else's": "my collection"} {
 			x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-			sch := schema(collectionName(x.opts.Prefix, s), s, false)
-			sch.Description = description
-			if err := x.call(t.Context(), "creating", func(ctx context.Context, srv *server) error { return srv.createCollection(ctx, sch, 1, 0) }); err != nil {
+			sch := schema(collectionName(x.opts.Prefix, s), s, false).WithDescription(description)
+			if err := x.call(t.Context(), "creating", func(ctx context.Context, srv *server) error { return srv.CreateCollection(ctx, sch, 1) }); err != nil {
 				t.Fatal(err)
 			}
 			if err := x.Write(t.Context(), s, someRows("ds", 1, 1)); !errors.Is(err, ErrSchema) {
@@ -156,17 +151,16 @@ func TestCollection_of_an_unknown_schema_is_refused(t *testing.T) {
 			}
 		}
 		x := openForTest(t, addr, testPrefix(t, addr))
-		later := &schemapb.CollectionSchema{Name: x.opts.Prefix + "_v99_d4_later", Fields: []*schemapb.FieldSchema{
-			{Name: "id", DataType: schemapb.DataType_Int64, IsPrimaryKey: true},
-			{Name: "v", DataType: schemapb.DataType_FloatVector, TypeParams: pairs("dim", "4")},
-		}}
-		if err := x.call(t.Context(), "creating", func(ctx context.Context, srv *server) error { return srv.createCollection(ctx, later, 1, 0) }); err != nil {
+		later := entity.NewSchema().WithName(x.opts.Prefix + "_v99_d4_later").
+			WithField(entity.NewField().WithName("id").WithDataType(entity.FieldTypeInt64).WithIsPrimaryKey(true)).
+			WithField(entity.NewField().WithName("v").WithDataType(entity.FieldTypeFloatVector).WithDim(4))
+		if err := x.call(t.Context(), "creating", func(ctx context.Context, srv *server) error { return srv.CreateCollection(ctx, later, 1) }); err != nil {
 			t.Fatal(err)
 		}
 		if err := x.DropDatastore(t.Context(), domain.NewID()); !errors.Is(err, ErrSchema) {
 			t.Errorf("dropping a datastore that a later version may have rows of: %v, want ErrSchema", err)
 		}
-		if err := x.call(t.Context(), "dropping", dropping(later.Name)); err != nil {
+		if err := x.call(t.Context(), "dropping", func(ctx context.Context, srv *server) error { return srv.DropCollection(ctx, later.CollectionName) }); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/index"
@@ -41,14 +40,6 @@ func onEveryServer(t *testing.T, f func(t *testing.T, addr string)) {
 	}
 }
 
-// dropping drops a collection.
-func dropping(name string) func(context.Context, *server) error {
-	return func(ctx context.Context, srv *server) error {
-		_, err := srv.DropCollection(ctx, &milvuspb.DropCollectionRequest{CollectionName: name})
-		return err
-	}
-}
-
 // testPrefix names collections that nobody else has. They are dropped when the test and its subtests have ended.
 func testPrefix(t testing.TB, addr string) string {
 	prefix := "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
@@ -61,7 +52,7 @@ func testPrefix(t testing.TB, addr string) string {
 			t.Errorf("listing what the test has made: %v", err)
 		}
 		for _, name := range names {
-			if err := x.call(ctx, "dropping", dropping(name)); err != nil {
+			if err := x.call(ctx, "dropping", func(ctx context.Context, srv *server) error { return srv.DropCollection(ctx, name) }); err != nil {
 				t.Error(err)
 			}
 		}

@@ -5,17 +5,15 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
-	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 )
 
 // probeSparse tries on a collection of its own whether sparse vectors can be stored and searched. It must not be asked
 // of a server older than 2.4, which would abort.
 func (s *server) probeSparse(ctx context.Context, prefix string) (bool, error) {
 	name := prefix + "_probe_" + fmt.Sprintf("%x", [16]byte(uuid.New()))
-	defer func() {
-		_, _ = s.DropCollection(context.WithoutCancel(ctx), &milvuspb.DropCollectionRequest{CollectionName: name})
-	}()
+	defer func() { _ = s.DropCollection(context.WithoutCancel(ctx), name) }()
 	err := s.trySparse(ctx, name)
 	if refused(err) {
 		return false, nil
@@ -24,24 +22,33 @@ func (s *server) probeSparse(ctx context.Context, prefix string) (bool, error) {
 }
 
 func (s *server) trySparse(ctx context.Context, name string) error {
-	sch := &schemapb.CollectionSchema{Name: name, Fields: []*schemapb.FieldSchema{
-		{Name: "id", DataType: schemapb.DataType_Int64, IsPrimaryKey: true},
-		{Name: fieldSparse, DataType: schemapb.DataType_SparseFloatVector},
-	}}
-	if err := s.createCollection(ctx, sch, 1, 0); err != nil {
+	sch := entity.NewSchema().WithName(name).
+		WithField(entity.NewField().WithName("id").WithDataType(entity.FieldTypeInt64).WithIsPrimaryKey(true)).
+		WithField(entity.NewField().WithName("sparse").WithDataType(entity.FieldTypeSparseVector))
+	if err := s.CreateCollection(ctx, sch, 1, client.WithConsistencyLevel(entity.ClStrong)); err != nil {
 		return err
 	}
-	if err := s.createIndex(ctx, name, fieldSparse, indexInverted); err != nil {
+	idx, err := entity.NewIndexSparseInverted(entity.IP, 0)
+	if err != nil {
 		return err
 	}
-	if _, err := s.LoadCollection(ctx, &milvuspb.LoadCollectionRequest{CollectionName: name}); err != nil {
+	if err := s.CreateIndex(ctx, name, "sparse", idx, true); err != nil {
 		return err
 	}
-	v := sparseVector{}.with(1, 1)
-	if _, err := s.insert(ctx, name, 1, int64s("id", []int64{1}), sparseVectors(fieldSparse, []sparseVector{v})); err != nil {
+	if err := s.LoadCollection(ctx, name, true); err != nil {
 		return err
 	}
-	l := leg{field: fieldSparse, vectors: [][]byte{v}, limit: 1}
-	_, err := s.search(ctx, name, l, searchParams(nil, l))
+	v, err := entity.NewSliceSparseEmbedding([]uint32{1}, []float32{1})
+	if err != nil {
+		return err
+	}
+	if _, err := s.Insert(ctx, name, "", entity.NewColumnInt64("id", []int64{1}), entity.NewColumnSparseVectors("sparse", []entity.SparseEmbedding{v})); err != nil {
+		return err
+	}
+	params, err := entity.NewIndexSparseInvertedSearchParam(0)
+	if err != nil {
+		return err
+	}
+	_, err = s.Search(ctx, name, nil, "", nil, []entity.Vector{v}, "sparse", entity.IP, 1, params)
 	return err
 }

@@ -8,7 +8,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+
 	"github.com/sluice/sluice/pkg/index"
+)
+
+// How reads are made.
+var (
+	// strong makes a read see everything that was written before it.
+	strong = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
+	// eventual lets a read answer from what the node has seen so far, without waiting.
+	eventual = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
+	// everything asks for the most that servers answer. Without a limit, Milvus 2.3 counts copies of rows as rows, and leaves
+	// out as many others.
+	everything = client.WithLimit(16_384)
 )
 
 // listedKeys is how many rows one page of a listing without texts has; servers give at most 16,384.
@@ -17,19 +31,19 @@ const listedKeys = 8192
 // pages reads what matches an expression in order of primary keys, page by page. A server counts copies of a row into a page
 // before it drops them, so a short page is not yet the last one: only an empty one is. read is called for each page that is
 // not empty and returns the last primary key on it; size is asked before each page, and 0 ends the reading.
-func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(answer) (last string, err error)) error {
+func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {
 		where := expr
 		if last != "" {
 			where += " && " + fieldID + " > " + quote(last)
 		}
-		var set answer
+		var set client.ResultSet
 		err := x.call(ctx, "reading a page of rows", func(ctx context.Context, srv *server) (err error) {
-			set, err = srv.query(ctx, col.name, where, fields, strong, size())
+			set, err = srv.Query(ctx, col.name, nil, where, fields, strong, client.WithLimit(int64(size())))
 			return err
 		})
-		if err != nil || set.rows() == 0 {
+		if err != nil || set.Len() == 0 {
 			return err
 		}
 		if last, err = read(set); err != nil {
@@ -56,7 +70,7 @@ func (x *Index) Rows(ctx context.Context, s index.Space, datasourceID string, ge
 		out = nil
 		expr := generation{s.DatastoreID, datasourceID, generationNumber}.expr() + " && " + fieldOrdinal + " >= " + strconv.Itoa(max(fromOrdinal, 0))
 		want := more{vectors: true, metadata: true}
-		return x.pages(ctx, col, expr, want.fields(), func() int { return min(fetchRows, limit-len(out)) }, func(set answer) (string, error) {
+		return x.pages(ctx, col, expr, want.fields(), func() int { return min(fetchRows, limit-len(out)) }, func(set client.ResultSet) (string, error) {
 			rows, err := readRows(set, col.dimensions, want)
 			if err != nil {
 				return "", err
@@ -144,8 +158,8 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	for _, name := range names {
 		err := x.useName(ctx, name, nil, func(col *collection) error {
 			return x.call(ctx, "looking for a row", func(ctx context.Context, srv *server) error {
-				set, err := srv.query(ctx, col.name, equals(fieldDatastore, datastoreID), []string{fieldID}, strong, 1)
-				if err == nil && set.rows() > 0 {
+				set, err := srv.Query(ctx, col.name, nil, equals(fieldDatastore, datastoreID), []string{fieldID}, strong, client.WithLimit(1))
+				if err == nil && set.Len() > 0 {
 					out = append(out, index.Space{DatastoreID: datastoreID, Model: col.model, Dimensions: col.dimensions})
 				}
 				return err
@@ -168,7 +182,7 @@ type run struct {
 	now  index.Stored
 }
 
-func (r *run) page(set answer) (string, error) {
+func (r *run) page(set client.ResultSet) (string, error) {
 	t := &table{set: set}
 	ids, sources, generations := t.texts(fieldID), t.texts(fieldDatasource), t.numbers(fieldGeneration)
 	if t.err != nil {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
@@ -29,11 +31,11 @@ func inShare(share float64) string {
 // sample reads the languages and lengths of some rows.
 func (x *Index) sample(ctx context.Context, col *collection, expr string, c *census) error {
 	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
-		set, err := srv.query(ctx, col.name, expr, []string{fieldLanguage, fieldLength}, eventual, everything)
+		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventual, everything)
 		if err != nil {
 			return err
 		}
-		if set.rows() == 0 {
+		if set.Len() == 0 {
 			c.average = assumedLength("")
 			return nil
 		}
@@ -55,8 +57,8 @@ func (x *Index) seldom(ctx context.Context, col *collection, here string, c *cen
 		for _, l := range c.languages {
 			others += " && " + fieldLanguage + " != " + quote(string(l)) // Milvus Lite knows no "not in"
 		}
-		set, err := srv.query(ctx, col.name, others, []string{fieldLanguage}, eventual, everything)
-		if err != nil || set.rows() == 0 {
+		set, err := srv.Query(ctx, col.name, nil, others, []string{fieldLanguage}, eventual, everything)
+		if err != nil || set.Len() == 0 {
 			return err
 		}
 		t := &table{set: set}
@@ -82,12 +84,12 @@ func averages(languages []string, lengths []int64) (average, mismatch float64) {
 // sampleWords reads the words of some rows.
 func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *census) error {
 	return x.call(ctx, "sampling the words of rows", func(ctx context.Context, srv *server) error {
-		set, err := srv.query(ctx, col.name, expr, []string{fieldLanguage, fieldText, fieldContext}, eventual, readTexts)
+		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventual, client.WithLimit(readTexts))
 		if err != nil {
 			return err
 		}
 		c.sampled, c.sample = 1, make(map[uint32]float64)
-		if set.rows() == 0 {
+		if set.Len() == 0 {
 			return nil
 		}
 		t := &table{set: set}

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
-	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
@@ -51,29 +50,32 @@ const (
 )
 
 // schema describes a space's collection.
-func schema(name string, s index.Space, sparse bool) *schemapb.CollectionSchema {
-	text := func(name string, bytes int) *schemapb.FieldSchema {
-		return &schemapb.FieldSchema{Name: name, DataType: schemapb.DataType_VarChar, TypeParams: pairs("max_length", strconv.Itoa(bytes))}
+func schema(name string, s index.Space, sparse bool) *entity.Schema {
+	text := func(name string, bytes int64) *entity.Field {
+		return entity.NewField().WithName(name).WithDataType(entity.FieldTypeVarChar).WithMaxLength(bytes)
 	}
-	number := func(name string) *schemapb.FieldSchema {
-		return &schemapb.FieldSchema{Name: name, DataType: schemapb.DataType_Int64}
+	number := func(name string) *entity.Field {
+		return entity.NewField().WithName(name).WithDataType(entity.FieldTypeInt64)
 	}
-	id, datastore := text(fieldID, maxIDBytes), text(fieldDatastore, maxDatastoreBytes)
-	id.IsPrimaryKey, datastore.IsPartitionKey = true, true
-	out := &schemapb.CollectionSchema{Name: name, Description: about{schemaVersion, s.Model, s.Dimensions}.String(), Fields: []*schemapb.FieldSchema{
-		id, datastore, text(fieldDatasource, maxDatasourceBytes),
+	out := entity.NewSchema().WithName(name).WithDescription(about{schemaVersion, s.Model, s.Dimensions}.String())
+	for _, f := range []*entity.Field{
+		text(fieldID, maxIDBytes).WithIsPrimaryKey(true),
+		text(fieldDatastore, maxDatastoreBytes).WithIsPartitionKey(true),
+		text(fieldDatasource, maxDatasourceBytes),
 		number(fieldGeneration), number(fieldOrdinal), number(fieldBucket), number(fieldPage), number(fieldOffset),
 		text(fieldCustomID, index.MaxNameBytes),
 		text(fieldHeading, domain.MaxChunkBytes),
 		text(fieldContext, domain.MaxChunkBytes),
 		text(fieldText, domain.MaxChunkBytes),
-		{Name: fieldMetadata, DataType: schemapb.DataType_JSON},
-		{Name: fieldFacets, DataType: schemapb.DataType_Array, ElementType: schemapb.DataType_Int64, TypeParams: pairs("max_capacity", strconv.Itoa(maxFacets))},
+		entity.NewField().WithName(fieldMetadata).WithDataType(entity.FieldTypeJSON),
+		entity.NewField().WithName(fieldFacets).WithDataType(entity.FieldTypeArray).WithElementType(entity.FieldTypeInt64).WithMaxCapacity(maxFacets),
 		text(fieldLanguage, 16), number(fieldLength), number(fieldDigest),
-		{Name: fieldDense, DataType: schemapb.DataType_FloatVector, TypeParams: pairs("dim", strconv.Itoa(denseDimensions(s)))},
-	}}
+		entity.NewField().WithName(fieldDense).WithDataType(entity.FieldTypeFloatVector).WithDim(int64(denseDimensions(s))),
+	} {
+		out.WithField(f)
+	}
 	if sparse {
-		out.Fields = append(out.Fields, &schemapb.FieldSchema{Name: fieldSparse, DataType: schemapb.DataType_SparseFloatVector})
+		out.WithField(entity.NewField().WithName(fieldSparse).WithDataType(entity.FieldTypeSparseVector))
 	}
 	return out
 }
@@ -81,26 +83,24 @@ func schema(name string, s index.Space, sparse bool) *schemapb.CollectionSchema 
 func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
 
 // checkSchema reports whether a collection is one of ours, of this version.
-func checkSchema(got *schemapb.CollectionSchema) (about, error) {
+func checkSchema(got *entity.Schema) (about, error) {
 	var a about
-	if err := json.Unmarshal([]byte(got.GetDescription()), &a); err != nil || a.Schema == 0 {
-		return a, fmt.Errorf("%w: %q is described as %.100q, which Sluice never writes", ErrSchema, got.GetName(), got.GetDescription())
+	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {
+		return a, fmt.Errorf("%w: %q is described as %.100q, which Sluice never writes", ErrSchema, got.CollectionName, got.Description)
 	}
 	if a.Schema != schemaVersion {
 		return a, fmt.Errorf("%w: %q has schema %d, this version has %d; run the version that made it, or drop it and replay",
-			ErrSchema, got.GetName(), a.Schema, schemaVersion)
+			ErrSchema, got.CollectionName, a.Schema, schemaVersion)
 	}
 	for _, want := range schema("", index.Space{}, false).Fields {
-		if !slices.ContainsFunc(got.GetFields(), func(f *schemapb.FieldSchema) bool {
-			return f.GetName() == want.GetName() && f.GetDataType() == want.GetDataType()
-		}) {
-			return a, fmt.Errorf("%w: %q lacks the field %q, or has it with another type", ErrSchema, got.GetName(), want.GetName())
+		if !slices.ContainsFunc(got.Fields, func(f *entity.Field) bool { return f.Name == want.Name && f.DataType == want.DataType }) {
+			return a, fmt.Errorf("%w: %q lacks the field %q, or has it with another type", ErrSchema, got.CollectionName, want.Name)
 		}
 	}
 	return a, nil
 }
 
 // hasSparse reports whether a collection was made with sparse vectors.
-func hasSparse(s *schemapb.CollectionSchema) bool {
-	return slices.ContainsFunc(s.GetFields(), func(f *schemapb.FieldSchema) bool { return f.GetName() == fieldSparse })
+func hasSparse(s *entity.Schema) bool {
+	return slices.ContainsFunc(s.Fields, func(f *entity.Field) bool { return f.Name == fieldSparse })
 }

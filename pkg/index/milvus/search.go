@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/analysis"
@@ -65,13 +67,15 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 // more of them than are wanted: the best are told by their exact scores.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
 	var words question
-	var lexical sparseVector
+	var lexical entity.SparseEmbedding
 	if q.Text != "" {
 		var err error
 		if words, err = x.question(ctx, col, datastoreID, q.Text); err != nil {
 			return index.Result{}, err
 		}
-		lexical = words.vector()
+		if lexical, err = words.vector(); err != nil {
+			return index.Result{}, fmt.Errorf("laying out the query's words: %w", err)
+		}
 	}
 	out := index.Result{MaxLexical: words.max, TermWeights: words.weights}
 	if out.TermWeights == nil {
@@ -83,10 +87,10 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	var legs []leg
 	if vector != nil && col.dimensions > 0 {
 		padded := append(slices.Clone(vector), make([]float32, max(0, minDenseDimensions-len(vector)))...)
-		legs = append(legs, leg{doing: "searching by vector", field: fieldDense, vectors: [][]byte{floats(padded)}, expr: expr, limit: q.Limit, level: strong})
+		legs = append(legs, leg{doing: "searching by vector", field: fieldDense, vectors: []entity.Vector{entity.FloatVector(padded)}, expr: expr, limit: q.Limit, level: strong})
 	}
 	if lexical != nil && col.sparse {
-		legs = append(legs, leg{doing: "searching by words", field: fieldSparse, vectors: [][]byte{lexical}, expr: expr, limit: words.deeper(q.Limit), level: strong})
+		legs = append(legs, leg{doing: "searching by words", field: fieldSparse, vectors: []entity.Vector{lexical}, expr: expr, limit: words.deeper(q.Limit), level: strong})
 	}
 	keys := make([][][]string, len(legs))
 	running, runningCtx := errgroup.WithContext(ctx)
@@ -180,23 +184,53 @@ func dot(a, b []float32) float64 {
 type leg struct {
 	doing   string
 	field   string
-	vectors [][]byte
+	vectors []entity.Vector
 	expr    string
 	limit   int // hits of each vector
-	level   consistency
+	level   client.SearchQueryOptionFunc
 }
 
 // nearest returns the primary keys of the best rows for each vector of a leg, each key once.
 func (x *Index) nearest(ctx context.Context, col *collection, l leg) (ids [][]string, err error) {
-	err = x.call(ctx, l.doing, func(ctx context.Context, srv *server) (err error) {
-		ids, err = srv.search(ctx, col.name, l, searchParams(col, l))
-		return err
-	})
-	for i := range ids {
-		slices.Sort(ids[i])
-		ids[i] = slices.Compact(ids[i])
+	params, err := searchParams(col, l)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.doing, err)
 	}
+	err = x.call(ctx, l.doing, func(ctx context.Context, srv *server) error {
+		results, err := srv.Search(ctx, col.name, nil, l.expr, nil, l.vectors, l.field, entity.IP, l.limit, params, l.level)
+		if err != nil {
+			return err
+		}
+		ids = make([][]string, len(l.vectors))
+		if len(results) == 0 {
+			return nil
+		}
+		if len(results) != len(l.vectors) {
+			return fmt.Errorf("the server has answered %d of %d vectors", len(results), len(l.vectors))
+		}
+		for i, r := range results {
+			if ids[i], err = keysOf(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return ids, err
+}
+
+// keysOf returns the primary keys of hits, each once.
+func keysOf(r client.SearchResult) ([]string, error) {
+	if r.ResultCount == 0 {
+		return nil, nil // an answer without hits may carry an error that says no more than that
+	}
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	c, ok := r.IDs.(*entity.ColumnVarChar)
+	if !ok {
+		return nil, fmt.Errorf("the server's answer has primary keys of type %v", r.IDs.Type())
+	}
+	return slices.Compact(slices.Sorted(slices.Values(c.Data()))), nil
 }
 
 // How much of an index is searched, for an index of each type.
@@ -207,20 +241,20 @@ const (
 )
 
 // searchParams tunes a search to the index that the field has.
-func searchParams(col *collection, l leg) map[string]any {
+func searchParams(col *collection, l leg) (entity.SearchParam, error) {
 	switch {
 	case l.field == fieldSparse:
-		return map[string]any{"drop_ratio_search": 0}
-	case col.dense == indexHNSW:
-		return map[string]any{"ef": min(max(4*l.limit, minHNSWCandidates), maxHNSWCandidates)}
-	case col.dense == indexFlat:
-		return map[string]any{}
-	case col.dense == indexIVFFlat || col.dense == indexIVFSQ8:
-		return map[string]any{"nprobe": ivfProbes}
-	case col.dense == indexDiskANN:
-		return map[string]any{"search_list": max(l.limit, minHNSWCandidates)}
+		return entity.NewIndexSparseInvertedSearchParam(0)
+	case col.dense == entity.HNSW:
+		return entity.NewIndexHNSWSearchParam(min(max(4*l.limit, minHNSWCandidates), maxHNSWCandidates))
+	case col.dense == entity.Flat:
+		return entity.NewIndexFlatSearchParam()
+	case col.dense == entity.IvfFlat || col.dense == entity.IvfSQ8:
+		return entity.NewIndexIvfFlatSearchParam(ivfProbes)
+	case col.dense == entity.DISKANN:
+		return entity.NewIndexDISKANNSearchParam(max(l.limit, minHNSWCandidates))
 	}
-	return map[string]any{"level": 1}
+	return entity.NewIndexAUTOINDEXSearchParam(1)
 }
 
 // fetch reads the rows of primary keys. Rows that were deleted in the meantime are missing.
@@ -248,10 +282,10 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 	return slices.Concat(parts...), err
 }
 
-func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, vectors, scored bool, level consistency) (rows []found, err error) {
+func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, vectors, scored bool, level client.SearchQueryOptionFunc) (rows []found, err error) {
 	want := more{vectors: vectors, scored: scored, sparse: scored && col.sparse}
 	err = x.call(ctx, fmt.Sprintf("reading %d rows", len(ids)), func(ctx context.Context, srv *server) error {
-		set, err := srv.query(ctx, col.name, oneOf(fieldID, ids), want.fields(), level, everything)
+		set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, ids), want.fields(), level, everything)
 		if err != nil {
 			return err
 		}

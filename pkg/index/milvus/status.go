@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -40,7 +43,7 @@ func (e *serverError) Error() string {
 }
 
 // checkStatus turns refusals into errors. Answers carry them in two fields: older servers set both or the first one,
-// newer ones may set the second one only.
+// newer ones may set the second one only, which the SDK does not look at.
 func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if err := invoke(ctx, method, req, reply, cc, opts...); err != nil {
 		return err
@@ -49,6 +52,9 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	switch r := reply.(type) {
 	case *commonpb.Status:
 		st = r
+	case *milvuspb.QueryResults:
+		st = r.GetStatus()
+		r.FieldsData = slices.DeleteFunc(r.FieldsData, emptyArray)
 	case interface{ GetStatus() *commonpb.Status }:
 		st = r.GetStatus()
 	}
@@ -59,6 +65,12 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 		method: method[lastSlash(method)+1:], code: st.GetCode(), old: st.GetErrorCode(), //nolint:staticcheck // see above
 		reason: st.GetReason(), again: st.GetRetriable(),
 	}
+}
+
+// emptyArray recognises a column that Milvus Lite adds to an answer without rows, whoever asked for it, and that the SDK
+// cannot read.
+func emptyArray(f *schemapb.FieldData) bool {
+	return f.GetType() == schemapb.DataType_Array && f.GetScalars().GetArrayData().GetElementType() == schemapb.DataType_None
 }
 
 func lastSlash(s string) int {

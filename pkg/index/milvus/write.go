@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
 )
@@ -111,11 +113,11 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 // replace deletes the rows of a batch that are there with other content and returns those that are to be inserted.
 func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
 	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {
-		set, err := srv.query(ctx, col.name, one.expr(), []string{fieldID}, strong, 1)
+		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, strong, client.WithLimit(1))
 		if err != nil {
 			return nil, fmt.Errorf("asking whether generation %d is there: %w", one.generation, err)
 		}
-		if set.rows() == 0 {
+		if set.Len() == 0 {
 			x.fresh.set(freshKey{col.name, one}, beforeFirst)
 			return batch, nil
 		}
@@ -138,7 +140,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 		}
 	}
 	if len(stale) > 0 {
-		if err := srv.delete(ctx, col.name, oneOf(fieldID, stale)); err != nil {
+		if err := srv.Delete(ctx, col.name, "", oneOf(fieldID, stale)); err != nil {
 			return nil, fmt.Errorf("deleting %d rows that have changed: %w", len(stale), err)
 		}
 	}
@@ -147,11 +149,11 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 
 // digests reads which rows of a batch are there, and the hash of their content.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
-	set, err := srv.query(ctx, col.name, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strong, everything)
+	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strong, everything)
 	if err != nil {
 		return nil, fmt.Errorf("asking which rows are there: %w", err)
 	}
-	if set.rows() == 0 {
+	if set.Len() == 0 {
 		return nil, nil
 	}
 	t := &table{set: set}
@@ -170,9 +172,16 @@ func insert(ctx context.Context, srv *server, col *collection, s index.Space, ro
 	if len(rows) == 0 {
 		return nil
 	}
-	taken, err := srv.insert(ctx, col.name, len(rows), columns(s, rows, col.sparse)...)
-	if err == nil && taken != len(rows) {
-		err = fmt.Errorf("the server has taken %d of %d rows", taken, len(rows))
+	cols, err := columns(s, rows, col.sparse)
+	if err != nil {
+		return err
 	}
-	return err
+	ids, err := srv.Insert(ctx, col.name, "", cols...)
+	if err != nil {
+		return err
+	}
+	if ids.Len() != len(rows) {
+		return fmt.Errorf("the server has taken %d of %d rows", ids.Len(), len(rows))
+	}
+	return nil
 }
