@@ -15,38 +15,38 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// collection is one that is there, indexed and loaded.
+// collection is an existing collection that is indexed and loaded.
 type collection struct {
 	name       string
 	model      string
 	dimensions int              // of the space; the dense field may have more
-	sparse     bool             // it has sparse vectors
-	dense      entity.IndexType // of the dense field: decides how it is searched
+	sparse     bool             // whether it has sparse vectors
+	dense      entity.IndexType // index type of the dense field, which determines the search parameters
 }
 
-// collections remembers which collections are open. Opening one is done once at a time; other processes may do the same
-// at the same moment, so every step of it can be done twice.
+// collections caches the open collections. Each is opened by one goroutine at a time. Other processes may open the same
+// collection at the same time, so every step is idempotent.
 type collections struct {
 	mu      sync.Mutex
 	open    map[string]*collection
 	opening map[string]chan struct{}
 }
 
-// lock lets one caller at a time open the collection of a name.
+// lock ensures that only one caller at a time opens the collection with this name.
 func (c *collections) lock(ctx context.Context, name string) (unlock func(), err error) {
 	c.mu.Lock()
 	if c.opening == nil {
 		c.opening, c.open = make(map[string]chan struct{}), make(map[string]*collection)
 	}
-	turn, ok := c.opening[name]
+	permit, ok := c.opening[name]
 	if !ok {
-		turn = make(chan struct{}, 1)
-		c.opening[name] = turn
+		permit = make(chan struct{}, 1)
+		c.opening[name] = permit
 	}
 	c.mu.Unlock()
 	select {
-	case turn <- struct{}{}:
-		return func() { <-turn }, nil
+	case permit <- struct{}{}:
+		return func() { <-permit }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -64,7 +64,7 @@ func (c *collections) put(col *collection) {
 	c.open[col.name] = col
 }
 
-// forget drops what is remembered of a collection, unless it has been opened anew.
+// forget removes a collection from the cache, unless it has been opened again since.
 func (c *collections) forget(col *collection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,11 +73,11 @@ func (c *collections) forget(col *collection) {
 	}
 }
 
-// use runs f on a space's collection. When that turns out to be dropped or released it is opened again, once; f then
-// runs again. Without create, a collection that does not exist yields an error for which missing is true.
+// use calls f with a space's collection. If the collection turns out to be dropped or released, use opens it again and
+// repeats f once. Without create, a missing collection results in an error for which missing returns true.
 func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*collection) error) error {
 	if s.Dimensions < 0 || s.Dimensions > index.MaxDimensions {
-		return fmt.Errorf("%w: vectors of %d dimensions; 0 to %d are possible", index.ErrInvalid, s.Dimensions, index.MaxDimensions)
+		return fmt.Errorf("%w: the vectors have %d dimensions; 0 to %d are supported", index.ErrInvalid, s.Dimensions, index.MaxDimensions)
 	}
 	var plan func(sparse bool) *entity.Schema
 	name := collectionName(x.opts.Prefix, s)
@@ -87,7 +87,7 @@ func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*col
 	return x.useName(ctx, name, plan, f)
 }
 
-// useName is use for a collection's name; plan is nil when it must not be created.
+// useName is like use, with the collection's name. If plan is nil, the collection is not created.
 func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool) *entity.Schema, f func(*collection) error) error {
 	for again := false; ; again = true {
 		col, err := x.collection(ctx, name, plan)
@@ -101,7 +101,7 @@ func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool)
 	}
 }
 
-// collection opens a collection.
+// collection returns an open collection, opening it if necessary.
 func (x *Index) collection(ctx context.Context, name string, plan func(sparse bool) *entity.Schema) (*collection, error) {
 	if col := x.collections.get(name); col != nil {
 		return col, nil
@@ -140,7 +140,7 @@ func (x *Index) collection(ctx context.Context, name string, plan func(sparse bo
 		return nil, err
 	}
 	if srv, err := x.server(ctx); err == nil && srv.sparse && !col.sparse {
-		x.opts.Log.Warn("the collection was made by a server without sparse vectors and is searched by vector only; drop it and repair to mend this", "collection", name)
+		x.opts.Log.Warn("the collection was created by a server without sparse vectors, so only vectors can be searched; drop the collection and run repair", "collection", name)
 	}
 	x.collections.put(col)
 	return col, nil
@@ -154,7 +154,7 @@ func (x *Index) describe(ctx context.Context, name string) (out *entity.Collecti
 	return out, err
 }
 
-// create makes a collection and describes it. Another process may have made it first.
+// create creates a collection, unless another process has done so, and returns its description.
 func (x *Index) create(ctx context.Context, name string, plan func(sparse bool) *entity.Schema) (*entity.Collection, error) {
 	failed := x.call(ctx, fmt.Sprintf("creating collection %q", name), func(ctx context.Context, srv *server) error {
 		return srv.CreateCollection(ctx, plan(srv.sparse), x.opts.Shards,
@@ -167,15 +167,15 @@ func (x *Index) create(ctx context.Context, name string, plan func(sparse bool) 
 	return described, err
 }
 
-// HNSW's parameters: neighbours of a node, and candidates looked at when one is added.
+// HNSW parameters M and efConstruction.
 const (
 	hnswNeighbours   = 16
 	hnswConstruction = 200
 )
 
-// indexDense sees to it that the dense field has an index and tells its type: HNSW where the server has it, none in effect
-// on Milvus Lite, whose own choice found 5 of the nearest 20 of 200,000 rows, else what the server itself thinks best.
-// One that an operator has built instead stays.
+// indexDense ensures that the dense field has an index, and returns its type. It keeps an existing index. Otherwise it
+// creates an HNSW index, or on a server without HNSW an AUTOINDEX. On Milvus Lite it uses a flat index: its AUTOINDEX
+// found only 5 of the nearest 20 of 200,000 rows.
 func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
 	kind, err := x.indexType(ctx, name, fieldDense)
 	if err != nil || kind != "" {
@@ -199,7 +199,7 @@ func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, 
 	return x.indexType(ctx, name, fieldDense)
 }
 
-// withoutHNSW is the dense index on a server that refuses HNSW.
+// withoutHNSW returns the dense index for a server that refuses HNSW.
 func (x *Index) withoutHNSW(ctx context.Context) (entity.Index, error) {
 	srv, err := x.server(ctx)
 	if err != nil {
@@ -223,20 +223,20 @@ func (x *Index) indexSparse(ctx context.Context, name string) error {
 	return x.createIndex(ctx, name, fieldSparse, inverted)
 }
 
-// createIndex asks for an index and does not wait for it: the collection is empty, or somebody else has filled it and
-// asked before.
+// createIndex requests an index without waiting for it: either the collection is empty, or another process has already
+// created the index.
 func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.Index) error {
 	return x.call(ctx, fmt.Sprintf("creating the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		return srv.CreateIndex(ctx, name, field, idx, true)
 	})
 }
 
-// indexType tells the type of a field's index, "" when it has none.
+// indexType returns the type of a field's index, "" if it has none.
 func (x *Index) indexType(ctx context.Context, name, field string) (kind entity.IndexType, err error) {
 	err = x.call(ctx, fmt.Sprintf("describing the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		found, err := srv.DescribeIndex(ctx, name, field)
 		if refused(err) && !missing(err) {
-			return nil // servers also say so that there is none
+			return nil // servers also answer this if there is no index
 		}
 		for _, i := range found {
 			kind = i.IndexType()
@@ -246,10 +246,10 @@ func (x *Index) indexType(ctx context.Context, name, field string) (kind entity.
 	return kind, err
 }
 
-// loadGap is the time between questions whether a collection is loaded.
+// Polling interval while a collection is being loaded.
 const loadGap = 50 * time.Millisecond
 
-// load loads a collection and waits until it is.
+// load loads a collection and waits until it is loaded.
 func (x *Index) load(ctx context.Context, name string) error {
 	doing := fmt.Sprintf("loading collection %q", name)
 	var replicas []client.LoadCollectionOption
@@ -263,7 +263,7 @@ func (x *Index) load(ctx context.Context, name string) error {
 		})
 		return state, err
 	}
-	// Loading what is loaded with another number of replicas is refused, so it is asked first.
+	// Check first: servers refuse to load a loaded collection with a different number of replicas.
 	if s, err := state(); err != nil || s == entity.LoadStateLoaded {
 		return err
 	}
@@ -287,7 +287,7 @@ func (x *Index) load(ctx context.Context, name string) error {
 	}
 }
 
-// ours lists the names of the collections of every space.
+// ours returns the names of all collections of Sluice.
 func (x *Index) ours(ctx context.Context) ([]string, error) {
 	pattern, err := regexp.Compile(`^` + x.opts.Prefix + `_v(\d{1,9})_d\d+_`)
 	if err != nil {
@@ -296,7 +296,7 @@ func (x *Index) ours(ctx context.Context) ([]string, error) {
 	var out []string
 	err = x.call(ctx, "listing collections", func(ctx context.Context, srv *server) error {
 		out = nil
-		// Not the SDK's own listing, which goes by numbers that Milvus Lite does not give.
+		// The SDK's own listing needs collection ids, which Milvus Lite does not return.
 		all, err := srv.service.ShowCollections(ctx, &milvuspb.ShowCollectionsRequest{})
 		for _, name := range all.GetCollectionNames() {
 			m := pattern.FindStringSubmatch(name)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// columns lays rows out as the server takes them.
+// columns converts rows to columns.
 func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, error) {
 	text := func(name string, f func(*prepared) string) entity.Column {
 		return entity.NewColumnVarChar(name, each(rows, f))
@@ -48,7 +48,7 @@ func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, err
 	for i, p := range rows {
 		var err error
 		if vectors[i], err = p.terms.saturated(storedNorm(p.length, p.language)).stored(); err != nil {
-			return nil, fmt.Errorf("laying out the terms of row %q: %w", p.id, err)
+			return nil, fmt.Errorf("encoding the terms of row %q: %w", p.id, err)
 		}
 	}
 	return append(out, entity.NewColumnSparseVectors(fieldSparse, vectors)), nil
@@ -62,7 +62,7 @@ func each[T any](rows []*prepared, f func(*prepared) T) []T {
 	return out
 }
 
-// table reads the columns of an answer; its first fault is kept, so that it is looked at once.
+// table reads the columns of an answer. It keeps the first error, so that callers check once.
 type table struct {
 	set client.ResultSet
 	err error
@@ -110,28 +110,28 @@ func (t *table) sparse(name string) []entity.SparseEmbedding {
 
 func (t *table) fail(name string) {
 	if t.err == nil {
-		t.err = fmt.Errorf("the server's answer has no column %q of the type asked for", name)
+		t.err = fmt.Errorf("the server's answer has no column %q of the requested type", name)
 	}
 }
 
-// rowFields are the fields that make up an index.Row, without its vector and metadata.
+// rowFields are the fields of an index.Row except its vector and metadata.
 var rowFields = []string{fieldID, fieldDatasource, fieldGeneration, fieldOrdinal, fieldPage, fieldOffset, fieldCustomID, fieldHeading, fieldContext, fieldText}
 
-// found is a row as it was read.
+// found is a row read from the server.
 type found struct {
 	index.Row
 	id       string
 	language analysis.Language
 	length   int64
-	terms    entity.SparseEmbedding // nil unless asked for
+	terms    entity.SparseEmbedding // nil unless requested
 }
 
-// more are the fields of an answer beside rowFields.
+// more selects fields in addition to rowFields.
 type more struct {
 	vectors  bool
 	metadata bool
-	scored   bool // what scoring needs
-	sparse   bool // the terms, where the server has them
+	scored   bool // the fields for scoring
+	sparse   bool // the terms, if the server has sparse vectors
 }
 
 func (m more) fields() []string {
@@ -151,7 +151,7 @@ func (m more) fields() []string {
 	return out
 }
 
-// readRows makes rows of an answer.
+// readRows converts an answer to rows.
 func readRows(set client.ResultSet, dimensions int, has more) ([]found, error) {
 	if set.Len() == 0 {
 		return nil, nil

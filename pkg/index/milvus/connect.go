@@ -19,29 +19,29 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Bounds of connecting. Once connected, gRPC keeps the connection and makes it anew with a back-off of its own.
+// Timing of the first connection. Later, gRPC reconnects with its own back-off.
 const (
 	connectTimeout  = 5 * time.Second
-	firstConnectGap = 250 * time.Millisecond // between attempts, doubling
+	firstConnectGap = 250 * time.Millisecond // pause between attempts; doubles
 	maxConnectGap   = 8 * time.Second
 )
 
-// Bounds of repeating a call that failed for the moment.
+// Retries of a call after a temporary error.
 const (
 	maxAttempts   = 4
-	firstRetryGap = 100 * time.Millisecond // doubling, give or take a half
+	firstRetryGap = 100 * time.Millisecond // doubles, with a jitter of half its length
 )
 
-// server is a connection and what was learned about its other end.
+// server is a connection with the server's properties.
 type server struct {
 	client.Client
-	service milvuspb.MilvusServiceClient // for what the SDK does not offer, or not rightly
-	version string                       // as the server tells it; "" when it tells none
-	sparse  bool                         // it has sparse vectors
+	service milvuspb.MilvusServiceClient // for calls that the SDK lacks or implements incorrectly
+	version string                       // as reported by the server; "" if it reports none
+	sparse  bool                         // whether it supports sparse vectors
 }
 
-// server returns the connection, and makes it when there is none. While the server cannot be reached only one attempt is
-// made at a time, with growing gaps; calls in between fail at once with the last attempt's error.
+// server returns the connection, connecting if necessary. While the server is unreachable, there is one attempt at a
+// time, with growing pauses. During a pause, calls fail at once with the error of the last attempt.
 func (x *Index) server(ctx context.Context) (*server, error) {
 	select {
 	case x.connecting <- struct{}{}:
@@ -53,13 +53,13 @@ func (x *Index) server(ctx context.Context) (*server, error) {
 		return x.srv, nil
 	}
 	if wait := time.Until(x.nextConnect); wait > 0 {
-		return nil, fmt.Errorf("not connecting to %s for another %v: %w", x.opts.Address, wait.Round(time.Millisecond), x.connectErr)
+		return nil, fmt.Errorf("cannot connect to %s; next attempt in %v: %w", x.opts.Address, wait.Round(time.Millisecond), x.connectErr)
 	}
 	attempt, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	srv, err := x.connect(attempt)
 	if err != nil {
-		if ctx.Err() == nil { // a caller that gave up says nothing about the server
+		if ctx.Err() == nil { // a cancelled call says nothing about the server
 			x.connectGap = min(max(2*x.connectGap, firstConnectGap), maxConnectGap)
 			x.nextConnect, x.connectErr = time.Now().Add(x.connectGap), err
 		}
@@ -74,7 +74,7 @@ func (x *Index) server(ctx context.Context) (*server, error) {
 	return srv, nil
 }
 
-// connect connects and asks what the server can do.
+// connect connects and determines the server's properties.
 func (x *Index) connect(ctx context.Context) (*server, error) {
 	interceptors := []grpc.UnaryClientInterceptor{checkStatus}
 	if x.fault != nil {
@@ -92,10 +92,10 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 			}),
 			grpc.WithDefaultCallOptions(
 				grpc.MaxCallRecvMsgSize(math.MaxInt32),
-				grpc_retry.Disable(), // calls are repeated here, where it is known which of them may be
+				grpc_retry.Disable(), // retries are done here, where it is known which calls are idempotent
 			),
 		},
-		// The SDK's own greeting loses the connection when it fails, and nothing closes it. What it would learn is asked below.
+		// The SDK's own handshake leaks the connection if it fails. The properties are requested below instead.
 		DisableConn:    true,
 		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 0},
 	})
@@ -110,13 +110,14 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 	srv := &server{Client: c, service: stub.Service}
 	if err := srv.learn(ctx, x.opts.Prefix); err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("asking the server at %s what it can do: %w", x.opts.Address, err)
+		return nil, fmt.Errorf("reading the properties of the server at %s: %w", x.opts.Address, err)
 	}
 	return srv, nil
 }
 
-// learn asks the server for its version and for sparse vectors. Milvus has them since 2.4; an older server accepts the
-// field and aborts when it is loaded, so it must not be tried there. Milvus Lite tells no version, and can be tried.
+// learn determines the server's version and whether it supports sparse vectors. Milvus has them since 2.4. An older
+// server must not be probed: it accepts the field and crashes when loading it. Milvus Lite reports no version and can
+// be probed.
 func (s *server) learn(ctx context.Context, prefix string) error {
 	version, err := s.GetVersion(ctx)
 	switch {
@@ -134,7 +135,7 @@ func (s *server) learn(ctx context.Context, prefix string) error {
 
 var versionPattern = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})`)
 
-// parseVersion reads the first two numbers of a version such as v2.3.5-lite or 2.4.15.
+// parseVersion returns the first two numbers of a version such as v2.3.5-lite or 2.4.15.
 func parseVersion(v string) (major, minor int, ok bool) {
 	m := versionPattern.FindStringSubmatch(v)
 	if m == nil {
@@ -145,13 +146,12 @@ func parseVersion(v string) (major, minor int, ok bool) {
 	return major, minor, true
 }
 
-// call makes one call with the deadline of calls, and repeats it a few times while it fails for the moment. So f must be
-// one that may be done twice.
+// call calls f with the call timeout, and retries it a few times after temporary errors. f must be idempotent.
 func (x *Index) call(ctx context.Context, doing string, f func(context.Context, *server) error) error {
 	return x.repeat(ctx, doing, func() error { return x.callOnce(ctx, f) })
 }
 
-// repeat does something again while it fails for the moment, a few times, with growing gaps.
+// repeat retries f a few times after temporary errors, with growing pauses.
 func (x *Index) repeat(ctx context.Context, doing string, f func() error) error {
 	gap := firstRetryGap
 	for attempt := 1; ; attempt++ {

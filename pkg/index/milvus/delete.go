@@ -12,23 +12,23 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// deletedAtOnce is how many rows one message deletes. Rows are deleted by their primary keys, which every server can,
-// in messages of bounded size, so that the sweep of a large datastore neither blocks the server nor is lost as a whole when
-// it is interrupted.
+// deletedAtOnce is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
+// servers support. Limited messages ensure that a large sweep does not block the server and that an interrupted one
+// keeps its progress.
 const deletedAtOnce = 2048
 
-// namedAtOnce is how many generations one expression names. One with 64 of datasources with the longest ids has 15 KB.
+// namedAtOnce is the maximum number of generations in one expression. With ids of the maximum length, it has 15 KB.
 const namedAtOnce = 64
 
-// DeleteGenerations implements index.Index. However many are named, their rows are looked for with one query and deleted with
-// as few messages as their number allows.
+// DeleteGenerations implements index.Index. It finds the rows of up to namedAtOnce generations with one query, and
+// deletes them with as few messages as possible.
 func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...index.Generations) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
 		return err
 	}
 	which = slices.DeleteFunc(slices.Clone(which), func(g index.Generations) bool {
-		return g.From >= g.Below || g.From > math.MaxInt64 || g.DatasourceID != "" && !validDatasource(g.DatasourceID) // no row is there
+		return g.From >= g.Below || g.From > math.MaxInt64 || g.DatasourceID != "" && !validDatasource(g.DatasourceID) // selects no rows
 	})
 	if len(which) == 0 || !validDatastore(s.DatastoreID) {
 		return done(nil)
@@ -47,11 +47,11 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...i
 	return done(nil)
 }
 
-// bounds are those of generations; several datasources may share them.
+// bounds is a range of generations, which several datasources may share.
 type bounds struct{ from, below uint64 }
 
-// anyOf finds the rows of a datastore that belong to one of the generations. Datasources with the same bounds make one
-// condition: those of deleted ones mostly have none.
+// anyOf returns the expression for all rows of a datastore in one of the generations. Datasources with the same bounds
+// share one condition, as is usual for deleted datasources.
 func anyOf(datastoreID string, which []index.Generations) string {
 	var order []bounds
 	sources := make(map[bounds][]string)
@@ -76,14 +76,14 @@ func anyOf(datastoreID string, which []index.Generations) string {
 			all = append(all, fieldGeneration+" < "+formatGeneration(b.below))
 		}
 		if len(all) == 0 {
-			return here // all of it goes
+			return here // the whole datastore
 		}
 		alternatives[i] = "(" + strings.Join(all, " && ") + ")"
 	}
 	return here + " && (" + strings.Join(alternatives, " || ") + ")"
 }
 
-// DropDatastore implements index.Index: it looks into every collection.
+// DropDatastore implements index.Index. It checks all collections.
 func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {

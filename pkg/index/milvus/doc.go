@@ -1,31 +1,32 @@
-// Package milvus is the index engine on a Milvus server.
+// Package milvus implements index.Index on a Milvus server.
 //
 // # Layout
 //
-// Datastores that share an embedding model share a collection; creating one costs seconds, so there is none per
-// datastore. Its name carries the schema's version, the number of dimensions and the model; the datastore is the
-// partition key. A row's primary key is its datastore, datasource, generation and ordinal, the numbers padded, so that
-// reading in order of primary keys is reading a generation in order of ordinals.
+// Datastores with the same embedding model share a collection, because creating one takes seconds. Its name contains
+// the schema version, the dimensions and the model. The datastore is the partition key. A row's primary key consists of
+// datastore, datasource, generation and ordinal, with padded numbers, so the order of primary keys is the order of
+// ordinals.
 //
 // # Writing
 //
-// Milvus does not keep primary keys unique, and cannot replace a row in place: what was deleted and inserted again is
-// missing in between. So a write first asks which of its rows are there. A row that is there with the same content is
-// left alone, one with other content is deleted and inserted, and all others are only inserted. Running a job again thus
-// changes nothing that readers see, and a process that dies leaves some rows written and some not, which is what the
-// next run completes. Two processes that write the same generation at the same moment can both find a row missing and
-// both insert it; every read counts a primary key once, and the sweep of the generation removes all its copies.
+// Milvus does not enforce unique primary keys and cannot replace a row in place: between a delete and an insert, the
+// row is missing. So a write first reads which of its rows exist. Existing rows with the same content are skipped,
+// those with different content are deleted and inserted, and missing ones are inserted. A repeated job therefore
+// changes nothing visible, and after a crash the next run adds the missing rows. If two processes write the same
+// generation at once, both may insert the same row. All reads ignore such copies, and the sweep of the generation
+// removes them.
 //
 // # Searching
 //
-// The dense and the lexical leg each find the primary keys of their best rows; the union is fetched and scored here, so
-// that both scores are exact for every hit. The lexical leg is a sparse vector of BM25's document side multiplied with the
-// query's inverse document frequencies, which come from the index itself: see frequencies.go. What is stored cannot follow
-// the average length of a datastore's rows, and so is saturated against an assumed one. It only finds candidates, some more
-// than are asked for: their frequencies are recovered from it, and they are scored with the average as it is now.
+// Each leg returns the primary keys of its best rows. The union is fetched and scored here, so both scores are exact
+// for every hit. In the lexical leg, stored sparse vectors hold BM25's saturated term frequencies, and the query's
+// vector holds the inverse document frequencies, which are counted in the index itself: see frequencies.go. Stored
+// vectors cannot change with the average row length, so they assume a fixed one. Therefore they only select candidates,
+// more than requested. The exact term frequencies are recovered from them, and the candidates are scored with the
+// current average.
 //
 // # Servers
 //
-// What a server can do is asked of it. One without sparse vectors (Milvus before 2.4, which they abort) serves the dense
-// leg only; hits then still carry their exact lexical score, computed from the text.
+// The capabilities of a server are determined at connection. A server without sparse vectors (Milvus before 2.4, which
+// crashes on them) only runs the dense leg. Its hits still have exact lexical scores, computed from their text.
 package milvus

@@ -9,17 +9,17 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// What filters ask for is kept beside the row as a list of hashes, one for its custom id and one for each metadata
-// value that can be filtered. So equality is exactly the contract's, whatever the server's expressions think of numbers,
-// types and quotes, and nothing that a user wrote gets into an expression.
+// Filterable values are stored in the row as a list of hashes: one for its custom id, and one for each filterable
+// metadata value. So equality has exactly the semantics of index.Filter, independent of the server's handling of
+// numbers, types and quotes, and no user input gets into expressions.
 
-// customIDFacet and metadataFacet keep hashes of different kinds apart.
+// Prefixes that distinguish the hashes of custom ids and metadata.
 const (
 	customIDFacet = "c"
 	metadataFacet = "m"
 )
 
-// facet hashes the parts of what can be filtered. 64 bits of SHA-256: no two values of a datastore meet by chance.
+// facet hashes a filterable value to 64 bits of SHA-256, so that accidental collisions are negligible.
 func facet(kind string, parts ...string) int64 {
 	h := sha256.New()
 	_, _ = h.Write([]byte(kind)) // a hash never fails
@@ -29,11 +29,11 @@ func facet(kind string, parts ...string) int64 {
 		_, _ = h.Write(n[:])
 		_, _ = h.Write([]byte(p))
 	}
-	// A literal of the lowest number cannot be written in an expression, so the sign bit is left out.
+	// Clear the sign bit: the minimum int64 cannot be written as a literal in an expression.
 	return int64(binary.LittleEndian.Uint64(h.Sum(nil)) >> 1)
 }
 
-// facets lists what of a row can be filtered.
+// facets returns the hashes of a row's filterable values.
 func facets(r *index.Row) ([]int64, error) {
 	metadata, err := index.Facets(r.Metadata)
 	if err != nil {
@@ -49,13 +49,13 @@ func facets(r *index.Row) ([]int64, error) {
 	return out, nil
 }
 
-// conditions writes a filter as conditions on rows of a datastore. none says that no row can match.
+// conditions converts a filter to an expression for rows of a datastore. none reports that no row can match.
 func conditions(datastoreID string, f index.Filter) (expr string, none bool, err error) {
 	all := []string{equals(fieldDatastore, datastoreID)}
 	if f.DatasourceIDs != nil {
 		var ids []string
 		for _, id := range f.DatasourceIDs {
-			if validDatasource(id) { // no row has another
+			if validDatasource(id) { // rows have only valid ids
 				ids = append(ids, quote(id))
 			}
 		}
@@ -98,8 +98,8 @@ func containsAny(hashes []int64) string {
 	return "array_contains_any(" + fieldFacets + ", [" + strings.Join(list, ",") + "])"
 }
 
-// quote writes a text as a literal of an expression. Only ids without quotes, backslashes and control characters come
-// here, but what an expression holds is escaped all the same.
+// quote returns a string literal for an expression. Only valid ids are passed to it, which need no escaping, but it
+// escapes all special characters anyway.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

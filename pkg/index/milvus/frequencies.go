@@ -15,23 +15,23 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// How often a word occurs in a datastore is asked of the index itself, by searching for the word alone and counting the
-// hits. Most words are rare, so few hits are asked for first, and many only for words that have more. A word that has more
-// still is counted among an eighth of the rows, chosen by their bucket, then among an eighth of those, until the hits can
-// be counted. So the counts of rare words, which decide a ranking, are exact, and so are all in a datastore of no more than
-// manyHits rows; those of common words are within some hundredths, and the weight is only the logarithm of that. The cost
-// does not grow with the datastore but for the few steps that a common word needs, and all is remembered for a while.
+// Document frequencies are counted by searching for single words and counting the hits. The first search has a low
+// limit, which suffices for most words; the others are searched with a high limit. If a word has still more hits, it is
+// counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the counts of rare
+// words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are accurate
+// to a few per cent, and only their logarithm matters. The cost hardly grows with the datastore, and results are cached
+// for a while.
 const (
-	fewHits     = 512
-	manyHits    = 4096
-	countedStep = 8
-	// countedAtOnce is how many words one call counts.
+	firstHits      = 512
+	maxCountedHits = 4096
+	countedStep    = 8
+	// Number of words counted by one call.
 	countedAtOnce = 16
 )
 
-// How long what was counted is used. It is cheap to count a small datastore again, and there a few rows matter. Then it
-// is counted anew while queries still use what there is, for staleFor at most; what this process has changed itself, and
-// a datastore that was empty, is not used any longer.
+// Lifetime of counts. Small datastores are cheap to count again, and a few rows matter there. After that time, the
+// counts are refreshed in the background while queries still use the old ones, for at most staleFor. Counts of spaces
+// that this process has changed, and of empty datastores, are discarded at once.
 const (
 	smallSpace = 10_000 // rows
 	smallFor   = 2 * time.Second
@@ -39,39 +39,39 @@ const (
 	staleFor   = time.Minute
 )
 
-// Bounds of what is remembered.
+// Limits of the cache.
 const (
 	maxCensuses     = 512
-	maxCountedWords = 10_000 // of one space
+	maxCountedWords = 10_000 // per space
 )
 
-// spaceKey names a datastore in a collection.
+// spaceKey identifies a datastore in a collection.
 type spaceKey struct{ collection, datastore string }
 
-// census is what is known of a space's words. Once it is ready, nothing of it changes but what mu guards.
+// census holds the word statistics of a space. Once it is ready, only the fields guarded by mu change.
 type census struct {
-	ready chan struct{} // closed when the rest can be read
+	ready chan struct{} // closed once the other fields are set
 	err   error
-	// before is an older one that is used until this one is ready. It belongs to the lock of frequencies.
+	// before is an older census to use until this one is ready. Guarded by frequencies.mu.
 	before *census
 
 	rows      float64
 	languages []analysis.Language // most frequent first
-	average   float64             // length of a row
-	// mismatch tells how far that is from what stored weights assume, see averages.
+	average   float64             // average row length
+	// mismatch is the deviation of the average from the assumed length; see averages.
 	mismatch float64
 	until    time.Time
 
-	// Of a collection without sparse vectors: in how many of the sampled rows each term is.
+	// Without sparse vectors: number of sampled rows, and how many of them contain each term.
 	sampled float64
 	sample  map[uint32]float64
 
 	mu      sync.Mutex
-	having  map[string]float64  // rows that have a word, by its forms
-	inShare map[float64]float64 // rows in a share of the buckets
+	having  map[string]float64  // number of rows with a word, by its forms
+	inShare map[float64]float64 // number of rows in a share of the buckets
 }
 
-// age tells whether a census that is ready may be used, and whether it should be made anew.
+// age reports whether a ready census may be used, and whether it should be refreshed.
 func (c *census) age(now time.Time) (usable, old bool) {
 	if c.err != nil || c.rows == 0 {
 		return false, true
@@ -88,21 +88,22 @@ func (c *census) pending() bool {
 	}
 }
 
-// frequencies remembers censuses, also those that are being made.
+// frequencies caches censuses, including those in progress.
 type frequencies struct {
 	mu     sync.Mutex
 	spaces map[spaceKey]*census
 	making sync.WaitGroup
 }
 
-// changed forgets what was counted in a space: this process has changed it.
+// changed discards the census of a space that this process has changed.
 func (f *frequencies) changed(collection, datastore string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.spaces, spaceKey{collection, datastore})
 }
 
-// get returns the census to use for a space, and one that the caller must see to being made, or nil.
+// get returns the census to use for a space, and, if it must be created or refreshed, a census that the caller must
+// fill.
 func (f *frequencies) get(k spaceKey) (use, fill *census) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,7 +125,7 @@ func (f *frequencies) get(k spaceKey) (use, fill *census) {
 	return cmp.Or(use, fill), fill
 }
 
-// put remembers a census, in place of any other one when there are too many: that is made again when it is needed.
+// put stores a census. If there are too many, it evicts others at random.
 func (f *frequencies) put(k spaceKey, c *census) {
 	if f.spaces == nil {
 		f.spaces = make(map[spaceKey]*census)
@@ -138,8 +139,8 @@ func (f *frequencies) put(k spaceKey, c *census) {
 	f.spaces[k] = c
 }
 
-// census returns what is known of a space's words, counted now when nothing is, or nothing that is recent. Queries that
-// need the same census wait for it together; making it ends with the index, not with the query that began it.
+// census returns the census of a space, counting if necessary. Concurrent queries share it. The counting is cancelled
+// when the index is closed, not when the query that started it ends.
 func (x *Index) census(ctx context.Context, col *collection, datastoreID string) (*census, error) {
 	c, fill := x.frequencies.get(spaceKey{col.name, datastoreID})
 	if fill != nil {
@@ -179,7 +180,7 @@ func (x *Index) countWords(ctx context.Context, col *collection, datastoreID str
 		return err
 	}
 	if c.rows > sampledRows {
-		if err := x.seldom(ctx, col, here, c); err != nil {
+		if err := x.rareLanguages(ctx, col, here, c); err != nil {
 			return err
 		}
 	}
@@ -207,7 +208,7 @@ func (x *Index) countRows(ctx context.Context, col *collection, expr string, lev
 	return rows, err
 }
 
-// question weighs the words of a query in a space.
+// question returns the weighted words of a query in a space.
 func (x *Index) question(ctx context.Context, col *collection, datastoreID, text string) (question, error) {
 	c, err := x.census(ctx, col, datastoreID)
 	if err != nil {
@@ -231,7 +232,7 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 		}
 		counts, err := x.rowsHaving(ctx, col, datastoreID, vectors, c)
 		if err != nil {
-			return question{}, fmt.Errorf("counting the rows that have the query's words: %w", err)
+			return question{}, fmt.Errorf("counting the rows with the query's words: %w", err)
 		}
 		for j, i := range part {
 			having[i] = counts[j]
@@ -245,7 +246,7 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 	return q, nil
 }
 
-// formsVector finds the rows that have one of the forms of a word.
+// formsVector returns a vector that matches rows with any form of a word.
 func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 	one := make(weights)
 	for _, h := range hashes(w) {
@@ -253,14 +254,14 @@ func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 	}
 	v, err := one.stored()
 	if err != nil {
-		return nil, fmt.Errorf("laying out the forms of %q: %w", w.Name, err)
+		return nil, fmt.Errorf("encoding the forms of %q: %w", w.Name, err)
 	}
 	return v, nil
 }
 
 func wordKey(w analysis.QueryTerm) string { return strings.Join(w.Forms, "\x00") }
 
-// known tells how many rows have a word when it was counted before or can be told from the sample.
+// known returns the number of rows with a word, if it was counted before or can be estimated from the sample.
 func (c *census) known(w analysis.QueryTerm) (float64, bool) {
 	if c.rows == 0 {
 		return 0, true
@@ -286,14 +287,14 @@ func (c *census) learn(w analysis.QueryTerm, n float64) {
 	}
 }
 
-// rowsHaving counts the rows of a datastore that each vector finds.
+// rowsHaving counts the rows of a datastore that match each vector.
 func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *census) ([]float64, error) {
 	out := make([]float64, len(vectors))
-	left := make([]int, len(vectors)) // those still to be counted
+	left := make([]int, len(vectors)) // indexes of vectors that are not counted yet
 	for i := range left {
 		left[i] = i
 	}
-	for share, limit := 1.0, fewHits; len(left) > 0; {
+	for share, limit := 1.0, firstHits; len(left) > 0; {
 		asked := make([]entity.Vector, len(left))
 		for j, i := range left {
 			asked[j] = vectors[i]
@@ -311,7 +312,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 				return nil, err
 			}
 		}
-		last := among < float64(limit) || share*buckets < countedStep // a smaller share would tell nothing
+		last := among < float64(limit) || share*buckets < countedStep // a smaller share would be too inaccurate
 		var full []int
 		for j, i := range left {
 			out[i] = float64(len(hits[j])) / max(among, 1) * c.rows
@@ -320,8 +321,8 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 			}
 		}
 		left = full
-		if limit == fewHits {
-			limit = manyHits
+		if limit == firstHits {
+			limit = maxCountedHits
 		} else {
 			share /= countedStep
 		}
@@ -329,7 +330,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 	return out, nil
 }
 
-// rowsIn counts the rows in a share of the buckets, once for each census: what is counted among them is known the better.
+// rowsIn returns the exact number of rows in a share of the buckets. It is counted once per census.
 func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string, share float64, c *census) (float64, error) {
 	c.mu.Lock()
 	n, ok := c.inShare[share]

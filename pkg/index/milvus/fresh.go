@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// generation names the rows that one job writes.
+// generation identifies the rows of one job.
 type generation struct {
 	datastore, datasource string
 	generation            uint64
@@ -17,7 +17,7 @@ func (g generation) expr() string {
 		fieldGeneration + " == " + formatGeneration(g.generation)
 }
 
-// generationOf tells the generation that all rows of a batch belong to, if they do.
+// generationOf returns the generation of a batch, if all its rows have the same.
 func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 	first := batch[0].row
 	for _, p := range batch {
@@ -28,14 +28,14 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 	return generation{s.DatastoreID, first.DatasourceID, first.Generation}, true
 }
 
-// maxFresh bounds how many generations are remembered.
+// Maximum number of cached generations.
 const maxFresh = 4096
 
-// freshGenerations remembers which generations had no rows when this process began to write them, and how far it has come:
-// what follows in order need not be looked for. It saves a question for each batch but a job's first.
+// freshGenerations records which generations were empty when this process started to write them, and the last ordinal
+// written. Rows with higher ordinals cannot exist, which saves a query for each batch of a job but the first.
 type freshGenerations struct {
 	mu   sync.Mutex
-	last map[freshKey]int // the highest ordinal written; beforeFirst when none
+	last map[freshKey]int // highest ordinal written; beforeFirst if none
 }
 
 type freshKey struct {
@@ -45,10 +45,10 @@ type freshKey struct {
 
 const (
 	beforeFirst = -1
-	notFresh    = -2 // it had rows: every batch asks
+	notFresh    = -2 // it had rows: every batch needs a query
 )
 
-// unseen reports that none of a batch's rows can be there.
+// unseen reports whether none of a batch's rows can exist.
 func (f *freshGenerations) unseen(collection, datastore string, batch []*prepared) bool {
 	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
 	if !ok {
@@ -57,10 +57,10 @@ func (f *freshGenerations) unseen(collection, datastore string, batch []*prepare
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	last, ok := f.last[freshKey{collection, one}]
-	return ok && last != notFresh && batch[0].row.Ordinal > last // a batch is in order
+	return ok && last != notFresh && batch[0].row.Ordinal > last // batches are sorted
 }
 
-// known reports that it was asked before whether a generation has rows.
+// known reports whether the generation was checked before.
 func (f *freshGenerations) known(collection string, g generation) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +68,7 @@ func (f *freshGenerations) known(collection string, g generation) bool {
 	return ok
 }
 
-// set remembers how far a generation has been written.
+// set records the last ordinal of a generation.
 func (f *freshGenerations) set(k freshKey, last int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +78,7 @@ func (f *freshGenerations) set(k freshKey, last int) {
 	f.last[k] = last
 }
 
-// wrote remembers that a batch has been written.
+// wrote records that a batch was written.
 func (f *freshGenerations) wrote(collection, datastore string, batch []*prepared) {
 	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
 	if !ok {
@@ -93,7 +93,7 @@ func (f *freshGenerations) wrote(collection, datastore string, batch []*prepared
 	}
 }
 
-// forget drops what is remembered of a batch's generations.
+// forget removes the records of a batch's generations.
 func (f *freshGenerations) forget(collection, datastore string, batch []*prepared) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

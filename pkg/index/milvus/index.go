@@ -14,30 +14,30 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Options configures an Index. Only Address is needed; zero values mean the defaults.
+// Options configure an Index. Only Address is required; zero values mean the defaults.
 type Options struct {
-	// Address is the server's host and port, or its URL: https:// means TLS.
+	// Address is the server's host and port, or its URL; https:// enables TLS.
 	Address string
-	// Username and Password, or Token, authenticate where the server asks for it.
+	// Username and Password, or Token, are the credentials, if the server requires them.
 	Username, Password, Token string
-	// Database is the server's database that holds the collections; "" means its default one.
+	// Database is the server's database for the collections; "" means its default one.
 	Database string
-	// TLS encrypts the connection, checked against the system's certificates.
+	// TLS enables TLS. The server's certificate is verified with the system's CAs.
 	TLS bool
-	// Prefix begins the names of collections: letters, digits and underscores. Default "sluice".
+	// Prefix is the prefix of collection names: letters, digits and underscores. Default "sluice".
 	Prefix string
-	// Shards is how many channels a new collection is written through; more let more nodes take part in writing. Default 1.
+	// Shards is the number of shards of a new collection. With more, more nodes share the writing. Default 1.
 	Shards int32
-	// Partitions is how many partitions a new collection has; datastores are spread over them, and a search reads one.
-	// Default 64.
+	// Partitions is the number of partitions of a new collection. Each holds several datastores, and a search reads
+	// one. Default 64.
 	Partitions int64
-	// Replicas is how many copies of a collection are loaded into query nodes when this process loads it. Default 1.
+	// Replicas is the number of copies of a collection in query nodes, if this process loads it. Default 1.
 	Replicas int32
-	// CallTimeout bounds each call to the server. Default 30 s.
+	// CallTimeout is the time limit of each call to the server. Default 30 s.
 	CallTimeout time.Duration
-	// LoadTimeout bounds making and loading a collection. Default 2 min.
+	// LoadTimeout is the time limit for creating and loading a collection. Default 2 min.
 	LoadTimeout time.Duration
-	// Log receives what nobody waits for. Default slog.Default().
+	// Log receives background messages. Default slog.Default().
 	Log *slog.Logger
 }
 
@@ -50,9 +50,9 @@ type Index struct {
 
 	mu      sync.Mutex
 	closed  bool
-	running sync.WaitGroup // calls of the contract
+	running sync.WaitGroup // running calls of index.Index methods
 
-	// connecting is held while the fields below it are looked at or changed.
+	// connecting is a mutex for the four fields below that can be acquired with a context.
 	connecting  chan struct{}
 	srv         *server
 	nextConnect time.Time
@@ -63,15 +63,15 @@ type Index struct {
 	frequencies frequencies
 	fresh       freshGenerations
 
-	// Tests set these before the first call.
-	listed, deleted int                         // rows of a page
-	fault           grpc.UnaryClientInterceptor // stands between the SDK and the server
+	// Set by tests before the first call.
+	listed, deleted int                         // page sizes in rows
+	fault           grpc.UnaryClientInterceptor // intercepts calls to the server
 }
 
 var _ index.Index = (*Index)(nil)
 
-// Open returns the index on a server. It does not connect: that is done by the first call, and again whenever the
-// server was away, so a process starts whether the server is there or not; Ready tells.
+// Open returns the index on a server. It does not connect: the first call does, and later calls reconnect. So a process
+// can start while the server is down; Ready reports whether it is reachable.
 func Open(opts Options) (*Index, error) {
 	opts.Prefix = cmp.Or(opts.Prefix, "sluice")
 	opts.Shards = cmp.Or(opts.Shards, 1)
@@ -84,17 +84,17 @@ func Open(opts Options) (*Index, error) {
 	}
 	switch {
 	case opts.Address == "":
-		return nil, errors.New("opening the Milvus index: no address is given")
+		return nil, errors.New("opening the Milvus index: no address is set")
 	case !validPrefix(opts.Prefix):
-		return nil, fmt.Errorf("opening the Milvus index: names of collections cannot begin with %q: only letters, digits and underscores, a digit not first, at most 100", opts.Prefix)
+		return nil, fmt.Errorf("opening the Milvus index: the prefix %q is invalid: use up to 100 letters, digits and underscores, not starting with a digit", opts.Prefix)
 	}
 	x := &Index{opts: opts, connecting: make(chan struct{}, 1), listed: listedKeys, deleted: deletedAtOnce}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	return x, nil
 }
 
-// begin starts a call of the contract. Its context ends with the caller's and with the index. done must be called with
-// the call's error, and returns the error for the caller.
+// begin starts a method call. Its context ends with the caller's context or when the index is closed. The caller must
+// call done with its error; done returns the error to return.
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -115,13 +115,13 @@ func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) 
 	}, nil
 }
 
-// Ready implements index.Index: the server must answer.
+// Ready implements index.Index. It fails if the server does not answer or is not healthy.
 func (x *Index) Ready(ctx context.Context) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
 		return err
 	}
-	return done(x.call(ctx, "asking Milvus for its state", func(ctx context.Context, srv *server) error {
+	return done(x.call(ctx, "checking the health of Milvus", func(ctx context.Context, srv *server) error {
 		state, err := srv.CheckHealth(ctx)
 		if unimplemented(err) {
 			_, err = srv.HasCollection(ctx, x.opts.Prefix)
@@ -137,27 +137,27 @@ func (x *Index) Ready(ctx context.Context) error {
 	}))
 }
 
-// Server says what is known about the server.
+// Server describes the server.
 type Server struct {
-	Version       string // as the server tells it; "" when it tells none, as Milvus Lite does
-	LexicalSearch bool   // false: the server has no sparse vectors, and words alone find nothing
+	Version       string // as reported by the server; "" for Milvus Lite, which reports none
+	LexicalSearch bool   // whether the server supports sparse vectors; without them, searches by words alone find nothing
 }
 
-// Server connects and says what the server can do: what a process reports at its start and with its readiness.
+// Server connects and returns the server's description.
 func (x *Index) Server(ctx context.Context) (Server, error) {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
 		return Server{}, err
 	}
 	var out Server
-	err = x.call(ctx, "asking Milvus what it can do", func(_ context.Context, srv *server) error {
+	err = x.call(ctx, "reading the properties of Milvus", func(_ context.Context, srv *server) error {
 		out = Server{Version: srv.version, LexicalSearch: srv.sparse}
 		return nil
 	})
 	return out, done(err)
 }
 
-// Close implements index.Index. Running calls end with ErrClosed.
+// Close implements index.Index. Running calls fail with ErrClosed.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	closed := x.closed

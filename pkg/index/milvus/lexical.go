@@ -13,24 +13,24 @@ import (
 	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
-// assumedLength stands for the average length of rows in a language while they are stored: stored weights cannot change
-// with the rows around them. Chunks are packed to a common size, so their lengths differ between languages more than within
-// one. It decides which rows become candidates, not how they score: see question.deeper.
+// assumedLength returns the average row length that stored weights assume for a language, since they cannot change with
+// the other rows. Chunks have a common size in tokens, so their lengths differ more between languages than within one.
+// The assumed length affects which rows become candidates, but not their scores: see question.deeper.
 func assumedLength(lang analysis.Language) float64 {
 	switch lang {
-	case "zh", "ja", "ko", "th", "lo", "km", "my": // indexed by characters and pairs of them
+	case "zh", "ja", "ko", "th", "lo", "km", "my": // indexed by single characters and pairs
 		return 150
 	}
 	return 80
 }
 
-// weights holds the weight of each term, by its hash: of a row's terms their saturated frequency.
+// weights maps term hashes to weights. The weight of a row's term is its saturated frequency.
 type weights map[uint32]float64
 
-// counts tells how often a row has each of its terms, by the term's hash.
+// counts maps term hashes to the number of occurrences in a row.
 type counts map[uint32]float64
 
-// termHash numbers a term. The highest number is reserved by the server.
+// termHash returns the dimension of a term in sparse vectors. Servers reserve the highest number.
 func termHash(term string) uint32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(term)) // a hash never fails
@@ -38,17 +38,17 @@ func termHash(term string) uint32 {
 	return min(uint32(v^v>>32), math.MaxUint32-1)
 }
 
-// storedNorm is the part of BM25's denominator that depends on a row's length, as its stored weights have it.
+// storedNorm returns BM25's length normalisation of a row, with the assumed average length.
 func storedNorm(length int64, lang analysis.Language) float64 {
 	return bm25.Norm(float64(length), assumedLength(lang))
 }
 
-// frequency undoes bm25.Saturated.
+// frequency is the inverse of bm25.Saturated.
 func frequency(weight, norm float64) float64 {
 	return math.Round(weight * norm / max(bm25.Ceiling-weight, 1e-9))
 }
 
-// countTerms analyses a row. length is how many terms it has, those of the context weighed.
+// countTerms analyses a row. length is its number of terms, with those of the context weighted.
 func countTerms(r *index.Row, lang analysis.Language, words *analysis.Analyzer) (has counts, length int64) {
 	has = make(counts)
 	for _, t := range words.Terms(r.Text, lang) {
@@ -62,7 +62,7 @@ func countTerms(r *index.Row, lang analysis.Language, words *analysis.Analyzer) 
 	return has, length
 }
 
-// saturated weighs counts.
+// saturated returns the saturated frequencies.
 func (c counts) saturated(norm float64) weights {
 	w := make(weights, len(c))
 	for t, n := range c {
@@ -71,10 +71,10 @@ func (c counts) saturated(norm float64) weights {
 	return w
 }
 
-// noTerm is the only entry of a row without words: servers may refuse an empty vector. No term is empty.
+// noTerm is the only entry in the vector of a row without words, since servers may refuse empty vectors.
 var noTerm = termHash("")
 
-// stored is the sparse vector of weights.
+// stored converts weights to a sparse vector.
 func (w weights) stored() (entity.SparseEmbedding, error) {
 	if len(w) == 0 {
 		return entity.NewSliceSparseEmbedding([]uint32{noTerm}, []float32{1})
@@ -91,7 +91,7 @@ func (w weights) stored() (entity.SparseEmbedding, error) {
 	return entity.NewSliceSparseEmbedding(terms, values)
 }
 
-// queryTerm is a word of a query with its weight in a space.
+// queryTerm is a word of a query with its inverse document frequency in a space.
 type queryTerm struct {
 	name  string
 	forms []uint32
@@ -100,14 +100,14 @@ type queryTerm struct {
 
 // question is the lexical side of a query.
 type question struct {
-	terms    []queryTerm // those that are scored
+	terms    []queryTerm // at most bm25.MaxTerms
 	weights  map[string]float64
 	max      float64
-	average  float64 // length of the space's rows
+	average  float64 // average row length in the space
 	mismatch float64 // see census
 }
 
-// ask weighs the words of a query by how many of a space's rows have them.
+// ask computes the weights of a query's words from the number of rows that contain each.
 func ask(words []analysis.QueryTerm, rows float64, having []float64) question {
 	q := question{weights: make(map[string]float64, len(words)), average: 1}
 	for i, w := range words {
@@ -125,23 +125,23 @@ func ask(words []analysis.QueryTerm, rows float64, having []float64) question {
 	return q
 }
 
-// How many candidates more than asked for are taken by their stored weights. Measured on collections in 14 languages whose
-// rows are 42 to 725 terms long on average: on most, all of the best are among these; at worst, 0.994 of the best 10 whole
-// documents, and 0.9996 of the best 50 chunks.
+// Number of additional candidates. Measured on collections in 14 languages with average lengths of 42 to 725 terms: in
+// most, the candidates include all of the best rows; at worst, 0.994 of the best 10 documents and 0.9996 of the best 50
+// chunks.
 const (
 	deeperAlways = 0.1
 	deeperRows   = 20
-	deepestTop   = 16_384 // what servers give at most
+	deepestTop   = 16_384 // the maximum of servers
 )
 
-// deeper tells how many candidates to take where so many rows are wanted. Stored weights compare rows with an assumed
-// average length, so the further that is from the real one, the further down the best rows may lie.
+// deeper returns the number of candidates to fetch for limit rows. Stored weights assume an average length: the further
+// it is from the real one, the lower the best rows may rank.
 func (q question) deeper(limit int) int {
 	more := float64(limit+deeperRows) * (q.mismatch + deeperAlways)
 	return int(min(float64(limit)+math.Ceil(more), deepestTop))
 }
 
-// hashes numbers the forms of a word, each once.
+// hashes returns the distinct hashes of a word's forms.
 func hashes(w analysis.QueryTerm) []uint32 {
 	var out []uint32
 	for _, f := range w.Forms {
@@ -152,7 +152,7 @@ func hashes(w analysis.QueryTerm) []uint32 {
 	return out
 }
 
-// vector is what the sparse field is searched with, nil when the query has no words.
+// vector returns the query's sparse vector, nil if the query has no words.
 func (q question) vector() (entity.SparseEmbedding, error) {
 	idf := make(weights)
 	for _, t := range q.terms {
@@ -166,8 +166,8 @@ func (q question) vector() (entity.SparseEmbedding, error) {
 	return idf.stored()
 }
 
-// score sets a hit's lexical score and the terms that it has, with their counts, of which count tells that of a term in the
-// row. Several forms of a word count as one term, as often as all of them together.
+// score sets a hit's lexical score, and its query terms with their counts. count returns the number of occurrences of a
+// term in the row. The forms of a word count as one term.
 func (q question) score(h *index.Hit, count func(uint32) float64) {
 	norm := bm25.Norm(float64(h.Length), q.average)
 	for _, t := range q.terms {
@@ -183,13 +183,13 @@ func (q question) score(h *index.Hit, count func(uint32) float64) {
 	}
 }
 
-// countIn tells counts of a row from its stored vector.
+// countIn returns the counts of a row, recovered from its stored vector.
 func countIn(v entity.SparseEmbedding, norm float64) func(uint32) float64 {
 	weight := lookUp(v)
 	return func(term uint32) float64 { return frequency(weight(term), norm) }
 }
 
-// lookUp returns the value of a sparse vector at a position, 0 where it has none. Positions are in order.
+// lookUp returns a function for the values of a sparse vector by dimension; 0 if missing. Dimensions are sorted.
 func lookUp(v entity.SparseEmbedding) func(uint32) float64 {
 	return func(want uint32) float64 {
 		lo, hi := 0, v.Len()

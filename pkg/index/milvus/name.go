@@ -10,15 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// schemaVersion numbers the layout of collections: fields, primary keys, hashes of terms and filter values. It is part
-// of a collection's name and kept in its description.
+// schemaVersion is the version of the collections' format: fields, primary keys, and hashes of terms and filterable
+// values. It is part of a collection's name and description.
 const schemaVersion = 1
 
-// maxNamePart is how much of a model's id a collection's name shows.
+// Maximum length of the model's id in a collection's name.
 const maxNamePart = 64
 
-// collectionName names a space's collection. Names of collections have letters, digits and underscores only, so the
-// model's id is shown as far as it can be and told apart by a hash.
+// collectionName returns the name of a space's collection. Names may contain only letters, digits and underscores, so
+// the name has the model's id with other characters replaced, and a hash of the id.
 func collectionName(prefix string, s index.Space) string {
 	shown := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -30,7 +30,7 @@ func collectionName(prefix string, s index.Space) string {
 	return fmt.Sprintf("%s_v%d_d%d_%s_%s", prefix, schemaVersion, s.Dimensions, shown[:min(len(shown), maxNamePart)], hex.EncodeToString(sum[:8]))
 }
 
-// validPrefix reports whether a collection's name may begin so.
+// validPrefix reports whether a collection's name may have this prefix.
 func validPrefix(prefix string) bool {
 	for i, r := range prefix {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
@@ -41,7 +41,7 @@ func validPrefix(prefix string) bool {
 	return prefix != "" && len(prefix) <= 100
 }
 
-// about is what a collection's description says about it.
+// about is the content of a collection's description.
 type about struct {
 	Schema     int    `json:"sluice_schema"`
 	Model      string `json:"model"`

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// prepared is a row that has been checked and analysed, ready to be sent.
+// prepared is a validated and analysed row, ready to be written.
 type prepared struct {
 	row      *index.Row
 	id       string
@@ -25,11 +25,11 @@ type prepared struct {
 	language analysis.Language
 	terms    counts
 	length   int64
-	vector   []float32 // of the field's dimensions
+	vector   []float32 // padded to the field's dimensions
 	digest   int64
 }
 
-// prepare checks and analyses a row.
+// prepare validates and analyses a row.
 func prepare(s index.Space, r *index.Row, words *analysis.Analyzer) (*prepared, error) {
 	if err := checkRow(s, r); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func prepare(s index.Space, r *index.Row, words *analysis.Analyzer) (*prepared, 
 	return p, nil
 }
 
-// checkRow reports what of a row this engine does not take.
+// checkRow fails with index.ErrInvalid if this engine cannot store the row.
 func checkRow(s index.Space, r *index.Row) error {
 	if err := index.CheckRow(r, s.Dimensions); err != nil {
 		return err
@@ -85,7 +85,7 @@ func checkRow(s index.Space, r *index.Row) error {
 func validDatastore(id string) bool  { return validID(id, maxDatastoreBytes) }
 func validDatasource(id string) bool { return validID(id, maxDatasourceBytes) }
 
-// validID reports whether an id can be part of a row's primary key: a colon would let two rows share one.
+// validID reports whether an id can be part of a primary key. A colon would make keys ambiguous.
 func validID(id string, limit int) bool {
 	if id == "" || len(id) > limit {
 		return false
@@ -100,12 +100,12 @@ func validID(id string, limit int) bool {
 	return true
 }
 
-// rowID is a row's primary key. Numbers are padded, so that keys are in order of generations and ordinals.
+// rowID returns a row's primary key. Numbers are padded, so that keys sort by generation and ordinal.
 func rowID(datastoreID, datasourceID string, generation uint64, ordinal int) string {
 	return fmt.Sprintf("%s:%s:%019d:%010d", datastoreID, datasourceID, generation, ordinal)
 }
 
-// sum hashes everything that is stored of a row.
+// sum hashes all stored fields of a row.
 func (p *prepared) sum() int64 {
 	h := sha256.New()
 	var n [8]byte
@@ -125,7 +125,7 @@ func (p *prepared) sum() int64 {
 	return int64(binary.LittleEndian.Uint64(h.Sum(nil)))
 }
 
-// bucket spreads rows evenly by chance.
+// bucket assigns rows evenly to pseudo-random buckets.
 func bucket(id string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // a hash never fails
@@ -133,7 +133,7 @@ func bucket(id string) int64 {
 	return int64((v ^ v>>29) * 0x9e3779b97f4a7c15 >> 48 % buckets)
 }
 
-// bytes estimates what a row takes in a message.
+// bytes estimates the size of a row in a message.
 func (p *prepared) bytes() int {
 	const others = 200 // keys, numbers
 	return others + len(p.row.Text) + len(p.row.Context) + len(p.row.Heading) + len(p.row.Anchor) + len(p.row.CustomID) + len(p.metadata) +

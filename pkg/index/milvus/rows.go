@@ -14,23 +14,22 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// How reads are made.
+// Options of reads.
 var (
-	// strong makes a read see everything that was written before it.
+	// strong: the read sees all earlier writes.
 	strong = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
-	// eventual lets a read answer from what the node has seen so far, without waiting.
+	// eventual: the node answers without waiting for the latest writes.
 	eventual = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
-	// everything asks for the most that servers answer. Without a limit, Milvus 2.3 counts copies of rows as rows, and leaves
-	// out as many others.
+	// everything is the maximum limit of servers. Without a limit, Milvus 2.3 omits as many rows as there are copies.
 	everything = client.WithLimit(16_384)
 )
 
-// listedKeys is how many rows one page of a listing without texts has; servers give at most 16,384.
+// listedKeys is the page size of listings without texts; servers allow up to 16,384.
 const listedKeys = 8192
 
-// pages reads what matches an expression in order of primary keys, page by page. A server counts copies of a row into a page
-// before it drops them, so a short page is not yet the last one: only an empty one is. read is called for each page that is
-// not empty and returns the last primary key on it; size is asked before each page, and 0 ends the reading.
+// pages reads the rows that match an expression in order of primary keys, page by page. It calls read for each page,
+// which returns the page's last primary key. It calls size before each page; 0 ends the reading. A server counts copies
+// of rows before it drops them, so a short page need not be the last: only an empty page is.
 func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {
@@ -88,7 +87,7 @@ func (x *Index) Rows(ctx context.Context, s index.Space, datasourceID string, ge
 	return out, done(nil)
 }
 
-// Stored implements index.Index. It reads the primary keys of the whole space page by page, and keeps none of them.
+// Stored implements index.Index. It reads the primary keys of the whole space, page by page.
 func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) error) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) 
 	}
 	run := run{f: f}
 	err = x.use(ctx, s, false, func(col *collection) error {
-		// When the collection had to be opened again, the listing goes on where it was.
+		// After the collection was opened again, continue the listing at its last key.
 		expr := equals(fieldDatastore, s.DatastoreID)
 		if run.last != "" {
 			expr += " && " + fieldID + " > " + quote(run.last)
@@ -112,7 +111,7 @@ func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) 
 	return done(run.end())
 }
 
-// Count implements index.Index. It lists primary keys instead of letting the server count, which counts copies of a row.
+// Count implements index.Index. It lists primary keys, because the server's count includes copies of rows.
 func (x *Index) Count(ctx context.Context, s index.Space, datasourceID string, number uint64) (int64, error) {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -172,13 +171,13 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, done(nil)
 }
 
-// runFields are the fields that a run reads.
+// runFields are the fields that run needs.
 var runFields = []string{fieldID, fieldDatasource, fieldGeneration}
 
-// run counts rows of the same generation that follow one another: primary keys are in order of them.
+// run counts the rows of each generation, which are consecutive in the order of primary keys.
 type run struct {
 	f    func(index.Stored) error
-	last string // the last primary key counted
+	last string // last counted primary key
 	now  index.Stored
 }
 
@@ -209,7 +208,7 @@ func (r *run) page(set client.ResultSet) (string, error) {
 	return r.last, nil
 }
 
-// end tells the run that has ended.
+// end reports the current generation.
 func (r *run) end() error {
 	if r.now.Rows == 0 {
 		return nil

@@ -12,15 +12,15 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// How many rows tell what a datastore's rows are like.
+// Sample sizes in rows.
 const (
-	// sampledRows tell which languages they have and how long they are on average: exactly where there are no more.
+	// Sample for languages and average length. They are exact for smaller datastores.
 	sampledRows = 4096
-	// readTexts are read where the server has no sparse vectors, to tell how frequent words are.
+	// Sample for word frequencies if the server has no sparse vectors.
 	readTexts = 1000
 )
 
-// inShare is a condition that a share of the rows meets, "" for all of them.
+// inShare returns the condition for a random share of the rows, "" for all.
 func inShare(share float64) string {
 	if share >= 1 {
 		return ""
@@ -28,7 +28,7 @@ func inShare(share float64) string {
 	return " && " + fieldBucket + " < " + strconv.Itoa(max(1, int(share*buckets)))
 }
 
-// sample reads the languages and lengths of some rows.
+// sample sets the languages and average length of a census from a sample.
 func (x *Index) sample(ctx context.Context, col *collection, expr string, c *census) error {
 	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventual, everything)
@@ -50,12 +50,12 @@ func (x *Index) sample(ctx context.Context, col *collection, expr string, c *cen
 	})
 }
 
-// seldom adds the languages that too few rows have to be in the sample: in them, too, words are to be found.
-func (x *Index) seldom(ctx context.Context, col *collection, here string, c *census) error {
-	return x.call(ctx, "looking for seldom languages", func(ctx context.Context, srv *server) error {
+// rareLanguages adds languages that are missing in the sample, so that their words can be found, too.
+func (x *Index) rareLanguages(ctx context.Context, col *collection, here string, c *census) error {
+	return x.call(ctx, "reading rare languages", func(ctx context.Context, srv *server) error {
 		others := here
 		for _, l := range c.languages {
-			others += " && " + fieldLanguage + " != " + quote(string(l)) // Milvus Lite knows no "not in"
+			others += " && " + fieldLanguage + " != " + quote(string(l)) // Milvus Lite does not support "not in"
 		}
 		set, err := srv.Query(ctx, col.name, nil, others, []string{fieldLanguage}, eventual, everything)
 		if err != nil || set.Len() == 0 {
@@ -67,8 +67,8 @@ func (x *Index) seldom(ctx context.Context, col *collection, here string, c *cen
 	})
 }
 
-// averages returns the mean length of rows, at least 1, and their mismatch: by how many powers of two they are longer than
-// assumed, or shorter. The latter counts by its square, as a term more or less of a few changes a score the more.
+// averages returns the mean length of rows, at least 1, and their mismatch: the mean difference to the assumed length,
+// in powers of two. Shorter rows count by the square, because a single term changes the score of a short row more.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {
 		average += float64(n)
@@ -81,7 +81,7 @@ func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	return average, mismatch / float64(len(languages))
 }
 
-// sampleWords reads the words of some rows.
+// sampleWords sets the word statistics of a census from a sample.
 func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *census) error {
 	return x.call(ctx, "sampling the words of rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventual, client.WithLimit(readTexts))
@@ -102,7 +102,7 @@ func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c
 	})
 }
 
-// ranked lists different languages, the most frequent first.
+// ranked returns the distinct languages, most frequent first.
 func ranked(languages []string) []analysis.Language {
 	n := make(map[analysis.Language]int)
 	for _, l := range languages {
@@ -121,7 +121,7 @@ func ranked(languages []string) []analysis.Language {
 	return out
 }
 
-// sampleTerms counts in how many rows each term is.
+// sampleTerms counts the rows that contain each term.
 func sampleTerms(texts, contexts, languages []string) map[uint32]float64 {
 	out := make(map[uint32]float64)
 	var words analysis.Analyzer

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// ErrSchema says that a collection was not made by this version of the program.
-var ErrSchema = errors.New("milvus: the collection has a schema that this version does not know")
+// ErrSchema means that a collection has a schema of another version or another program.
+var ErrSchema = errors.New("milvus: the collection has an unknown schema")
 
 // Fields of a collection.
 const (
@@ -22,7 +22,7 @@ const (
 	fieldDatasource = "datasource" //
 	fieldGeneration = "generation" //
 	fieldOrdinal    = "ordinal"    //
-	fieldBucket     = "bucket"     // 0 to buckets-1, by chance: a share of the buckets is a sample of the rows
+	fieldBucket     = "bucket"     // pseudo-random, 0 to buckets-1: a share of the buckets is a sample of the rows
 	fieldCustomID   = "custom_id"
 	fieldPage       = "page"
 	fieldOffset     = "text_offset"
@@ -30,12 +30,12 @@ const (
 	fieldContext    = "context"
 	fieldText       = "text"
 	fieldMetadata   = "metadata"
-	fieldFacets     = "facets"       // hashes of what can be filtered, see filter.go
-	fieldLanguage   = "language"     // as analysis.Detect told it
-	fieldLength     = "terms_length" // terms of text and context, weighed
+	fieldFacets     = "facets"       // hashes of the filterable values; see filter.go
+	fieldLanguage   = "language"     // result of analysis.Detect
+	fieldLength     = "terms_length" // number of terms in text and context, weighted
 	fieldDigest     = "digest"       // hash of the whole row
 	fieldDense      = "dense"
-	fieldSparse     = "sparse" // missing where the server cannot
+	fieldSparse     = "sparse" // missing if the server does not support it
 )
 
 // Bounds of fields.
@@ -45,11 +45,11 @@ const (
 	maxIDBytes         = 256
 	maxFacets          = 4096 // more than index.MaxFacets and a custom id
 	buckets            = 1 << 16
-	// minDenseDimensions is what servers ask of a vector field; vectors of fewer dimensions are padded with zeros.
+	// Minimum dimensions of a vector field. Shorter vectors are padded with zeros.
 	minDenseDimensions = 2
 )
 
-// schema describes a space's collection.
+// schema returns the schema of a space's collection.
 func schema(name string, s index.Space, sparse bool) *entity.Schema {
 	text := func(name string, bytes int64) *entity.Field {
 		return entity.NewField().WithName(name).WithDataType(entity.FieldTypeVarChar).WithMaxLength(bytes)
@@ -82,14 +82,14 @@ func schema(name string, s index.Space, sparse bool) *entity.Schema {
 
 func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
 
-// checkSchema reports whether a collection is one of ours, of this version.
+// checkSchema fails with ErrSchema if a collection does not have the schema of this version.
 func checkSchema(got *entity.Schema) (about, error) {
 	var a about
 	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {
 		return a, fmt.Errorf("%w: %q is described as %.100q, which Sluice never writes", ErrSchema, got.CollectionName, got.Description)
 	}
 	if a.Schema != schemaVersion {
-		return a, fmt.Errorf("%w: %q has schema %d, this version has %d; run the version that made it, or drop it and replay",
+		return a, fmt.Errorf("%w: %q has schema %d, but this version needs %d; use the version that created it, or drop it and replay",
 			ErrSchema, got.CollectionName, a.Schema, schemaVersion)
 	}
 	for _, want := range schema("", index.Space{}, false).Fields {
@@ -100,7 +100,7 @@ func checkSchema(got *entity.Schema) (about, error) {
 	return a, nil
 }
 
-// hasSparse reports whether a collection was made with sparse vectors.
+// hasSparse reports whether a collection has sparse vectors.
 func hasSparse(s *entity.Schema) bool {
 	return slices.ContainsFunc(s.Fields, func(f *entity.Field) bool { return f.Name == fieldSparse })
 }

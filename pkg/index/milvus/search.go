@@ -15,7 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Bounds of reading the rows of hits: one answer must stay below what servers send (100 MB).
+// Number of rows read per request, so that an answer stays below the servers' limit of 100 MB, and number of requests
+// at once.
 const (
 	fetchRows   = 256
 	fetchAtOnce = 4
@@ -63,8 +64,8 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
 }
 
-// searchIn runs both legs and gathers the union of their best. What the words' leg finds by stored weights are candidates,
-// more of them than are wanted: the best are told by their exact scores.
+// searchIn runs both legs and returns the union of their best rows. The lexical leg returns more candidates than
+// requested, ranked by stored weights; the best of them are chosen by their exact scores.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
 	var words question
 	var lexical entity.SparseEmbedding
@@ -74,7 +75,7 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 			return index.Result{}, err
 		}
 		if lexical, err = words.vector(); err != nil {
-			return index.Result{}, fmt.Errorf("laying out the query's words: %w", err)
+			return index.Result{}, fmt.Errorf("encoding the query's words: %w", err)
 		}
 	}
 	out := index.Result{MaxLexical: words.max, TermWeights: words.weights}
@@ -113,7 +114,7 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	if lexical == nil || !col.sparse {
 		return out, nil
 	}
-	var near []string // of the leg by vector, in order
+	var near []string // sorted keys of the dense leg
 	if len(legs) > 1 {
 		near = keys[0][0]
 	}
@@ -124,7 +125,7 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// best keeps the hits that have the highest lexical scores, so many, and those that are near.
+// best returns the limit hits with the highest lexical scores, and all hits of the dense leg.
 func best(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {
@@ -140,7 +141,7 @@ func best(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	return out
 }
 
-// hits gives rows their exact scores.
+// hits returns the rows with their exact scores.
 func hits(rows []found, vector []float32, words question, sparse bool) []index.Hit {
 	out := make([]index.Hit, 0, len(rows))
 	var stems analysis.Analyzer
@@ -163,7 +164,7 @@ func hits(rows []found, vector []float32, words question, sparse bool) []index.H
 	return out
 }
 
-// Fill implements index.Index. Rows come with the hits: reading them apart would take the server another question.
+// Fill implements index.Index. It has nothing to do, because hits already contain their rows.
 func (x *Index) Fill(ctx context.Context, _ index.Space, _ []*index.Hit) error {
 	_, done, err := x.begin(ctx)
 	if err != nil {
@@ -180,17 +181,17 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// leg is a search of one vector field by some vectors.
+// leg is a search of one vector field by several vectors.
 type leg struct {
 	doing   string
 	field   string
 	vectors []entity.Vector
 	expr    string
-	limit   int // hits of each vector
+	limit   int // hits per vector
 	level   client.SearchQueryOptionFunc
 }
 
-// nearest returns the primary keys of the best rows for each vector of a leg, each key once.
+// nearest returns the primary keys of the best rows for each vector of a leg, without duplicates.
 func (x *Index) nearest(ctx context.Context, col *collection, l leg) (ids [][]string, err error) {
 	params, err := searchParams(col, l)
 	if err != nil {
@@ -206,7 +207,7 @@ func (x *Index) nearest(ctx context.Context, col *collection, l leg) (ids [][]st
 			return nil
 		}
 		if len(results) != len(l.vectors) {
-			return fmt.Errorf("the server has answered %d of %d vectors", len(results), len(l.vectors))
+			return fmt.Errorf("the server answered only %d of %d vectors", len(results), len(l.vectors))
 		}
 		for i, r := range results {
 			if ids[i], err = keysOf(r); err != nil {
@@ -218,10 +219,10 @@ func (x *Index) nearest(ctx context.Context, col *collection, l leg) (ids [][]st
 	return ids, err
 }
 
-// keysOf returns the primary keys of hits, each once.
+// keysOf returns the primary keys of hits, sorted and without duplicates.
 func keysOf(r client.SearchResult) ([]string, error) {
 	if r.ResultCount == 0 {
-		return nil, nil // an answer without hits may carry an error that says no more than that
+		return nil, nil // an empty answer may contain an error that only says so
 	}
 	if r.Err != nil {
 		return nil, r.Err
@@ -233,14 +234,14 @@ func keysOf(r client.SearchResult) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(c.Data()))), nil
 }
 
-// How much of an index is searched, for an index of each type.
+// Search effort by index type.
 const (
 	minHNSWCandidates = 128
 	maxHNSWCandidates = 32_768
 	ivfProbes         = 64
 )
 
-// searchParams tunes a search to the index that the field has.
+// searchParams returns the search parameters for the field's index.
 func searchParams(col *collection, l leg) (entity.SearchParam, error) {
 	switch {
 	case l.field == fieldSparse:
@@ -257,7 +258,7 @@ func searchParams(col *collection, l leg) (entity.SearchParam, error) {
 	return entity.NewIndexAUTOINDEXSearchParam(1)
 }
 
-// fetch reads the rows of primary keys. Rows that were deleted in the meantime are missing.
+// fetch reads rows by primary key. Rows that were deleted since the search are missing.
 func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]found, error) {
 	parts := make([][]found, (len(ids)+fetchRows-1)/fetchRows)
 	group, ctx := errgroup.WithContext(ctx)
@@ -265,8 +266,8 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 	for i := range parts {
 		group.Go(func() (err error) {
 			page := ids[i*fetchRows : min((i+1)*fetchRows, len(ids))]
-			// The node that has just found the rows has them. Another one that answers may be behind: what it lacks is asked
-			// for once more, of all that was written.
+			// Read without waiting first. If a node that lags behind answers, read the missing rows again with strong
+			// consistency.
 			if parts[i], err = x.fetchPage(ctx, col, page, vectors, scored, eventual); err != nil || len(parts[i]) == len(page) {
 				return err
 			}
@@ -296,7 +297,7 @@ func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, ve
 	return rows, err
 }
 
-// once drops the copies of rows that were inserted twice, and sorts what is left by primary key.
+// once removes copies of rows that were inserted twice, and sorts the rows by primary key.
 func once(rows []found) []found {
 	slices.SortStableFunc(rows, func(a, b found) int { return strings.Compare(a.id, b.id) })
 	return slices.CompactFunc(rows, func(a, b found) bool { return a.id == b.id })

@@ -24,7 +24,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 		}
 		n := 2 * readTexts
 		if server.LexicalSearch {
-			n = manyHits + 2000
+			n = maxCountedHits + 2000
 		}
 		rows := someRows("ds", 1, n)
 		for i := range rows {

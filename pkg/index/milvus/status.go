@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Numbers of errors that servers report. They are the same on every server that has been seen.
+// Error codes of servers.
 const (
 	codeNotReady       = 1
 	codeUnavailable    = 2
@@ -25,13 +25,13 @@ const (
 	codeNotFullyLoaded = 103
 )
 
-// serverError is a refusal that a server has put into its answer.
+// serverError is an error in a server's answer.
 type serverError struct {
 	method string
 	code   int32
 	old    commonpb.ErrorCode
 	reason string
-	again  bool // the server says that it may be tried again
+	again  bool // the server says that a retry may help
 }
 
 func (e *serverError) Error() string {
@@ -42,8 +42,8 @@ func (e *serverError) Error() string {
 	return fmt.Sprintf("the server refused %s with code %d: %s", e.method, code, e.reason)
 }
 
-// checkStatus turns refusals into errors. Answers carry them in two fields: older servers set both or the first one,
-// newer ones may set the second one only, which the SDK does not look at.
+// checkStatus converts error statuses to errors. Answers have two status fields. Older servers set both or the first
+// one; newer servers may set only the second one, which the SDK ignores.
 func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if err := invoke(ctx, method, req, reply, cc, opts...); err != nil {
 		return err
@@ -58,7 +58,7 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	case interface{ GetStatus() *commonpb.Status }:
 		st = r.GetStatus()
 	}
-	if st.GetCode() == 0 && st.GetErrorCode() == commonpb.ErrorCode_Success { //nolint:staticcheck // the deprecated field is all that old servers set
+	if st.GetCode() == 0 && st.GetErrorCode() == commonpb.ErrorCode_Success { //nolint:staticcheck // old servers set only the deprecated field
 		return nil
 	}
 	return &serverError{
@@ -67,8 +67,7 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	}
 }
 
-// emptyArray recognises a column that Milvus Lite adds to an answer without rows, whoever asked for it, and that the SDK
-// cannot read.
+// emptyArray detects a column that Milvus Lite adds to answers without rows, and that the SDK cannot read.
 func emptyArray(f *schemapb.FieldData) bool {
 	return f.GetType() == schemapb.DataType_Array && f.GetScalars().GetArrayData().GetElementType() == schemapb.DataType_None
 }
@@ -82,28 +81,28 @@ func lastSlash(s string) int {
 	return -1
 }
 
-// missing reports that the collection does not exist.
+// missing reports whether the collection does not exist.
 func missing(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && (e.code == codeNotFound || e.code == 0 && e.old == commonpb.ErrorCode_CollectionNotExists)
 }
 
-// unloaded reports that the collection exists and must be loaded before it can be read.
+// unloaded reports whether the collection exists but is not loaded.
 func unloaded(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && e.code == codeNotLoaded
 }
 
-// refused reports that the server has answered, and not to try it again.
+// refused reports whether the server answered with a permanent error.
 func refused(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && !transient(err)
 }
 
-// unimplemented reports that the server does not know the call.
+// unimplemented reports whether the server does not support the call.
 func unimplemented(err error) bool { return status.Code(err) == codes.Unimplemented }
 
-// transient reports that the same call may succeed a little later.
+// transient reports whether a retry of the call may succeed.
 func transient(err error) bool {
 	var e *serverError
 	if errors.As(err, &e) {

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Bounds of one message of rows. Milvus Lite takes 256 rows, other servers 64 MiB.
+// Maximum size of one insert. Milvus Lite accepts 256 rows, other servers 64 MiB.
 const (
 	batchRows  = 256
 	batchBytes = 16 << 20
 )
 
-// Write implements index.Index. The rows of a call go out in batches, each of which becomes visible by itself.
+// Write implements index.Index. It writes the rows in batches, each of which becomes visible separately.
 func (x *Index) Write(ctx context.Context, s index.Space, rows []index.Row) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (x *Index) write(ctx context.Context, s index.Space, rows []index.Row) erro
 	})
 }
 
-// prepareAll checks and analyses rows. Of a key that comes twice the last row stays.
+// prepareAll validates and analyses rows. If a key occurs twice, the last row wins.
 func prepareAll(ctx context.Context, s index.Space, rows []index.Row) ([]*prepared, error) {
 	batch := make([]*prepared, 0, len(rows))
 	at := make(map[string]int, len(rows))
@@ -71,7 +71,7 @@ func prepareAll(ctx context.Context, s index.Space, rows []index.Row) ([]*prepar
 	return batch, nil
 }
 
-// batches cuts rows into messages of bounded size.
+// batches splits rows into inserts of limited size.
 func batches(rows []*prepared) func(func([]*prepared) bool) {
 	return func(yield func([]*prepared) bool) {
 		for len(rows) > 0 {
@@ -88,7 +88,7 @@ func batches(rows []*prepared) func(func([]*prepared) bool) {
 	}
 }
 
-// writeBatch makes the server hold a batch, each row once. It may be done again at any point.
+// writeBatch stores a batch, each row once. It is idempotent.
 func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, batch []*prepared) error {
 	unseen := x.fresh.unseen(col.name, s.DatastoreID, batch)
 	err := x.call(ctx, fmt.Sprintf("inserting %d rows into collection %q", len(batch), col.name), func(ctx context.Context, srv *server) error {
@@ -99,7 +99,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 				return err
 			}
 		}
-		unseen = false // when this is done again, some of it may be there
+		unseen = false // some rows may exist when this is repeated
 		return insert(ctx, srv, col, s, absent)
 	})
 	if err != nil {
@@ -110,12 +110,12 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 	return nil
 }
 
-// replace deletes the rows of a batch that are there with other content and returns those that are to be inserted.
+// replace deletes existing rows of a batch with different content, and returns the rows to insert.
 func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
 	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {
 		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, strong, client.WithLimit(1))
 		if err != nil {
-			return nil, fmt.Errorf("asking whether generation %d is there: %w", one.generation, err)
+			return nil, fmt.Errorf("checking whether generation %d exists: %w", one.generation, err)
 		}
 		if set.Len() == 0 {
 			x.fresh.set(freshKey{col.name, one}, beforeFirst)
@@ -141,17 +141,17 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 	}
 	if len(stale) > 0 {
 		if err := srv.Delete(ctx, col.name, "", oneOf(fieldID, stale)); err != nil {
-			return nil, fmt.Errorf("deleting %d rows that have changed: %w", len(stale), err)
+			return nil, fmt.Errorf("deleting %d changed rows: %w", len(stale), err)
 		}
 	}
 	return absent, nil
 }
 
-// digests reads which rows of a batch are there, and the hash of their content.
+// digests returns the existing rows of a batch with the hashes of their content.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
 	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strong, everything)
 	if err != nil {
-		return nil, fmt.Errorf("asking which rows are there: %w", err)
+		return nil, fmt.Errorf("reading existing rows: %w", err)
 	}
 	if set.Len() == 0 {
 		return nil, nil
@@ -181,7 +181,7 @@ func insert(ctx context.Context, srv *server, col *collection, s index.Space, ro
 		return err
 	}
 	if ids.Len() != len(rows) {
-		return fmt.Errorf("the server has taken %d of %d rows", ids.Len(), len(rows))
+		return fmt.Errorf("the server accepted only %d of %d rows", ids.Len(), len(rows))
 	}
 	return nil
 }
