@@ -123,7 +123,7 @@ func startService(t *testing.T) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running := app.NewService(c, slog.New(slog.DiscardHandler), io.Discard)
+	running := app.NewService(c, app.Options{Log: slog.New(slog.DiscardHandler), Out: io.Discard})
 	t.Cleanup(func() {
 		if err := running.Stop(); err != nil {
 			t.Error(err)

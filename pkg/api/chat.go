@@ -274,7 +274,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *turn,
 		return err
 	}
 	s.metrics.streamed.Inc()
-	return send(problem.OpenAI(problem.Explain(ctx, s.log, err)))
+	return send(problem.OpenAI(problem.Explain(ctx, s.log, s.Secrets, err)))
 }
 
 // finish sends the chunks that follow the text.

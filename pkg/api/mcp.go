@@ -71,7 +71,7 @@ func (l library) shown(ctx context.Context, err error) error {
 	if err == nil || problem.HasLeft(ctx, err) {
 		return err
 	}
-	e := problem.Explain(ctx, l.log, err)
+	e := problem.Explain(ctx, l.log, l.Secrets, err)
 	message := e.Message
 	if len(e.Fields) > 1 {
 		message = problem.EveryFault(e.Fields)

@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/sluice/sluice/pkg/api/problem"
-	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
@@ -81,7 +80,7 @@ func (s *server) GetMetrics(context.Context, GetMetricsRequestObject) (GetMetric
 
 // observe gives the request its id and measures it.
 func (s *server) observe(c *gin.Context) {
-	id := problem.RequestIDOf(c.Request, s.NewID)
+	id := problem.RequestIDOf(c.Request, s.Secrets, s.NewID)
 	c.Header(problem.RequestIDHeader, id)
 	c.Header("X-Content-Type-Options", "nosniff")
 	ctx, span := s.startSpan(c, id)
@@ -95,7 +94,7 @@ func (s *server) observe(c *gin.Context) {
 		s.auditServed(c)
 		took := time.Since(begin)
 		s.metrics.observe(c, took)
-		s.log.Debug("request served", "request", id, "method", domain.HideKeys(c.Request.Method), "route", c.FullPath(), "status", c.Writer.Status(), "took", took)
+		s.log.Debug("request served", "request", id, "method", s.Secrets.Hide(c.Request.Method), "route", c.FullPath(), "status", c.Writer.Status(), "took", took)
 	}()
 	c.Next()
 }

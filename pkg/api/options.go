@@ -86,6 +86,7 @@ type Deps struct {
 	// Sealer encrypts headers of protected sites. nil: the service has no key, and rejects headers.
 	Sealer Sealer
 
+	Secrets domain.Secrets       // of the operator, which no answer and no log shows
 	Traces  *telemetry.Traces    // nil: none are made
 	Audit   *slog.Logger         // of what keys were used for; nil: Log
 	Checks  []Check              // dependencies that /readyz asks

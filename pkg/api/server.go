@@ -92,7 +92,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		plans:     make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
-	g, err := admit.New(o.Admission, admit.Server{ReadTimeout: o.ReadTimeout, NewID: d.NewID, Metrics: d.Metrics}, headAsGet(s.routes()))
+	g, err := admit.New(o.Admission, admit.Server{ReadTimeout: o.ReadTimeout, Secrets: d.Secrets, NewID: d.NewID, Metrics: d.Metrics}, headAsGet(s.routes()))
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (s *server) fail(c *gin.Context, err error) {
 		c.Status(problem.StatusClientLeft)
 		return
 	}
-	e := problem.Explain(ctx, s.log, err)
+	e := problem.Explain(ctx, s.log, s.Secrets, err)
 	if c.Writer.Written() {
 		return
 	}

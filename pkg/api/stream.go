@@ -39,7 +39,7 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *tur
 	s.metrics.streamed.Inc()
 	_ = tokens.Close() // what the answerer had given before it failed
 	// The status has been sent: whatever the error, the stream says so and ends.
-	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, err).Message))
+	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 }
 
 // mayDropLineBreaks reports whether a client may be the library that sse.TokenWriter holds characters back for: it asks for an
@@ -114,7 +114,7 @@ func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key dom
 				if ctx.Err() != nil {
 					return nil
 				}
-				return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, err).Message))
+				return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 			}
 		}
 		if !open {

@@ -28,7 +28,7 @@ func (p *program) api(ctx context.Context, args ...string) (out, errs string, ex
 
 func runAt(ctx context.Context, address string, args ...string) (out, errs string, exit cli.Exit) {
 	var stdout, stderr lockedBuffer
-	line := newCommandLine(API, []string{"SLUICE_URL=" + address, "SLUICE_API_KEY=" + testKey}, &stdout, &stderr)
+	line := newCommandLine(hooks{}, API, []string{"SLUICE_URL=" + address, "SLUICE_API_KEY=" + testKey}, &stdout, &stderr)
 	err := line.run(ctx, args)
 	if err != nil {
 		cli.Report(&stderr, API.command(), err, line.JSON)

@@ -13,12 +13,12 @@ import (
 // clockVariable names the file that says by how much the clock of a program that a test starts is wrong.
 const clockVariable = "APP_TEST_CLOCK"
 
-// goByClock has this process go by the wrong clock that the file tells of, "" by the right one.
-func goByClock(file string) {
+// wrongClock is a clock that is wrong by what the file says, nil without a file.
+func wrongClock(file string) func() time.Time {
 	if file == "" {
-		return
+		return nil
 	}
-	between.now = func() time.Time {
+	return func() time.Time {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			panic(err) // the test has written it

@@ -12,17 +12,17 @@ import (
 	"github.com/sluice/sluice/pkg/cli/inspect"
 	"github.com/sluice/sluice/pkg/cli/measure"
 	"github.com/sluice/sluice/pkg/cli/operate"
-	"github.com/sluice/sluice/pkg/config"
 )
 
 // commandLine is a program as it was called.
 type commandLine struct {
 	cli.Program
 	shape Shape
+	hooks hooks
 }
 
-func newCommandLine(shape Shape, environ []string, stdout, stderr io.Writer) *commandLine {
-	return &commandLine{shape: shape, Program: cli.Program{
+func newCommandLine(h hooks, shape Shape, environ []string, stdout, stderr io.Writer) *commandLine {
+	return &commandLine{shape: shape, hooks: h, Program: cli.Program{
 		Name: shape.command(), Version: Version(), Environ: environ, In: os.Stdin, Out: stdout, Err: stderr,
 		About: map[Shape]string{
 			API: "Sluice takes in files, web pages, web sites and text, and answers questions from them. Without a command this\n" +
@@ -40,13 +40,13 @@ func newCommandLine(shape Shape, environ []string, stdout, stderr io.Writer) *co
 
 // CommandReference is the page of the documentation about the commands, as their definitions have them.
 func CommandReference() string {
-	p := newCommandLine(API, nil, io.Discard, io.Discard)
+	p := newCommandLine(hooks{}, API, nil, io.Discard, io.Discard)
 	return cli.Reference(p.root())
 }
 
 // run runs a command and returns why it could not be done.
 func run(ctx context.Context, shape Shape, args, environ []string, stdout, stderr io.Writer) error {
-	return newCommandLine(shape, environ, stdout, stderr).run(ctx, args)
+	return newCommandLine(hooks{}, shape, environ, stdout, stderr).run(ctx, args)
 }
 
 func (p *commandLine) run(ctx context.Context, args []string) error {
@@ -79,7 +79,7 @@ func (p *commandLine) root() *cobra.Command {
 	case Crawler:
 		commands = append(commands, inspect.Plan(&p.Program, openPlanner))
 	}
-	serve := p.Serve(func(ctx context.Context, c config.Config) error { return Serve(ctx, p.shape, c, p.Out, p.Err) })
+	serve := p.Serve(p.serve)
 	if p.shape == API {
 		serve.Example = "sluice\nsluice --addr 127.0.0.1:9090 --data-dir /var/lib/sluice\nSLUICE_LOG_LEVEL=debug sluice serve"
 	}
@@ -93,7 +93,7 @@ func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 		Long:               short + ". " + shape.command() + " --help lists its commands.\nA link to the program that is named " + string(shape) + " does the same.",
 		DisableFlagParsing: true, // they are the other process's
 		RunE: func(cmd *cobra.Command, args []string) error {
-			other := newCommandLine(shape, p.Environ, p.Out, p.Err)
+			other := newCommandLine(p.hooks, shape, p.Environ, p.Out, p.Err)
 			other.In = p.In
 			return other.run(cmd.Context(), args)
 		},

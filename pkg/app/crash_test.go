@@ -42,18 +42,19 @@ func points() (all []string) {
 	return all
 }
 
-// standBetween has the fault at the point happen in this process, "" none.
-func standBetween(point string) {
+// standBetween has the fault at the point happen in a process, "" none.
+func standBetween(point string) (h hooks) {
 	if point == "" {
-		return
+		return h
 	}
 	at := &interruption{point: point}
-	between.api = func(d *api.Deps) {
+	h.api = func(d *api.Deps) {
 		d.Claims, d.Datasources = interruptedClaims{d.Claims, at}, interruptedDatasources{d.Datasources, at}
 		d.Originals = interruptedOriginals{d.Originals, at}
 	}
-	between.publisher = func(p control.Publisher) control.Publisher { return interruptedPublisher{p, at} }
-	between.indexes = func(i ingest.Indexes) ingest.Indexes { return interruptedIndexes{i, at} }
+	h.publisher = func(p control.Publisher) control.Publisher { return interruptedPublisher{p, at} }
+	h.indexes = func(i ingest.Indexes) ingest.Indexes { return interruptedIndexes{i, at} }
+	return h
 }
 
 // interruption is what happens at one step.

@@ -32,7 +32,7 @@ func (s *Service) greet(ctx context.Context) {
 	if here != "" {
 		here = "\n  export" + here
 	}
-	fmt.Fprintf(s.out, `There is nothing in it yet. In another terminal:%[2]s
+	fmt.Fprintf(s.options.Out, `There is nothing in it yet. In another terminal:%[2]s
   %[1]s ingest FOLDER --datastore Handbook --create
   %[1]s query "what to look for" --datastore Handbook
   %[1]s ask "a question" --datastore Handbook

@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
 	local.RunChildIfAsked()
 	if shape := os.Getenv(childVariable); shape != "" {
-		standBetween(os.Getenv(pointVariable))
-		goByClock(os.Getenv(clockVariable))
+		h := standBetween(os.Getenv(pointVariable))
+		h.now = wrongClock(os.Getenv(clockVariable))
 		signal.Ignore(syscall.SIGXFSZ) // a write beyond a limit of file sizes, which stands for a full disk, then fails and does not kill
-		os.Exit(Main(Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+		os.Exit(mainWith(h, Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
 	moreAtOnce()
 	os.Exit(local.Stopping(m).Run())

@@ -59,10 +59,14 @@ func (s Shape) listensAnywhere() string {
 
 // Main runs a process, or one of its commands, until it is told to stop and returns its exit code, as docs/cli.md has them.
 func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
+	return mainWith(hooks{}, shape, args, environ, stdout, stderr)
+}
+
+func mainWith(h hooks, shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // who asks again does not want to wait for a clean end
-	p := newCommandLine(shape, environ, stdout, stderr)
+	p := newCommandLine(h, shape, environ, stdout, stderr)
 	err := p.run(ctx, args)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		cli.Report(stderr, shape.command(), err, p.JSON)
@@ -71,37 +75,34 @@ func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// Serve runs a process of the shape until ctx ends.
-func Serve(ctx context.Context, shape Shape, c config.Config, stdout, stderr io.Writer) (err error) {
-	domain.Hide(c.Secrets()...)
-	log := newLogger(stderr, c.LogLevel)
+// serve runs the process until ctx ends.
+func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
+	o := Options{Secrets: domain.NewSecrets(c.Secrets()...), Out: p.Out, hooks: p.hooks}
+	o.Log = newLogger(p.Err, c.LogLevel, o.Secrets)
 	var process interface {
 		Start(context.Context) error
 		Stop() error
 		Failed() <-chan error
 	}
-	traces, stopTracing, err := telemetry.Open(ctx, string(shape), Version(), os.Getenv, log)
+	var stopTracing func()
+	o.Traces, stopTracing, err = telemetry.Open(ctx, string(p.shape), Version(), os.Getenv, o.Log)
 	if err != nil {
 		return err
 	}
 	defer stopTracing()
-	switch shape {
+	switch p.shape {
 	case API:
 		processors.Spare()
-		service := NewService(c, log, stdout)
-		service.traces = traces
-		process = service
+		process = NewService(c, o)
 	default:
-		worker := NewWorker(shape, c, log)
-		worker.traces = traces
-		process = worker
+		process = NewWorker(p.shape, c, o)
 	}
 	if err := process.Start(ctx); err != nil {
 		return errors.Join(err, process.Stop())
 	}
 	select {
 	case <-ctx.Done():
-		log.Info("stopping")
+		o.Log.Info("stopping")
 		return process.Stop()
 	case err := <-process.Failed():
 		return errors.Join(err, process.Stop())
@@ -129,8 +130,8 @@ func Version() string {
 	return built + " " + info.GoVersion
 }
 
-func newLogger(w io.Writer, level string) *slog.Logger {
+func newLogger(w io.Writer, level string, secrets domain.Secrets) *slog.Logger {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(level)) // config has checked it
-	return slog.New(telemetry.Discreet(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l})))
+	return slog.New(telemetry.Discreet(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}), secrets))
 }

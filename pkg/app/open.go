@@ -240,5 +240,5 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 }
 
 func (s *Service) firstKey(ctx context.Context) error {
-	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.Join(datadir.APIKey), consoleAt(s.listener.Addr()), s.now(), s.out)
+	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.Join(datadir.APIKey), consoleAt(s.listener.Addr()), s.now(), s.options.Out)
 }

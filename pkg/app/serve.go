@@ -119,7 +119,7 @@ func (s *Service) handler() (http.Handler, error) {
 	}
 	if file != nil {
 		s.closeLater(file.Close)
-		s.auditLog = slog.New(telemetry.Discreet(slog.NewJSONHandler(file, nil)))
+		s.auditLog = slog.New(telemetry.Discreet(slog.NewJSONHandler(file, nil), s.options.Secrets))
 	}
 	parts := api.Deps{
 		Agents:         s.catalog,
@@ -148,7 +148,8 @@ func (s *Service) handler() (http.Handler, error) {
 			{Name: "nats", Ready: s.natsReady},
 			{Name: "disk", Ready: newDisk(s.dir.Join(datadir.Temp)).ready},
 		}, append(s.engines.checks(), modelChecks(s.config)...)...),
-		Traces:  s.traces,
+		Secrets: s.options.Secrets,
+		Traces:  s.options.Traces,
 		Audit:   s.auditLog,
 		Metrics: s.metrics,
 		Log:     s.log,
@@ -157,8 +158,8 @@ func (s *Service) handler() (http.Handler, error) {
 	if s.sealer != nil {
 		parts.Sealer = s.sealer
 	}
-	if between.api != nil {
-		between.api(&parts)
+	if s.options.hooks.api != nil {
+		s.options.hooks.api(&parts)
 	}
 	return api.New(api.Options{
 		MaxUploadBytes: int64(s.config.LimitUpload),

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,16 +20,15 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/originals"
-	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // Service is the api process: HTTP, the control loops and, unless told otherwise, the workers.
 type Service struct {
-	config config.Config
-	log    *slog.Logger
-	out    io.Writer
-	now    func() time.Time
-	aged   func() time.Time // now, for what is deleted because it is old
+	config  config.Config
+	options Options
+	log     *slog.Logger
+	now     func() time.Time
+	aged    func() time.Time // now, for what is deleted because it is old
 
 	dir       *datadir.Dir
 	catalog   *catalog.Catalog
@@ -56,7 +54,6 @@ type Service struct {
 	metrics   *prometheus.Registry
 	jobs      *jobMetrics
 	stages    *stages
-	traces    *telemetry.Traces // nil: none are made
 	admission *admissionGates
 
 	listener net.Listener
@@ -68,11 +65,12 @@ type Service struct {
 	failed   chan error
 }
 
-// NewService makes an api process, to be started once. The first start's API key is written to out.
-func NewService(c config.Config, log *slog.Logger, out io.Writer) *Service {
+// NewService makes an api process, to be started once.
+func NewService(c config.Config, o Options) *Service {
+	now := o.hooks.clock()
 	s := &Service{
-		config: c, log: log, out: out, now: wallClock, aged: newPatient(wallClock).now, failed: make(chan error, 1),
-		backups: &backups{}, auditLog: log, engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
+		config: c, options: o, log: o.Log, now: now, aged: newPatient(now).now, failed: make(chan error, 1),
+		backups: &backups{}, auditLog: o.Log, engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
 	s.jobs, s.stages = newJobMetrics(s.metrics), newStages(s.metrics)
 	s.admission = newAdmission(c, s.metrics)
@@ -120,11 +118,11 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	if len(lanes) > 0 {
 		reader := newExtractor(s.config, s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
 		s.closeLater(reader.Close)
-		ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now, s.log)
+		ingestor := ingestWorker(s.config, s.options, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now)
 		ingestor.Embedders = politeEmbedders{ingestor.Embedders, s.admission.courtesy}
 		for _, lane := range lanes {
 			s.workers.run("ingesting", func(ctx context.Context) error {
-				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), tracedJobs(s.traces, s.log, polite(s.admission.courtesy, ingestor.Handle)))
+				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), tracedJobs(s.options.Traces, s.log, polite(s.admission.courtesy, ingestor.Handle)))
 			})
 		}
 	}
@@ -136,7 +134,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		s.closeLater(s.crawler.Close)
 		crawler := crawlWorker(s.config, s.originals, s.broker, s.crawler, s.sealer, s.stages, s.now)
 		s.workers.run("crawling", func(ctx context.Context) error {
-			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), tracedJobs(s.traces, s.log, crawler.Handle))
+			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), tracedJobs(s.options.Traces, s.log, crawler.Handle))
 		})
 	}
 	s.closeLater(func() error { s.workers.stop(); return nil })

@@ -16,16 +16,16 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/lockdir"
 	"github.com/sluice/sluice/pkg/originals"
-	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // Worker is an ingestor or crawler process: it needs NATS, an ingestor the index and the embedding model too, and neither
 // the catalog.
 type Worker struct {
-	shape  Shape
-	config config.Config
-	log    *slog.Logger
-	now    func() time.Time
+	shape   Shape
+	config  config.Config
+	options Options
+	log     *slog.Logger
+	now     func() time.Time
 
 	scratch   *lockdir.Dir // a worker keeps no data directory, and any number of them may share a machine
 	conn      *jobs.Conn
@@ -35,16 +35,15 @@ type Worker struct {
 	metrics   *prometheus.Registry
 	jobs      *jobMetrics
 	stages    *stages
-	traces    *telemetry.Traces // nil: none are made
 	telemetry *healthServer
 	closers   []func() error // in order of opening
 	failed    chan error
 }
 
 // NewWorker makes a process of the shape Ingestor or Crawler, to be started once.
-func NewWorker(shape Shape, c config.Config, log *slog.Logger) *Worker {
+func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 	return &Worker{
-		shape: shape, config: c, log: log, now: wallClock,
+		options: o, shape: shape, config: c, log: o.Log, now: o.hooks.clock(),
 		engines: &engines{}, metrics: newRegistry(), failed: make(chan error, 1),
 	}
 }
@@ -137,7 +136,7 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 	}
 	reader := newExtractor(w.config, "", w.scratch.Path(), w.log)
 	w.closeLater(reader.Close)
-	handler := ingestWorker(w.config, w.originals, w.broker, reader, models, w.engines, w.stages, w.now, w.log)
+	handler := ingestWorker(w.config, w.options, w.originals, w.broker, reader, models, w.engines, w.stages, w.now)
 	w.work(ctx, domain.LaneIngest, handler.Handle)
 	return nil
 }
@@ -160,7 +159,7 @@ func (w *Worker) startCrawler(ctx context.Context) error {
 func (w *Worker) work(ctx context.Context, lane domain.Lane, handler jobs.Handler) {
 	workers := newGroup(ctx, w.failed)
 	workers.run("working", func(ctx context.Context) error {
-		return w.broker.Work(ctx, lane, workerOptions(w.config, lane, true, w.jobs), tracedJobs(w.traces, w.log, handler))
+		return w.broker.Work(ctx, lane, workerOptions(w.config, lane, true, w.jobs), tracedJobs(w.options.Traces, w.log, handler))
 	})
 	w.closeLater(func() error { workers.stop(); return nil })
 }

@@ -35,15 +35,15 @@ func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
 }
 
-func ingestWorker(c config.Config, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, times *stages, now func() time.Time, log *slog.Logger) *ingest.Ingestor {
+func ingestWorker(c config.Config, o Options, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, times *stages, now func() time.Time) *ingest.Ingestor {
 	var indexes ingest.Indexes = timedIndexes{writers{in}, times}
-	if between.indexes != nil {
-		indexes = between.indexes(indexes)
+	if o.hooks.indexes != nil {
+		indexes = o.hooks.indexes(indexes)
 	}
 	return &ingest.Ingestor{
 		Originals: timedOriginals{firstReader{store}, times}, Extractor: timedExtractor{reader, times}, Chunkers: timedChunkers{chunkers{sized: newChunker(c)}, times},
 		Embedders: timedEmbedders{models, times}, Indexes: indexes, Recent: ingest.NewRecent(int(cacheMemoryOf(c).vectors)), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
-		Events: countedEvents{events, times}, Now: now, Log: log,
+		Events: countedEvents{events, times}, Now: now, Log: o.Log,
 	}
 }
 

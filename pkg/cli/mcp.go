@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/mcp"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
@@ -39,7 +40,7 @@ func (p *Program) relay(ctx context.Context, where Where) error {
 		return Misusedf("%q is no address of a service: it must look like http://127.0.0.1:8080", at.Address)
 	}
 	relay := mcp.Relay{Endpoint: base.JoinPath("mcp").String(), Key: at.Key, Version: p.Version,
-		Log: slog.New(telemetry.Discreet(slog.NewTextHandler(p.Err, &slog.HandlerOptions{Level: slog.LevelWarn})))}
+		Log: slog.New(telemetry.Discreet(slog.NewTextHandler(p.Err, &slog.HandlerOptions{Level: slog.LevelWarn}), domain.Secrets{}))}
 	return relay.Run(ctx, p.In, output{p.Out})
 }
 

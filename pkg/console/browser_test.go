@@ -68,7 +68,7 @@ func start(t testing.TB, env ...string) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := app.NewService(c, slog.New(slog.DiscardHandler), io.Discard)
+	s := app.NewService(c, app.Options{Log: slog.New(slog.DiscardHandler), Out: io.Discard})
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
 			t.Error(err)

@@ -42,7 +42,7 @@ func TestANewcomerHasACitedAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var screen terminal
-	running := app.NewService(settings, slog.New(slog.DiscardHandler), &screen)
+	running := app.NewService(settings, app.Options{Log: slog.New(slog.DiscardHandler), Out: &screen})
 	t.Cleanup(func() {
 		if err := running.Stop(); err != nil {
 			t.Error(err)

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 )
 
 // KeyPrefix begins the secret of every API key that is made here.
@@ -17,24 +16,21 @@ var aKey = regexp.MustCompile(KeyPrefix + `[0-9a-fA-F]{8,}`)
 // MinHidden is how long a secret must be, in bytes, to be known in a text: shorter ones stand there by chance.
 const MinHidden = 12
 
-// hidden are the secrets of the operator, the longest first. It belongs to the process, as its settings do.
-var hidden atomic.Pointer[[]string]
+// Secrets are the operator's own secrets, which look like nothing in particular. The zero value knows none.
+type Secrets struct{ known []string } // the longest first
 
-// Hide has HideKeys take these secrets out of texts, too, in the place of those that were named before: the operator's own, which
-// look like nothing in particular. Those of less than MinHidden bytes are left.
-func Hide(secrets ...string) {
+// NewSecrets returns the secrets of at least MinHidden bytes.
+func NewSecrets(secrets ...string) Secrets {
 	known := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinHidden })
 	slices.SortFunc(known, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may stand within another
-	hidden.Store(&known)
+	return Secrets{known}
 }
 
-// HideKeys returns the text with "sk_…" in the place of every secret of an API key, and "…" in that of every other that Hide was told:
-// callers put them where they do not belong, and what is shown or logged must not spread them.
-func HideKeys(text string) string {
-	if known := hidden.Load(); known != nil {
-		for _, secret := range *known {
-			text = strings.ReplaceAll(text, secret, "…")
-		}
+// Hide returns the text with "sk_…" in the place of every secret of an API key, and "…" in that of every secret that s knows: callers put
+// them where they do not belong, and what is shown or logged must not spread them.
+func (s Secrets) Hide(text string) string {
+	for _, secret := range s.known {
+		text = strings.ReplaceAll(text, secret, "…")
 	}
 	if !strings.Contains(text, KeyPrefix) {
 		return text

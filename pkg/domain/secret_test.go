@@ -5,11 +5,10 @@ import (
 	"testing"
 )
 
-// TestSecretsOfTheOperatorAreTakenOutOfTexts stands alone: they belong to the process.
 func TestSecretsOfTheOperatorAreTakenOutOfTexts(t *testing.T) {
-	t.Cleanup(func() { Hide() })
+	t.Parallel()
 	key := KeyPrefix + strings.Repeat("0af9", 16)
-	Hide("correct horse battery", "short", "", "correct horse battery staple", "un mot: 密码密码密码")
+	secrets := NewSecrets("correct horse battery", "short", "", "correct horse battery staple", "un mot: 密码密码密码")
 	for text, want := range map[string]string{
 		"Bearer correct horse battery, twice: correct horse battery.": "Bearer …, twice: ….",
 		"correct horse battery staple":                                "…",
@@ -17,13 +16,9 @@ func TestSecretsOfTheOperatorAreTakenOutOfTexts(t *testing.T) {
 		"short":                                                       "short",
 		"un mot: 密码密码密码 and " + key:                                   "… and sk_…",
 	} {
-		if got := HideKeys(text); got != want {
+		if got := secrets.Hide(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
-	}
-	Hide("another secret")
-	if got := HideKeys("correct horse battery"); got != "correct horse battery" {
-		t.Errorf("what was hidden before becomes %q", got)
 	}
 }
 
@@ -38,7 +33,7 @@ func TestKeysAreTakenOutOfTexts(t *testing.T) {
 		key[:40] + "… " + key:                 "sk_…… sk_…",
 		"task_0123 of sk_live":                "task_0123 of sk_live",
 	} {
-		if got := HideKeys(text); got != want {
+		if got := (Secrets{}).Hide(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}

@@ -21,7 +21,7 @@ func notesOf(ctx context.Context) []slog.Attr {
 }
 
 // addNotes adds to a record what its context says and it does not.
-func addNotes(ctx context.Context, r *slog.Record) {
+func (d discreet) addNotes(ctx context.Context, r *slog.Record) {
 	notes := notesOf(ctx)
 	if len(notes) == 0 {
 		return
@@ -34,7 +34,7 @@ func addNotes(ctx context.Context, r *slog.Record) {
 	for _, note := range slices.Backward(notes) { // the innermost of a name counts
 		if !said[note.Key] {
 			said[note.Key] = true
-			r.AddAttrs(hide(note))
+			r.AddAttrs(d.hide(note))
 		}
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 func TestLogLinesSayWhatTheirContextIsAbout(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log := slog.New(Discreet(slog.NewTextHandler(&out, nil)))
+	log := slog.New(Discreet(slog.NewTextHandler(&out, nil), domain.Secrets{}))
 	ctx := Note(t.Context(), slog.String("request", "r1"))
 	job := Note(ctx, slog.String("datasource", "d1"), slog.String("job", "j1"))
 	other := Note(ctx, slog.String("datasource", "d2"))

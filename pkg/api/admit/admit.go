@@ -47,8 +47,9 @@ type Options struct {
 
 // Server is what New needs of the server around it.
 type Server struct {
-	ReadTimeout time.Duration // for the body of a request that is refused
-	NewID       func() string // makes the id of a request
+	ReadTimeout time.Duration  // for the body of a request that is refused
+	Secrets     domain.Secrets // which no answer shows
+	NewID       func() string  // makes the id of a request
 	Metrics     prometheus.Registerer
 }
 
@@ -158,7 +159,7 @@ const busy = "the service is doing as much at once as it can; try again in a mom
 func (g *gates) refuse(w http.ResponseWriter, r *http.Request, class, cause, message string) {
 	g.refused.WithLabelValues(class, cause).Inc()
 	e := &domain.Error{Code: domain.CodeUnavailable, Message: message, RetryAfter: time.Duration(retryMin+rand.IntN(retryMax-retryMin+1)) * time.Second}
-	id := problem.RequestIDOf(r, g.server.NewID)
+	id := problem.RequestIDOf(r, g.server.Secrets, g.server.NewID)
 	h := w.Header()
 	h.Set(problem.RequestIDHeader, id)
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -75,8 +75,8 @@ func HasLeft(ctx context.Context, err error) bool {
 // StatusClientLeft is the status, in metrics, of a request whose client did not wait for the answer.
 const StatusClientLeft = 499
 
-// Explain turns any error into one that clients may see, and logs the causes that they may not.
-func Explain(ctx context.Context, log *slog.Logger, err error) *domain.Error {
+// Explain turns any error into one that clients may see, without the secrets, and logs the causes that they may not.
+func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -99,16 +99,16 @@ func Explain(ctx context.Context, log *slog.Logger, err error) *domain.Error {
 	case domain.CodeUnavailable:
 		log.Warn("engine unavailable", "request", RequestID(ctx), slog.Any("error", err))
 	}
-	return discreet(e)
+	return discreet(e, secrets)
 }
 
 // discreet returns the error without keys: callers send them in the place of an id, and messages say what was sent.
-func discreet(e *domain.Error) *domain.Error {
+func discreet(e *domain.Error, secrets domain.Secrets) *domain.Error {
 	shown := *e
-	shown.Message = domain.HideKeys(e.Message)
+	shown.Message = secrets.Hide(e.Message)
 	shown.Fields = slices.Clone(e.Fields)
 	for i, f := range shown.Fields {
-		shown.Fields[i] = domain.FieldError{Field: domain.HideKeys(f.Field), Message: domain.HideKeys(f.Message)}
+		shown.Fields[i] = domain.FieldError{Field: secrets.Hide(f.Field), Message: secrets.Hide(f.Message)}
 	}
 	return &shown
 }

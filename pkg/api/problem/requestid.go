@@ -14,10 +14,10 @@ const RequestIDHeader = "X-Request-Id"
 // aRequestID is what of a caller's request id is taken over.
 var aRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
-// RequestIDOf returns the id that the caller gave to the request, or a new one.
-func RequestIDOf(r *http.Request, newID func() string) string {
+// RequestIDOf returns the id that the caller gave to the request, or a new one in place of an id that is none or has a secret in it.
+func RequestIDOf(r *http.Request, secrets domain.Secrets, newID func() string) string {
 	id := r.Header.Get(RequestIDHeader)
-	if !aRequestID.MatchString(id) || domain.HideKeys(id) != id {
+	if !aRequestID.MatchString(id) || secrets.Hide(id) != id {
 		return newID()
 	}
 	return id
