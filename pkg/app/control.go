@@ -12,7 +12,7 @@ import (
 func (s *Service) startControl(ctx context.Context) error {
 	s.hub = control.NewHub()
 	tell := announcer{hub: s.hub, broker: s.broker}
-	applier := control.Applier{Events: s.broker, States: tracedStates{s.catalog, s.options.Traces, s.stages}, Hub: tell, Log: s.log}
+	applier := control.Applier{Events: s.broker, States: s.stages.States(s.catalog, s.options.Traces), Hub: tell, Log: s.log}
 	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: tell, Log: s.log, Now: s.now}
 	if s.options.hooks.publisher != nil {
 		dispatcher.Jobs = s.options.hooks.publisher(dispatcher.Jobs)

@@ -20,16 +20,20 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/originals"
+	"github.com/sluice/sluice/pkg/rerank"
+	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
 func (s *Service) openModels(context.Context) (err error) {
 	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
 		return err
 	}
-	if s.reranker, err = openReranker(s.config, s.metrics, s.log); err != nil {
-		return err
-	}
-	if s.reranker != nil {
+	if s.config.RerankURL != "" { // it is not asked: a reranker that is away only costs its order
+		client, err := rerank.New(rerank.Config{URL: s.config.RerankURL, APIKey: s.config.RerankKey, Model: s.config.RerankModel})
+		if err != nil {
+			return fmt.Errorf("reading RERANK_URL: %w", err)
+		}
+		s.reranker = instrument.NewReranker(client, s.metrics, s.log)
 		s.closeLater(func() error { s.reranker.Close(); return nil })
 	}
 	s.models, err = openChatModels(s.config, s.embedders.builtin)
@@ -183,7 +187,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	if err := s.agree(ctx); err != nil {
 		return err
 	}
-	s.metrics.MustRegister(newBacklogs(s.broker, s.catalog, s.now, s.log))
+	s.metrics.MustRegister(instrument.NewBacklogs(s.broker, s.catalog, s.now, s.log))
 	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.aged}
 	if s.config.HasEmbeddedIndex() { // then what is uploaded here is mostly read here
 		o.Keep = int(cacheMemoryOf(s.config).originals)

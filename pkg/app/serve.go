@@ -20,6 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/retrieve"
 	"github.com/sluice/sluice/pkg/telemetry"
+	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
 func (s *Service) serve(ctx context.Context) error {
@@ -94,14 +95,14 @@ func (s *Service) stopServing() error {
 }
 
 func (s *Service) handler() (http.Handler, error) {
-	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: tracedQueries{s.embedders}, Catalog: s.catalog}
+	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: instrument.QueryEmbedders(s.embedders), Catalog: s.catalog}
 	if s.reranker != nil {
 		deps.Reranker = s.reranker
 	}
 	finder := retrieve.New(deps, retrieve.Options{})
 	models, compose := s.models, false
 	if chat, is := s.models.(chatModels); is {
-		models, compose = tracedModels{chat}, true
+		models, compose = instrument.ChatModels(chat), true
 	}
 	answerer := answer.New(answer.Deps{
 		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Models: models, Now: s.now, NewID: domain.NewID, Log: s.log,
@@ -136,8 +137,8 @@ func (s *Service) handler() (http.Handler, error) {
 		Claims:         s.catalog,
 		Originals:      uploads{store: s.originals, max: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
 		Chunks:         chunkReader{catalog: s.catalog, engines: s.engines},
-		Retriever:      timedRetriever{finder, s.stages},
-		Answerer:       timedAnswerer{answerer, s.stages},
+		Retriever:      s.stages.Retriever(finder),
+		Answerer:       s.stages.Answerer(answerer),
 		Watcher:        announcer{hub: s.hub, broker: s.broker},
 		Scheduled:      s.reschedule,
 		Planner:        sites,

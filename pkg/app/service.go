@@ -20,6 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/originals"
+	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
 // Service is the api process: HTTP, the control loops and, unless told otherwise, the workers.
@@ -39,9 +40,9 @@ type Service struct {
 	engines   *engines
 	embedders *embedders
 	models    answer.Models
-	reranker  *reranker // nil: there is none
-	crawler   *web      // nil: other processes crawl
-	sealer    *sealer   // nil: no key shared with the crawlers
+	reranker  *instrument.Reranker // nil: there is none
+	crawler   *web                 // nil: other processes crawl
+	sealer    *sealer              // nil: no key shared with the crawlers
 	hub       *control.Hub
 	auditor   *control.Auditor
 	rescuer   *control.Rescuer
@@ -52,8 +53,8 @@ type Service struct {
 	auditLog  *slog.Logger // of what keys are used for
 	holder    string       // names this process among those that share the catalog
 	metrics   *prometheus.Registry
-	jobs      *jobMetrics
-	stages    *stages
+	jobs      *instrument.JobMetrics
+	stages    *instrument.Stages
 	admission *admissionGates
 
 	listener net.Listener
@@ -72,7 +73,7 @@ func NewService(c config.Config, o Options) *Service {
 		config: c, options: o, log: o.Log, now: now, aged: newPatient(now).now, failed: make(chan error, 1),
 		backups: &backups{}, auditLog: o.Log, engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
-	s.jobs, s.stages = newJobMetrics(s.metrics), newStages(s.metrics)
+	s.jobs, s.stages = instrument.NewJobMetrics(s.metrics), instrument.NewStages(s.metrics)
 	s.admission = newAdmission(c, s.metrics)
 	return s
 }
@@ -122,7 +123,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		ingestor.Embedders = politeEmbedders{ingestor.Embedders, s.admission.courtesy}
 		for _, lane := range lanes {
 			s.workers.run("ingesting", func(ctx context.Context) error {
-				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), tracedJobs(s.options.Traces, s.log, polite(s.admission.courtesy, ingestor.Handle)))
+				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), instrument.Jobs(s.options.Traces, s.log, polite(s.admission.courtesy, ingestor.Handle)))
 			})
 		}
 	}
@@ -134,7 +135,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		s.closeLater(s.crawler.Close)
 		crawler := crawlWorker(s.config, s.originals, s.broker, s.crawler, s.sealer, s.stages, s.now)
 		s.workers.run("crawling", func(ctx context.Context) error {
-			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), tracedJobs(s.options.Traces, s.log, crawler.Handle))
+			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), instrument.Jobs(s.options.Traces, s.log, crawler.Handle))
 		})
 	}
 	s.closeLater(func() error { s.workers.stop(); return nil })

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/lockdir"
 	"github.com/sluice/sluice/pkg/originals"
+	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
 // Worker is an ingestor or crawler process: it needs NATS, an ingestor the index and the embedding model too, and neither
@@ -33,8 +34,8 @@ type Worker struct {
 	originals *originals.Store
 	engines   *engines
 	metrics   *prometheus.Registry
-	jobs      *jobMetrics
-	stages    *stages
+	jobs      *instrument.JobMetrics
+	stages    *instrument.Stages
 	telemetry *healthServer
 	closers   []func() error // in order of opening
 	failed    chan error
@@ -57,7 +58,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.check(); err != nil {
 		return err
 	}
-	w.jobs, w.stages = newJobMetrics(w.metrics), newStages(w.metrics)
+	w.jobs, w.stages = instrument.NewJobMetrics(w.metrics), instrument.NewStages(w.metrics)
 	steps := []func(context.Context) error{w.openScratch, w.attach, w.startCrawler, w.serve}
 	if w.shape == Ingestor {
 		steps = []func(context.Context) error{w.openScratch, w.attach, w.openMilvus, w.startIngestor, w.serve}
@@ -159,7 +160,7 @@ func (w *Worker) startCrawler(ctx context.Context) error {
 func (w *Worker) work(ctx context.Context, lane domain.Lane, handler jobs.Handler) {
 	workers := newGroup(ctx, w.failed)
 	workers.run("working", func(ctx context.Context) error {
-		return w.broker.Work(ctx, lane, workerOptions(w.config, lane, true, w.jobs), tracedJobs(w.options.Traces, w.log, handler))
+		return w.broker.Work(ctx, lane, workerOptions(w.config, lane, true, w.jobs), instrument.Jobs(w.options.Traces, w.log, handler))
 	})
 	w.closeLater(func() error { workers.stop(); return nil })
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/processors"
+	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
 // newExtractor reads documents; cacheDir "" takes the user's cache directory.
@@ -35,20 +36,20 @@ func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
 }
 
-func ingestWorker(c config.Config, o Options, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, times *stages, now func() time.Time) *ingest.Ingestor {
-	var indexes ingest.Indexes = timedIndexes{writers{in}, times}
+func ingestWorker(c config.Config, o Options, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, times *instrument.Stages, now func() time.Time) *ingest.Ingestor {
+	indexes := times.Indexes(writers{in})
 	if o.hooks.indexes != nil {
 		indexes = o.hooks.indexes(indexes)
 	}
 	return &ingest.Ingestor{
-		Originals: timedOriginals{firstReader{store}, times}, Extractor: timedExtractor{reader, times}, Chunkers: timedChunkers{chunkers{sized: newChunker(c)}, times},
-		Embedders: timedEmbedders{models, times}, Indexes: indexes, Recent: ingest.NewRecent(int(cacheMemoryOf(c).vectors)), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
-		Events: countedEvents{events, times}, Now: now, Log: o.Log,
+		Originals: times.Originals(firstReader{store}), Extractor: times.Extractor(reader), Chunkers: times.Chunkers(chunkers{sized: newChunker(c)}),
+		Embedders: times.Embedders(models), Indexes: indexes, Recent: ingest.NewRecent(int(cacheMemoryOf(c).vectors)), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
+		Events: times.Events(events), Now: now, Log: o.Log,
 	}
 }
 
-func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, keys *sealer, times *stages, now func() time.Time) *ingest.Crawler {
-	w := &ingest.Crawler{Web: timedWeb{site, times}, Originals: store, Events: events, Now: now, MaxTries: c.CrawlTries}
+func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, keys *sealer, times *instrument.Stages, now func() time.Time) *ingest.Crawler {
+	w := &ingest.Crawler{Web: times.Web(site), Originals: store, Events: events, Now: now, MaxTries: c.CrawlTries}
 	if keys != nil {
 		w.Access = keys.open
 	}
@@ -79,10 +80,10 @@ const (
 
 // workerOptions are the same in every process that works on the lane: the last one that starts decides for all. remote says
 // that the NATS servers are not within the api process.
-func workerOptions(c config.Config, lane domain.Lane, remote bool, m *jobMetrics) jobs.WorkerOptions {
+func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument.JobMetrics) jobs.WorkerOptions {
 	o := jobs.WorkerOptions{
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
-		Observe: m.observe,
+		Observe: m.Observe,
 	}
 	switch {
 	case lane == domain.LaneCrawl:

@@ -1,38 +1,29 @@
-package app
+package instrument
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/rerank"
 	"github.com/sluice/sluice/pkg/retrieve"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// reranker is retrieval's view of the server at RERANK_URL, and counts what it does.
-type reranker struct {
+// Reranker is retrieval's view of a reranker, and counts what it does.
+type Reranker struct {
 	*rerank.Client
 	log      *slog.Logger
 	requests *prometheus.CounterVec
 	duration prometheus.Histogram
 }
 
-// openReranker returns nil where none is configured. It asks nothing: a reranker that is away only costs its order.
-func openReranker(c config.Config, metrics prometheus.Registerer, log *slog.Logger) (*reranker, error) {
-	if c.RerankURL == "" {
-		return nil, nil
-	}
-	client, err := rerank.New(rerank.Config{URL: c.RerankURL, APIKey: c.RerankKey, Model: c.RerankModel})
-	if err != nil {
-		return nil, fmt.Errorf("reading RERANK_URL: %w", err)
-	}
-	r := &reranker{
+// NewReranker returns the reranker with its metrics.
+func NewReranker(client *rerank.Client, metrics prometheus.Registerer, log *slog.Logger) *Reranker {
+	r := &Reranker{
 		Client: client, log: log,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_rerank_requests_total", Help: "Queries that the reranker was asked to put in order, by outcome: ok; failed, or skipped after failures, and the first stage's order stood.",
@@ -43,11 +34,11 @@ func openReranker(c config.Config, metrics prometheus.Registerer, log *slog.Logg
 		}),
 	}
 	metrics.MustRegister(r.requests, r.duration)
-	return r, nil
+	return r
 }
 
 // Rerank implements retrieve.Reranker.
-func (r *reranker) Rerank(ctx context.Context, query string, passages []string) ([]retrieve.Reranked, error) {
+func (r *Reranker) Rerank(ctx context.Context, query string, passages []string) ([]retrieve.Reranked, error) {
 	began := time.Now()
 	within, span := telemetry.Start(ctx, spanRerank, telemetry.Number("sluice.passages", len(passages)))
 	order, err := r.Client.Rerank(within, query, passages)

@@ -1,4 +1,4 @@
-package app
+package instrument
 
 import (
 	"context"
@@ -28,7 +28,9 @@ func (t tracedChat) Complete(ctx context.Context, p answer.Prompt, emit func(str
 	return t.Provider.Complete(ctx, p, emit)
 }
 
-// tracedModels are models whose calls are spans.
+// ChatModels makes the calls of chat models spans.
+func ChatModels(next answer.Models) answer.Models { return tracedModels{next} }
+
 type tracedModels struct{ next answer.Models }
 
 // Models implements answer.Models.
@@ -40,7 +42,9 @@ func (t tracedModels) Models(name string) []answer.Model {
 	return models
 }
 
-// tracedQueries are embedders whose calls for queries are spans.
+// QueryEmbedders makes the embedding of queries spans.
+func QueryEmbedders(next retrieve.Embedders) retrieve.Embedders { return tracedQueries{next} }
+
 type tracedQueries struct{ retrieve.Embedders }
 
 // Embedder implements retrieve.Embedders.

@@ -1,4 +1,4 @@
-package app
+package instrument
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
@@ -14,24 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// newRegistry is a registry with what every process tells about itself.
-func newRegistry() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sluice_build_info", Help: "1, labelled with what was built."}, []string{"version"})
-	build.WithLabelValues(Version()).Set(1)
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build)
-	return r
-}
-
-// jobMetrics counts what became of the jobs that this process worked on.
-type jobMetrics struct {
+// JobMetrics counts what became of the jobs that this process worked on.
+type JobMetrics struct {
 	ended  *prometheus.CounterVec
 	failed *prometheus.CounterVec
 	took   *prometheus.HistogramVec
 }
 
-func newJobMetrics(r prometheus.Registerer) *jobMetrics {
-	m := &jobMetrics{
+// NewJobMetrics returns the metrics of a process.
+func NewJobMetrics(r prometheus.Registerer) *JobMetrics {
+	m := &JobMetrics{
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_jobs_total", Help: "Deliveries of jobs dealt with by this process, by kind and result.",
 		}, []string{"kind", "result"}),
@@ -54,7 +45,8 @@ func newJobMetrics(r prometheus.Registerer) *jobMetrics {
 	return m
 }
 
-func (m *jobMetrics) observe(o jobs.Outcome) {
+// Observe counts the outcome of a delivery.
+func (m *JobMetrics) Observe(o jobs.Outcome) {
 	m.ended.WithLabelValues(string(o.Kind), string(o.Result)).Inc()
 	if cause := telemetry.Cause(o.Err); cause != "" {
 		m.failed.WithLabelValues(string(o.Kind), cause).Inc()
@@ -64,9 +56,9 @@ func (m *jobMetrics) observe(o jobs.Outcome) {
 	}
 }
 
-// backlogs tells how many jobs wait, and for how long the oldest of them has, for autoscaling and alerts. It asks when it is
+// Backlogs tells how many jobs wait, and for how long the oldest of them has, for autoscaling and alerts. It asks when it is
 // scraped.
-type backlogs struct {
+type Backlogs struct {
 	broker  *jobs.Broker
 	catalog *catalog.Catalog
 	now     func() time.Time
@@ -76,12 +68,16 @@ type backlogs struct {
 	log     *slog.Logger
 }
 
+// scrapeTimeout bounds all that a scrape asks for.
+const scrapeTimeout = 3 * time.Second
+
 // laneOutbox labels the jobs that wait in the catalog until the stream has room for them.
 const laneOutbox = "outbox"
 
-func newBacklogs(b *jobs.Broker, c *catalog.Catalog, now func() time.Time, log *slog.Logger) *backlogs {
+// NewBacklogs returns the collector.
+func NewBacklogs(b *jobs.Broker, c *catalog.Catalog, now func() time.Time, log *slog.Logger) *Backlogs {
 	lane := []string{"lane"}
-	return &backlogs{
+	return &Backlogs{
 		broker: b, catalog: c, now: now, log: log,
 		waiting: prometheus.NewDesc("sluice_jobs_waiting", "Jobs that no worker has taken yet, by lane of the stream; outbox: those that are due and not in the stream yet.", lane, nil),
 		taken:   prometheus.NewDesc("sluice_jobs_taken", "Jobs that run, or wait for another attempt, by lane.", lane, nil),
@@ -90,15 +86,15 @@ func newBacklogs(b *jobs.Broker, c *catalog.Catalog, now func() time.Time, log *
 }
 
 // Describe implements prometheus.Collector.
-func (b *backlogs) Describe(ch chan<- *prometheus.Desc) {
+func (b *Backlogs) Describe(ch chan<- *prometheus.Desc) {
 	ch <- b.waiting
 	ch <- b.taken
 	ch <- b.oldest
 }
 
 // Collect implements prometheus.Collector. What cannot be asked is left out.
-func (b *backlogs) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+func (b *Backlogs) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	gauge := func(d *prometheus.Desc, value float64, lane string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, lane)
@@ -126,7 +122,7 @@ func (b *backlogs) Collect(ch chan<- prometheus.Metric) {
 	gauge(b.oldest, b.age(since), laneOutbox)
 }
 
-func (b *backlogs) age(since time.Time) float64 {
+func (b *Backlogs) age(since time.Time) float64 {
 	if since.IsZero() {
 		return 0
 	}

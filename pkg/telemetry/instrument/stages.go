@@ -1,4 +1,7 @@
-package app
+// Package instrument measures the parts of a process that know nothing of it: it wraps them so that their work is timed, counted by outcome and
+// made spans of the trace that it belongs to. Only package app imports it, and it imports the packages whose parts it wraps; package telemetry
+// itself imports none of them.
+package instrument
 
 import (
 	"context"
@@ -8,8 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice/sluice/pkg/answer"
-	"github.com/sluice/sluice/pkg/api"
-	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
@@ -42,16 +43,17 @@ const (
 	tokensCompletion = "completion"
 )
 
-// stages times the parts of the work of this process, counts their failures by cause, and makes them spans of the trace
+// Stages times the parts of the work of this process, counts their failures by cause, and makes them spans of the trace
 // that they belong to. The parts themselves know nothing of it.
-type stages struct {
+type Stages struct {
 	took   *prometheus.HistogramVec
 	failed *prometheus.CounterVec
 	tokens *prometheus.CounterVec
 }
 
-func newStages(r prometheus.Registerer) *stages {
-	s := &stages{
+// NewStages returns the stages of a process.
+func NewStages(r prometheus.Registerer) *Stages {
+	s := &Stages{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sluice_stage_duration_seconds", Help: "How long the stages of ingestion and of queries took in this process, failures among them.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
@@ -77,7 +79,7 @@ func newStages(r prometheus.Registerer) *stages {
 }
 
 // begin begins a stage; end is to be called with its error.
-func (s *stages) begin(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error)) {
+func (s *Stages) begin(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error)) {
 	began := time.Now()
 	inner, span := telemetry.Start(ctx, stage, attributes...)
 	return inner, func(err error) {
@@ -91,9 +93,12 @@ func (s *stages) begin(ctx context.Context, stage string, attributes ...telemetr
 
 // The parts of ingestion, timed.
 
+// Originals times the finding of originals.
+func (s *Stages) Originals(next ingest.Originals) ingest.Originals { return timedOriginals{next, s} }
+
 type timedOriginals struct {
 	ingest.Originals
-	stages *stages
+	stages *Stages
 }
 
 func (t timedOriginals) Get(ctx context.Context, key string) (body io.ReadCloser, err error) {
@@ -102,9 +107,12 @@ func (t timedOriginals) Get(ctx context.Context, key string) (body io.ReadCloser
 	return t.Originals.Get(ctx, key)
 }
 
+// Extractor times extraction.
+func (s *Stages) Extractor(next ingest.Extractor) ingest.Extractor { return timedExtractor{next, s} }
+
 type timedExtractor struct {
 	ingest.Extractor
-	stages *stages
+	stages *Stages
 }
 
 func (t timedExtractor) Extract(ctx context.Context, req extract.Request) (doc *domain.Document, err error) {
@@ -113,9 +121,12 @@ func (t timedExtractor) Extract(ctx context.Context, req extract.Request) (doc *
 	return t.Extractor.Extract(ctx, req)
 }
 
+// Chunkers times chunking.
+func (s *Stages) Chunkers(next ingest.Chunkers) ingest.Chunkers { return timedChunkers{next, s} }
+
 type timedChunkers struct {
 	ingest.Chunkers
-	stages *stages
+	stages *Stages
 }
 
 func (t timedChunkers) Chunker(sizes domain.Chunking) ingest.Chunker {
@@ -124,7 +135,7 @@ func (t timedChunkers) Chunker(sizes domain.Chunking) ingest.Chunker {
 
 type timedChunker struct {
 	ingest.Chunker
-	stages *stages
+	stages *Stages
 }
 
 func (t timedChunker) Chunks(doc *domain.Document) (chunks []domain.Chunk, err error) {
@@ -133,9 +144,12 @@ func (t timedChunker) Chunks(doc *domain.Document) (chunks []domain.Chunk, err e
 	return t.Chunker.Chunks(doc)
 }
 
+// Embedders times the embedding of passages.
+func (s *Stages) Embedders(next ingest.Embedders) ingest.Embedders { return timedEmbedders{next, s} }
+
 type timedEmbedders struct {
 	ingest.Embedders
-	stages *stages
+	stages *Stages
 }
 
 func (t timedEmbedders) Embedder(model string) (embed.Embedder, error) {
@@ -148,7 +162,7 @@ func (t timedEmbedders) Embedder(model string) (embed.Embedder, error) {
 
 type timedEmbedder struct {
 	embed.Embedder
-	stages *stages
+	stages *Stages
 }
 
 func (t timedEmbedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) (vectors [][]float32, err error) {
@@ -157,9 +171,12 @@ func (t timedEmbedder) Embed(ctx context.Context, texts []string, purpose embed.
 	return t.Embedder.Embed(ctx, texts, purpose)
 }
 
+// Indexes times the writing of rows.
+func (s *Stages) Indexes(next ingest.Indexes) ingest.Indexes { return timedIndexes{next, s} }
+
 type timedIndexes struct {
 	ingest.Indexes
-	stages *stages
+	stages *Stages
 }
 
 func (t timedIndexes) Index(engine domain.Engine) (ingest.Index, error) {
@@ -173,7 +190,7 @@ func (t timedIndexes) Index(engine domain.Engine) (ingest.Index, error) {
 type timedIndex struct {
 	ingest.Index
 	engine domain.Engine
-	stages *stages
+	stages *Stages
 }
 
 func (t timedIndex) Write(ctx context.Context, space index.Space, rows []index.Row) (err error) {
@@ -182,10 +199,12 @@ func (t timedIndex) Write(ctx context.Context, space index.Space, rows []index.R
 	return t.Index.Write(ctx, space, rows)
 }
 
-// countedEvents counts the tokens that workers report.
+// Events counts the tokens that workers report.
+func (s *Stages) Events(next ingest.Events) ingest.Events { return countedEvents{next, s} }
+
 type countedEvents struct {
 	ingest.Events
-	stages *stages
+	stages *Stages
 }
 
 func (c countedEvents) Emit(ctx context.Context, ev domain.Event) error {
@@ -198,9 +217,12 @@ func (c countedEvents) Emit(ctx context.Context, ev domain.Event) error {
 
 // The parts of crawling, timed.
 
+// Web times fetches.
+func (s *Stages) Web(next ingest.Web) ingest.Web { return timedWeb{next, s} }
+
 type timedWeb struct {
 	ingest.Web
-	stages *stages
+	stages *Stages
 }
 
 func (t timedWeb) Fetch(ctx context.Context, req crawl.PageRequest) (page crawl.Page, err error) {
@@ -217,23 +239,33 @@ func (t timedWeb) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 
 // The parts of queries, timed.
 
-type timedRetriever struct {
-	api.Retriever
-	stages *stages
+// Retriever times queries.
+func (s *Stages) Retriever(next *retrieve.Retriever) TimedRetriever { return TimedRetriever{next, s} }
+
+// TimedRetriever is a retrieve.Retriever whose queries are timed.
+type TimedRetriever struct {
+	next   *retrieve.Retriever
+	stages *Stages
 }
 
-func (t timedRetriever) Retrieve(ctx context.Context, r retrieve.Request) (found retrieve.Result, err error) {
+// Retrieve is retrieve.Retriever's.
+func (t TimedRetriever) Retrieve(ctx context.Context, r retrieve.Request) (found retrieve.Result, err error) {
 	ctx, end := t.stages.begin(ctx, stageRetrieve, telemetry.Number("sluice.datastores", len(r.Datastores)), telemetry.Number("sluice.top_k", r.TopK))
 	defer func() { end(err) }()
-	return t.Retriever.Retrieve(ctx, r)
+	return t.next.Retrieve(ctx, r)
 }
 
-type timedAnswerer struct {
-	api.Answerer
-	stages *stages
+// Answerer times answers and counts their tokens.
+func (s *Stages) Answerer(next *answer.Answerer) TimedAnswerer { return TimedAnswerer{next, s} }
+
+// TimedAnswerer is an answer.Answerer whose answers are timed.
+type TimedAnswerer struct {
+	next   *answer.Answerer
+	stages *Stages
 }
 
-func (t timedAnswerer) Answer(ctx context.Context, r answer.Request, emit func(string) error) (a answer.Answer, err error) {
+// Answer is answer.Answerer's.
+func (t TimedAnswerer) Answer(ctx context.Context, r answer.Request, emit func(string) error) (a answer.Answer, err error) {
 	ctx, end := t.stages.begin(ctx, stageAnswer, telemetry.Text("sluice.agent", r.Agent.ID))
 	defer func() {
 		t.stages.tokens.WithLabelValues(tokensPrompt).Add(float64(a.PromptTokens))
@@ -241,10 +273,5 @@ func (t timedAnswerer) Answer(ctx context.Context, r answer.Request, emit func(s
 		t.stages.tokens.WithLabelValues(tokensEmbedded).Add(float64(a.EmbedTokens))
 		end(err)
 	}()
-	return t.Answerer.Answer(ctx, r, emit)
+	return t.next.Answer(ctx, r, emit)
 }
-
-var (
-	_ ingest.Index   = timedIndex{}
-	_ control.States = tracedStates{}
-)

@@ -1,4 +1,4 @@
-package app
+package instrument
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// tracedJobs makes each run of a job a span of the trace in which it was asked for. What the job reports belongs to its
+// Jobs makes each run of a job a span of the trace in which it was asked for. What the job reports belongs to its
 // run. A run that fails is logged with the trace's id.
-func tracedJobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
+func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
 	next = noted(next)
 	if traces == nil {
 		return next
@@ -40,11 +40,15 @@ func noted(next jobs.Handler) jobs.Handler {
 	}
 }
 
-// tracedStates makes the applying of each event a span of its job's trace, and times it.
+// States makes the applying of each event a span of its job's trace, and times it.
+func (s *Stages) States(next control.States, traces *telemetry.Traces) control.States {
+	return tracedStates{next, traces, s}
+}
+
 type tracedStates struct {
 	control.States
 	traces *telemetry.Traces
-	stages *stages
+	stages *Stages
 }
 
 // ApplyAll implements control.States.
