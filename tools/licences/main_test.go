@@ -35,8 +35,8 @@ func TestAModuleWithoutALicenceIsAFault(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	text, err := table([]module{{"a.example/with", "v1.0.0", with}, {"a.example/without", "v1.0.0", without}})
-	if !strings.Contains(string(text), "| a.example/with | MPL-2.0 |\n") || err == nil || !strings.Contains(err.Error(), "a.example/without v1.0.0: has no file with a licence") {
+	text, err := document([]module{{"a.example/with", "v1.0.0", with}, {"a.example/without", "v1.0.0", without}})
+	if !strings.Contains(string(text), "- a.example/with: MPL-2.0\n") || err == nil || !strings.Contains(err.Error(), "a.example/without v1.0.0: has no file with a licence") {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
