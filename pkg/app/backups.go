@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
@@ -11,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/backup"
 	backupsource "github.com/sluice/sluice/pkg/backup/source"
 	"github.com/sluice/sluice/pkg/datadir"
@@ -60,13 +59,12 @@ func (b *backups) with(who operator, next http.Handler) http.Handler {
 		switch {
 		case !who.sent(r):
 			b.tell(r, "refused", backup.Report{})
-			problem(w, http.StatusForbidden, domain.CodeUnauthorized, "Unauthorized",
-				"a backup needs the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY, or that of "+datadir.Operator+" in the data directory")
+			problem.Refuse(w, domain.CodeUnauthorized, "a backup needs the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY, or that of "+datadir.Operator+" in the data directory")
 		case r.Method != http.MethodPost:
 			w.Header().Set("Allow", http.MethodPost)
-			problem(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "Method not allowed", "a backup is made by POST")
+			problem.Refuse(w, problem.CodeMethod, "a backup is made by POST")
 		case b.refused != "":
-			problem(w, http.StatusConflict, domain.CodeConflict, "Conflict", b.refused)
+			problem.Refuse(w, domain.CodeConflict, b.refused)
 		default:
 			b.serve(w, r)
 		}
@@ -76,12 +74,12 @@ func (b *backups) with(who operator, next http.Handler) http.Handler {
 func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	bound, err := backupsource.ParseRate(r.URL.Query().Get(backupsource.RateParameter))
 	if err != nil {
-		problem(w, http.StatusBadRequest, domain.CodeInvalid, "Invalid request", "rate: "+err.Error())
+		problem.Refuse(w, domain.CodeInvalid, "rate: "+err.Error())
 		return
 	}
 	if !b.busy.TryLock() {
 		w.Header().Set("Retry-After", "60")
-		problem(w, http.StatusConflict, domain.CodeConflict, "Conflict", "another backup is being made: one is made at a time")
+		problem.Refuse(w, domain.CodeConflict, "another backup is being made: one is made at a time")
 		return
 	}
 	defer b.busy.Unlock()
@@ -118,11 +116,11 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 		return
 	}
 	if !gone && domain.CodeOf(err) != domain.CodeUnavailable {
-		problem(w, http.StatusInternalServerError, domain.CodeInternal, "Internal error", "the backup could not be begun; the service's log says why")
+		problem.Refuse(w, domain.CodeInternal, "the backup could not be begun; the service's log says why")
 		return
 	}
 	w.Header().Set("Retry-After", "5")
-	problem(w, http.StatusServiceUnavailable, domain.CodeUnavailable, "Unavailable", "the backup could not be begun: the service stops, or something that it needs is down")
+	problem.Refuse(w, domain.CodeUnavailable, "the backup could not be begun: the service stops, or something that it needs is down")
 }
 
 // tell writes down who has asked for a backup, and what came of it.
@@ -160,13 +158,4 @@ func (a *archiveResponse) Write(p []byte) (int, error) {
 // end sends what is held back and lets the connection be used again.
 func (a *archiveResponse) end() error {
 	return errors.Join(a.control.Flush(), a.control.SetWriteDeadline(time.Time{}))
-}
-
-// problem answers in the form that the API has for errors.
-func problem(w http.ResponseWriter, status int, code domain.Code, title, detail string) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(api.Problem{ // the caller has gone
-		Type: "about:blank", Title: title, Status: status, Error: api.ProblemError(code), Detail: detail,
-	})
 }

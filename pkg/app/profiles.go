@@ -3,12 +3,11 @@ package app
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"net/http"
 	"net/http/pprof"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -33,20 +32,11 @@ func withProfiles(key string, next http.Handler) http.Handler {
 		}
 		given := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 		if subtle.ConstantTimeCompare(want[:], given[:]) != 1 {
-			refuseProfile(w)
+			w.Header().Set("Cache-Control", "no-store")
+			problem.Refuse(w, domain.CodeUnauthorized, "profiles need the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY")
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		profiles.ServeHTTP(w, r)
-	})
-}
-
-func refuseProfile(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusForbidden)
-	_ = json.NewEncoder(w).Encode(api.Problem{ // the caller has gone
-		Type: "about:blank", Title: "Unauthorized", Status: http.StatusForbidden, Error: api.ProblemError(domain.CodeUnauthorized),
-		Detail: "profiles need the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY",
 	})
 }

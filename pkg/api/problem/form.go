@@ -50,6 +50,11 @@ func Write(w http.ResponseWriter, form Form, instance string, e *domain.Error) {
 	}
 }
 
+// Refuse answers a request to a handler outside of the API.
+func Refuse(w http.ResponseWriter, code domain.Code, detail string) {
+	writeProblem(w, "", &domain.Error{Code: code, Message: detail})
+}
+
 // statusFor is the status of an error for clients of other protocols: 401 for a missing or invalid key and 403 for one that
 // may not, where the interface answers 403 to both.
 func statusFor(e *domain.Error) int {
