@@ -145,6 +145,38 @@ type DatasourceConfig struct {
 	NamedByDocument bool `json:"named_by_document,omitempty"`
 }
 
+// WebPatch changes how web content is fetched, from its next fetch on: nil leaves a field as it is.
+type WebPatch struct {
+	Refresh  *string
+	Include  *[]string
+	Exclude  *[]string
+	MaxPages *int
+	MaxDepth *int
+	Access   *AccessPatch
+}
+
+// AccessPatch changes the headers of a site's requests.
+type AccessPatch struct {
+	To *SiteAccess // nil: none from now on
+}
+
+// OfSites reports whether the patch changes what only a site has.
+func (p WebPatch) OfSites() bool {
+	return p.Include != nil || p.Exclude != nil || p.MaxPages != nil || p.MaxDepth != nil
+}
+
+// Apply sets the fields that the patch carries.
+func (p WebPatch) Apply(c *DatasourceConfig) {
+	set(&c.Refresh, p.Refresh)
+	set(&c.Include, p.Include)
+	set(&c.Exclude, p.Exclude)
+	set(&c.MaxPages, p.MaxPages)
+	set(&c.MaxDepth, p.MaxDepth)
+	if p.Access != nil {
+		c.Access = p.Access.To
+	}
+}
+
 // Progress is how far a job has come. For a web_site the counts are of its pages.
 type Progress struct {
 	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, StageRetrying, StageUnreadable

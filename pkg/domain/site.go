@@ -171,38 +171,6 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 	return true
 }
 
-// WebPatch changes how web content is fetched, from its next fetch on: nil leaves a field as it is.
-type WebPatch struct {
-	Refresh  *string
-	Include  *[]string
-	Exclude  *[]string
-	MaxPages *int
-	MaxDepth *int
-	Access   *AccessPatch
-}
-
-// AccessPatch changes the headers of a site's requests.
-type AccessPatch struct {
-	To *SiteAccess // nil: none from now on
-}
-
-// OfSites reports whether the patch changes what only a site has.
-func (p WebPatch) OfSites() bool {
-	return p.Include != nil || p.Exclude != nil || p.MaxPages != nil || p.MaxDepth != nil
-}
-
-// Apply sets the fields that the patch carries.
-func (p WebPatch) Apply(c *DatasourceConfig) {
-	set(&c.Refresh, p.Refresh)
-	set(&c.Include, p.Include)
-	set(&c.Exclude, p.Exclude)
-	set(&c.MaxPages, p.MaxPages)
-	set(&c.MaxDepth, p.MaxDepth)
-	if p.Access != nil {
-		c.Access = p.Access.To
-	}
-}
-
 // Alive reports whether a page of a site has content, or may yet get it: others can be left out for it.
 func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
