@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,10 +51,10 @@ type admissionGates struct {
 func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	count := processors.Count()
 	searches, answers := computedPerProcessor, computedPerProcessor
-	if c.MilvusAddr != "" || c.EmbedModel != "" || c.RerankURL != "" {
+	if c.HasRemoteIndex() || c.EmbedModel != "" || c.RerankURL != "" {
 		searches, answers = awaitedPerProcessor, awaitedPerProcessor
 	}
-	if c.HasModelServer() || c.HasAzure() || c.HasAnthropic() {
+	if slices.ContainsFunc(chatProviders(c), chatProvider.configured) {
 		answers = composedPerProcessor
 	}
 	gate := func(limit, perProcessor int, patience time.Duration) *admission.Gate {

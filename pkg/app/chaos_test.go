@@ -21,6 +21,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/control"
+	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/milvus"
 	"github.com/sluice/sluice/testdata/site"
@@ -304,7 +305,7 @@ func (f *fleet) checkIndex(store string) {
 		f.t.Fatal(err)
 	}
 	defer idx.Close()
-	where := controlled{&engines{milvus: idx}}
+	where := controlled{&engines{remote: []remoteEngine{{domain.EngineMilvus, idx}}}}
 	sweeper := control.Sweeper{Sweeps: rowsOnly{cat}, Stores: cat, Engines: where, Log: log, Now: time.Now}
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)

@@ -14,15 +14,31 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Names of the providers, as they stand before a model's name.
-const (
-	providerOpenAI    = "openai"
-	providerAzure     = "azure"
-	providerAnthropic = "anthropic"
-)
+// chatProvider is a kind of server that runs chat models.
+type chatProvider struct {
+	name     string // before the name of a model
+	settings string // one of which configures it
+	address  string // "": the provider's own
+	key      string
+	open     func(address, key string, limits remote.Limits) (answer.Provider, error)
+}
 
 // chatProviders are in the order in which a model without a provider's name looks for its own.
-var chatProviders = []string{providerOpenAI, providerAzure, providerAnthropic}
+func chatProviders(c config.Config) []chatProvider {
+	return []chatProvider{
+		{"openai", "OPENAI_BASE_URL or OPENAI_API_KEY", c.OpenAIBaseURL, c.OpenAIKey, func(address, key string, limits remote.Limits) (answer.Provider, error) {
+			return answeropenai.New(answeropenai.Options{BaseURL: address, APIKey: key, Limits: limits})
+		}},
+		{"azure", "AZURE_OPENAI_ENDPOINT", c.AzureEndpoint, "", func(address, _ string, limits remote.Limits) (answer.Provider, error) {
+			return answeropenai.New(answeropenai.Options{BaseURL: address, APIKey: c.AzureKey, Azure: true, AzureVersion: c.AzureVersion, Limits: limits})
+		}},
+		{"anthropic", "ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL", c.AnthropicURL, c.AnthropicKey, func(address, key string, limits remote.Limits) (answer.Provider, error) {
+			return anthropic.New(anthropic.Options{BaseURL: address, APIKey: key, MaxTokens: c.ChatMaxTokens, Limits: limits})
+		}},
+	}
+}
+
+func (p chatProvider) configured() bool { return p.address != "" || p.key != "" }
 
 // chatModels are the models that write answers, by the interface's names.
 type chatModels map[string][]answer.Model
@@ -46,7 +62,7 @@ func openChatModels(c config.Config, words answer.WordVectors) (answer.Models, e
 	if unnamed == "" {
 		return nil, fmt.Errorf("SLUICE_MODEL_* names some models and not %s: set SLUICE_CHAT_MODEL for the others", domain.DefaultModelName)
 	}
-	open := &chatOpener{config: c, providers: map[string]answer.Provider{}}
+	open := &chatOpener{config: c, known: chatProviders(c), opened: map[string]answer.Provider{}}
 	models := chatModels{}
 	for _, name := range domain.ModelNames {
 		written := c.ModelNames[name]
@@ -79,75 +95,50 @@ func openDefaultChatModel(c config.Config) (answer.Model, error) {
 
 // chatOpener opens each provider once.
 type chatOpener struct {
-	config    config.Config
-	providers map[string]answer.Provider
+	config config.Config
+	known  []chatProvider
+	opened map[string]answer.Provider
 }
 
 // model finds the model that is written as "model" or "provider:model". Other words before a colon are part of the
 // model's name: Ollama's names have colons.
 func (o *chatOpener) model(written string) (answer.Model, error) {
 	provider, name, found := strings.Cut(written, ":")
-	if !found || !slices.Contains(chatProviders, provider) {
-		provider, name = o.first(), written
+	i := slices.IndexFunc(o.known, func(p chatProvider) bool { return p.name == provider })
+	if !found || i < 0 {
+		name = written
+		i = slices.IndexFunc(o.known, chatProvider.configured)
 	}
-	if provider == "" {
-		return answer.Model{}, errors.New("no model server is configured: set OPENAI_BASE_URL or OPENAI_API_KEY, AZURE_OPENAI_ENDPOINT, or ANTHROPIC_API_KEY")
+	if i < 0 {
+		var settings []string
+		for _, p := range o.known {
+			settings = append(settings, p.settings)
+		}
+		return answer.Model{}, errors.New("no model server is configured: set " + strings.Join(settings, ", or "))
 	}
 	if name == "" {
 		return answer.Model{}, errors.New("the name of the model is missing after its provider")
 	}
-	p, err := o.provider(provider)
+	p, err := o.open(o.known[i])
 	if err != nil {
 		return answer.Model{}, err
 	}
 	return answer.Model{Name: name, Provider: p, Window: window(o.config.ChatWindows, written, name), Answer: o.config.ChatMaxTokens}, nil
 }
 
-// first is the provider of models that do not name theirs, "" when none is configured.
-func (o *chatOpener) first() string {
-	i := slices.IndexFunc(chatProviders, func(name string) bool { return o.unset(name) == "" })
-	if i < 0 {
-		return ""
+func (o *chatOpener) open(p chatProvider) (answer.Provider, error) {
+	if opened := o.opened[p.name]; opened != nil {
+		return opened, nil
 	}
-	return chatProviders[i]
-}
-
-// unset says which settings a provider lacks.
-func (o *chatOpener) unset(provider string) string {
-	c := o.config
-	switch {
-	case provider == providerOpenAI && !c.HasModelServer():
-		return "OPENAI_BASE_URL or OPENAI_API_KEY"
-	case provider == providerAzure && !c.HasAzure():
-		return "AZURE_OPENAI_ENDPOINT"
-	case provider == providerAnthropic && !c.HasAnthropic():
-		return "ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL"
+	if !p.configured() {
+		return nil, fmt.Errorf("the provider %s is not configured: set %s", p.name, p.settings)
 	}
-	return ""
-}
-
-func (o *chatOpener) provider(name string) (p answer.Provider, err error) {
-	if p := o.providers[name]; p != nil {
-		return p, nil
-	}
-	if settings := o.unset(name); settings != "" {
-		return nil, fmt.Errorf("the provider %s is not configured: set %s", name, settings)
-	}
-	c := o.config
-	limits := remote.Limits{FirstToken: c.ChatStart, NextToken: c.ChatStall, Attempts: c.ChatAttempts}
-	switch name {
-	case providerAzure:
-		p, err = answeropenai.New(answeropenai.Options{BaseURL: c.AzureEndpoint, APIKey: c.AzureKey, Azure: true, AzureVersion: c.AzureVersion, Limits: limits})
-	case providerAnthropic:
-		p, err = anthropic.New(anthropic.Options{BaseURL: c.AnthropicURL, APIKey: c.AnthropicKey, MaxTokens: c.ChatMaxTokens, Limits: limits})
-	default:
-		p, err = answeropenai.New(answeropenai.Options{BaseURL: c.OpenAIBaseURL, APIKey: c.OpenAIKey, Limits: limits})
-	}
+	opened, err := p.open(p.address, p.key, remote.Limits{FirstToken: o.config.ChatStart, NextToken: o.config.ChatStall, Attempts: o.config.ChatAttempts})
 	if err != nil {
 		return nil, err
 	}
-	o.providers[name] = p
-	return p, nil
+	o.opened[p.name] = opened
+	return opened, nil
 }
 
 // window is what the configuration says of a model, by the name as it is written or the model's own, else what is known

@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/sluice/sluice/pkg/api"
@@ -20,38 +22,62 @@ import (
 // engines are the indexes of a process.
 type engines struct {
 	embedded *embedded.Index // nil: not configured here
-	milvus   *milvus.Index   // nil: not configured here
+	remote   []remoteEngine  // the first is that of new datastores
 	// rebuilding says what the embedded index lacks, "" when nothing; nil: nobody knows.
 	rebuilding func(context.Context) string
 }
 
-// openMilvus makes the index at MILVUS_ADDR ready to be used. A server that is not there yet is waited for by those who
-// use it.
-func openMilvus(c config.Config, log *slog.Logger) (*milvus.Index, error) {
-	idx, err := milvus.Open(milvus.Options{
-		Address: c.MilvusAddr, Username: c.MilvusUser, Password: c.MilvusPassword, Database: c.MilvusDatabase, TLS: c.MilvusTLS, Log: log,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("opening Milvus at MILVUS_ADDR: %w", err)
+// remoteEngine is an engine with servers of its own. Every process of a fleet may use it.
+type remoteEngine struct {
+	name domain.Engine
+	remoteIndex
+}
+
+type remoteIndex interface {
+	index.Index
+	// Lacks says what the server cannot do, "" when nothing.
+	Lacks(ctx context.Context) (string, error)
+}
+
+// openRemote makes the engines ready to be used whose servers are configured. A server that is not there yet is waited for by
+// those who use it.
+func (e *engines) openRemote(c config.Config, log *slog.Logger) error {
+	if c.MilvusAddr != "" {
+		idx, err := milvus.Open(milvus.Options{
+			Address: c.MilvusAddr, Username: c.MilvusUser, Password: c.MilvusPassword, Database: c.MilvusDatabase, TLS: c.MilvusTLS, Log: log,
+		})
+		if err != nil {
+			return fmt.Errorf("opening Milvus at MILVUS_ADDR: %w", err)
+		}
+		e.remote = append(e.remote, remoteEngine{domain.EngineMilvus, idx})
 	}
-	return idx, nil
+	return nil
+}
+
+func (e *engines) closeRemote() (err error) {
+	for _, r := range e.remote {
+		err = errors.Join(err, r.Close())
+	}
+	return err
 }
 
 // index finds an engine's index; domain.CodeUnavailable when it is not configured here.
 func (e *engines) index(engine domain.Engine) (index.Index, error) {
-	switch {
-	case engine == domain.EngineEmbedded && e.embedded != nil:
+	if engine == domain.EngineEmbedded && e.embedded != nil {
 		return e.embedded, nil
-	case engine == domain.EngineMilvus && e.milvus != nil:
-		return e.milvus, nil
+	}
+	for _, r := range e.remote {
+		if r.name == engine {
+			return r, nil
+		}
 	}
 	return nil, domain.Errorf(domain.CodeUnavailable, "the engine %q is not configured here", engine)
 }
 
-// names are the engines of this process, that of new datastores first: Milvus where there is one.
+// names are the engines of this process, that of new datastores first: one with servers where there is one.
 func (e *engines) names() (out []domain.Engine) {
-	if e.milvus != nil {
-		out = append(out, domain.EngineMilvus)
+	for _, r := range e.remote {
+		out = append(out, r.name)
 	}
 	if e.embedded != nil {
 		out = append(out, domain.EngineEmbedded)
@@ -60,8 +86,11 @@ func (e *engines) names() (out []domain.Engine) {
 }
 
 func (e *engines) checks() (out []api.Check) {
-	if e.milvus != nil {
-		out = append(out, api.Check{Name: "milvus", Ready: e.milvus.Ready, Degrades: true, Note: e.lacks})
+	for _, r := range e.remote {
+		out = append(out, api.Check{Name: string(r.name), Ready: r.Ready, Degrades: true, Note: func(ctx context.Context) string {
+			lacks, _ := r.Lacks(ctx) // whether the server can be asked is told by Ready
+			return lacks
+		}})
 	}
 	if e.embedded != nil {
 		out = append(out, api.Check{Name: "index", Ready: e.embedded.Ready, Note: e.rebuilding})
@@ -69,27 +98,26 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// lacks says what the Milvus server cannot do, "" when nothing, or when it cannot be asked.
-func (e *engines) lacks(ctx context.Context) string {
-	server, err := e.milvus.Server(ctx)
-	if err != nil || server.LexicalSearch {
-		return ""
+// tell logs once of each server, when it can be asked, what it lacks.
+func (e *engines) tell(ctx context.Context, log *slog.Logger) {
+	var asking sync.WaitGroup
+	for _, r := range e.remote {
+		asking.Go(func() { r.tell(ctx, log) })
 	}
-	return "Milvus " + server.Version + " has no sparse vectors, which came with 2.4: what a query finds is decided by its meaning alone"
+	asking.Wait()
 }
 
-// tell logs once, when the Milvus server can be asked, what it lacks.
-func (e *engines) tell(ctx context.Context, log *slog.Logger) {
-	for delay := time.Second; e.milvus != nil && ctx.Err() == nil; delay = min(2*delay, time.Minute) {
-		_, err := e.milvus.Server(ctx)
+func (r remoteEngine) tell(ctx context.Context, log *slog.Logger) {
+	for delay := time.Second; ctx.Err() == nil; delay = min(2*delay, time.Minute) {
+		lacks, err := r.Lacks(ctx)
 		if err == nil {
-			if lacks := e.lacks(ctx); lacks != "" {
+			if lacks != "" {
 				log.Warn(lacks)
 			}
 			return
 		}
 		if ctx.Err() == nil {
-			log.Warn("Milvus is not reached yet and is tried again", "delay", delay, "error", err)
+			log.Warn("the index is not reached yet and is tried again", "engine", r.name, "delay", delay, "error", err)
 		}
 		timer := time.NewTimer(delay)
 		select {

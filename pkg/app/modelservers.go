@@ -18,9 +18,7 @@ func modelChecks(c config.Config) (out []api.Check) {
 	if c.EmbedModel == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
 		return nil
 	}
-	for _, s := range []struct{ name, address string }{
-		{providerOpenAI, c.OpenAIBaseURL}, {providerAzure, c.AzureEndpoint}, {providerAnthropic, c.AnthropicURL},
-	} {
+	for _, s := range chatProviders(c) {
 		if s.address == "" {
 			continue
 		}

@@ -206,20 +206,14 @@ func connectOptions(c config.Config, name string, log *slog.Logger) jobs.Connect
 	}
 }
 
-func (s *Service) openIndexes(ctx context.Context) (err error) {
+func (s *Service) openIndexes(ctx context.Context) error {
 	if s.config.HasEmbeddedIndex() {
 		if err := s.openEmbedded(ctx); err != nil {
 			return err
 		}
 	}
-	if s.config.MilvusAddr == "" {
-		return nil
-	}
-	if s.engines.milvus, err = openMilvus(s.config, s.log); err != nil {
-		return err
-	}
-	s.closeLater(s.engines.milvus.Close)
-	return nil
+	s.closeLater(s.engines.closeRemote)
+	return s.engines.openRemote(s.config, s.log)
 }
 
 // openEmbedded opens the index in the data directory, which is this process's alone: others that share the catalog would

@@ -113,7 +113,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	if s.engines.embedded != nil {
 		lanes = append(lanes, domain.LaneLocal)
 	}
-	if s.config.Workers && s.engines.milvus != nil {
+	if s.config.Workers && len(s.engines.remote) > 0 {
 		lanes = append(lanes, domain.LaneIngest)
 	}
 	if len(lanes) > 0 {

@@ -61,7 +61,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	w.jobs, w.stages = instrument.NewJobMetrics(w.metrics), instrument.NewStages(w.metrics)
 	steps := []func(context.Context) error{w.openScratch, w.attach, w.startCrawler, w.serve}
 	if w.shape == Ingestor {
-		steps = []func(context.Context) error{w.openScratch, w.attach, w.openMilvus, w.startIngestor, w.serve}
+		steps = []func(context.Context) error{w.openScratch, w.attach, w.openIndexes, w.startIngestor, w.serve}
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -77,7 +77,7 @@ func (w *Worker) check() error {
 	if w.config.NATSURL == "" {
 		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", article(w.shape))
 	}
-	if w.shape == Ingestor && w.config.MilvusAddr == "" {
+	if w.shape == Ingestor && !w.config.HasRemoteIndex() {
 		return errors.New("an ingestor process of its own cannot use the embedded index, which belongs to the api process: " +
 			"set MILVUS_ADDR, or let the api process do the work (SLUICE_WORKERS=true)")
 	}
@@ -119,11 +119,11 @@ func (w *Worker) attach(ctx context.Context) (err error) {
 	return err
 }
 
-func (w *Worker) openMilvus(ctx context.Context) (err error) {
-	if w.engines.milvus, err = openMilvus(w.config, w.log); err != nil {
+func (w *Worker) openIndexes(ctx context.Context) error {
+	w.closeLater(w.engines.closeRemote)
+	if err := w.engines.openRemote(w.config, w.log); err != nil {
 		return err
 	}
-	w.closeLater(w.engines.milvus.Close)
 	told := newGroup(ctx, w.failed)
 	told.loop(func(ctx context.Context) { w.engines.tell(ctx, w.log) })
 	w.closeLater(func() error { told.stop(); return nil })

@@ -363,28 +363,25 @@ func (c Config) check() error {
 	if (c.RerankKey != "" || c.RerankModel != "") && c.RerankURL == "" {
 		return errors.New("RERANK_API_KEY and RERANK_MODEL belong to a reranker: set RERANK_URL too")
 	}
-	if c.MilvusAddr == "" && c.EmbeddedIndex == No {
+	if !c.HasRemoteIndex() && c.EmbeddedIndex == No {
 		return errors.New("SLUICE_EMBEDDED_INDEX is false and MILVUS_ADDR is not set: there would be no index")
 	}
 	return nil
 }
 
+// HasRemoteIndex reports whether an index is configured that has servers of its own.
+func (c Config) HasRemoteIndex() bool { return c.MilvusAddr != "" }
+
 // HasEmbeddedIndex reports whether an api process opens the embedded index.
 func (c Config) HasEmbeddedIndex() bool {
 	if c.EmbeddedIndex == Auto {
-		return c.MilvusAddr == "" || c.DatabaseURL == ""
+		return !c.HasRemoteIndex() || c.DatabaseURL == ""
 	}
 	return c.EmbeddedIndex == Yes
 }
 
 // HasModelServer reports whether an OpenAI-compatible server is configured.
 func (c Config) HasModelServer() bool { return c.OpenAIBaseURL != "" || c.OpenAIKey != "" }
-
-// HasAzure reports whether an Azure OpenAI resource is configured.
-func (c Config) HasAzure() bool { return c.AzureEndpoint != "" }
-
-// HasAnthropic reports whether Anthropic, or a server that speaks its API, is configured.
-func (c Config) HasAnthropic() bool { return c.AnthropicURL != "" || c.AnthropicKey != "" }
 
 // Usage writes the table for people.
 func Usage(out io.Writer) {

@@ -143,6 +143,15 @@ type Server struct {
 	LexicalSearch bool   // whether the server supports sparse vectors; without them, searches by words alone find nothing
 }
 
+// Lacks returns what the server cannot do, "" if nothing.
+func (x *Index) Lacks(ctx context.Context) (string, error) {
+	server, err := x.Server(ctx)
+	if err != nil || server.LexicalSearch {
+		return "", err
+	}
+	return "Milvus " + server.Version + " has no sparse vectors, which came with 2.4: what a query finds is decided by its meaning alone", nil
+}
+
 // Server connects and returns the server's description.
 func (x *Index) Server(ctx context.Context) (Server, error) {
 	ctx, done, err := x.begin(ctx)
