@@ -28,13 +28,11 @@ const maxStack = 128 << 20
 // exitCPU is the exit code of a child that used up its processor time.
 const exitCPU = 87
 
-// RunChildIfAsked turns the process into a child that reads documents, and does not return, when an Extractor
-// started it as one; otherwise it does nothing. Call it first thing in every main and TestMain.
-func RunChildIfAsked() { runChildIfAsked(parse) }
-
 // parseFunc is parse, or what a test has a child do in its place.
 type parseFunc func(context.Context, Source, Limits, func(domain.Block) error) (*domain.Document, error)
 
+// runChildIfAsked turns the process into a child that reads documents with the function, and does not return, when a
+// parent started it as one; otherwise it does nothing.
 func runChildIfAsked(read parseFunc) {
 	value, asked := os.LookupEnv(childMarker)
 	if !asked {

@@ -9,9 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// csv reads separated values, a record at a time. The separator is found by trying each on the first lines.
-func (p *parser) csv() error {
-	src, err := p.textReader("csv")
+// csvFormat is a table of separated values.
+var csvFormat = Format{
+	Type: TypeCSV, Aliases: []string{"application/csv", "text/comma-separated-values", "text/tab-separated-values"},
+	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: readCSV,
+}
+
+// readCSV reads separated values, a record at a time. The separator is found by trying each on the first lines.
+func readCSV(p *parser) error {
+	src, err := p.textReader("csv", "")
 	if err != nil {
 		return err
 	}

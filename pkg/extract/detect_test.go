@@ -10,8 +10,8 @@ func TestDetectType(t *testing.T) {
 	tests := map[string]struct {
 		head, name, declared, want string
 	}{
-		"content beats name and declaration":           {"%PDF-1.4\n", "a.txt", "text/plain", TypePDF},
-		"a PDF header may follow rubbish":              {"\r\n\r\n%PDF-1.4\n", "", "", TypePDF},
+		"content beats name and declaration":           {"%PDF-1.4\n", "a.txt", "text/plain", pdfFormat.Type},
+		"a PDF header may follow rubbish":              {"\r\n\r\n%PDF-1.4\n", "", "", pdfFormat.Type},
 		"a container is known by its parts":            {"PK\x03\x04....word/document.xml", "a.zip", "", TypeDocx},
 		"a container is known by its name":             {"PK\x03\x04....[Content_Types].xml", "a.PPTX", "", TypePptx},
 		"a container is known by its declaration":      {"PK\x03\x04....[Content_Types].xml", "", TypeXlsx, TypeXlsx},

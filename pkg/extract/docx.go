@@ -13,7 +13,7 @@ const defaultDocxPart = "word/document.xml"
 // docxReader reads the parts of one Word document.
 type docxReader struct {
 	p         *parser
-	a         *archive
+	a         *officePackage
 	styles    docxStyles
 	numbering *docxNumbering
 	notes     *docxNotes
@@ -23,15 +23,22 @@ type docxReader struct {
 	title     string          // the first of these
 }
 
-// docx reads Word documents: the body, with foot- and endnotes and comments after the paragraphs that refer to them; headers
+// docxFormat is the format of Word documents.
+var docxFormat = officeFormat(Format{
+	Type: TypeDocx, Extensions: []string{".docx", ".docm", ".dotx"},
+	Name: "a docx document", Label: "Word (docx)", TitleFromHeading: true, Read: readDocx,
+})
+
+// readDocx reads Word documents: the body, with foot- and endnotes and comments after the paragraphs that refer to them; headers
 // and footers once each, whatever the number of sections. Tracked changes are read as if accepted.
-func (p *parser) docx(a *archive) error {
-	p.properties(a)
+func readDocx(p *parser) error {
+	a := packageOf(p)
+	a.properties()
 	return p.docxParts(a, p.out.add, 0)
 }
 
 // docxParts reads the document in an archive: that of the file, or one that is embedded in it as a chunk.
-func (p *parser) docxParts(a *archive, emit func(domain.Block) error, nesting int) error {
+func (p *parser) docxParts(a *officePackage, emit func(domain.Block) error, nesting int) error {
 	main := a.mainPart(defaultDocxPart)
 	rels := a.relations(main)
 	r := &docxReader{p: p, a: a, once: map[string]bool{}, notes: newDocxNotes(p.lim.MaxText), nesting: nesting}
@@ -85,7 +92,7 @@ func (r *docxReader) body(main string, rels []relation, emit func(domain.Block) 
 
 // fitsLibrary reports whether the library may read the container: it unpacks the parts below as a whole, without
 // limits, and knows the body by its usual name alone.
-func (a *archive) fitsLibrary(main string) bool {
+func (a *officePackage) fitsLibrary(main string) bool {
 	if main != defaultDocxPart || a.twice {
 		return false
 	}

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"bytes"
 	"errors"
 
@@ -44,32 +43,28 @@ func (w *docxWalker) chunk(id string) {
 }
 
 func (w *docxWalker) embedded(p *parser, data []byte, name string) error {
-	switch kind := DetectType(data[:min(len(data), 4096)], name, ""); kind {
+	switch kind := p.formats.Detect(data[:min(len(data), 4096)], name, ""); kind {
 	case TypeHTML:
-		return p.html()
+		return p.readAs(TypeHTML)
 	case TypeText, TypeMarkdown, TypeCSV:
-		return p.text()
+		return p.readAs(TypeText)
 	case TypeMail, TypeMHTML: // a page with its pictures, as Word puts it together
-		return p.mhtml()
-	case TypeDocx, "application/zip":
+		return p.readAs(TypeMHTML)
+	case TypeDocx, TypeZip:
 		if flatOPCType(data) != "" {
 			if err := p.unflatten(); err != nil {
 				return err
 			}
 		}
-		zr, err := zip.NewReader(p.src.Data, p.src.Size)
-		if err != nil {
-			return damaged("docx document", err)
-		}
 		p.lim.MaxUnpacked = w.r.a.left // what the outer document has not used
-		a, err := openArchive(p, zr)
+		a, err := openArchive(p, "docx document")
 		if err != nil {
 			return err
 		}
-		err = p.docxParts(a, w.emit, w.r.nesting+1)
+		err = p.docxParts(newPackage(a), w.emit, w.r.nesting+1)
 		w.r.a.left = a.left
 		return err
 	default:
-		return unsupported(kind)
+		return p.formats.unsupported(kind)
 	}
 }

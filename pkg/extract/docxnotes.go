@@ -51,7 +51,7 @@ func (r *docxReader) readNotes(rels []relation) error {
 				if e.Name.Local != "footnote" && e.Name.Local != "endnote" && e.Name.Local != "comment" {
 					return false
 				}
-				if e.Name.Local == "comment" && !r.p.readsComments() {
+				if e.Name.Local == "comment" && !r.a.readsComments() {
 					sc.skip()
 					return true
 				}

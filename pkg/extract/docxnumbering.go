@@ -47,7 +47,7 @@ type abstractList struct {
 // maxLists is the most lists that are read.
 const maxLists = 50_000
 
-func readNumbering(a *archive, part string, styles docxStyles) (*docxNumbering, error) {
+func readNumbering(a *officePackage, part string, styles docxStyles) (*docxNumbering, error) {
 	n := &docxNumbering{lists: map[string]*numberedList{}, counts: map[string]*numberCounts{}}
 	abstracts := map[string]*abstractList{}
 	err := a.walk(part, func(sc *xmlScanner) {

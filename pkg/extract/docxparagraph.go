@@ -122,9 +122,9 @@ func (w *docxWalker) sign(e xml.StartElement) bool {
 func (w *docxWalker) drawing(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "chart":
-		w.related(relationID(e, "id"), w.r.p.chart)
+		w.related(relationID(e, "id"), w.r.a.chart)
 	case "relIds":
-		w.related(relationID(e, "dm"), w.r.p.diagram)
+		w.related(relationID(e, "dm"), readDiagram)
 	case "docPr":
 		if said := altText(xmlAttr(e, "descr")); said != "" && !w.furniture {
 			w.beside(domain.Block{Kind: domain.BlockParagraph, Text: said})

@@ -25,7 +25,7 @@ const (
 	maxBasedOn = 12
 )
 
-func readStyles(a *archive, part string) (docxStyles, error) {
+func readStyles(a *officePackage, part string) (docxStyles, error) {
 	s := docxStyles{byID: map[string]*docxStyle{}}
 	err := a.walk(part, func(sc *xmlScanner) {
 		sc.descend(func(e xml.StartElement) bool {

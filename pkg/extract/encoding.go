@@ -327,3 +327,9 @@ func decodeWith(data []byte, name string) (string, string) {
 	}
 	return string(out), name
 }
+
+// knownEncoding reports whether the label names an encoding.
+func knownEncoding(label string) bool {
+	enc, _ := charset.Lookup(label)
+	return enc != nil
+}

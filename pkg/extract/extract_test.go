@@ -142,7 +142,7 @@ func TestAChildThatDiedWhileIdleIsReplaced(t *testing.T) {
 	x := newTestExtractor(t, Options{Concurrency: 1})
 	mustExtract(t, x, "a first document")
 	dead := x.idle[0].worker
-	if err := dead.cmd.Process.Kill(); err != nil {
+	if err := dead.process().Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(dead.out); err != nil { // ends when the process has
@@ -157,7 +157,7 @@ func TestAChildIsNotEndedByASignalMeantForTheWholeGroup(t *testing.T) {
 	mustExtract(t, x, "a first document")
 	child := x.idle[0].worker
 	for _, s := range []os.Signal{os.Interrupt, unix.SIGTERM, unix.SIGHUP} {
-		if err := child.cmd.Process.Signal(s); err != nil {
+		if err := child.process().Signal(s); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,7 +51,7 @@ func (p *parser) unflatten() error {
 		return fmt.Errorf("packing the parts of a flat document: %w", err)
 	}
 	if f.parts == 0 {
-		return damaged("docx document", errNoPart)
+		return damaged("docx document", errors.New("there are no parts in it"))
 	}
 	p.src.Data, p.src.Size = bytes.NewReader(packed.Bytes()), int64(packed.Len())
 	return nil

@@ -17,7 +17,17 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-const documents = "../../testdata/documents"
+// documents is the folder of the sample documents, which stands in the root of the module.
+var documents = func() string {
+	dir := "."
+	for range 10 {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		dir = filepath.Join(dir, "..")
+	}
+	return filepath.Join(dir, "testdata", "documents")
+}()
 
 // render writes a document in a form in which a change of structure shows.
 func render(doc *domain.Document) string {

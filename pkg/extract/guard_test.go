@@ -148,7 +148,7 @@ func TestAChildThatMisbehavesCostsOneDocument(t *testing.T) {
 			if err := x.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if err := unix.Kill(w.cmd.Process.Pid, 0); !errors.Is(err, unix.ESRCH) {
+			if err := unix.Kill(w.process().Pid, 0); !errors.Is(err, unix.ESRCH) {
 				t.Errorf("the child is there after Close: %v", err)
 			}
 			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
@@ -166,7 +166,7 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stdout.WriteString("child " + strconv.Itoa(w.cmd.Process.Pid) + "\n"); err != nil {
+		if _, err := os.Stdout.WriteString("child " + strconv.Itoa(w.process().Pid) + "\n"); err != nil {
 			t.Fatal(err)
 		}
 		x.put(w)

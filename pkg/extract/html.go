@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"io"
 	"net/url"
 	"regexp"
 	"strings"
@@ -20,8 +21,25 @@ const (
 	minArticleText = 1000
 )
 
-// html reads a page: its main content where one can be told from navigation and boilerplate, else all its text.
-func (p *parser) html() error {
+// readHTML reads a page: its main content where one can be told from navigation and boilerplate, else all its text.
+func readHTML(in *parser) error {
+	p := &htmlReader{parser: in}
+	if err := p.page(); err != nil {
+		return err
+	}
+	if p.doc.MIMEType == TypeHTML {
+		p.doc.LinkList = p.out.isLinkList()
+	}
+	return nil
+}
+
+// htmlReader reads one page.
+type htmlReader struct {
+	*parser
+	anchors map[*html.Node]string // of the headings and defined terms of a page with an address
+}
+
+func (p *htmlReader) page() error {
 	data, err := p.src.bytes()
 	if err != nil {
 		return err
@@ -83,7 +101,7 @@ func hasScripts(doc *html.Node) bool {
 var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)
 
 // pageCharset is the encoding the page claims, in the order of precedence of HTTP and HTML.
-func (p *parser) pageCharset(data []byte) string {
+func (p *htmlReader) pageCharset(data []byte) string {
 	if cs := p.declaredCharset(); cs != "" {
 		return cs
 	}
@@ -94,7 +112,7 @@ func (p *parser) pageCharset(data []byte) string {
 }
 
 // pageBase is the address that those in the page are relative to, or nil where it is not known.
-func (p *parser) pageBase(doc *html.Node) *url.URL {
+func (p *htmlReader) pageBase(doc *html.Node) *url.URL {
 	base, err := url.Parse(p.src.URL)
 	if err != nil || !base.IsAbs() {
 		base = nil
@@ -142,17 +160,22 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 	return nodes, visible
 }
 
-// htmlPiece emits HTML that stands inside another format, all of it.
-func (p *parser) htmlPiece(s string) error {
-	doc, err := parseHTML(s)
+// readHTMLPiece emits HTML that stands inside another format, all of it.
+func readHTMLPiece(in *parser, r io.Reader) error {
+	data, err := io.ReadAll(r)
 	if err != nil {
-		return p.htmlFragment(s)
+		return err
+	}
+	p := &htmlReader{parser: in}
+	doc, err := parseHTML(string(data))
+	if err != nil {
+		return p.htmlFragment(string(data))
 	}
 	return (&htmlWalker{p: p}).run(doc)
 }
 
 // htmlFragment emits a piece of HTML by its tokens alone, without building a tree.
-func (p *parser) htmlFragment(s string) error {
+func (p *htmlReader) htmlFragment(s string) error {
 	z := html.NewTokenizer(strings.NewReader(s))
 	var b strings.Builder
 	hidden := 0

@@ -21,7 +21,7 @@ const (
 // article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks as
 // its text, or with the choice of go-readability, and removes asides, bylines and links to other articles. It returns nil if
 // too little of the page would be left.
-func (p *parser) article(page string, blocks []htmlBlock, main []bool, t *pageTree, region *html.Node, self string) []bool {
+func (p *htmlReader) article(page string, blocks []htmlBlock, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))
 	if body := t.articleBody(region); body != nil {
 		for i, b := range blocks {
@@ -69,7 +69,7 @@ func (p *parser) article(page string, blocks []htmlBlock, main []bool, t *pageTr
 }
 
 // readable returns the blocks that go-readability considers content.
-func (p *parser) readable(page string, blocks []htmlBlock, t *pageTree) []bool {
+func (p *htmlReader) readable(page string, blocks []htmlBlock, t *pageTree) []bool {
 	base, err := url.Parse(p.src.URL)
 	if err != nil || p.src.URL == "" {
 		base = &url.URL{Scheme: "http", Host: "localhost"}

@@ -51,7 +51,7 @@ type linkedWriter struct {
 }
 
 // linkedBlocks reads the entities that a page is about as its content.
-func (p *parser) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[string]any) ([]htmlBlock, error) {
+func (p *htmlReader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[string]any) ([]htmlBlock, error) {
 	w := &linkedWriter{node: doc, texts: func(s string) ([]htmlBlock, error) { return p.fragmentBlocks(doc, base, []string{s}) }}
 	for _, s := range subjects {
 		w.entity(s, 1)

@@ -13,7 +13,7 @@ import (
 //
 // The whole main region is content, except for the parts that surroundings finds by their structure. If a page declares
 // itself an article, the article extractor chooses from the region.
-func (p *parser) mainContent(doc *html.Node, page string, f *pageFacts, visible int) (bool, error) {
+func (p *htmlReader) mainContent(doc *html.Node, page string, f *pageFacts, visible int) (bool, error) {
 	t := weigh(doc)
 	region := t.region(doc)
 	drop := t.surroundings(doc, region)
@@ -41,7 +41,7 @@ func (p *parser) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 }
 
 // pageBlocks reads the blocks of a part of a page.
-func (p *parser) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]htmlBlock, error) {
+func (p *htmlReader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]htmlBlock, error) {
 	var blocks []htmlBlock
 	w := &htmlWalker{
 		p: p, base: p.pageBase(doc), alts: true,
@@ -56,7 +56,7 @@ func (p *parser) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]h
 }
 
 // untitle drops the title of an article, which the document tells apart from its text, and all its repetitions.
-func (p *parser) untitle(blocks []htmlBlock, keep []bool) {
+func (p *htmlReader) untitle(blocks []htmlBlock, keep []bool) {
 	title, left := lettersOf(p.doc.Title), 0
 	for i, b := range blocks {
 		if !keep[i] {
@@ -105,7 +105,7 @@ func keepHeadingBefore(blocks []htmlBlock, keep []bool, region *html.Node) {
 }
 
 // emitAll emits what was read, unless reading failed.
-func (p *parser) emitAll(route string, blocks []htmlBlock, err error) (bool, error) {
+func (p *htmlReader) emitAll(route string, blocks []htmlBlock, err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}
@@ -116,7 +116,7 @@ func (p *parser) emitAll(route string, blocks []htmlBlock, err error) (bool, err
 	return p.emitChosen(route, blocks, keep)
 }
 
-func (p *parser) emitChosen(route string, blocks []htmlBlock, keep []bool) (bool, error) {
+func (p *htmlReader) emitChosen(route string, blocks []htmlBlock, keep []bool) (bool, error) {
 	p.doc.Route = route
 	for i, b := range blocks {
 		if !keep[i] {

@@ -31,7 +31,7 @@ type pageFacts struct {
 const maxFacts = 50
 
 // pageFacts gathers what the page says of itself.
-func (p *parser) pageFacts(doc *html.Node) *pageFacts {
+func (p *htmlReader) pageFacts(doc *html.Node) *pageFacts {
 	f := &pageFacts{named: map[string]string{}, all: map[string][]string{}, props: map[string][]string{}, types: map[string]bool{}}
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || n.Namespace != "" {
@@ -146,7 +146,7 @@ func (f *pageFacts) first(names ...string) string {
 }
 
 // pageMetadata notes what the page says about itself.
-func (p *parser) pageMetadata(f *pageFacts) {
+func (p *htmlReader) pageMetadata(f *pageFacts) {
 	p.doc.Language = languageTag(f.lang)
 	if p.doc.Language == "" {
 		p.doc.Language = languageTag(f.first("content-language", "og:locale", "dc.language", "language"))
@@ -182,7 +182,7 @@ func (p *parser) pageMetadata(f *pageFacts) {
 }
 
 // pageDates notes when the page was published and changed, from the most to the least certain source.
-func (p *parser) pageDates(f *pageFacts) {
+func (p *htmlReader) pageDates(f *pageFacts) {
 	note := func(key string, values ...string) {
 		for _, v := range values {
 			if d := dateText(v); d != "" {

@@ -21,7 +21,7 @@ const (
 
 // scriptBlocks reads a page with almost no text of its own from its linked data, or from the JSON that its scripts use. It
 // returns nil if neither has more text than the page.
-func (p *parser) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]htmlBlock, error) {
+func (p *htmlReader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]htmlBlock, error) {
 	base := p.pageBase(doc)
 	linked, err := p.linkedBlocks(doc, base, f.ld.subjects)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *parser) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]htmlBl
 }
 
 // fragmentBlocks reads pieces of HTML or text.
-func (p *parser) fragmentBlocks(doc *html.Node, base *url.URL, texts []string) ([]htmlBlock, error) {
+func (p *htmlReader) fragmentBlocks(doc *html.Node, base *url.URL, texts []string) ([]htmlBlock, error) {
 	var blocks []htmlBlock
 	for _, s := range texts {
 		if !strings.Contains(s, "<") {

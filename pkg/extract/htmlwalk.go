@@ -13,7 +13,7 @@ import (
 // htmlWalker turns a tree of HTML into blocks. The parser of golang.org/x/net bounds the depth of trees (512), so
 // recursion is safe.
 type htmlWalker struct {
-	p    *parser
+	p    *htmlReader
 	base *url.URL              // what addresses are relative to; nil unknown
 	skip func(*html.Node) bool // elements to leave out besides invisible ones; nil none
 	alts bool                  // tell what pictures show

@@ -16,10 +16,10 @@ import (
 // jsonHead is how much of a text is looked at to tell whether it is JSON, and whether it is JSON Lines.
 const jsonHead = 64 << 10
 
-// json reads JSON and JSON Lines as they come. Objects become headings and "path: value" lines, each object of an array
+// readJSON reads JSON and JSON Lines as they come. Objects become headings and "path: value" lines, each object of an array
 // becomes one row, so that a record is found and shown as a whole. What is not JSON is read as plain text.
-func (p *parser) json() error {
-	src, err := p.textReader("json")
+func readJSON(p *parser) error {
+	src, err := p.textReader("json", "utf-8") // RFC 8259, section 8.1
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (p *parser) json() error {
 			p.out.warn("the file is not valid JSON and was read as plain text")
 		}
 		p.doc.MIMEType = TypeText
-		return p.paragraphs(r)
+		return p.piece(TypeText, r)
 	}
 	w := &jsonWalker{p: p, scan: newJSONScanner(r), lines: lines}
 	err = w.run()
@@ -44,7 +44,7 @@ func (p *parser) json() error {
 		p.out.warn("the file ends in the middle of a value; what comes before was kept")
 	case errors.As(err, &syntax):
 		p.out.warn("the JSON is broken in line " + strconv.Itoa(syntax.line) + "; what follows was read as plain text")
-		return p.paragraphs(bufio.NewReader(io.MultiReader(strings.NewReader(syntax.text), r)))
+		return p.piece(TypeText, io.MultiReader(strings.NewReader(syntax.text), r))
 	case err != nil:
 		return err
 	}

@@ -3,7 +3,6 @@ package extract
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"mime"
 	"net/mail"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"golang.org/x/net/html/charset"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -26,8 +23,22 @@ const (
 	maxAddresses   = 2 << 10  // bytes of one line of addresses
 )
 
-// mail reads a message: subject, addresses, date and text, and each attachment with the reader of its format.
-func (p *parser) mail() error {
+// mailFormat is Internet mail.
+var mailFormat = Format{
+	Type: TypeMail, Aliases: []string{"message/global"}, Extensions: []string{".eml"},
+	Name: "a mail", Label: "mail (eml)", Text: true, Read: readMail,
+	Sniff: func(head []byte, named string) bool { return messageType(head, named) == TypeMail },
+}
+
+// archiveFormat is a page with its parts in one file, as a browser or Word saves it.
+var archiveFormat = Format{
+	Type: TypeMHTML, Aliases: []string{"application/x-mimearchive"}, Extensions: []string{".mht", ".mhtml"},
+	Name: "a web archive", Label: "web archive (mht)", Text: true, Read: readMHTML,
+	Sniff: func(head []byte, named string) bool { return messageType(head, named) == TypeMHTML },
+}
+
+// readMail reads a message: subject, addresses, date and text, and each attachment with the reader of its format.
+func readMail(p *parser) error {
 	data, err := p.src.bytes()
 	if err != nil {
 		return err
@@ -39,9 +50,9 @@ func (p *parser) mail() error {
 	return m.message(data, 1)
 }
 
-// mhtml reads a web archive: a page that a browser or Word saved as one file. Only the page is read, not its pictures and
+// readMHTML reads a web archive: a page that a browser or Word saved as one file. Only the page is read, not its pictures and
 // style sheets.
-func (p *parser) mhtml() error {
+func readMHTML(p *parser) error {
 	data, err := p.src.bytes()
 	if err != nil {
 		return err
@@ -65,11 +76,11 @@ func (p *parser) mhtml() error {
 	if address := cmp.Or(header.Get("Snapshot-Content-Location"), root.header.Get("Content-Location")); p.src.URL == "" && strings.HasPrefix(address, "http") {
 		p.src.URL = address
 	}
+	kind := TypeHTML
 	if mediaType == TypeText {
-		err = p.text()
-	} else {
-		err = p.html()
+		kind = TypeText
 	}
+	err = p.readAs(kind)
 	p.doc.Route = "mhtml/" + p.doc.Route
 	if p.doc.Title == "" {
 		p.doc.Title = decodeHeader(header.Get("Subject"))
@@ -314,12 +325,12 @@ func (m *mailReader) body(part mailPart, mediaType string, params map[string]str
 		return err
 	}
 	label := params["charset"]
-	if enc, _ := charset.Lookup(label); enc == nil || strings.EqualFold(label, "us-ascii") {
+	if !knownEncoding(label) || strings.EqualFold(label, "us-ascii") {
 		label = ""
 	}
 	text, _ := decodeText(content, label)
 	if mediaType == TypeHTML {
-		return m.p.htmlPiece(text)
+		return m.p.piece(TypeHTML, strings.NewReader(text))
 	}
 	if strings.EqualFold(params["format"], "flowed") {
 		text = unflow(text, strings.EqualFold(params["delsp"], "yes"))
@@ -327,7 +338,7 @@ func (m *mailReader) body(part mailPart, mediaType string, params map[string]str
 	q := *m.p
 	q.doc = &domain.Document{}
 	q.src = Source{Data: strings.NewReader(text), Size: int64(len(text)), Declared: "text/plain; charset=utf-8"}
-	return q.text()
+	return q.readAs(TypeText)
 }
 
 // unflow joins the lines of a text with format=flowed (RFC 3676): a line that ends in a space continues on the next.
@@ -381,64 +392,4 @@ func (m *mailReader) attachment(part mailPart, mediaType string, level int) erro
 		return err
 	}
 	return m.p.embedded(content, name, mediaType, level+1, fmt.Sprintf("the attachment %q", cutBytes(name, 100)))
-}
-
-// maxEmbedding is the maximum nesting depth of embedded files.
-const maxEmbedding = 3
-
-// embedded reads a file inside the document, under a heading with its name at the given level. what names the file in
-// warnings. A file that cannot be read is skipped with a warning.
-func (p *parser) embedded(content []byte, name, declared string, level int, what string) error {
-	kind := DetectType(content[:min(len(content), 4096)], name, declared)
-	switch {
-	case p.nesting >= maxEmbedding:
-		p.out.warn(what + " was left out: files are nested too deeply")
-		return nil
-	case len(content) == 0:
-		p.out.warn(what + " is empty")
-		return nil
-	case !Supported(kind) && kind != "application/zip":
-		p.out.warn(what + " was left out: " + unsupported(kind).Message)
-		return nil
-	}
-	var stopped error // error of the document's sink, which ends the reading
-	named := false
-	emit := func(b domain.Block) error {
-		if !named {
-			named = true
-			if stopped = p.out.heading(level, name, 0); stopped != nil {
-				return stopped
-			}
-		}
-		b.Page, b.Sheet, b.Offset, b.Apart = 0, "", 0, false
-		if b.Kind == domain.BlockHeading {
-			b.Level = min(b.Level+level, 6)
-		}
-		stopped = p.out.add(b)
-		return stopped
-	}
-	q := *p
-	q.nesting++
-	q.doc = &domain.Document{MIMEType: kind}
-	q.out = &sink{emit: emit, left: p.out.left, max: p.out.max, maxBlocks: p.out.maxBlocks}
-	q.src = Source{Data: bytes.NewReader(content), Size: int64(len(content)), Name: name, Declared: declared, PlainRows: p.src.PlainRows}
-	err := q.run(content[:min(len(content), 4096)])
-	for _, w := range q.out.warnings {
-		p.out.warn(what + ": " + w)
-	}
-	var refused *Error
-	switch {
-	case err == nil && q.out.letters == 0:
-		p.out.warn(what + " has no text")
-	case err == nil:
-	case stopped != nil:
-		return stopped
-	case p.ctx.Err() != nil:
-		return p.ctx.Err()
-	case errors.As(err, &refused):
-		p.out.warn(what + " could not be read: " + refused.Message)
-	default:
-		p.out.warn(what + " is damaged: it cannot be read as " + formatName(kind))
-	}
-	return nil
 }

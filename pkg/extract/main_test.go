@@ -11,8 +11,8 @@ import (
 // compiled keeps the compiled PDFium for all tests of a run: compiling takes seconds.
 var compiled string
 
-func TestMain(m *testing.M) {
-	runChildIfAsked(misbehave)
+// runTests runs the tests of a package, with a folder for the compiled PDFium, and looks for goroutines left behind.
+func runTests(m *testing.M) {
 	dir, err := os.MkdirTemp("", "extract-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -25,4 +25,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(code)
 	}))
+}
+
+func TestMain(m *testing.M) {
+	runChildIfAsked(misbehave)
+	runTests(m)
 }

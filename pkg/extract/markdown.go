@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"bufio"
 	"path"
 	"strconv"
 	"strings"
@@ -17,17 +16,23 @@ import (
 // maxMarkdown is the longest text whose structure is read: all of it is in memory at once then.
 const maxMarkdown = 16 << 20
 
-// markdown reads CommonMark with GitHub's tables, task lists and bare addresses, footnotes, definition lists and front
+// markdownFormat is Markdown.
+var markdownFormat = Format{
+	Type: TypeMarkdown, Aliases: []string{"text/x-markdown"}, Extensions: []string{".md", ".markdown", ".mdown", ".mkd", ".mdx"},
+	Name: "Markdown", Label: "Markdown", Text: true, TitleFromHeading: true, Read: readMarkdown,
+}
+
+// readMarkdown reads CommonMark with GitHub's tables, task lists and bare addresses, footnotes, definition lists and front
 // matter. As plain text the document keeps what its source shows and indexed text has elsewhere or not at all: the
 // addresses of links, and HTML as it is written.
-func (p *parser) markdown() error {
+func readMarkdown(p *parser) error {
 	if p.src.Size > maxMarkdown {
 		p.out.warn("the Markdown is longer than " + sizeText(maxMarkdown) + " and was read as plain text")
-		src, err := p.textReader("markdown/text")
+		src, err := p.textReader("markdown/text", "")
 		if err != nil {
 			return err
 		}
-		return p.paragraphs(src.Reader)
+		return p.piece(TypeText, src.Reader)
 	}
 	source, err := p.decoded("markdown")
 	if err != nil {
@@ -42,7 +47,7 @@ func (p *parser) markdown() error {
 	}
 	if why := tangled(body); why != "" {
 		p.out.warn("the Markdown was read as plain text: " + why)
-		return p.paragraphs(bufio.NewReader(strings.NewReader(body)))
+		return p.piece(TypeText, strings.NewReader(body))
 	}
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList))
 	w := &markdownWalker{p: p, src: []byte(body), plain: p.src.PlainRows, scripted: strings.EqualFold(path.Ext(p.src.Name), ".mdx")}
@@ -140,7 +145,7 @@ func (w *markdownWalker) html(n *ast.HTMLBlock) error {
 	if w.plain {
 		return w.p.out.paragraph(source, 0)
 	}
-	return w.p.htmlPiece(source)
+	return w.p.piece(TypeHTML, strings.NewReader(source))
 }
 
 // list emits the items of a list, with their numbers where it is ordered.

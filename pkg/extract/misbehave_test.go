@@ -28,7 +28,7 @@ func misbehave(ctx context.Context, src Source, lim Limits, emit func(domain.Blo
 	}
 	order, asked := strings.CutPrefix(string(head[:n]), askFor)
 	if !asked {
-		return parse(ctx, src, lim, emit)
+		return Stream(ctx, src, lim, emit)
 	}
 	what, with, _ := strings.Cut(order, " ")
 	answer := "done"
@@ -55,7 +55,7 @@ func misbehave(ctx context.Context, src Source, lim Limits, emit func(domain.Blo
 		answer = fmt.Sprint(recurse(0))
 	case "panic":
 		src.Data = &panicking{}
-		return parse(ctx, src, lim, emit)
+		return Stream(ctx, src, lim, emit)
 	case "exit":
 		os.Exit(3)
 	case "overflow":

@@ -183,13 +183,16 @@ func relationID(e xml.StartElement, local string) string {
 	return ""
 }
 
+// maxDeclared is the most bytes of an XML part that is decoded as a whole.
+const maxDeclared = 128 << 20
+
 // xmlCharset decodes XML parts that are not UTF-8.
 func xmlCharset(label string, r io.Reader) (io.Reader, error) {
 	switch strings.ToLower(label) {
 	case "utf-16", "utf-8", "utf8": // a declaration that is itself readable is not UTF-16
 		return r, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxPart))
+	data, err := io.ReadAll(io.LimitReader(r, maxDeclared))
 	if err != nil {
 		return nil, err
 	}

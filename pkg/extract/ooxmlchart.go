@@ -29,7 +29,7 @@ type chartSeries struct {
 }
 
 // chart emits a chart's titles as paragraphs and its points as table rows. page is the slide's number, or 0.
-func (p *parser) chart(sc *xmlScanner, page int, emit func(domain.Block) error) error {
+func (a *officePackage) chart(sc *xmlScanner, page int, emit func(domain.Block) error) error {
 	c := &chartText{}
 	data := map[string]int{} // of the newer kinds, by the id under which its series names it
 	sc.descend(func(e xml.StartElement) bool {
@@ -70,7 +70,7 @@ func (p *parser) chart(sc *xmlScanner, page int, emit func(domain.Block) error) 
 			return err
 		}
 	}
-	return c.rows(&officeTable{emit: emit, page: page, plain: p.src.PlainRows})
+	return c.rows(&officeTable{emit: emit, page: page, plain: a.p.src.PlainRows})
 }
 
 // rows writes a row for each category with the values of all series. The names of the categories are those of the

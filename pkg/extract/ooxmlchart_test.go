@@ -35,8 +35,8 @@ func TestChartsAreTheirTitlesAndPoints(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			p := &parser{}
-			err := p.chart(newXMLScanner(t.Context(), strings.NewReader(tt.chart)), 0, func(b domain.Block) error {
+			a := newPackage(&archive{p: &parser{}})
+			err := a.chart(newXMLScanner(t.Context(), strings.NewReader(tt.chart)), 0, func(b domain.Block) error {
 				got = append(got, b.Text)
 				return nil
 			})

@@ -24,9 +24,9 @@ type diagramLink struct {
 // maxDiagramDepth is the deepest nesting of a diagram's nodes that is followed.
 const maxDiagramDepth = 50
 
-// diagram emits a diagram's nodes as list items, in the order and nesting of its outline. page is the slide's number,
+// readDiagram emits a diagram's nodes as list items, in the order and nesting of its outline. page is the slide's number,
 // or 0.
-func (p *parser) diagram(sc *xmlScanner, page int, emit func(domain.Block) error) error {
+func readDiagram(sc *xmlScanner, page int, emit func(domain.Block) error) error {
 	points := map[string]*diagramPoint{}
 	var order []string
 	root := ""

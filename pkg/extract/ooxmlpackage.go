@@ -11,6 +11,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// officePackage is the container of an office document.
+type officePackage struct {
+	*archive
+	// embedded are the parts with embedded files that the text mentions.
+	embedded map[string]bool
+}
+
+// packageOf is the package that has been opened for the document.
+func packageOf(p *parser) *officePackage { return newPackage(openedArchive(p)) }
+
+func newPackage(a *archive) *officePackage {
+	return &officePackage{archive: a, embedded: map[string]bool{}}
+}
+
 // relation is one line of a part's relationships.
 type relation struct {
 	ID     string
@@ -26,7 +40,7 @@ func (r relation) kind() string { return path.Base(r.Type) }
 
 // relations reads the relationships of a part, in order, with targets resolved to part names. A part without any
 // has none.
-func (a *archive) relations(part string) []relation {
+func (a *officePackage) relations(part string) []relation {
 	dir, file := path.Split(part)
 	var found []relation
 	err := a.walk(dir+"_rels/"+file+".rels", func(sc *xmlScanner) {
@@ -70,7 +84,7 @@ func byID(rels []relation) map[string]relation {
 }
 
 // related is the first part that a relationship of the kind leads to, or fallback.
-func (a *archive) related(rels []relation, kind, fallback string) string {
+func (a *officePackage) related(rels []relation, kind, fallback string) string {
 	for _, r := range rels {
 		if r.kind() == kind && !r.External && a.files[partName(r.Target)] != nil {
 			return r.Target
@@ -80,19 +94,16 @@ func (a *archive) related(rels []relation, kind, fallback string) string {
 }
 
 // readsComments reports whether comments are read. Plain text omits them, as other tools do.
-func (p *parser) readsComments() bool {
-	if p.src.PlainRows {
-		p.out.warn("the document has comments, which are indexed and are not in its plain text")
+func (a *officePackage) readsComments() bool {
+	if a.p.src.PlainRows {
+		a.p.out.warn("the document has comments, which are indexed and are not in its plain text")
 	}
-	return !p.src.PlainRows
+	return !a.p.src.PlainRows
 }
 
 // embeds warns of an embedded document: the file shows only its picture, and its content is not read. Formulas are embedded
 // objects too, but need no warning.
-func (a *archive) embeds(rels map[string]relation, id, program string) {
-	if a.embedded == nil {
-		a.embedded = map[string]bool{}
-	}
+func (a *officePackage) embeds(rels map[string]relation, id, program string) {
 	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
 		return
@@ -109,7 +120,7 @@ func (a *archive) embeds(rels map[string]relation, id, program string) {
 
 // embedsRest warns of what a part has and does not show: embedded documents that its text does not mention, and ActiveX
 // controls.
-func (a *archive) embedsRest(rels []relation) {
+func (a *officePackage) embedsRest(rels []relation) {
 	all := byID(rels)
 	for _, rel := range rels {
 		switch kind := rel.kind(); {
@@ -123,7 +134,7 @@ func (a *archive) embedsRest(rels []relation) {
 
 // mainPart is the part that the package names as its document; where it names none, the one that is declared as a
 // document, or else fallback.
-func (a *archive) mainPart(fallback string) string {
+func (a *officePackage) mainPart(fallback string) string {
 	if part := a.related(a.relations(""), "officeDocument", ""); part != "" {
 		return part
 	}
@@ -143,7 +154,7 @@ func (a *archive) mainPart(fallback string) string {
 }
 
 // contentTypes are the types that the package declares, by partName.
-func (a *archive) contentTypes() map[string]string {
+func (a *officePackage) contentTypes() map[string]string {
 	types := map[string]string{}
 	err := a.walk("[Content_Types].xml", func(sc *xmlScanner) {
 		sc.descend(func(e xml.StartElement) bool {
@@ -177,7 +188,8 @@ func formatOfPart(contentType string) string {
 }
 
 // properties takes what the package says of its document: title, author, dates, description, keywords, language.
-func (p *parser) properties(a *archive) {
+func (a *officePackage) properties() {
+	p := a.p
 	core := a.coreProperties()
 	p.doc.Title, p.doc.Language = core["title"], oneLine(core["language"])
 	if isStockTitle(p.doc.Title) {
@@ -191,7 +203,7 @@ func (p *parser) properties(a *archive) {
 }
 
 // coreProperties reads the package's core properties by their local names.
-func (a *archive) coreProperties() map[string]string {
+func (a *officePackage) coreProperties() map[string]string {
 	core := map[string]string{}
 	err := a.walk(a.related(a.relations(""), "core-properties", "docProps/core.xml"), func(sc *xmlScanner) {
 		if _, ok := sc.root(); !ok {

@@ -1,17 +1,32 @@
 package extract
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// pdf reads PDF files page by page. What must be known of the whole document, such as the size of its body text, is
+// pdfFormat is the Portable Document Format.
+var pdfFormat = Format{
+	Type: "application/pdf", Aliases: []string{"application/x-pdf"}, Extensions: []string{".pdf"},
+	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: readPDF,
+}
+
+// isPDF looks for the header where readers tolerate it: anywhere in the first 1,024 bytes, unless these are the words
+// of a text that speaks of it.
+func isPDF(head []byte, _ string) bool {
+	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
+	return at == 0 || at > 0 && (!utf8.Valid(head[:at]) || countLetters(string(head[:at])) == 0 || head[at-1] == '\n' || head[at-1] == '\r')
+}
+
+// readPDF reads PDF files page by page. What must be known of the whole document, such as the size of its body text, is
 // gathered from a sample of its pages first; memory does not grow with their number.
-func (p *parser) pdf() error {
+func readPDF(p *parser) error {
 	data, err := p.src.bytes()
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func BenchmarkPDFPages(b *testing.B) {
 	data := bookPDF(pages)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		_, err := parse(b.Context(), Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: "book.pdf"}, Limits{},
+		_, err := Stream(b.Context(), Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: "book.pdf"}, Limits{},
 			func(block domain.Block) error { _, err := io.WriteString(io.Discard, block.Text); return err })
 		if err != nil {
 			b.Fatal(err)

@@ -138,7 +138,7 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 				t.Errorf("%d pages by %q, the last block on page %d, %d times a line of every page; want %d by %q", doc.Pages, doc.Route, last.Page, found, tt.pages, tt.route)
 			}
 			const most = 150 << 10 // KiB
-			if peak := peakMemory(t, x.idle[0].cmd.Process.Pid); peak > most {
+			if peak := peakMemory(t, x.idle[0].process().Pid); peak > most {
 				t.Errorf("the child had %d KiB of memory, want at most %d", peak, most)
 			} else {
 				t.Logf("the child had %d MiB at most", peak>>10)

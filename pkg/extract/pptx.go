@@ -10,7 +10,7 @@ import (
 // pptxReader reads the slides of one presentation.
 type pptxReader struct {
 	p *parser
-	a *archive
+	a *officePackage
 	// once holds masters and layouts that were read, and texts of footers: what stands on every slide is said once.
 	once  map[string]bool
 	apart bool // the next block has no heading, because its slide has no title
@@ -18,10 +18,17 @@ type pptxReader struct {
 	frames map[string]map[string]slideFrame
 }
 
-// pptx reads presentations slide by slide in the order of the show, with tables, charts, diagrams and notes. A
+// pptxFormat is the format of PowerPoint presentations.
+var pptxFormat = officeFormat(Format{
+	Type: TypePptx, Extensions: []string{".pptx", ".pptm", ".ppsx"},
+	Name: "a pptx presentation", Label: "PowerPoint (pptx)", TitleFromHeading: true, Read: readPptx,
+})
+
+// readPptx reads presentations slide by slide in the order of the show, with tables, charts, diagrams and notes. A
 // slide is a page.
-func (p *parser) pptx(a *archive) error {
-	p.properties(a)
+func readPptx(p *parser) error {
+	a := packageOf(p)
+	a.properties()
 	p.doc.Route = "pptx/zip"
 	slides, err := slideOrder(a, a.mainPart("ppt/presentation.xml"))
 	if err != nil {
@@ -42,7 +49,7 @@ func (p *parser) pptx(a *archive) error {
 
 // slideOrder lists the parts of the slides as the presentation orders them. Where it orders none, they come as its
 // relationships list them, and last, without any, by the numbers in their names.
-func slideOrder(a *archive, main string) ([]string, error) {
+func slideOrder(a *officePackage, main string) ([]string, error) {
 	target := map[string]string{}
 	var all []string
 	for _, r := range a.relations(main) {
@@ -131,7 +138,7 @@ func (r *pptxReader) slide(part string, number int) error {
 // comments emits the comments on the slide, in both of PowerPoint's formats, with their replies.
 func (r *pptxReader) comments(rels []relation, number int) error {
 	for _, rel := range rels {
-		if rel.kind() != "comments" || rel.External || r.a.files[partName(rel.Target)] == nil || !r.p.readsComments() {
+		if rel.kind() != "comments" || rel.External || r.a.files[partName(rel.Target)] == nil || !r.a.readsComments() {
 			continue
 		}
 		err := r.a.walk(rel.Target, func(sc *xmlScanner) {

@@ -266,10 +266,10 @@ func (s *slideWalker) frame(sc *xmlScanner) {
 		case "tbl":
 			s.table(sc)
 		case "chart":
-			s.related(sc, relationID(e, "id"), s.r.p.chart)
+			s.related(sc, relationID(e, "id"), s.r.a.chart)
 			sc.skip()
 		case "relIds":
-			s.related(sc, relationID(e, "dm"), s.r.p.diagram)
+			s.related(sc, relationID(e, "dm"), readDiagram)
 			sc.skip()
 		case "oleObj":
 			s.r.a.embeds(s.rels, relationID(e, "id"), xmlAttr(e, "progId"))

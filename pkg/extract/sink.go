@@ -185,3 +185,6 @@ func countLetters(s string) int {
 
 // oneLine folds all white space to single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// isLinkList reports whether the blocks so far are a list of links.
+func (s *sink) isLinkList() bool { return s.body.isList() }

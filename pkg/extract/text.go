@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bufio"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,21 +10,31 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// text reads plain text: paragraphs are parted by empty lines, pages by form feeds.
-func (p *parser) text() error {
-	r, err := p.textReader("text")
+// textFormat is plain text.
+var textFormat = Format{
+	Type: TypeText, Extensions: []string{".txt", ".text", ".log", ".rst", ".adoc"},
+	Name: "plain text", Label: "text", Text: true, Read: readText, Piece: paragraphs,
+}
+
+// readText reads plain text: paragraphs are parted by empty lines, pages by form feeds.
+func readText(p *parser) error {
+	r, err := p.textReader("text", "")
 	if err != nil {
 		return err
 	}
 	if r.paged {
 		p.doc.Pages = 1
 	}
-	return p.paragraphs(r.Reader)
+	return paragraphs(p, r.Reader)
 }
 
 // paragraphs emits text as paragraphs parted by empty lines, on pages where the document has some, without holding more
 // than one of them.
-func (p *parser) paragraphs(r *bufio.Reader) error {
+func paragraphs(p *parser, text io.Reader) error {
+	r, ok := text.(*bufio.Reader)
+	if !ok {
+		r = bufio.NewReader(text)
+	}
 	w := &textWriter{p: p, page: p.doc.Pages}
 	lines := &lineReader{r: r}
 	for {

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ func (p *parser) declaredCharset() string {
 // decoded reads the whole source as text and notes the encoding in the route. It is for formats whose parsers need all
 // of it at once.
 func (p *parser) decoded(route string) (string, error) {
-	r, err := p.textReader(route)
+	r, err := p.textReader(route, "")
 	if err != nil {
 		return "", err
 	}
@@ -44,7 +45,8 @@ type textSource struct {
 
 // textReader reads the source as UTF-8 without a byte order mark and notes the encoding in the route. All of the
 // source is looked at first, in pieces, so that one stray byte far behind does not turn UTF-8 into something else.
-func (p *parser) textReader(route string) (*textSource, error) {
+// standard is the encoding that the format prescribes, which holds where none is declared; "" for none.
+func (p *parser) textReader(route, standard string) (*textSource, error) {
 	var evidence encodingEvidence
 	piece := make([]byte, 256<<10)
 	for at := int64(0); at < p.src.Size; {
@@ -61,11 +63,7 @@ func (p *parser) textReader(route string) (*textSource, error) {
 			break
 		}
 	}
-	label := p.declaredCharset()
-	if label == "" && p.doc.MIMEType == TypeJSON {
-		label = "utf-8" // RFC 8259, section 8.1
-	}
-	name, skip := evidence.decide(label)
+	name, skip := evidence.decide(cmp.Or(p.declaredCharset(), standard))
 	raw := io.NewSectionReader(p.src.Data, int64(skip), p.src.Size-int64(skip))
 	var text io.Reader
 	if stray := evidence.strayEncoding(name); stray != nil {

@@ -110,6 +110,9 @@ func (w *worker) start() error {
 	return <-started
 }
 
+// process is the running child.
+func (w *worker) process() *os.Process { return w.cmd.Process }
+
 // stop ends the child and removes its temporary files. It may be called more than once.
 func (w *worker) stop() {
 	if w.dead {

@@ -18,7 +18,7 @@ const maxSheets = 10_000
 // workbook is an xlsx file being read: what its sheets share.
 type workbook struct {
 	p       *parser
-	a       *archive
+	a       *officePackage
 	sheets  []sheetRef
 	strings *sharedStrings
 	styles  *sheetStyles
@@ -33,13 +33,20 @@ type sheetRef struct {
 	unseen     bool // "very hidden": only a program can show it
 }
 
-// xlsx reads a workbook sheet by sheet, a row at a time. Values are as shown, in their number formats; formulas count by
+// xlsxFormat is the format of Excel workbooks.
+var xlsxFormat = officeFormat(Format{
+	Type: TypeXlsx, Extensions: []string{".xlsx", ".xlsm", ".xltx"},
+	Name: "an xlsx workbook", Label: "Excel (xlsx)", Read: readXlsx,
+})
+
+// readXlsx reads a workbook sheet by sheet, a row at a time. Values are as shown, in their number formats; formulas count by
 // the value stored with them. Hidden rows and columns are read, since mostly a filter has hidden them, and hidden sheets
 // with a warning; what only a macro could show is left out. The parts are read by our own walker, which bears what
 // producers get wrong (relationships, references, missing styles) and holds one row; excelize applies the formats that ask
 // for fractions or for other languages.
-func (p *parser) xlsx(a *archive) error {
-	p.properties(a)
+func readXlsx(p *parser) error {
+	a := packageOf(p)
+	a.properties()
 	p.doc.Route = "xlsx"
 	main := a.mainPart("xl/workbook.xml")
 	if strings.HasSuffix(partName(main), ".bin") || a.files["xl/workbook.bin"] != nil {
@@ -63,7 +70,7 @@ func (p *parser) xlsx(a *archive) error {
 		return err
 	}
 	defer w.styles.close()
-	if w.strings, err = a.sharedStrings(a.related(rels, "sharedStrings", dir+"/sharedStrings.xml")); err != nil {
+	if w.strings, err = a.readSharedStrings(a.related(rels, "sharedStrings", dir+"/sharedStrings.xml")); err != nil {
 		return err
 	}
 	for _, s := range w.sheets {

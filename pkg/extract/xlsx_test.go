@@ -280,7 +280,7 @@ func heapGrowth(t *testing.T, src Source, block int) int64 {
 		return int64(m.HeapAlloc)
 	}
 	before, during, blocks := live(), int64(0), 0
-	_, err := parse(t.Context(), src, Limits{}, func(domain.Block) error {
+	_, err := Stream(t.Context(), src, Limits{}, func(domain.Block) error {
 		if blocks++; blocks == block {
 			during = live()
 		}

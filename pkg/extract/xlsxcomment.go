@@ -75,7 +75,7 @@ func (r *sheetReader) readRemarks(rels []relation) error {
 }
 
 // read adds the comments of a part, except those on the cells in except.
-func (s *sheetRemarks) read(a *archive, part, element string, except map[cellName]bool) error {
+func (s *sheetRemarks) read(a *officePackage, part, element string, except map[cellName]bool) error {
 	return a.walk(part, func(sc *xmlScanner) {
 		sc.descend(func(e xml.StartElement) bool {
 			if e.Name.Local != element {
@@ -141,7 +141,7 @@ func (s *sheetRemarks) meet(row tableRow) {
 
 // tellRemarks writes the comments after the rows of the sheet.
 func (r *sheetReader) tellRemarks() error {
-	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.p.readsComments() {
+	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.a.readsComments() {
 		return nil
 	}
 	if r.remarks.cut {

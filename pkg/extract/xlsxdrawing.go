@@ -56,7 +56,7 @@ func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 					titled = true
 					return emit(b)
 				}
-				sc.stop(w.a.walk(rel.Target, func(chart *xmlScanner) { chart.stop(w.p.chart(chart, 0, title)) }))
+				sc.stop(w.a.walk(rel.Target, func(chart *xmlScanner) { chart.stop(w.a.chart(chart, 0, title)) }))
 				sc.skip()
 				return true
 			case "Fallback":

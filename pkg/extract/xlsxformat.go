@@ -47,7 +47,7 @@ type cellStyle struct {
 }
 
 // sheetStyles reads how cells are shown; a workbook without the part has no styles. Close them.
-func (a *archive) sheetStyles(part string, date1904 bool) (*sheetStyles, error) {
+func (a *officePackage) sheetStyles(part string, date1904 bool) (*sheetStyles, error) {
 	s := &sheetStyles{columns: map[string]string{}, codes: map[string]numberCode{}, shown: map[[2]string]string{}, date1904: date1904}
 	custom := map[int]string{}
 	var styles []cellStyle

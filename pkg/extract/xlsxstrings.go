@@ -28,8 +28,8 @@ func (s *sharedStrings) at(i int) (string, bool) {
 	return cutBytes(s.text[start:s.ends[i]], maxSheetText), true
 }
 
-// sharedStrings reads the part; without it there are none. Its size is bounded by that of any part.
-func (a *archive) sharedStrings(part string) (*sharedStrings, error) {
+// readSharedStrings reads the part; without it there are none. Its size is bounded by that of any part.
+func (a *officePackage) readSharedStrings(part string) (*sharedStrings, error) {
 	s := &sharedStrings{}
 	var text strings.Builder
 	err := a.walk(part, func(sc *xmlScanner) {

@@ -18,12 +18,13 @@ type archive struct {
 	cut   bool                 // some of it is lost: its directory, or the end of a part
 	left  int64                // bytes that may still be unpacked
 	max   int64
-	// embedded are the parts with embedded files that the text mentions.
-	embedded map[string]bool
 }
 
-// container opens the zip file, decides by its parts which format it is, and reads it.
-func (p *parser) container() error {
+// zipFormat reads what is packed in a zip file as the format whose parts it has.
+var zipFormat = Format{Type: TypeZip, Packed: true, Read: readZip}
+
+// readZip opens the zip file, decides by its parts which format it is, and reads it.
+func readZip(p *parser) error {
 	zr, whole := zip.NewReader(p.src.Data, p.src.Size)
 	if whole != nil {
 		var err error
@@ -31,43 +32,44 @@ func (p *parser) container() error {
 			return err
 		}
 	}
-	a, err := openArchive(p, zr)
+	a, err := newArchive(p, zr)
 	if err != nil {
 		return err
 	}
 	a.cut = whole != nil
-	if err := p.parts(a); err != nil {
+	p.container = a
+	f := p.formats.packed(p)
+	if f == nil {
+		if a.cut {
+			return damaged(p.formats.packedNames()+" file", errNoPart)
+		}
+		return p.formats.unsupported(TypeZip)
+	}
+	p.doc.MIMEType = f.Type
+	if err := f.Read(p); err != nil {
 		return err
 	}
-	if a.cut && p.out.letters == 0 { // what it says is in the part that is lost
-		return damaged("docx, pptx or xlsx file", whole)
+	if a.cut && p.out.letters == 0 { // the text is in the part that is lost
+		return damaged(p.formats.packedNames()+" file", whole)
 	}
 	return nil
 }
 
-// parts reads the container as the format that its parts make it.
-func (p *parser) parts(a *archive) error {
-	format := a.format()
-	if format == "" {
-		if a.cut {
-			return damaged("docx, pptx or xlsx file", errNoPart)
-		}
-		return unsupported("application/zip")
+// openedArchive is the archive that readZip has opened for the document.
+func openedArchive(p *parser) *archive { return p.container.(*archive) }
+
+// openArchive opens the whole zip file that the document is; format says what it should be.
+func openArchive(p *parser, format string) (*archive, error) {
+	zr, err := zip.NewReader(p.src.Data, p.src.Size)
+	if err != nil {
+		return nil, damaged(format, err)
 	}
-	p.doc.MIMEType = format
-	switch format {
-	case TypeDocx:
-		return p.docx(a)
-	case TypePptx:
-		return p.pptx(a)
-	default:
-		return p.xlsx(a)
-	}
+	return newArchive(p, zr)
 }
 
-// openArchive refuses containers that promise to unpack to too much. Promises can be false, so reads are bounded too.
+// newArchive refuses containers that promise to unpack to too much. Promises can be false, so reads are bounded too.
 // Of parts with the same name the first counts: what a later one would put in its place is never read.
-func openArchive(p *parser, zr *zip.Reader) (*archive, error) {
+func newArchive(p *parser, zr *zip.Reader) (*archive, error) {
 	if len(zr.File) > maxZipEntries {
 		return nil, fail(TooLarge, "the file packs %d parts, more than the %d that are read", len(zr.File), maxZipEntries)
 	}
@@ -105,25 +107,6 @@ func partName(name string) string {
 
 func (a *archive) tooLarge() *Error {
 	return fail(TooLarge, "the file unpacks to more than %s", sizeText(a.max))
-}
-
-// format tells by the main part, or else by the folders, what the container holds; "" where it is none of the three.
-func (a *archive) format() string {
-	main := a.mainPart("")
-	for _, c := range []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}} {
-		if strings.HasPrefix(partName(main), c.folder) {
-			return c.mimeType
-		}
-	}
-	if f := formatOfPart(a.contentTypes()[partName(main)]); main != "" && f != "" {
-		return f
-	}
-	for _, c := range []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}} {
-		if a.has(c.folder) {
-			return c.mimeType
-		}
-	}
-	return ""
 }
 
 // has reports whether any part lies in the folder.

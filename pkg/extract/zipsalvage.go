@@ -22,9 +22,9 @@ const maxSalvage = 64 << 20
 // salvage opens a container whose directory, which stands at its end, is lost: an upload or download that was cut
 // short. The parts are found by the headers before each and packed anew, the last one as far as it goes.
 func (p *parser) salvage(cause error) (*zip.Reader, error) {
-	const format = "docx, pptx or xlsx file"
+	what := p.formats.packedNames() + " file"
 	if p.src.Size > maxSalvage {
-		return nil, damaged(format, cause)
+		return nil, damaged(what, cause)
 	}
 	data, err := p.src.bytes()
 	if err != nil {
@@ -36,11 +36,11 @@ func (p *parser) salvage(cause error) (*zip.Reader, error) {
 		return nil, err
 	}
 	if found == 0 {
-		return nil, damaged(format, cause)
+		return nil, damaged(what, cause)
 	}
 	zr, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
 	if err != nil {
-		return nil, damaged(format, cause)
+		return nil, damaged(what, cause)
 	}
 	p.out.warn("the file is damaged: it was cut short or its directory is lost; the parts that could be found in it were read")
 	p.src.Data, p.src.Size = bytes.NewReader(packed.Bytes()), int64(packed.Len())

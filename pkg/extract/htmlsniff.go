@@ -1,0 +1,40 @@
+package extract
+
+import "bytes"
+
+// htmlFormat is HTML.
+var htmlFormat = Format{
+	Type: TypeHTML, Aliases: []string{"application/xhtml+xml"}, Extensions: []string{".html", ".htm", ".xhtml", ".shtml"},
+	Name: "an HTML page", Label: "HTML", Text: true, Sniff: sniffHTML, Read: readHTML, Piece: readHTMLPiece,
+}
+
+// sniffHTML takes a page saved under the name of another text format for a page. A piece of a page that is named as text
+// is text about pages.
+func sniffHTML(head []byte, named string) bool {
+	switch named {
+	case TypeHTML:
+		return true
+	case TypeMarkdown:
+		return false
+	case TypeText:
+		return looksWholePage(head)
+	}
+	return looksHTML(head)
+}
+
+// looksWholePage reports whether the text is surely a page from its first element on, not a piece of one.
+func looksWholePage(head []byte) bool {
+	s := pageStart(head)
+	return bytes.HasPrefix(s, []byte("<!doctype html")) || bytes.HasPrefix(s, []byte("<html")) ||
+		bytes.HasPrefix(s, []byte("<?xml")) && bytes.Contains(s, []byte("<html"))
+}
+
+func looksHTML(head []byte) bool {
+	s := pageStart(head)
+	for _, p := range []string{"<!doctype html", "<html", "<head", "<body"} {
+		if bytes.HasPrefix(s, []byte(p)) {
+			return true
+		}
+	}
+	return (bytes.HasPrefix(s, []byte("<?xml")) || bytes.HasPrefix(s, []byte("<!--"))) && bytes.Contains(s, []byte("<html"))
+}

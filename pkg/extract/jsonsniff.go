@@ -1,0 +1,38 @@
+package extract
+
+import "bytes"
+
+// jsonFormat is JSON and JSON Lines.
+var jsonFormat = Format{
+	Type: TypeJSON, Aliases: []string{"text/json", "application/x-ndjson", "application/jsonl", "application/ld+json", "application/geo+json"},
+	Extensions: []string{".json", ".jsonl", ".ndjson", ".geojson"},
+	Name:       "JSON", Label: "JSON", Text: true, Sniff: sniffJSON, Read: readJSON,
+}
+
+// sniffJSON takes JSON records under the name of a table for JSON.
+func sniffJSON(head []byte, named string) bool {
+	switch named {
+	case TypeJSON:
+		return true
+	case TypeMarkdown, TypeText:
+		return false
+	case TypeCSV:
+		return looksJSON(head) && bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")[0] == '{'
+	}
+	return looksJSON(head)
+}
+
+func looksJSON(head []byte) bool {
+	s := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(s) < 2 {
+		return false
+	}
+	rest := bytes.TrimLeft(s[1:], " \t\r\n")
+	switch s[0] {
+	case '{':
+		return len(rest) > 0 && (rest[0] == '"' || rest[0] == '}')
+	case '[':
+		return len(rest) > 0 && bytes.IndexByte([]byte(`{["]-0123456789`), rest[0]) >= 0 && bytes.ContainsAny(s, ",]")
+	}
+	return false
+}
