@@ -39,7 +39,7 @@ crawl: ## a generated site of TEST_SITE_PAGES (default 5000) pages: crawled, ref
 .PHONY: crawl-content
 crawl-content: ## documentation sites of five programs, fetched by apt into .cache: what is read of each page against the main region of its theme
 	tools/docsites.sh .cache/doc-sites
-	TEST_DOC_SITES=$(abspath .cache/doc-sites)/usr/share/doc go test -v -count 1 -timeout 0 -run 'TestDocumentationSites' ./pkg/extract
+	TEST_DOC_SITES=$(abspath .cache/doc-sites)/usr/share/doc go test -v -count 1 -timeout 0 -run 'TestDocumentationSites' ./pkg/extract/html
 
 .PHONY: engines
 engines: ## PostgreSQL, Milvus and three NATS servers on this machine, until make engines-down; prints their settings

@@ -10,7 +10,7 @@ benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 stages='
 ./pkg/originals           Put|Get
 ./pkg/jobs                Publish$
-./pkg/extract             PDFPages
+./pkg/extract/pdf         PDFPages
 ./pkg/analysis            Terms
 ./pkg/chunk               Cut
 ./pkg/embed/static        EmbedPassage|EmbedQuery

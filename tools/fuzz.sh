@@ -35,7 +35,16 @@ pkg/crawl/robots           FuzzRobots
 pkg/crawl/sitemap          FuzzSitemap
 pkg/embed/static           FuzzTokenise
 pkg/embed/transformer      FuzzTokenizer
-pkg/extract                FuzzCSV FuzzDocx FuzzHTML FuzzJSON FuzzMail FuzzMarkdown FuzzPptx FuzzText FuzzXlsx FuzzZip
+pkg/extract                FuzzZip
+pkg/extract/csv            FuzzCSV
+pkg/extract/docx           FuzzDocx
+pkg/extract/html           FuzzHTML
+pkg/extract/json           FuzzJSON
+pkg/extract/mail           FuzzMail
+pkg/extract/markdown       FuzzMarkdown
+pkg/extract/pptx           FuzzPptx
+pkg/extract/text           FuzzText
+pkg/extract/xlsx           FuzzXlsx
 pkg/extract/pdftext        FuzzContent FuzzOpen
 pkg/index                  FuzzFilters
 pkg/modelhttp              FuzzEvents

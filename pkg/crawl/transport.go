@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/content"
 	"github.com/sluice/sluice/pkg/crawl/guard"
 	"github.com/sluice/sluice/pkg/crawl/sitemap"
-	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/extract/html"
 )
 
 // maxHTMLBytes is how much of an HTML page is parsed for links and title; the page itself may be larger.
@@ -164,8 +164,8 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 		return nil, err
 	}
 	label := content.PageCharset(page[:min(len(page), charsetBytes)], h.kind.Charset)
-	if extract.IsXHTML(page, h.kind.Media) {
-		page = []byte(extract.ExpandXHTML(string(page)))
+	if html.IsXHTML(page, h.kind.Media) {
+		page = []byte(html.ExpandXHTML(string(page)))
 	}
 	page, label = content.Tame(page, label)
 	out.Header.Set("Content-Type", content.Type{Media: h.kind.Media, Charset: label}.String())

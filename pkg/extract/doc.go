@@ -1,7 +1,7 @@
 // Package extract reads documents: raw bytes in, a domain.Document with structured blocks out.
 //
-// It knows PDF, docx, pptx, xlsx, csv, JSON, Markdown, HTML and plain text in many encodings, and decides by
-// content first and by declared type and file name second.
+// Each format is a package of its own, and formats.go lists them. Content decides which of them reads a document, and
+// the declared type and the file name come second.
 //
 // Files come from strangers, and some of them kill the process that reads them: a few hundred bytes can ask for
 // terabytes, and Go cannot recover from running out of memory. So an Extractor never parses in its own process.

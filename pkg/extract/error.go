@@ -1,73 +1,29 @@
 package extract
 
-import (
-	"errors"
-	"fmt"
-)
+import "github.com/sluice/sluice/pkg/extract/format"
 
-// Kind says why a document cannot be read. None of the kinds is mended by trying again.
-type Kind string
+// Error is the permanent failure of one document.
+type Error = format.Error
+
+// Kind says why a document cannot be read. Trying again mends none of the kinds.
+type Kind = format.Kind
+
+// Limits bound what reading one document may use or produce.
+type Limits = format.Limits
 
 // The kinds of failure.
 const (
-	Unsupported Kind = "unsupported" // no parser for this format
-	Encrypted   Kind = "encrypted"   // a password is needed
-	NoText      Kind = "no_text"     // readable, but nothing in it is text
-	Damaged     Kind = "damaged"     // the bytes are not what the format demands
-	TooLarge    Kind = "too_large"   // a limit on size, entries, cells or text was reached
-	Resources   Kind = "resources"   // reading took too much memory or time
+	Unsupported = format.Unsupported
+	Encrypted   = format.Encrypted
+	NoText      = format.NoText
+	Damaged     = format.Damaged
+	TooLarge    = format.TooLarge
+	Resources   = format.Resources
 )
 
-// Error is the permanent failure of one document. Message is one line, written for the person who uploaded it; the
-// cause holds what parsers complained of and is for logs alone.
-type Error struct {
-	Kind    Kind   `json:"kind"`
-	Message string `json:"message"`
-	Err     error  `json:"-"` // the cause, for logs; may be nil
-}
+// KindOf returns the kind of the first *Error in err's chain, or "" when there is none: a failure of the machinery,
+// which may succeed later.
+func KindOf(err error) Kind { return format.KindOf(err) }
 
-// Error implements error. It includes the cause: show people Message instead.
-func (e *Error) Error() string {
-	if e.Err != nil {
-		return e.Message + ": " + e.Err.Error()
-	}
-	return e.Message
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// KindOf returns the kind of the first *Error in err's chain, or "" when there is none: a failure of the
-// machinery, such as a child that cannot be started, which may succeed later.
-func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Kind
-	}
-	return ""
-}
-
-func fail(kind Kind, format string, args ...any) *Error {
-	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
-}
-
-// damaged says that a file of the named format cannot be read, with the parser's complaint as its cause.
-func damaged(format string, err error) *Error {
-	return &Error{Kind: Damaged, Message: "the file is damaged or not a " + format, Err: err}
-}
-
-// sizeText writes a byte count as people do: "1.5 GiB", "64 MiB", "900 bytes".
-func sizeText(n int64) string {
-	for _, u := range []struct {
-		size int64
-		name string
-	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		if n >= u.size {
-			if n%u.size == 0 {
-				return fmt.Sprintf("%d %s", n/u.size, u.name)
-			}
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
-}
+// DefaultLimits are those that hold where a caller sets none.
+func DefaultLimits() Limits { return format.DefaultLimits() }

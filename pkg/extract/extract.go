@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
 // clockFactor is how many times the processor time of a document may pass by the clock.
@@ -93,13 +95,13 @@ type Request struct {
 // Extractor reads documents in child processes. It is safe for concurrent use.
 type Extractor struct {
 	opts   Options
-	limits Limits
+	limits format.Limits
 	slots  chan struct{}
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex
-	idle   []*idleWorker // the most recently used last
+	Idle   []*idleWorker // the most recently used last
 	closed bool
 	busy   sync.WaitGroup
 	told   sync.Once
@@ -107,7 +109,7 @@ type Extractor struct {
 
 // idleWorker is a child that waits for a document, and the clock that stops it.
 type idleWorker struct {
-	*worker
+	*sandbox.Worker
 	clock *time.Timer
 }
 
@@ -120,7 +122,7 @@ func New(o Options) *Extractor {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Extractor{
 		opts:   o,
-		limits: Limits{MaxInput: o.MaxInput, MaxText: o.MaxText, CacheDir: o.CacheDir}.withDefaults(),
+		limits: format.Limits{MaxInput: o.MaxInput, MaxText: o.MaxText, CacheDir: o.CacheDir}.WithDefaults(),
 		slots:  make(chan struct{}, o.Concurrency),
 		ctx:    ctx,
 		cancel: cancel,
@@ -169,7 +171,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		return nil, err
 	}
 	defer f.Close()
-	child := childRequest{
+	child := sandbox.Request{
 		Path: req.Path, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows,
 		CPUSeconds: uint64(x.opts.Timeout.Seconds()) + 1, Limits: x.limits,
 	}
@@ -178,13 +180,13 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		if err != nil {
 			return nil, err
 		}
-		doc, err := w.extract(ctx, f, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
-		if w.dead && ctx.Err() == nil {
+		doc, err := w.Extract(ctx, f, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
+		if w.Dead && ctx.Err() == nil {
 			x.opts.Log.WarnContext(ctx, "child that reads documents died", "name", req.Name, "error", err)
 		}
 		x.tellMissing(w)
 		x.put(w)
-		if errors.Is(err, errNotStarted) && attempt == 0 {
+		if errors.Is(err, sandbox.ErrNotStarted) && attempt == 0 {
 			continue // a child that died while idle; the document is not to blame
 		}
 		return doc, err
@@ -208,10 +210,10 @@ func openDocument(path string) (*os.File, error) {
 }
 
 // tellMissing logs once that children keep rights which they could do without.
-func (x *Extractor) tellMissing(w *worker) {
-	if len(w.missing) > 0 {
+func (x *Extractor) tellMissing(w *sandbox.Worker) {
+	if len(w.Missing) > 0 {
 		x.told.Do(func() {
-			x.opts.Log.Info("the system does not let children that read documents give up all rights", "missing", strings.Join(w.missing, "; "))
+			x.opts.Log.Info("the system does not let children that read documents give up all rights", "missing", strings.Join(w.Missing, "; "))
 		})
 	}
 }
@@ -229,7 +231,7 @@ func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	// Asked for its own way, the file would only take a new buffer each time.
 	n, err := io.CopyBuffer(struct{ io.Writer }{f}, io.LimitReader(r, x.limits.MaxInput+1), buffer[:])
 	if err == nil && n > x.limits.MaxInput {
-		err = fail(TooLarge, "the file has more than the %s that are read", sizeText(x.limits.MaxInput))
+		err = format.Errorf(format.TooLarge, "the file has more than the %s that are read", format.SizeText(x.limits.MaxInput))
 	} else if err != nil {
 		err = fmt.Errorf("writing the document to a temporary file: %w", err)
 	}
@@ -243,33 +245,33 @@ func (x *Extractor) spool(r io.Reader) (path string, err error) {
 }
 
 // take returns a warm child or starts one.
-func (x *Extractor) take() (*worker, error) {
+func (x *Extractor) take() (*sandbox.Worker, error) {
 	x.mu.Lock()
-	if n := len(x.idle); n > 0 {
-		w := x.idle[n-1]
-		x.idle = x.idle[:n-1]
+	if n := len(x.Idle); n > 0 {
+		w := x.Idle[n-1]
+		x.Idle = x.Idle[:n-1]
 		w.clock.Stop()
 		x.mu.Unlock()
-		return w.worker, nil
+		return w.Worker, nil
 	}
 	x.mu.Unlock()
-	return startWorker(x.opts.MaxMemory, x.opts.TempDir, x.opts.CacheDir)
+	return sandbox.Start(x.opts.MaxMemory, x.opts.TempDir, x.opts.CacheDir)
 }
 
 // put keeps a child for the next document, or stops it when it has read enough.
-func (x *Extractor) put(w *worker) {
-	if w.dead {
+func (x *Extractor) put(w *sandbox.Worker) {
+	if w.Dead {
 		return
 	}
 	x.mu.Lock()
-	if x.closed || w.spent || w.read >= x.opts.Recycle {
+	if x.closed || w.Spent || w.Read >= x.opts.Recycle {
 		x.mu.Unlock()
-		w.stop()
+		w.Stop()
 		return
 	}
-	iw := &idleWorker{worker: w}
+	iw := &idleWorker{Worker: w}
 	iw.clock = time.AfterFunc(x.opts.IdleAfter, func() { x.retire(iw) })
-	x.idle = append(x.idle, iw)
+	x.Idle = append(x.Idle, iw)
 	x.mu.Unlock()
 }
 
@@ -277,9 +279,9 @@ func (x *Extractor) put(w *worker) {
 func (x *Extractor) retire(iw *idleWorker) {
 	x.mu.Lock()
 	found := false
-	for i, other := range x.idle {
+	for i, other := range x.Idle {
 		if other == iw {
-			x.idle = append(x.idle[:i], x.idle[i+1:]...)
+			x.Idle = append(x.Idle[:i], x.Idle[i+1:]...)
 			found = true
 			break
 		}
@@ -290,7 +292,7 @@ func (x *Extractor) retire(iw *idleWorker) {
 	}
 	x.mu.Unlock()
 	if found {
-		iw.stop()
+		iw.Stop()
 	}
 }
 
@@ -299,12 +301,12 @@ func (x *Extractor) Close() error {
 	x.cancel(errClosed)
 	x.mu.Lock()
 	x.closed = true
-	idle := x.idle
-	x.idle = nil
+	idle := x.Idle
+	x.Idle = nil
 	x.mu.Unlock()
 	for _, w := range idle {
 		w.clock.Stop()
-		w.stop()
+		w.Stop()
 	}
 	x.busy.Wait()
 	return nil

@@ -1,7 +1,6 @@
-package extract
+package extract_test
 
 import (
-	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
@@ -9,51 +8,12 @@ import (
 	"testing"
 
 	"github.com/xuri/excelize/v2"
+
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/readtest"
 )
-
-// zipOf packs parts; a repeat count makes a part that is long and packs to little.
-func zipOf(t testing.TB, parts map[string]string, repeat int) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	z := zip.NewWriter(&buf)
-	for name, body := range parts {
-		w, err := z.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range repeat {
-			if _, err := w.Write([]byte(body)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
-}
-
-// pdfOf is a file with the given objects, numbered from 1, and a catalogue as object 1.
-func pdfOf(objects ...string) []byte {
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.4\n")
-	var offsets []int
-	for i, o := range objects {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
-	}
-	at := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
-	for _, o := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", o)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF", len(objects)+1, at)
-	return b.Bytes()
-}
-
-func stream(dict, data string) string {
-	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
-}
 
 func wideSheet(t testing.TB) []byte {
 	t.Helper()
@@ -77,7 +37,7 @@ func wideSheet(t testing.TB) []byte {
 // farRow is a workbook of two rows, the second of which claims to be far down.
 func farRow(t testing.TB) []byte {
 	t.Helper()
-	return zipOf(t, map[string]string{
+	return extracttest.Zip(t, map[string]string{
 		"[Content_Types].xml":        `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`,
 		"_rels/.rels":                `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
 		"xl/workbook.xml":            `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="S" sheetId="1" r:id="a"/></sheets></workbook>`,
@@ -96,50 +56,50 @@ func TestHostile(t *testing.T) {
 	tests := map[string]struct {
 		name string
 		data []byte
-		want Kind
+		want format.Kind
 	}{
 		"a docx that unpacks to a gigabyte is too large": {"b.docx",
-			zipOf(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800), TooLarge},
+			extracttest.Zip(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800), format.TooLarge},
 		"an xlsx that unpacks to a gigabyte is too large": {"b.xlsx",
-			zipOf(t, map[string]string{"xl/workbook.xml": strings.Repeat("<row/>", 1<<17)}, 800), TooLarge},
+			extracttest.Zip(t, map[string]string{"xl/workbook.xml": strings.Repeat("<row/>", 1<<17)}, 800), format.TooLarge},
 		"a docx nested a hundred thousand levels deep is too large": {"d.docx",
-			zipOf(t, map[string]string{"word/document.xml": strings.Repeat("<w:p>", 100_000)}, 1), TooLarge},
-		"entities of a docx are not expanded": {"e.docx", zipOf(t, map[string]string{"word/document.xml": `<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b SYSTEM "file:///etc/passwd">]>` +
+			extracttest.Zip(t, map[string]string{"word/document.xml": strings.Repeat("<w:p>", 100_000)}, 1), format.TooLarge},
+		"entities of a docx are not expanded": {"e.docx", extracttest.Zip(t, map[string]string{"word/document.xml": `<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b SYSTEM "file:///etc/passwd">]>` +
 			`<w:document xmlns:w="w"><w:p><w:r><w:t>kept &a; &b;</w:t></w:r></w:p></w:document>`}, 1), ""},
 		"a sheet with a cell in the last column is cut":                {"w.xlsx", wideSheet(t), ""},
 		"a sheet whose last row claims a number in the milliards ends": {"r.xlsx", farRow(t), ""},
-		"a zip file that is no document is unsupported":                {"z.docx", zipOf(t, map[string]string{"a.txt": "a"}, 1), Unsupported},
+		"a zip file that is no document is unsupported":                {"z.docx", extracttest.Zip(t, map[string]string{"a.txt": "a"}, 1), format.Unsupported},
 		"JSON nested a million levels deep is read as text": {"j.json",
 			[]byte(strings.Repeat(`[`, 1_000_000) + "deep"), ""},
 		"HTML nested half a million levels deep keeps its text": {"n.html",
 			[]byte("<html>" + strings.Repeat("<div>", 500_000) + "deep"), ""},
 		"Markdown quotes nested ten thousand levels deep end": {"q.md",
-			[]byte(strings.Repeat("> ", 10_000) + "deep"), TooLarge},
+			[]byte(strings.Repeat("> ", 10_000) + "deep"), format.TooLarge},
 		"a PDF whose pages contain themselves has no text": {"p.pdf",
-			pdfOf(catalog, "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2000000000 >>"), Damaged},
+			extracttest.PDF(catalog, "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2000000000 >>"), format.Damaged},
 		"a PDF with a page tree that loops past a page keeps the page": {"p.pdf",
-			pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R 2 0 R] /Count 2 >>", page, stream("", hello), "null"), ""},
+			extracttest.PDF(catalog, "<< /Type /Pages /Kids [3 0 R 2 0 R] /Count 2 >>", page, extracttest.Stream("", hello), "null"), ""},
 		"a PDF form that draws itself ends": {"f.pdf",
-			pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, stream("", hello+"/X Do"),
-				stream("/Type /XObject /Subtype /Form /Resources << /XObject << /X 5 0 R >> >>", "/X Do /X Do")), ""},
+			extracttest.PDF(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, extracttest.Stream("", hello+"/X Do"),
+				extracttest.Stream("/Type /XObject /Subtype /Form /Resources << /XObject << /X 5 0 R >> >>", "/X Do /X Do")), ""},
 		"a PDF content stream with an open string ends": {"s.pdf",
-			pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, stream("", hello+"<414243"), "null"), ""},
+			extracttest.PDF(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, extracttest.Stream("", hello+"<414243"), "null"), ""},
 		"a PDF whose cross references are a loop is rebuilt": {"l.pdf", bytes.Replace(
-			pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, stream("", hello), "null"),
+			extracttest.PDF(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, extracttest.Stream("", hello), "null"),
 			[]byte("trailer\n<<"), []byte("trailer\n<< /Prev 9"), 1), ""},
 		"an encrypted office file asks for the password to be removed": {"x.docx",
-			append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 600)...), Encrypted},
+			append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 600)...), format.Encrypted},
 		"an office file of the format before 2007 is unsupported": {"x.doc",
-			append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 600)...), Unsupported},
-		"a picture is unsupported":     {"x.txt", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), Unsupported},
-		"an empty file has no text":    {"x.txt", nil, NoText},
-		"a file of spaces has no text": {"x.txt", []byte("  \n \n"), NoText},
+			append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 600)...), format.Unsupported},
+		"a picture is unsupported":     {"x.txt", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), format.Unsupported},
+		"an empty file has no text":    {"x.txt", nil, format.NoText},
+		"a file of spaces has no text": {"x.txt", []byte("  \n \n"), format.NoText},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			doc, err := parseBytes(t, tt.name, tt.data)
-			if got := KindOf(err); got != tt.want || tt.want == "" && err != nil {
+			doc, err := readtest.Parse(t, tt.name, tt.data)
+			if got := format.KindOf(err); got != tt.want || tt.want == "" && err != nil {
 				t.Fatalf("Parse: kind %q, error %.300v; want kind %q", got, err, tt.want)
 			}
 			if err == nil && len(doc.Blocks) == 0 {
@@ -155,7 +115,7 @@ func TestMessagesAreOneClearLine(t *testing.T) {
 	tests := map[string]struct {
 		name, data, want string
 	}{
-		"a PDF of no pages": {"a.pdf", string(pdfOf("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] >>")), "the PDF is damaged: there are no pages"},
+		"a PDF of no pages": {"a.pdf", string(extracttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] >>")), "the PDF is damaged: there are no pages"},
 		"a PDF that no reader opens": {"a.pdf", "%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nstream\nendstream\nendobj\ntrailer\n<< /Root 1 0 R /Encrypt 1 0 R >>\n%%EOF",
 			"the PDF is damaged: its structure cannot be read"},
 		"a docx cut short": {"a.docx", "PK\x03\x04 and no more", "the file is damaged or not a docx, pptx or xlsx file"},
@@ -164,8 +124,8 @@ func TestMessagesAreOneClearLine(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := parseBytes(t, tt.name, []byte(tt.data))
-			var refused *Error
+			_, err := readtest.Parse(t, tt.name, []byte(tt.data))
+			var refused *format.Error
 			if !errors.As(err, &refused) {
 				t.Fatalf("error = %v, want an *Error", err)
 			}
@@ -185,13 +145,13 @@ func TestFilesThatAreNotWhatTheirNameSaysAreReadWithAWarning(t *testing.T) {
 		"a page named PDF":     {"paper.pdf", "<html><body><p>Please log in first.</p></body></html>", "it is named a PDF and was read as an HTML page"},
 		"text named text":      {"notes.txt", "The gate opens at nine.", ""},
 		"text without a name":  {"", "The gate opens at nine.", ""},
-		"a docx named pptx":    {"a.pptx", string(zipOf(t, map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:p><w:r><w:t>kept</w:t></w:r></w:p></w:document>`}, 1)), ""},
+		"a docx named pptx":    {"a.pptx", string(extracttest.Zip(t, map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:p><w:r><w:t>kept</w:t></w:r></w:p></w:document>`}, 1)), ""},
 		"text named otherwise": {"a.conf", "gate = open", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			doc, err := parseBytes(t, tt.name, []byte(tt.data))
+			doc, err := readtest.Parse(t, tt.name, []byte(tt.data))
 			if err != nil {
 				t.Fatalf("Parse: %v", err)
 			}
@@ -208,12 +168,12 @@ func TestScannedPDFSaysThatItNeedsOCR(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiling PDFium takes seconds")
 	}
-	data := pdfOf("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+	data := extracttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
 		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << /XObject << /I 5 0 R >> >> >>",
-		stream("", "9 0 0 9 0 0 cm /I Do"),
-		stream("/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8", "x"))
-	_, err := parseBytes(t, "scan.pdf", data)
-	if KindOf(err) != NoText || !strings.Contains(err.Error(), "OCR") {
+		extracttest.Stream("", "9 0 0 9 0 0 cm /I Do"),
+		extracttest.Stream("/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8", "x"))
+	_, err := readtest.Parse(t, "scan.pdf", data)
+	if format.KindOf(err) != format.NoText || !strings.Contains(err.Error(), "OCR") {
 		t.Errorf("error = %v, want NoText that names OCR", err)
 	}
 }
@@ -221,8 +181,8 @@ func TestScannedPDFSaysThatItNeedsOCR(t *testing.T) {
 func TestTextIsBounded(t *testing.T) {
 	t.Parallel()
 	data := []byte(strings.Repeat("word ", 1000))
-	_, err := Parse(t.Context(), Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: "a.txt"}, Limits{MaxText: 1000})
-	if KindOf(err) != TooLarge {
+	_, err := extract.Parse(t.Context(), format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: "a.txt"}, format.Limits{MaxText: 1000})
+	if format.KindOf(err) != format.TooLarge {
 		t.Errorf("error = %v, want TooLarge", err)
 	}
 }

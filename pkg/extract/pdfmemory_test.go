@@ -1,4 +1,4 @@
-package extract
+package extract_test
 
 import (
 	"bytes"
@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
 // packedBookPDF is a book whose dictionaries lie in object streams, with fonts that say themselves what their
@@ -42,10 +45,10 @@ func packedBookPDF(pages, fonts int) []byte {
 		for c := 32; c < 127; c++ {
 			fmt.Fprintf(&table, "<%02x> <%04x>\n", c, c)
 		}
-		write(stream("", table.String()+"endbfchar"))
+		write(extracttest.Stream("", table.String()+"endbfchar"))
 	}
 	for i := range pages {
-		write(stream("", pdfLines("F1", 9, 72, 780, repeated("page %d keeps line %d of what was seen at the gate", i, 22)...)+pdfLines("F2", 9, 72, 480, repeated("and day %d has line %d of what was heard", i, 22)...)))
+		write(extracttest.Stream("", extracttest.PDFLines("F1", 9, 72, 780, extracttest.Repeated("page %d keeps line %d of what was seen at the gate", i, 22)...)+extracttest.PDFLines("F2", 9, 72, 480, extracttest.Repeated("and day %d has line %d of what was heard", i, 22)...)))
 	}
 	const each = 100 // objects of an object stream
 	for from := 1; from < firstStream; from += each {
@@ -56,7 +59,7 @@ func packedBookPDF(pages, fonts int) []byte {
 			objects.WriteString(dicts[n] + "\n")
 			entries[n] = entry{2, len(entries), n - from}
 		}
-		write(stream(fmt.Sprintf("/Type /ObjStm /N %d /First %d", to-from, numbers.Len()), numbers.String()+objects.String()))
+		write(extracttest.Stream(fmt.Sprintf("/Type /ObjStm /N %d /First %d", to-from, numbers.Len()), numbers.String()+objects.String()))
 	}
 	at := b.Len()
 	entries = append(entries, entry{1, at, 0})
@@ -64,39 +67,8 @@ func packedBookPDF(pages, fonts int) []byte {
 	for _, e := range entries {
 		table.Write([]byte{byte(e.kind), byte(e.where >> 24), byte(e.where >> 16), byte(e.where >> 8), byte(e.where), byte(e.index)})
 	}
-	fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\nstartxref\n%d\n%%%%EOF", len(entries)-1, stream(fmt.Sprintf("/Type /XRef /Size %d /W [1 4 1] /Root 1 0 R", len(entries)), table.String()), at)
+	fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\nstartxref\n%d\n%%%%EOF", len(entries)-1, extracttest.Stream(fmt.Sprintf("/Type /XRef /Size %d /W [1 4 1] /Root 1 0 R", len(entries)), table.String()), at)
 	return b.Bytes()
-}
-
-func repeated(format string, n, lines int) []string {
-	texts := make([]string, lines)
-	for i := range texts {
-		texts[i] = fmt.Sprintf(format, n, i)
-	}
-	return texts
-}
-
-// strangePDF is a book of pages with many glyphs without a known meaning, so that PDFium is asked for every page: some 500
-// characters of each are known, and 60 in each of so many strange lines are not.
-func strangePDF(strangeLines ...int) []byte {
-	pages := len(strangeLines)
-	contents := make([]string, pages)
-	for i, n := range strangeLines {
-		var strange strings.Builder
-		strange.WriteString("BT /F9 11 Tf 72 600 Td 14 TL ")
-		for line := range n { // no two alike: PDFium reads what is shown twice once
-			strange.WriteString("<")
-			for c := range 60 {
-				fmt.Fprintf(&strange, "%02x", 14+(line+c*(line+1))%18)
-			}
-			strange.WriteString("> ' ")
-		}
-		contents[i] = pdfLines("F1", 11, 72, 780, repeated("page %d keeps line %d of what was seen at the gate", i, 12)...) + strange.String() + "ET\n"
-	}
-	objects := pageObjects(contents...)
-	font := "/F9 << /Type /Font /Subtype /Type1 /BaseFont /X /FirstChar 14 /LastChar 31 /Widths [" + strings.Repeat("500 ", 18) + "] /Encoding << /Differences [14" + strings.Repeat(" /c99", 18) + "] >> >> "
-	objects[2] = strings.Replace(objects[2], "/F1 ", font+"/F1 ", 1)
-	return pdfOf(objects...)
 }
 
 // TestMemoryDoesNotGrowWithPages reads books of many pages in a child and looks at the most memory it ever had.
@@ -112,22 +84,22 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 		line  string // that is on every page
 		route string
 	}{
-		"of ordinary text": {pages, bookPDF(pages), "wrote line 20 of the log", "pdf/own"},
+		"of ordinary text": {pages, extracttest.BookPDF(pages), "wrote line 20 of the log", "pdf/own"},
 		"with object streams and three hundred fonts": {pages, packedBookPDF(pages, 300), "has line 21 of what", "pdf/own"},
-		"that PDFium reads":                           {slow, strangePDF(slices.Repeat([]int{6}, slow)...), "keeps line 11 of what", "pdf/pdfium"},
+		"that PDFium reads":                           {slow, extracttest.StrangePDF(slices.Repeat([]int{6}, slow)...), "keeps line 11 of what", "pdf/pdfium"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if strings.HasPrefix(tt.route, "pdf/pdfium") { // compile it here: it is compiled once for all children
-				if _, err := parseBytes(t, "a.pdf", strangePDF(6)); err != nil {
+				if _, err := readtest.Parse(t, "a.pdf", extracttest.StrangePDF(6)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			x := newTestExtractor(t, Options{Concurrency: 1, CacheDir: compiled})
+			x := extract.NewTestExtractor(t, extract.Options{Concurrency: 1, CacheDir: extracttest.Compiled})
 			var last domain.Block
 			found := 0
-			doc, err := x.Extract(t.Context(), Request{Reader: bytes.NewReader(tt.data), Name: "book.pdf"})
+			doc, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(tt.data), Name: "book.pdf"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +110,7 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 				t.Errorf("%d pages by %q, the last block on page %d, %d times a line of every page; want %d by %q", doc.Pages, doc.Route, last.Page, found, tt.pages, tt.route)
 			}
 			const most = 150 << 10 // KiB
-			if peak := peakMemory(t, x.idle[0].process().Pid); peak > most {
+			if peak := peakMemory(t, x.Idle[0].Process().Pid); peak > most {
 				t.Errorf("the child had %d KiB of memory, want at most %d", peak, most)
 			} else {
 				t.Logf("the child had %d MiB at most", peak>>10)

@@ -1,4 +1,4 @@
-package extract
+package extract_test
 
 import (
 	"bytes"
@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
 // TestDamagedDocumentsDoNoHarm reads the sample documents cut short and damaged in a child: each ends as text or with
@@ -19,12 +22,12 @@ func TestDamagedDocumentsDoNoHarm(t *testing.T) {
 	if testing.Short() {
 		damage = extracttest.Damage{Seed: 7, Truncations: 4, Flips: 1, Numbers: 1, Inside: 2}
 	}
-	files, err := filepath.Glob(filepath.Join(documents, "*.*"))
+	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*.*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %d sample documents, error %v", len(files), err)
 	}
 	temp := t.TempDir()
-	x := newTestExtractor(t, Options{Concurrency: 2, TempDir: temp, CacheDir: compiled, Timeout: time.Minute})
+	x := extract.NewTestExtractor(t, extract.Options{Concurrency: 2, TempDir: temp, CacheDir: extracttest.Compiled, Timeout: time.Minute})
 	t.Run("documents", func(t *testing.T) {
 		for _, file := range files {
 			t.Run(filepath.Base(file), func(t *testing.T) {
@@ -34,11 +37,11 @@ func TestDamagedDocumentsDoNoHarm(t *testing.T) {
 					t.Fatal(err)
 				}
 				for what, damaged := range damage.Cases(filepath.Base(file), data) {
-					doc, err := x.Extract(t.Context(), Request{Reader: bytes.NewReader(damaged), Name: filepath.Base(file)})
-					switch kind := KindOf(err); {
+					doc, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(damaged), Name: filepath.Base(file)})
+					switch kind := format.KindOf(err); {
 					case err == nil:
-						checkBlocks(t, doc)
-					case what == "whole", kind == "", kind == Resources, strings.Contains(err.Error(), "panic: "):
+						readtest.Blocks(t, doc)
+					case what == "whole", kind == "", kind == format.Resources, strings.Contains(err.Error(), "panic: "):
 						t.Errorf("%s: kind %q, error %.2000v", what, kind, err)
 					}
 				}

@@ -1,4 +1,4 @@
-package extract
+package extract_test
 
 import (
 	"archive/zip"
@@ -10,6 +10,11 @@ import (
 	"hash/crc32"
 	"strings"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
 // TestTheZoo has children with the limits that services give them read files that were made to hurt. Each ends as the named kind of failure, or with the text that it is about; none by the time or the memory that a
@@ -19,11 +24,11 @@ func TestTheZoo(t *testing.T) {
 	tests := map[string]struct {
 		name string
 		data func(t testing.TB) []byte
-		want Kind
+		want format.Kind
 		text string // what is read where want is empty
 		not  string // what must not be
 	}{
-		"a container whose entries overlap":                      {"overlap.docx", overlapping, TooLarge, "", ""},
+		"a container whose entries overlap":                      {"overlap.docx", overlapping, format.TooLarge, "", ""},
 		"a container in a container in a container":              {"nested.docx", nestedContainers, "", "outermost", "innermost"},
 		"entities that unfold to a milliard of laughs in a docx": {"laughs.docx", laughs("word/document.xml", "w"), "", "kept", "lollol"},
 		"the same in a pptx":                                     {"laughs.pptx", laughs("ppt/slides/slide1.xml", "a"), "", "kept", "lollol"},
@@ -37,7 +42,7 @@ func TestTheZoo(t *testing.T) {
 		"a workbook with thirty thousand sheets of one part":     {"sheets.xlsx", sheetsOfOnePart, "", "near", ""},
 		"a table whose cells span millions":                      {"spans.docx", spansWithoutEnd, "", "near", ""},
 		"an HTML table whose cells span millions":                {"spans.html", plain(`<html><body><p>Kept text of the page.</p><table>` + strings.Repeat(`<tr><td colspan=2000000000 rowspan=2000000000>near</td></tr>`, 500) + `</table></body></html>`), "", "near", ""},
-		"a part that is packed as a bomb and says it is small":   {"liar.docx", liar, Damaged, "", ""},
+		"a part that is packed as a bomb and says it is small":   {"liar.docx", liar, format.Damaged, "", ""},
 		"a PDF stream that unpacks to a thousand times its size": {"bomb.pdf", flateBomb, "", "Hello", ""},
 		"a PDF stream that was packed ten times":                 {"filters.pdf", filterChain, "", "Hello", ""},
 		"a PDF of object streams that hold each other":           {"objects.pdf", objectStreamLoop, "", "Hello", ""},
@@ -46,9 +51,9 @@ func TestTheZoo(t *testing.T) {
 		"a PDF whose form is drawn by forms, each twice":         {"fan.pdf", formsThatFanOut, "", "Hello", ""},
 		"a PDF whose outline is a ring":                          {"outline.pdf", ringOutline, "", "Hello", ""},
 		"a PDF that is a page of HTML as well":                   {"polyglot.pdf", polyglotPDF, "", "Hello", "<script"},
-		"a container with a page of HTML before it":              {"polyglot.html", polyglotZip, Unsupported, "", ""},
-		"a picture that says it is text":                         {"image.txt", plain("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00"), Unsupported, "", ""},
-		"a program that says it is text":                         {"program.txt", program, Unsupported, "", ""},
+		"a container with a page of HTML before it":              {"polyglot.html", polyglotZip, format.Unsupported, "", ""},
+		"a picture that says it is text":                         {"image.txt", plain("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00"), format.Unsupported, "", ""},
+		"a program that says it is text":                         {"program.txt", program, format.Unsupported, "", ""},
 		"a name that is a path":                                  {"../../../etc/passwd", plain("These words are kept."), "", "kept", "root:"},
 		"a name of line breaks and zeros":                        {"a\r\nX-Evil: 1\x00.txt", plain("These words are kept."), "", "kept", ""},
 		"lists nested by indentation, without end":               {"lists.md", indentedLists, "", "kept", ""},
@@ -64,22 +69,22 @@ func TestTheZoo(t *testing.T) {
 		"numbers of a million digits":                            {"digits.json", plain(`{"kept": "words", "n": ` + strings.Repeat("9", 1_000_000) + "}"), "", "kept", ""},
 		"a million keys of the same name":                        {"keys.json", plain(`{"kept": "words"` + strings.Repeat(`,"a":1`, 1_000_000) + "}"), "", "kept", ""},
 		"a quote of csv that never closes":                       {"quote.csv", plain("name,note\nkept,\"" + strings.Repeat("a,b\n", 1_000_000)), "", "kept", ""},
-		"a line of ten million commas":                           {"commas.csv", plain("kept" + strings.Repeat(",", 10_000_000) + "\nnear,b\n"), TooLarge, "", ""},
+		"a line of ten million commas":                           {"commas.csv", plain("kept" + strings.Repeat(",", 10_000_000) + "\nnear,b\n"), format.TooLarge, "", ""},
 		"text of marks that stack on one letter":                 {"zalgo.txt", plain("These words are kept a" + strings.Repeat("\u0301", 1_000_000)), "", "kept", ""},
 		"UTF-16 of half characters":                              {"half.txt", plain("\xff\xfek\x00e\x00p\x00t\x00" + strings.Repeat("\x00\xd8", 100_000)), "", "kept", ""},
 	}
-	x := newTestExtractor(t, Options{Concurrency: 2, CacheDir: compiled})
+	x := extract.NewTestExtractor(t, extract.Options{Concurrency: 2, CacheDir: extracttest.Compiled})
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			doc, err := x.Extract(t.Context(), Request{Reader: bytes.NewReader(tt.data(t)), Name: tt.name})
-			if got := KindOf(err); got != tt.want || tt.want == "" && err != nil {
+			doc, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(tt.data(t)), Name: tt.name})
+			if got := format.KindOf(err); got != tt.want || tt.want == "" && err != nil {
 				t.Fatalf("Extract: kind %q, error %.500v; want kind %q", got, err, tt.want)
 			}
 			if err != nil {
 				return
 			}
-			checkBlocks(t, doc)
+			readtest.Blocks(t, doc)
 			var all strings.Builder
 			for _, b := range doc.Blocks {
 				all.WriteString(b.Text + "\n")
@@ -113,7 +118,7 @@ func documentWith(t testing.TB, others map[string]string) []byte {
 	for name, body := range others {
 		parts[name] = body
 	}
-	return zipOf(t, parts, 1)
+	return extracttest.Zip(t, parts, 1)
 }
 
 // overlapping is a container whose directory names one packed part thousands of times over, as David Fifield's
@@ -162,16 +167,16 @@ func overlapping(t testing.TB) []byte {
 
 // liar says in its directory that its part, which unpacks to a gigabyte, has a thousand bytes.
 func liar(t testing.TB) []byte {
-	data := zipOf(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800)
+	data := extracttest.Zip(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800)
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
 	binary.LittleEndian.PutUint32(data[at+24:], 1000)
 	return data
 }
 
 func nestedContainers(t testing.TB) []byte {
-	data := zipOf(t, map[string]string{"word/document.xml": fmt.Sprintf(documentOf, "innermost")}, 1)
+	data := extracttest.Zip(t, map[string]string{"word/document.xml": fmt.Sprintf(documentOf, "innermost")}, 1)
 	for range 20 {
-		data = zipOf(t, map[string]string{"word/document.xml": fmt.Sprintf(documentOf, "outermost"), "word/embeddings/a.docx": string(data)}, 1)
+		data = extracttest.Zip(t, map[string]string{"word/document.xml": fmt.Sprintf(documentOf, "outermost"), "word/embeddings/a.docx": string(data)}, 1)
 	}
 	return data
 }
@@ -186,7 +191,7 @@ func laughs(part, prefix string) func(testing.TB) []byte {
 		if prefix == "a" {
 			body = `<p:sld xmlns:p="p" xmlns:a="a"><p:cSld><p:spTree><p:sp><p:txBody><a:p><a:r><a:t>kept &i;</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>`
 		}
-		return zipOf(t, map[string]string{part: laughter + body}, 1)
+		return extracttest.Zip(t, map[string]string{part: laughter + body}, 1)
 	}
 }
 
@@ -202,7 +207,7 @@ func workbookOf(t testing.TB, sheet string, others map[string]string) []byte {
 	for name, body := range others {
 		parts[name] = body
 	}
-	return zipOf(t, parts, 1)
+	return extracttest.Zip(t, parts, 1)
 }
 
 func laughingWorkbook(t testing.TB) []byte {
@@ -247,11 +252,11 @@ func sheetsOfOnePart(t testing.TB) []byte {
 
 func spansWithoutEnd(t testing.TB) []byte {
 	row := `<w:tr><w:tc><w:tcPr><w:gridSpan w:val="2000000000"/></w:tcPr><w:p><w:r><w:t>near</w:t></w:r></w:p></w:tc></w:tr>`
-	return zipOf(t, map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:body><w:tbl>` + strings.Repeat(row, 500) + `</w:tbl></w:body></w:document>`}, 1)
+	return extracttest.Zip(t, map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:body><w:tbl>` + strings.Repeat(row, 500) + `</w:tbl></w:body></w:document>`}, 1)
 }
 
 func externalEntities(t testing.TB) []byte {
-	return zipOf(t, map[string]string{"word/document.xml": `<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd"><!ENTITY % p SYSTEM "http://127.0.0.1:1/x.dtd">%p;]>` +
+	return extracttest.Zip(t, map[string]string{"word/document.xml": `<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd"><!ENTITY % p SYSTEM "http://127.0.0.1:1/x.dtd">%p;]>` +
 		fmt.Sprintf(documentOf, "kept &x;")}, 1)
 }
 
@@ -308,7 +313,7 @@ func flateBomb(t testing.TB) []byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return pdfOf(zooCatalog, zooPages, zooPage, stream("", zooHello+"/X Do"), stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Filter /FlateDecode", b.String()))
+	return extracttest.PDF(zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+"/X Do"), extracttest.Stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Filter /FlateDecode", b.String()))
 }
 
 func filterChain(t testing.TB) []byte {
@@ -316,42 +321,42 @@ func filterChain(t testing.TB) []byte {
 	for range 10 {
 		data = pack(t, data)
 	}
-	return pdfOf(zooCatalog, zooPages, zooPage, stream("", zooHello+"/X Do"),
-		stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Filter ["+strings.Repeat("/FlateDecode ", 10)+"]", string(data)))
+	return extracttest.PDF(zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+"/X Do"),
+		extracttest.Stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Filter ["+strings.Repeat("/FlateDecode ", 10)+"]", string(data)))
 }
 
 func objectStreamLoop(testing.TB) []byte {
-	return pdfOf(zooCatalog, zooPages, zooPage, stream("", zooHello),
-		stream("/Type /ObjStm /N 1 /First 4 /Extends 6 0 R", "6 0 << >>"), stream("/Type /ObjStm /N 1 /First 4 /Extends 5 0 R", "5 0 << >>"))
+	return extracttest.PDF(zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello),
+		extracttest.Stream("/Type /ObjStm /N 1 /First 4 /Extends 6 0 R", "6 0 << >>"), extracttest.Stream("/Type /ObjStm /N 1 /First 4 /Extends 5 0 R", "5 0 << >>"))
 }
 
 func characterMap(testing.TB) []byte {
 	page := strings.Replace(zooPage, "/BaseFont /Helvetica", "/BaseFont /Helvetica /ToUnicode 6 0 R", 1)
 	ranges := "/CIDInit /ProcSet findresource begin begincmap\n" + strings.Repeat("1 beginbfrange <0000> <FFFFFFFF> <0041> endbfrange\n1 begincodespacerange <00> <FFFFFFFF> endcodespacerange\n", 2_000) + "endcmap"
-	return pdfOf(zooCatalog, zooPages, page, stream("", zooHello), "null", stream("", ranges))
+	return extracttest.PDF(zooCatalog, zooPages, page, extracttest.Stream("", zooHello), "null", extracttest.Stream("", ranges))
 }
 
 func nestedArrays(testing.TB) []byte {
-	return pdfOf(zooCatalog, zooPages, zooPage, stream("", zooHello+strings.Repeat("[", 100_000)+" TJ "), strings.Repeat("[", 100_000))
+	return extracttest.PDF(zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+strings.Repeat("[", 100_000)+" TJ "), strings.Repeat("[", 100_000))
 }
 
 // formsThatFanOut draws 2^40 forms: 40 forms, each of which draws the next one twice.
 func formsThatFanOut(testing.TB) []byte {
-	objects := []string{zooCatalog, zooPages, zooPage, stream("", zooHello+"/X Do")}
+	objects := []string{zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+"/X Do")}
 	for n := range 40 {
-		objects = append(objects, stream(fmt.Sprintf("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X %d 0 R >> >>", n+6), "/X Do /X Do"))
+		objects = append(objects, extracttest.Stream(fmt.Sprintf("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X %d 0 R >> >>", n+6), "/X Do /X Do"))
 	}
-	return pdfOf(append(objects, stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9]", "q Q"))...)
+	return extracttest.PDF(append(objects, extracttest.Stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9]", "q Q"))...)
 }
 
 func ringOutline(testing.TB) []byte {
-	return pdfOf("<< /Type /Catalog /Pages 2 0 R /Outlines 6 0 R >>", zooPages, zooPage, stream("", zooHello), "null",
+	return extracttest.PDF("<< /Type /Catalog /Pages 2 0 R /Outlines 6 0 R >>", zooPages, zooPage, extracttest.Stream("", zooHello), "null",
 		"<< /Type /Outlines /First 7 0 R /Last 7 0 R /Count 2000000000 >>",
 		"<< /Title (Ring) /Parent 6 0 R /Next 7 0 R /Prev 7 0 R /First 7 0 R /Dest [3 0 R /Fit] >>")
 }
 
 func polyglotPDF(testing.TB) []byte {
-	page := pdfOf(zooCatalog, zooPages, zooPage, stream("", zooHello), "null")
+	page := extracttest.PDF(zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello), "null")
 	return bytes.Replace(page, []byte("%PDF-1.4\n"), []byte("%PDF-1.4\n%<html><script>alert(1)</script></html>\n"), 1)
 }
 

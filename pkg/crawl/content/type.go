@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
-	"github.com/sluice/sluice/pkg/extract"
+	textenc "github.com/sluice/sluice/pkg/extract/charset"
 )
 
 // Type is what a body is: the media type that we go by, and the character encoding that the server declared.
@@ -156,7 +156,7 @@ func PageCharset(head []byte, declared string) string {
 	case certain || name != fallbackCharset || bytes.Contains(bytes.ToLower(head[:min(len(head), metaBytes)]), []byte("charset")):
 		return name
 	}
-	if guess := extract.GuessCharset(head); known(guess) {
+	if guess := textenc.GuessCharset(head); known(guess) {
 		return guess
 	}
 	return fallbackCharset

@@ -1,0 +1,339 @@
+// Package charset finds out in which encoding bytes are text, and decodes them. All formats of text use it, and whoever
+// must know an encoding before a document is read.
+package charset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/unicode/utf32"
+)
+
+// Decode turns bytes of unknown encoding into UTF-8 text. It returns the encoding's name for diagnosis.
+func Decode(data []byte, label string) (text, name string) {
+	var t Evidence
+	t.Add(data)
+	name, skip := t.Decide(label)
+	if stray := t.StrayEncoding(name); stray != nil {
+		return repairUTF8(data[skip:], stray), name
+	}
+	return DecodeWith(data[skip:], name)
+}
+
+// Decide names the encoding by what was seen of a text; skip is the length of its byte order mark. The order is by
+// certainty: byte order mark, the zero bytes that UTF-16 and UTF-32 leave in text, well-formed UTF-8 (which other
+// encodings almost never are by accident), the label that came with the text, the encoding in its XML declaration,
+// and the score of the decoded text, also as UTF-8 mixed with another encoding.
+func (t *Evidence) Decide(label string) (name string, skip int) {
+	if wide, skip := Wide(t.head); wide != "" {
+		return wide, skip
+	}
+	if bytes.HasPrefix(t.head, []byte("\xef\xbb\xbf")) {
+		return "utf-8", 3
+	}
+	if looksISO2022(t.head) && !t.high() {
+		return iso2022(t.head), 0
+	}
+	if label == "" {
+		label = xmlDeclaredEncoding(t.head)
+	}
+	enc, canonical := charset.Lookup(label)
+	if enc == nil || wideLabel(canonical) {
+		canonical = ""
+	}
+	if t.isUTF8(canonical) {
+		return "utf-8", 0
+	}
+	if canonical != "" && canonical != "utf-8" && (canonical != "windows-1252" || !t.refutes(canonical)) {
+		return canonical, 0
+	}
+	guess, score := guessEncoding(t.sample)
+	if t.good > 0 && t.mixedScore() > score {
+		return "utf-8", 0
+	}
+	return guess, 0
+}
+
+// isUTF8 reports whether the text is UTF-8; a few stray bytes of another encoding are tolerated. A text in another
+// encoding has more invalid bytes than valid multi-byte sequences, unless it is only a word or two.
+func (t *Evidence) isUTF8(label string) bool {
+	cut := len(t.carry) > 0 // the text ends within a sequence, or is not UTF-8
+	switch {
+	case t.Bad == 0:
+		return !cut || t.good >= 2
+	case label == "utf-8":
+		return t.good > t.Bad
+	case label == "":
+		return t.good >= 3 && t.good > t.Bad
+	}
+	return t.good >= 4 && t.good > 4*t.Bad
+}
+
+var xmlDeclaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
+
+// xmlDeclaredEncoding returns the encoding named in the text's XML declaration, "" if there is none.
+func xmlDeclaredEncoding(head []byte) string {
+	if m := xmlDeclaration.FindSubmatch(head[:min(len(head), 1024)]); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// wideLabel reports whether the label claims two bytes for every character, which the bytes themselves would show.
+func wideLabel(label string) bool {
+	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
+}
+
+// Wide recognises UTF-16 and UTF-32 by their mark or by where zero bytes stand; skip is the mark's length.
+func Wide(data []byte) (name string, skip int) {
+	for _, m := range []struct{ mark, name string }{
+		{"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"},
+		{"\xff\xfe", "utf-16le"}, {"\xfe\xff", "utf-16be"},
+	} {
+		if bytes.HasPrefix(data, []byte(m.mark)) {
+			return m.name, len(m.mark)
+		}
+	}
+	sample := data[:min(len(data), 4096)&^3]
+	if len(sample) < 4 {
+		return "", 0
+	}
+	for _, order := range []struct {
+		name string
+		get  func([]byte) uint32
+	}{{"utf-32le", binary.LittleEndian.Uint32}, {"utf-32be", binary.BigEndian.Uint32}} {
+		if allRunes(sample, order.get) {
+			return order.name, 0
+		}
+	}
+	var zeros [4]int
+	for i, b := range sample {
+		if b == 0 {
+			zeros[i%4]++
+		}
+	}
+	quarter := len(sample) / 4
+	most := func(n int) bool { return n*10 >= quarter*7 }
+	few := func(n int) bool { return n*20 <= quarter }
+	switch {
+	case most(zeros[1]) && most(zeros[3]) && few(zeros[0]) && few(zeros[2]):
+		return "utf-16le", 0
+	case most(zeros[0]) && most(zeros[2]) && few(zeros[1]) && few(zeros[3]):
+		return "utf-16be", 0
+	}
+	return wideByScript(sample)
+}
+
+// allRunes reports whether each four bytes are a printable character. Text of other encodings has hardly any zero bytes.
+func allRunes(sample []byte, get func([]byte) uint32) bool {
+	for i := 0; i < len(sample); i += 4 {
+		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
+			return false
+		}
+	}
+	return true
+}
+
+// wideByScript recognises UTF-16 without a mark whose letters are not Latin: spaces and line ends alone have zero
+// bytes then, always on the same side, and the high bytes of letters are few different ones.
+func wideByScript(sample []byte) (name string, skip int) {
+	var ascii, other [2]int // by which byte of the pair is zero: a space or line end, and anything else
+	for i := 0; i+1 < len(sample); i += 2 {
+		for side := range 2 {
+			if sample[i+side] != 0 {
+				continue
+			}
+			if b := sample[i+1-side]; b == ' ' || b == '\n' || b == '\r' || b >= '!' && b < 0x7f {
+				ascii[side]++
+			} else {
+				other[side]++
+			}
+		}
+	}
+	const few = 100 // one zero in so many pairs is enough: no other encoding of text has any
+	pairs := len(sample) / 2
+	for zero, order := range []struct {
+		name string
+		get  func([]byte) uint16
+	}{{"utf-16be", binary.BigEndian.Uint16}, {"utf-16le", binary.LittleEndian.Uint16}} {
+		// A letter such as U+AC00 has its zero on the other side.
+		if n := ascii[zero]; n < 2 || n*few < pairs || ascii[1-zero] > 0 || other[0]+other[1] >= n {
+			continue
+		}
+		graphic := 0
+		for i := 0; i+1 < len(sample); i += 2 {
+			if r := rune(order.get(sample[i:])); unicode.IsGraphic(r) || unicode.IsSpace(r) || utf16.IsSurrogate(r) {
+				graphic++
+			}
+		}
+		if graphic*20 >= pairs*19 {
+			return order.name, 0
+		}
+	}
+	return "", 0
+}
+
+// looksISO2022 reports whether ASCII bytes carry the escape sequences of ISO-2022-JP or -KR, or those of HZ.
+func looksISO2022(data []byte) bool { return iso2022(data) != "" }
+
+func iso2022(data []byte) string {
+	for _, esc := range []struct{ seq, name string }{
+		{"\x1b$B", "iso-2022-jp"}, {"\x1b$@", "iso-2022-jp"}, {"\x1b(I", "iso-2022-jp"}, {"\x1b$)C", "iso-2022-kr"},
+	} {
+		if bytes.Contains(data, []byte(esc.seq)) {
+			return esc.name
+		}
+	}
+	if start := bytes.Index(data, []byte("~{")); start >= 0 {
+		if n := bytes.Index(data[start:], []byte("~}")); n > 2 && n%2 == 0 {
+			return "hz-gb-2312"
+		}
+	}
+	return ""
+}
+
+// Evidence gathers from a text, given in pieces, what its encoding can be told by. It keeps a sample alone.
+type Evidence struct {
+	head      []byte // the first bytes
+	sample    []byte // pieces with bytes beyond ASCII
+	good, Bad int    // sequences of more than one byte that are UTF-8, and bytes that cannot be
+	Feeds     bool   // a byte is that of a form feed
+	carry     []byte // the start of a sequence that the next piece may complete
+	stray     []byte // bytes that cannot be UTF-8, with their context
+}
+
+const (
+	evidenceHead   = 64 << 10
+	evidenceSample = 192 << 10
+)
+
+func (t *Evidence) high() bool { return len(t.sample) > 0 }
+
+// Add looks at the next piece.
+func (t *Evidence) Add(piece []byte) {
+	if room := evidenceHead - len(t.head); room > 0 {
+		t.head = append(t.head, piece[:min(room, len(piece))]...)
+	}
+	t.Feeds = t.Feeds || bytes.IndexByte(piece, '\f') >= 0
+	const stretch = 4 << 10
+	for at := 0; at < len(piece) && len(t.sample) < evidenceSample; at += stretch {
+		part := piece[at:min(at+stretch, len(piece))]
+		if !IsASCII(part) {
+			t.sample = append(t.sample, part...)
+		}
+	}
+	if len(t.carry) > 0 {
+		piece = append(t.carry, piece...)
+		t.carry = nil
+	}
+	for i := 0; i < len(piece); {
+		if piece[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if !utf8.FullRune(piece[i:]) {
+			t.carry = append([]byte(nil), piece[i:]...)
+			return
+		}
+		if _, n := utf8.DecodeRune(piece[i:]); n > 1 {
+			t.good++
+			i += n
+		} else {
+			t.Bad++
+			t.addStray(piece, i)
+			i++
+		}
+	}
+}
+
+// IsASCII reports whether all bytes are ASCII.
+func IsASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// sureBetter is by how much another encoding must score more than the one that a label names before the label counts for
+// nothing: half of what text has over characters that say nothing either way.
+const sureBetter = 0.5
+
+// refutes reports whether the bytes are surely not of the encoding that a sender puts on whatever it sends.
+func (t *Evidence) refutes(name string) bool {
+	const enough = 6 // bytes beyond ASCII
+	if t.good+t.Bad < enough {
+		return false
+	}
+	best, _ := guessEncoding(t.sample)
+	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+sureBetter
+}
+
+// ByName gives the decoder for the names that detectors and labels use.
+func ByName(name string) (encoding.Encoding, string) {
+	switch name {
+	case "utf-32le":
+		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), name
+	case "utf-32be":
+		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), name
+	case "cp949", "johab":
+		return korean.EUCKR, name
+	case "gb2312", "gbk":
+		return simplifiedchinese.GB18030, "gb18030"
+	case "hz-gb-2312":
+		return simplifiedchinese.HZGB2312, name
+	case "cp932":
+		name = "shift_jis"
+	case "tis-620":
+		name = "windows-874"
+	case "macroman":
+		name = "macintosh"
+	case "maccyrillic":
+		name = "x-mac-cyrillic"
+	case "ibm855":
+		return charmap.CodePage855, name
+	case "cp437":
+		return charmap.CodePage437, name
+	case "cp850":
+		return charmap.CodePage850, name
+	case "cp852":
+		return charmap.CodePage852, name
+	}
+	enc, err := htmlindex.Get(name)
+	if err != nil {
+		return charmap.Windows1252, "windows-1252"
+	}
+	return enc, name
+}
+
+// DecodeWith turns bytes of a named encoding into UTF-8 text, and returns the name of the encoding that was taken.
+func DecodeWith(data []byte, name string) (string, string) {
+	if name == "utf-8" {
+		return strings.ToValidUTF8(string(data), "\uFFFD"), name
+	}
+	enc, name := ByName(name)
+	out, err := enc.NewDecoder().Bytes(data)
+	if err != nil {
+		// Decoders replace what they cannot read; an error leaves what was read so far.
+		return strings.ToValidUTF8(string(out), "\uFFFD"), name
+	}
+	return string(out), name
+}
+
+// Known reports whether the label names an encoding.
+func Known(label string) bool {
+	enc, _ := charset.Lookup(label)
+	return enc != nil
+}

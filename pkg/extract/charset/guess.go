@@ -1,0 +1,316 @@
+package charset
+
+import (
+	"math"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/abadojack/whatlanggo"
+	"github.com/wlynxg/chardet"
+)
+
+// Scores are means over the characters beyond ASCII, in the unit of one frequent letter of a language, which is worth 1.
+// What a character adds or takes off follows from how surely it tells right decoding from wrong: the sizes matter by
+// their order alone, and the texts of the tests hold them in place.
+const (
+	worthRarest = 0.4  // of the rarest letter of an alphabet: text has most of the frequent ones, noise has all alike
+	worthKana   = 0.9  // Japanese of any subject is half kana, and no other candidate decodes to runs of them
+	worthMark   = 0.4  // punctuation of East Asia stands in every text there, and is easily met by accident
+	worthQuote  = 0.25 // quotation marks and dashes stand in texts of all encodings
+
+	costImpossible = 3.0 // a byte without a character, a control or private character: it outweighs three good letters
+	costInWord     = 1.5 // a sign between two letters: "zauwa¿yli"
+	costCapital    = 1.2 // a capital after a small letter, or the reverse: the wrong half of a code page
+	costMisplaced  = 1.0 // what may stand in a text, though not there: a quotation mark in a word, a script beside another
+	costLetter     = 0.8 // a letter that no language of the alphabet has; names and loanwords bring some into any text
+	costSign       = 0.6 // any other sign; half-width kana, which are one byte in Shift-JIS and so easily met
+	costRare       = 0.5 // a character of the right script that hardly any word has
+	costOther      = 0.4 // a letter of another script among characters of two bytes, where some are usual
+	costFrame      = 0.2 // frames, which files of the DOS code pages draw, and signs among characters of two bytes
+
+	bonusLanguage = 0.25 // the whole text is in the alphabet's language as whatlanggo sees it
+	leastSure     = 0.3  // of whatlanggo's confidence, which is near zero between related languages even where it is right
+	bonusChardet  = 0.2  // at most, for what chardet's statistics say: it decides between near equals alone
+
+	// Priors say how often an encoding is met where it reads no better than another.
+	priorCommon = 0.05  // most files of unknown encoding are in this one
+	priorSubset = -0.02 // nearly the same as a Windows code page, which is met more often
+	priorSeldom = -0.05 // its letters are met in other code pages more often
+	priorOld    = -0.1  // of systems that are gone
+	priorOldest = -0.12 // older than another of these with the same letters
+)
+
+// candidate is an encoding that a text without any mark may be in, and what its texts are made of.
+type candidate struct {
+	name      string
+	alphabets []alphabet // single-byte encodings
+	common    string     // two-byte encodings: the frequent characters
+	level     charLevel  // two-byte encodings: where the characters in ordinary use stand
+	prior     float64    // how much more or less often it is met than others, in the unit of scores
+}
+
+// candidates are tried in this order; the first of equals wins.
+var candidates = []candidate{
+	{name: "windows-1252", alphabets: westernLetters, prior: priorCommon},
+	{name: "windows-1251", alphabets: cyrillicLetters},
+	{name: "windows-1250", alphabets: centralLetters},
+	{name: "gb18030", common: commonSimplified, level: levelGB},
+	{name: "shift_jis", common: commonKanji, level: levelJIS},
+	{name: "euc-jp", common: commonKanji, level: levelJIS},
+	{name: "big5", common: commonTraditional, level: levelBig5},
+	{name: "euc-kr", common: commonHangul, level: levelKS},
+	{name: "windows-1254", alphabets: turkishLetters},
+	{name: "windows-1253", alphabets: greekLetters},
+	{name: "iso-8859-7", alphabets: greekLetters, prior: priorSubset},
+	{name: "windows-1255", alphabets: hebrewLetters},
+	{name: "windows-1256", alphabets: arabicLetters},
+	{name: "iso-8859-6", alphabets: arabicLetters, prior: priorSubset},
+	{name: "windows-1257", alphabets: balticLetters, prior: priorSeldom},
+	{name: "windows-874", alphabets: thaiLetters},
+	{name: "koi8-r", alphabets: cyrillicLetters[:1]},
+	{name: "koi8-u", alphabets: cyrillicLetters[1:2], prior: priorSubset},
+	{name: "ibm866", alphabets: cyrillicLetters},
+	{name: "iso-8859-5", alphabets: cyrillicLetters, prior: priorSubset},
+	{name: "x-mac-cyrillic", alphabets: cyrillicLetters, prior: priorSubset},
+	{name: "iso-8859-2", alphabets: centralLetters, prior: priorSubset},
+	{name: "iso-8859-15", alphabets: westernLetters, prior: priorSubset},
+	{name: "windows-1258", alphabets: vietLetters, prior: priorOld},
+	{name: "macintosh", alphabets: westernLetters, prior: priorOld},
+	{name: "cp850", alphabets: westernLetters, prior: priorOld},
+	{name: "cp852", alphabets: centralLetters, prior: priorOld},
+	{name: "cp437", alphabets: westernLetters, prior: priorOldest},
+}
+
+// weights give each candidate's characters their worth, made when first needed.
+var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
+	m := make(map[string][]map[rune]float64, len(candidates))
+	for _, c := range candidates {
+		for _, a := range c.alphabets {
+			w := map[rune]float64{}
+			n := float64(utf8.RuneCountInString(a.letters))
+			i := 0.0
+			for _, r := range a.letters {
+				if w[r] == 0 {
+					w[r] = 1 - (1-worthRarest)*i/n
+				}
+				i++
+			}
+			m[c.name] = append(m[c.name], w)
+		}
+		if c.common != "" {
+			w := c.level.weights()
+			for _, r := range c.common {
+				w[r] = 1
+			}
+			m[c.name] = append(m[c.name], w)
+		}
+	}
+	return m
+})
+
+// GuessCharset is the name of the encoding that text reads best in which is not UTF-8 and does not say what it is: the
+// same that extraction takes. Names are those of the WHATWG, and cp437, cp850 and cp852.
+func GuessCharset(text []byte) string {
+	var evidence Evidence
+	evidence.Add(text)
+	name, _ := guessEncoding(evidence.sample)
+	return name
+}
+
+// guessEncoding decodes the sample in every candidate encoding and takes the one whose result reads most like a
+// language. The statistics of chardet have a say where that is close. Windows-1252 is the answer when all are bad.
+func guessEncoding(sample []byte) (name string, score float64) {
+	sample = sample[:min(len(sample), evidenceSample)]
+	if len(sample) == 0 {
+		return "windows-1252", 0
+	}
+	said := chardet.Detect(sample)
+	second := strings.ToLower(said.Encoding)
+	if second != "" {
+		_, second = ByName(second)
+	}
+	focus := focusSample(sample)
+	best, bestScore := "windows-1252", math.Inf(-1)
+	for _, c := range candidates {
+		score := c.score(focus)
+		if c.name == second {
+			score += bonusChardet * said.Confidence
+		}
+		if score > bestScore {
+			best, bestScore = c.name, score
+		}
+	}
+	return best, bestScore
+}
+
+// focusSample is the part of the sample that is decoded again and again: enough to be certain, no more.
+func focusSample(sample []byte) []byte {
+	const enough = 12 << 10
+	if len(sample) <= enough {
+		return sample
+	}
+	cut := enough // between ASCII bytes, so that no character is cut in two
+	for cut < len(sample)-1 && cut < enough+256 && (sample[cut] >= utf8.RuneSelf || sample[cut-1] >= utf8.RuneSelf) {
+		cut++
+	}
+	return sample[:cut]
+}
+
+// scoreEncoding is how well the sample reads in the named encoding; a low value for one that is no candidate.
+func scoreEncoding(sample []byte, name string) float64 {
+	for _, c := range candidates {
+		if c.name == name {
+			return c.score(focusSample(sample))
+		}
+	}
+	return -1
+}
+
+// score is the mean worth of the characters beyond ASCII, from about -costImpossible (noise) to 1.
+func (c candidate) score(sample []byte) float64 {
+	enc, _ := ByName(c.name)
+	decoded, err := enc.NewDecoder().Bytes(sample)
+	if err != nil {
+		return -costImpossible
+	}
+	text := string(decoded)
+	best := math.Inf(-1)
+	for i, w := range weights()[c.name] {
+		var s float64
+		if c.common != "" {
+			s = scoreWide(text, w)
+		} else {
+			s = scoreNarrow(text, w)
+		}
+		if len(c.alphabets) > i && s > 0 {
+			s += languageBonus(text, c.alphabets[i].lang)
+		}
+		best = max(best, s)
+	}
+	return best + c.prior
+}
+
+// languageBonus rewards an alphabet whose language is also the one that the whole text, ASCII letters included, is in.
+func languageBonus(text, lang string) float64 {
+	if lang == "" || len(text) < 40 {
+		return 0
+	}
+	if info := whatlanggo.Detect(text[:min(len(text), 2000)]); info.Lang.Iso6393() == lang {
+		return bonusLanguage * max(info.Confidence, leastSure)
+	}
+	return 0
+}
+
+// scoreNarrow judges text from a single-byte encoding: letters of the alphabet are good, other letters and signs
+// within words are bad, and so are capitals within words.
+func scoreNarrow(text string, alphabet map[rune]float64) float64 {
+	sum, n := 0.0, 0
+	prev := ' '
+	for i, r := range text {
+		if r < utf8.RuneSelf {
+			prev = r
+			continue
+		}
+		n++
+		next, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
+		switch lower := unicode.ToLower(r); {
+		case r == utf8.RuneError || r < 0xa0 || unicode.Is(unicode.Co, r):
+			sum -= costImpossible
+		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
+			sum -= costMisplaced // a tone or a vowel sign upon nothing
+		case alphabet[lower] > 0:
+			// A single letter proves nothing, because it may be a currency sign in another code page. A word like "à" is the
+			// exception.
+			if WordRune(prev) || WordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
+				sum += alphabet[lower]
+			}
+			if unicode.IsUpper(r) && unicode.IsLower(prev) {
+				sum -= costCapital
+			}
+			if unicode.IsLower(r) && unicode.IsUpper(prev) && unicode.IsUpper(next) {
+				sum -= costCapital
+			}
+			if foreign(r, prev) {
+				sum -= costMisplaced
+			}
+		case unicode.IsLetter(r) || unicode.IsMark(r):
+			sum -= costLetter
+		case strings.ContainsRune("’‘“”„«»–—…‚‹›•· ", r):
+			sum += worthQuote
+			if unicode.IsLetter(prev) && unicode.IsLetter(next) && r != '’' && r != '–' && r != '—' && r != '·' && r != '‘' && r != ' ' && r != '…' {
+				sum -= costMisplaced
+			}
+		case unicode.IsLetter(prev) && unicode.IsLetter(next):
+			sum -= costInWord
+		case strings.ContainsRune("€£§°©®™²³½¼№±×µªº´¡¿¢¥", r):
+		case r >= 0x2500 && r < 0x2600:
+			sum -= costFrame
+		default:
+			sum -= costSign
+		}
+		prev = r
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+// foreign reports whether a letter of a script other than Latin follows a Latin one directly.
+func foreign(r, prev rune) bool {
+	return unicode.IsLetter(prev) && unicode.Is(unicode.Latin, prev) && !unicode.Is(unicode.Latin, r) && !unicode.Is(unicode.Thai, r)
+}
+
+// scoreWide judges text from an encoding with two bytes for a character.
+func scoreWide(text string, common map[rune]float64) float64 {
+	sum, n := 0.0, 0
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			continue
+		}
+		n++
+		japanese := common['円'] > 0
+		switch {
+		case r == utf8.RuneError || r < 0xa0 || unicode.Is(unicode.Co, r):
+			sum -= costImpossible
+		case common[r] > 0:
+			sum += common[r]
+		case unicode.Is(unicode.Hiragana, r), unicode.Is(unicode.Katakana, r) && r < 0xff00:
+			if japanese {
+				sum += worthKana
+			} else {
+				sum -= costSign
+			}
+		case r == 'ー' && japanese:
+			sum += worthKana
+		case r >= 0xff61 && r <= 0xff9f: // half-width katakana: one byte each in Shift-JIS, so easily met by accident
+			sum -= costSign
+		case unicode.Is(unicode.Hangul, r):
+			if common['다'] > 0 { // a syllable of hardly any word
+				sum -= costRare
+			} else {
+				sum -= costMisplaced
+			}
+		case r >= 0x3000 && r <= 0x303f, r >= 0xff01 && r <= 0xff5e, strings.ContainsRune("“”‘’…—·《》「」", r):
+			sum += worthMark
+		case unicode.Is(unicode.Han, r):
+			switch {
+			case common['다'] > 0:
+				sum -= costRare
+			case r >= 0x4e00 && r <= 0x9fff:
+			default:
+				sum -= costMisplaced
+			}
+		case unicode.IsLetter(r):
+			sum -= costOther
+		default:
+			sum -= costFrame
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}

@@ -1,0 +1,43 @@
+package charset
+
+import (
+	"encoding/base64"
+	"io"
+	"strings"
+	"unicode"
+)
+
+// WordRune reports whether the character is part of words: a letter or a number.
+func WordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// DecodeBase64 ignores characters outside the alphabet, as RFC 2045 requires.
+func DecodeBase64(data []byte) []byte {
+	clean := make([]byte, 0, len(data))
+	for _, c := range data {
+		if c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' {
+			clean = append(clean, c)
+		}
+	}
+	if len(clean)%4 == 1 {
+		clean = clean[:len(clean)-1] // truncated: a single character encodes no byte
+	}
+	n, _ := base64.RawStdEncoding.Decode(clean, clean)
+	return clean[:n]
+}
+
+// maxDeclared is the most bytes of an XML part that is decoded as a whole.
+const maxDeclared = 128 << 20
+
+// Reader decodes XML parts that are not UTF-8.
+func Reader(label string, r io.Reader) (io.Reader, error) {
+	switch strings.ToLower(label) {
+	case "utf-16", "utf-8", "utf8": // a declaration that is itself readable is not UTF-16
+		return r, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxDeclared))
+	if err != nil {
+		return nil, err
+	}
+	text, _ := Decode(data, label)
+	return strings.NewReader(text), nil
+}

@@ -1,0 +1,124 @@
+package charset
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/transform"
+)
+
+const (
+	straySample  = 8 << 10 // maximum bytes of context collected for all stray bytes
+	strayContext = 60      // bytes of context on either side of a stray byte
+	minStray     = 8       // minimum number of stray bytes for guessing their encoding
+)
+
+// addStray collects a byte that cannot be UTF-8, with the words around it.
+func (t *Evidence) addStray(piece []byte, at int) {
+	if len(t.stray) >= straySample {
+		return
+	}
+	start, end := at, at+1
+	for start > 0 && at-start < strayContext && piece[start-1] < utf8.RuneSelf && piece[start-1] != '\n' {
+		start--
+	}
+	for end < len(piece) && end-at < strayContext && piece[end] < utf8.RuneSelf && piece[end] != '\n' {
+		end++
+	}
+	if start == at && len(t.stray) > 0 && at > 0 && piece[at-1] >= utf8.RuneSelf {
+		t.stray = append(t.stray, piece[at:end]...) // the piece overlaps the one before
+		return
+	}
+	t.stray = append(append(t.stray, '\n'), piece[start:end]...)
+}
+
+// StrayEncoding returns the encoding of the stray bytes in a UTF-8 text. It is nil if there are none, or if they are not
+// in a single-byte encoding.
+func (t *Evidence) StrayEncoding(name string) *charmap.Charmap {
+	if name != "utf-8" || t.Bad == 0 && len(t.carry) == 0 {
+		return nil
+	}
+	if t.Bad < minStray {
+		return charmap.Windows1252
+	}
+	guess, _ := guessEncoding(t.stray)
+	enc, _ := ByName(guess)
+	single, _ := enc.(*charmap.Charmap)
+	return single
+}
+
+// bonusSequence is the worth of a valid UTF-8 sequence, added to that of its character: other encodings rarely have any.
+const bonusSequence = 0.3
+
+// mixedScore is how well the sample reads as UTF-8 with stray bytes, in the unit of the scores of other encodings.
+func (t *Evidence) mixedScore() float64 {
+	stray := t.StrayEncoding("utf-8")
+	if stray == nil {
+		return -costImpossible
+	}
+	text := repairUTF8(focusSample(t.sample), stray)
+	best := -costImpossible
+	for _, c := range candidates {
+		for _, w := range weights()[c.name] {
+			if c.common == "" {
+				best = max(best, scoreNarrow(text, w))
+			}
+		}
+	}
+	return best + bonusSequence*float64(t.good)/float64(t.good+t.Bad)
+}
+
+// repairUTF8 decodes the stray bytes of a UTF-8 text in the given encoding.
+func repairUTF8(data []byte, stray *charmap.Charmap) string {
+	// The transformer returns no error of its own.
+	text, _, _ := transform.Bytes(&Repairer{Stray: stray}, data)
+	return string(text)
+}
+
+// Repairer decodes UTF-8 mixed with bytes of a single-byte encoding, as in concatenated files and logs. The rest
+// of a truncated sequence becomes U+FFFD.
+type Repairer struct {
+	Stray *charmap.Charmap
+	prev  rune // the last character written
+}
+
+// Reset implements transform.Transformer.
+func (d *Repairer) Reset() { d.prev = 0 }
+
+// Transform implements transform.Transformer.
+func (d *Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	for nSrc < len(src) {
+		rest := src[nSrc:]
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 {
+			if !utf8.FullRune(rest) && !atEOF {
+				return nDst, nSrc, transform.ErrShortSrc
+			}
+			r, size = d.decode(rest)
+		}
+		if nDst+utf8.RuneLen(r) > len(dst) {
+			return nDst, nSrc, transform.ErrShortDst
+		}
+		nDst += utf8.EncodeRune(dst[nDst:], r)
+		nSrc += size
+		d.prev = r
+	}
+	return nDst, nSrc, nil
+}
+
+// decode decodes the bytes at the start of src, which are not UTF-8.
+func (d *Repairer) decode(src []byte) (r rune, size int) {
+	follows := 1 // continuation bytes of the sequence that the first byte may begin
+	if src[0] >= 0xc2 && src[0] <= 0xf4 {
+		for follows < len(src) && follows < 3 && src[follows]&0xc0 == 0x80 {
+			follows++
+		}
+	}
+	r = d.Stray.DecodeByte(src[0])
+	cut := follows > 1 || len(src) == 1 && src[0] >= 0xc2 && src[0] <= 0xf4 && (!unicode.IsLetter(d.prev) || unicode.IsUpper(r))
+	if cut || !unicode.IsGraphic(r) || r == utf8.RuneError || d.prev == utf8.RuneError && src[0] < 0xc0 {
+		return utf8.RuneError, follows
+	}
+	return r, 1
+}

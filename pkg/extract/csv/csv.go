@@ -1,0 +1,361 @@
+// Package csv reads tables of separated values.
+package csv
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/table"
+)
+
+// Format is a table of separated values.
+var Format = format.Format{
+	Type: format.TypeCSV, Aliases: []string{"application/csv", "text/comma-separated-values", "text/tab-separated-values"},
+	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: read,
+}
+
+// read reads separated values, a record at a time. The separator is found by trying each on the first lines.
+func read(p *format.Parser) error {
+	src, err := p.TextReader("csv", "")
+	if err != nil {
+		return err
+	}
+	r := &reader{lines: &format.LineReader{R: src.Reader}, reach: maxRecordLines}
+	if err := r.start(); err != nil {
+		return err
+	}
+	if err := preamble(p, r); err != nil {
+		return err
+	}
+	w := &table.Writer{Out: p.Out, Plain: p.Src.PlainRows}
+	cells, together := 0, 0 // together: rows since the last empty row
+	for {
+		if err := p.Ctx.Err(); err != nil {
+			return err
+		}
+		row, at, ok, err := r.record()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if cells += len(row); cells > p.Lim.MaxCells {
+			return format.Errorf(format.TooLarge, "the table has more than %d cells", p.Lim.MaxCells)
+		}
+		if table.Filled(row) == 0 {
+			if together > 1 { // an empty row ends a table, except between single rows (double spacing)
+				if err := w.Gap(); err != nil {
+					return err
+				}
+			}
+			together = 0
+			continue
+		}
+		together++
+		if err := w.Add(table.Row{Number: at, Cells: row}); err != nil {
+			return err
+		}
+	}
+	if r.broken > 0 {
+		p.Out.Warn("a quotation mark in line " + strconv.Itoa(r.broken) + " is never closed; it was read as a character like others")
+	}
+	return w.Flush()
+}
+
+// preamble reads the lines above the table that are marked as comments. One of as many fields as the rows below is the
+// header row, whose mark is taken off.
+func preamble(p *format.Parser, r *reader) error {
+	width := r.width()
+	for len(r.ahead) > 0 {
+		line := r.ahead[0]
+		text := strings.TrimSpace(line.text)
+		if !strings.HasPrefix(text, "#") {
+			return nil
+		}
+		fields := splitRecord(text, r.sep)
+		if len(fields) == width && width > 1 {
+			r.ahead[0].text = strings.TrimLeft(text, "# ")
+			return nil
+		}
+		r.ahead = r.ahead[1:]
+		if text = strings.Trim(text, "# "); text == "" {
+			continue
+		}
+		if err := p.Out.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Row: line.number}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	sample         = 200       // lines read ahead to find the separator
+	sampleBytes    = 1 << 20   // of them; the line that passes it is the last
+	sampleReach    = 50        // lines that a quoted field may go on there
+	maxRecordLines = 500       // lines of one quoted field; a longer one is a quotation mark that is never closed
+	maxRecordBytes = 512 << 10 // of one record
+)
+
+// textLine is a line with its number in the file, from 1.
+type textLine struct {
+	text   string
+	number int
+}
+
+// reader reads records of separated values: as RFC 4180 has them, and as programs write them. Quotation marks
+// within fields, unbalanced ones, and rows of any number of fields are no errors.
+type reader struct {
+	lines  *format.LineReader
+	ahead  []textLine // read and not yet used
+	sep    rune
+	broken int // the first line with a quotation mark that is never closed; 0 for none
+	reach  int // how many lines a quoted field may go on; less with every one that was not closed
+	// escaped says that quotation marks in fields are escaped with backslashes.
+	escaped bool
+}
+
+// start reads the first lines and finds the separator.
+func (r *reader) start() error {
+	for size := 0; len(r.ahead) < sample && size < sampleBytes; {
+		line, ok, err := r.lines.Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		size += len(line) + 1
+		r.ahead = append(r.ahead, textLine{line, r.lines.Number})
+	}
+	if len(r.ahead) > 0 {
+		// The line "sep=;" that spreadsheets write before the data.
+		v, ok := strings.CutPrefix(strings.Trim(r.ahead[0].text, `"`), "sep=")
+		if sep, size := utf8.DecodeRuneInString(v); ok && size > 0 && size == len(v) {
+			r.sep, r.ahead = sep, r.ahead[1:]
+			return nil
+		}
+	}
+	texts := make([]string, len(r.ahead))
+	for i, l := range r.ahead {
+		texts[i] = l.text
+	}
+	r.sep = findSeparator(texts)
+	return nil
+}
+
+// width is the most frequent number of fields in the lines read ahead.
+func (r *reader) width() int {
+	texts := make([]string, 0, len(r.ahead))
+	for _, l := range r.ahead {
+		if !strings.HasPrefix(l.text, "#") {
+			texts = append(texts, l.text)
+		}
+	}
+	width, _, _ := fieldCounts(texts, r.sep)
+	return width
+}
+
+func (r *reader) line() (textLine, bool, error) {
+	if len(r.ahead) > 0 {
+		l := r.ahead[0]
+		r.ahead = r.ahead[1:]
+		return l, true, nil
+	}
+	text, ok, err := r.lines.Next()
+	return textLine{text, r.lines.Number}, ok, err
+}
+
+// record returns the fields of the next record and the number of its first line; ok is false at the end.
+func (r *reader) record() (fields []string, at int, ok bool, err error) {
+	first, ok, err := r.line()
+	if !ok || err != nil {
+		return nil, 0, false, err
+	}
+	r.escaped = r.escaped || escapedQuote.MatchString(first.text)
+	record := record{sep: r.sep, escaped: r.escaped}
+	record.line(first.text)
+	var used []textLine
+	size := len(first.text)
+	for record.open && len(used) < r.reach && size < maxRecordBytes {
+		next, ok, err := r.line()
+		if err != nil {
+			return nil, 0, false, err
+		}
+		if !ok {
+			break
+		}
+		used = append(used, next)
+		size += len(next.text) + 1
+		record.line(next.text)
+	}
+	if record.open {
+		if r.broken == 0 {
+			r.broken = first.number
+		}
+		r.reach /= 2
+		r.ahead = append(used, r.ahead...)
+		return strings.Split(first.text, string(r.sep)), first.number, true, nil
+	}
+	return record.fields, first.number, true, nil
+}
+
+// record parts a record into fields, a line at a time, so that a long quoted field is looked at once.
+type record struct {
+	sep     rune
+	escaped bool // as in csvReader
+	fields  []string
+	open    bool     // the last line ended within a quoted field
+	quoted  []string // the lines of that field so far
+}
+
+// escapedQuote matches a quotation mark after a backslash that can neither close the field nor be half of a doubled one.
+var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
+
+// line takes the next line of the record.
+func (r *record) line(s string) {
+	mark, within := string(r.sep), r.open
+	for {
+		trimmed := strings.TrimLeft(s, " ")
+		switch {
+		case within:
+			within = false
+		case strings.HasPrefix(trimmed, `"`):
+			s = trimmed[1:]
+		default:
+			field, rest, more := strings.Cut(s, mark)
+			r.fields = append(r.fields, field)
+			if !more {
+				return
+			}
+			s = rest
+			continue
+		}
+		field, rest, closed := quotedField(s, mark, r.escaped)
+		r.quoted = append(r.quoted, field)
+		if r.open = !closed; r.open {
+			return
+		}
+		r.fields, r.quoted = append(r.fields, strings.Join(r.quoted, "\n")), r.quoted[:0]
+		if rest == "" {
+			return
+		}
+		s = rest[len(mark):]
+	}
+}
+
+// splitRecord parts a record of one line into fields.
+func splitRecord(s string, sep rune) []string {
+	r := record{sep: sep, escaped: escapedQuote.MatchString(s)}
+	r.line(s)
+	return append(r.fields, r.quoted...)
+}
+
+// quotedField reads up to the quotation mark that closes the field: one that a separator or the end follows. Others
+// are part of the text, as in "5" disk", doubled or neither; escaped says that all after a backslash are.
+func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
+	var b strings.Builder
+	marks := `"`
+	if escaped {
+		marks = `"\`
+	}
+	for {
+		at := strings.IndexAny(s, marks)
+		if at < 0 {
+			b.WriteString(s)
+			return b.String(), "", false
+		}
+		b.WriteString(s[:at])
+		if s[at] == '\\' {
+			if s = s[at+1:]; s != "" && (s[0] == '"' || s[0] == '\\') {
+				b.WriteByte(s[0])
+				s = s[1:]
+			} else {
+				b.WriteByte('\\')
+			}
+			continue
+		}
+		after := s[at+1:]
+		if strings.HasPrefix(after, `"`) {
+			b.WriteByte('"')
+			s = after[1:]
+			continue
+		}
+		end := strings.TrimLeft(after, " ")
+		switch {
+		case end == "" || strings.HasPrefix(end, sep):
+			return b.String(), end, true
+		case strings.HasPrefix(after, sep): // a separator that is a space
+			return b.String(), after, true
+		}
+		b.WriteByte('"')
+		s = after
+	}
+}
+
+// separators are tried in this order. The second value favours those that seldom stand in text or numbers.
+var separators = []struct {
+	r    rune
+	edge float64
+}{{',', 0.02}, {';', 0.06}, {'\t', 0.08}, {'|', 0.05}, {'\x1f', 0.05}, {'\x01', 0.05}, {'^', 0}, {'~', 0}, {':', -0.2}}
+
+// findSeparator picks the separator that parts the lines into the most equal number of at least two fields.
+func findSeparator(lines []string) rune {
+	best, bestScore := ',', 0.0
+	for _, sep := range separators {
+		width, votes, records := fieldCounts(lines, sep.r)
+		if width < 2 || sep.r == ';' && greekQuestions(lines) {
+			continue
+		}
+		score := float64(votes)/float64(records) + min(float64(width), 20)/200 + sep.edge
+		if score > bestScore {
+			best, bestScore = sep.r, score
+		}
+	}
+	return best
+}
+
+// greekQuestions reports whether the semicolons are Greek question marks in a text separated by commas.
+func greekQuestions(lines []string) bool {
+	marks, ends := 0, 0
+	for _, line := range lines {
+		marks += strings.Count(line, ";")
+		ends += strings.Count(line, ";,")
+	}
+	return ends > 0 && ends*2 > marks
+}
+
+// fieldCounts parts the lines into records and gives the most frequent number of fields, how many records have it, and
+// how many there are. Comments and lines with nothing to part do not count while others do.
+func fieldCounts(lines []string, sep rune) (width, votes, records int) {
+	counts, escaped := map[int]int{}, false
+	for i := 0; i < len(lines); i++ {
+		if strings.TrimSpace(lines[i]) == "" || strings.HasPrefix(lines[i], "#") {
+			continue
+		}
+		escaped = escaped || escapedQuote.MatchString(lines[i])
+		record := record{sep: sep, escaped: escaped}
+		record.line(lines[i])
+		for end := i + 1; record.open && end < min(len(lines), i+sampleReach); end++ {
+			if record.line(lines[end]); !record.open {
+				i = end
+			}
+		}
+		n := len(record.fields)
+		if record.open {
+			n++
+		}
+		records++
+		counts[n]++
+	}
+	for n, c := range counts {
+		if n > 1 && (c > votes || c == votes && n > width) {
+			width, votes = n, c
+		}
+	}
+	return width, votes, max(records, 1)
+}

@@ -1,0 +1,4 @@
+package csv
+
+// What tests outside the package look at.
+const MaxRecordLines = maxRecordLines

@@ -1,0 +1,129 @@
+package docx
+
+import (
+	"encoding/xml"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/table"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+// control holds the properties of a content control.
+type control struct {
+	label string // its name, which is the label of its value; "" for none
+	box   string // the sign of its check box; "" for other controls
+}
+
+// controlProperties reads the properties whose start was returned last.
+func (w *walker) controlProperties() control {
+	var c control
+	named := true
+	w.sc.Each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "alias":
+			c.label = format.OneLine(xmlscan.Attr(e, "val"))
+		case "showingPlcHdr", "docPartObj", "docPartList", "bibliography", "citation": // it has no value, or is a part of the text
+			named = false
+		case "checkbox":
+			c.box = w.checkbox()
+			return true
+		}
+		return false
+	})
+	if !named || w.furniture || w.tables > 0 || w.r.p.Src.PlainRows || utf8.RuneCountInString(c.label) > table.MaxLabel {
+		c.label = "" // in a table, the cell beside it is the label
+	}
+	return c
+}
+
+// checkbox returns the sign of the check box whose start was returned last.
+func (w *walker) checkbox() string {
+	box := "☐"
+	w.sc.Each(func(e xml.StartElement) bool {
+		if e.Name.Local == "checked" && xmlscan.On(e) {
+			box = "☒"
+		}
+		return false
+	})
+	return box
+}
+
+// control walks a content control inside a paragraph. A check box shows its state, whatever font its sign is in.
+func (w *walker) control() {
+	var c control
+	begins := w.para != nil && w.para.label == "" && w.para.text.Len() <= table.MaxLabel && w.para.trimmed() == ""
+	w.sc.Each(func(e xml.StartElement) bool {
+		switch {
+		case e.Name.Local == "sdtPr":
+			c = w.controlProperties()
+		case e.Name.Local == "sdtContent" && c.box != "":
+			w.write(c.box)
+			w.sc.Skip()
+		default:
+			return w.inline(e)
+		}
+		return true
+	})
+	if begins && w.para.label == "" {
+		w.para.label, w.para.labelled = c.label, w.para.text.Len()
+	}
+}
+
+// told returns the text of the paragraph, with a label if it holds nothing but the value of a content control.
+func (p *paragraph) told() string {
+	text := p.trimmed()
+	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {
+		return text
+	}
+	return labelled(p.label, text)
+}
+
+// labelled writes a label before a value, unless the value begins with it.
+func labelled(label, value string) string {
+	if label == "" || value == "" || strings.HasPrefix(strings.ToLower(value), strings.ToLower(label)) {
+		return value
+	}
+	return table.PairLine(label, value)
+}
+
+// blockControl walks a content control among paragraphs. Its name is a label if its value is a single paragraph.
+func (w *walker) blockControl() {
+	var c control
+	var first *domain.Block // held back until it is known to be the only one
+	count, emit := 0, w.emit
+	w.emit = func(b domain.Block) error {
+		if count++; count == 1 && c.label != "" {
+			first = &b
+			return nil
+		}
+		if first != nil {
+			if err := emit(*first); err != nil {
+				return err
+			}
+			first = nil
+		}
+		return emit(b)
+	}
+	w.sc.Each(func(e xml.StartElement) bool {
+		switch {
+		case e.Name.Local == "sdtPr":
+			c = w.controlProperties()
+		case e.Name.Local == "sdtContent" && c.box != "":
+			w.send(domain.Block{Kind: domain.BlockParagraph, Text: c.box})
+			w.sc.Skip()
+		default:
+			return w.block(e)
+		}
+		return true
+	})
+	w.emit = emit
+	if first != nil {
+		if first.Kind == domain.BlockParagraph {
+			first.Text = labelled(c.label, first.Text)
+		}
+		w.send(*first)
+	}
+}

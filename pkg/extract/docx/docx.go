@@ -1,0 +1,139 @@
+// Package docx reads Word documents.
+package docx
+
+import (
+	"strings"
+
+	"github.com/nguyenthenguyen/docx"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/ooxml"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+	"github.com/sluice/sluice/pkg/extract/zip"
+)
+
+const defaultDocxPart = "word/document.xml"
+
+// reader reads the parts of one Word document.
+type reader struct {
+	p         *format.Parser
+	a         *ooxml.Package
+	styles    styles
+	numbering *numbering
+	notes     *notes
+	once      map[string]bool // parts that were read, and what headers and footers said
+	nesting   int             // of documents inside documents
+	titles    int             // body paragraphs with a title style
+	title     string          // the first of these
+}
+
+// Format is the format of Word documents.
+var Format = ooxml.NewFormat(format.Format{
+	Type: ooxml.TypeDocx, Extensions: []string{".docx", ".docm", ".dotx"},
+	Name: "a docx document", Label: "Word (docx)", TitleFromHeading: true, Read: read,
+})
+
+// read reads Word documents: the body, with foot- and endnotes and comments after the paragraphs that refer to them; headers
+// and footers once each, whatever the number of sections. Tracked changes are read as if accepted.
+func read(p *format.Parser) error {
+	a := ooxml.PackageOf(p)
+	a.Properties()
+	return docxParts(p, a, p.Out.Add, 0)
+}
+
+// docxParts reads the document in an archive: that of the file, or one that is embedded in it as a chunk.
+func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error, nesting int) error {
+	main := a.MainPart(defaultDocxPart)
+	rels := a.Relations(main)
+	r := &reader{p: p, a: a, once: map[string]bool{}, notes: newDocxNotes(p.Lim.MaxText), nesting: nesting}
+	var err error
+	if r.styles, err = readStyles(a, a.Related(rels, "styles", "word/styles.xml")); err != nil {
+		return err
+	}
+	if r.numbering, err = readNumbering(a, a.Related(rels, "numbering", "word/numbering.xml"), r.styles); err != nil {
+		return err
+	}
+	if err := r.readNotes(rels); err != nil {
+		return err
+	}
+	if err := r.furniture(rels, "header", emit); err != nil {
+		return err
+	}
+	if err := r.body(main, rels, emit); err != nil {
+		return err
+	}
+	a.EmbedsRest(rels)
+	if nesting == 0 && r.titles == 1 && p.Doc.Title == "" {
+		p.Doc.Title = r.title
+	}
+	if err := r.notes.tell(r.notes.order, emit); err != nil { // those that nothing refers to
+		return err
+	}
+	return r.furniture(rels, "footer", emit)
+}
+
+// body takes the body's XML through the docx library, and from the container itself where the library cannot open
+// the file: it insists on relationships and on the usual part name.
+func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block) error) error {
+	w := &walker{r: r, rels: ooxml.ByID(rels), emit: emit, main: r.nesting == 0}
+	if r.nesting == 0 && fitsLibrary(r.a, main) {
+		if d, err := docx.ReadDocxFromMemory(r.p.Src.Data, r.p.Src.Size); err == nil {
+			defer d.Close()
+			if content := d.Editable().GetContent(); content != "" {
+				r.p.Doc.Route = "docx/library"
+				return r.a.Scan(xmlscan.New(r.p.Ctx, strings.NewReader(content)), w.part)
+			}
+		}
+	}
+	if r.nesting == 0 {
+		r.p.Doc.Route = "docx/zip"
+	}
+	if r.a.Files[zip.PartName(main)] == nil {
+		return format.NotA("docx document", zip.ErrNoPart)
+	}
+	return r.a.Walk(main, w.part)
+}
+
+// fitsLibrary reports whether the library may read the container: it unpacks the parts below as a whole, without
+// limits, and knows the body by its usual name alone.
+func fitsLibrary(a *ooxml.Package, main string) bool {
+	if main != defaultDocxPart || a.Twice {
+		return false
+	}
+	var total uint64
+	for name, f := range a.Files {
+		if name == main || strings.Contains(name, "header") || strings.Contains(name, "footer") || strings.HasSuffix(name, "document.xml.rels") {
+			total += f.UncompressedSize64
+		}
+	}
+	return total <= maxLibraryBytes
+}
+
+// maxLibraryBytes is the most that the library may unpack at once. Larger documents are read as a stream.
+const maxLibraryBytes = 64 << 20
+
+// furniture reads headers or footers. Those that say the same are read once; page numbers are left out.
+func (r *reader) furniture(rels []ooxml.Relation, kind string, emit func(domain.Block) error) error {
+	for _, rel := range rels {
+		if rel.Kind() != kind || rel.External || r.once[rel.Target] {
+			continue
+		}
+		r.once[rel.Target] = true
+		w := &walker{r: r, rels: ooxml.ByID(r.a.Relations(rel.Target)), furniture: true}
+		w.emit = func(b domain.Block) error {
+			if r.once["text "+b.Text] || format.CountLetters(b.Text) < 2 {
+				return nil
+			}
+			r.once["text "+b.Text] = true
+			if b.Kind == domain.BlockHeading { // what follows does not stand under it
+				b.Kind, b.Level = domain.BlockParagraph, 0
+			}
+			return emit(b)
+		}
+		if err := r.a.Walk(rel.Target, w.part); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package docx
+
+import (
+	"encoding/xml"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/ooxml"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+// field is a field: a code, which is not shown, and its result, which is.
+type field struct {
+	code   strings.Builder
+	result bool // the code is over
+	mute   bool // the result is not text of the document either
+	shown  string
+	para   *paragraph // in which the result begins
+	start  int        // where in it
+}
+
+// maxFieldCode is the most bytes that are kept of a field's code, and maxOpenFields how many may stand open.
+const (
+	maxFieldCode  = 8 << 10
+	maxOpenFields = 100
+)
+
+// silent reports whether what comes is the code of a field, or a result that is left out.
+func (w *walker) silent() bool {
+	for _, f := range w.fields {
+		if !f.result || f.mute {
+			return true
+		}
+	}
+	return false
+}
+
+// fieldChar begins, turns or ends a field.
+func (w *walker) fieldChar(e xml.StartElement) {
+	n := len(w.fields)
+	switch xmlscan.Attr(e, "fldCharType") {
+	case "begin":
+		if n == maxOpenFields {
+			w.fields = w.fields[1:]
+		}
+		f := &field{para: w.para}
+		if w.para != nil {
+			f.start = w.para.text.Len()
+		}
+		w.fields = append(w.fields, f)
+		f.shown = formValue(w.sc)
+		return
+	case "separate":
+		if n > 0 {
+			w.turn(w.fields[n-1])
+		}
+	case "end":
+		if n > 0 {
+			f := w.fields[n-1]
+			w.fields = w.fields[:n-1]
+			w.endField(f)
+		}
+	}
+	w.sc.Skip()
+}
+
+// turn goes on to the field's result.
+func (w *walker) turn(f *field) {
+	f.result, f.para = true, w.para
+	if w.para != nil {
+		f.start = w.para.text.Len()
+	}
+	if w.furniture && isPageField(f.code.String()) && w.para != nil {
+		f.mute, w.para.pageField = true, true
+	}
+}
+
+// endField notes where the field's result leads to.
+func (w *walker) endField(f *field) {
+	if f.shown != "" {
+		w.write(f.shown)
+	}
+	if f.para != nil && f.para == w.para && !w.silent() && !f.mute {
+		f.para.addLink(f.start, hyperlinkTarget(f.code.String()))
+	}
+}
+
+func (w *walker) fieldCode(s string) {
+	if n := len(w.fields); n > 0 && w.fields[n-1].code.Len() < maxFieldCode {
+		w.fields[n-1].code.WriteString(s)
+	}
+}
+
+// simpleField walks a field that has its code in an attribute and its result inside.
+func (w *walker) simpleField(code string) {
+	f := &field{}
+	f.code.WriteString(format.Cut(code, maxFieldCode))
+	w.turn(f)
+	w.fields = append(w.fields, f)
+	w.inlines()
+	if n := len(w.fields); n > 0 && w.fields[n-1] == f {
+		w.fields = w.fields[:n-1]
+	}
+	w.endField(f)
+}
+
+// formValue reads what an old form field shows that is not in its result: whether a box is ticked, which entry of a
+// list is chosen.
+func formValue(sc *xmlscan.Scanner) string {
+	shown, chosen := "", -1
+	var entries []string
+	sc.Descend(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "checkBox":
+			shown = "☐"
+		case "checked", "default":
+			if shown != "" {
+				shown = map[bool]string{true: "☒", false: "☐"}[xmlscan.On(e)]
+			}
+		case "ddList":
+			chosen = 0
+		case "result":
+			chosen = int(ooxml.ParseSmall(xmlscan.Attr(e, "val")))
+		case "listEntry":
+			entries = append(entries, xmlscan.Attr(e, "val"))
+		}
+		return false
+	})
+	if chosen >= 0 && chosen < len(entries) {
+		return entries[chosen]
+	}
+	return shown
+}
+
+// isPageField reports whether the code asks for a number of pages.
+func isPageField(code string) bool {
+	words := strings.Fields(strings.ToUpper(code))
+	if len(words) == 0 {
+		return false
+	}
+	switch words[0] {
+	case "PAGE", "NUMPAGES", "SECTIONPAGES":
+		return true
+	}
+	return false
+}
+
+// hyperlinkTarget is the address in a HYPERLINK code; "" for other codes and places in the document itself.
+func hyperlinkTarget(code string) string {
+	rest, found := strings.CutPrefix(strings.TrimSpace(code), "HYPERLINK")
+	if !found {
+		return ""
+	}
+	rest = strings.TrimSpace(rest)
+	if strings.HasPrefix(rest, `\`) { // \l and a bookmark
+		return ""
+	}
+	if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+		address, _, _ := strings.Cut(quoted, `"`)
+		return address
+	}
+	address, _, _ := strings.Cut(rest, " ")
+	return address
+}

@@ -1,0 +1,118 @@
+package docx
+
+import (
+	"encoding/xml"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/ooxml"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+// notes holds the foot- and endnotes and the comments of a document, which are stored apart from the text, until a paragraph that
+// refers to them has been read: beside it they explain something, at the document's end they stand under a heading
+// that is not theirs.
+type notes struct {
+	order  []string                  // keys as they come
+	blocks map[string][]domain.Block // by key
+	counts map[string]int            // by kind of note: how many have been referred to
+	marked map[string]bool           // by key: it has got its number
+	left   int64                     // bytes of text that may still be held
+	max    int64
+}
+
+func newDocxNotes(limit int64) *notes {
+	return &notes{blocks: map[string][]domain.Block{}, counts: map[string]int{}, marked: map[string]bool{}, left: limit, max: limit}
+}
+
+// noteKey tells notes apart by the name of their element and their id.
+func noteKey(element, id string) string { return element + " " + id }
+
+func (n *notes) add(key string, b domain.Block) error {
+	if n.left -= int64(len(b.Text)); n.left < 0 {
+		return format.Errorf(format.TooLarge, "the document holds more than %s of text", format.SizeText(n.max))
+	}
+	if b.Kind == domain.BlockHeading { // what follows the note does not stand under it
+		b.Kind, b.Level = domain.BlockParagraph, 0
+	}
+	if _, known := n.blocks[key]; !known {
+		n.order = append(n.order, key)
+	}
+	n.blocks[key] = append(n.blocks[key], b)
+	return nil
+}
+
+// readNotes gathers the document's notes.
+func (r *reader) readNotes(rels []ooxml.Relation) error {
+	for _, kind := range []string{"footnotes", "endnotes", "comments"} {
+		part := r.a.Related(rels, kind, "word/"+kind+".xml")
+		w := &walker{r: r, rels: ooxml.ByID(r.a.Relations(part))}
+		err := r.a.Walk(part, func(sc *xmlscan.Scanner) {
+			w.sc = sc
+			sc.Descend(func(e xml.StartElement) bool {
+				if e.Name.Local != "footnote" && e.Name.Local != "endnote" && e.Name.Local != "comment" {
+					return false
+				}
+				if e.Name.Local == "comment" && !r.a.ReadsComments() {
+					sc.Skip()
+					return true
+				}
+				if t := xmlscan.Attr(e, "type"); t != "" && t != "normal" { // separators
+					sc.Skip()
+					return true
+				}
+				key := noteKey(e.Name.Local, xmlscan.Attr(e, "id"))
+				w.emit = func(b domain.Block) error { return r.notes.add(key, b) }
+				w.blocks()
+				w.flush()
+				return true
+			})
+			if sc.Damage != nil {
+				r.p.Out.Warn("the document's notes are damaged; they were read up to the damage")
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell emits the notes with the keys that have not been emitted before.
+func (n *notes) tell(keys []string, emit func(domain.Block) error) error {
+	for _, key := range keys {
+		blocks := n.blocks[key]
+		delete(n.blocks, key)
+		for _, b := range blocks {
+			if err := emit(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// refer notes that the open paragraph refers to a note, and shows the note's number in both places, as Word does. A
+// note with a mark of its own has it in the text.
+func (w *walker) refer(element, id, ownMark string) {
+	element = strings.TrimSuffix(element, "Reference")
+	key := noteKey(element, id)
+	if w.r.notes.marked[key] { // it has been told, or waits to be
+		return
+	}
+	w.para.notes = append(w.para.notes, key)
+	blocks := w.r.notes.blocks[key]
+	if len(blocks) == 0 || ownMark == "1" || ownMark == "true" || ownMark == "on" {
+		return
+	}
+	w.r.notes.counts[element]++
+	numberFormat := "decimal"
+	if element == "endnote" {
+		numberFormat = "lowerRoman"
+	}
+	mark := "[" + format.Number(w.r.notes.counts[element], numberFormat) + "]"
+	w.r.notes.marked[key] = true
+	w.write(mark)
+	blocks[0].Text = mark + " " + blocks[0].Text
+}

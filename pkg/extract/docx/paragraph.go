@@ -1,0 +1,269 @@
+package docx
+
+import (
+	"encoding/xml"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/ooxml"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+// paragraph gathers one paragraph.
+type paragraph struct {
+	text         strings.Builder
+	style        string
+	outline      int
+	numID, level string
+	joins        bool // its text continues in the next paragraph: its mark was deleted, or it is a drop cap
+	pageField    bool // a page number was left out of it
+	notes        []string
+	links        []domain.BlockLink
+	after        []domain.Block // text boxes and drawings that are anchored in it
+	readings     []byte         // of ruby that still goes on
+	plain        bool           // some of its text is not bold
+	label        string         // name of the content control at its start
+	labelled     int            // bytes up to the end of that control
+}
+
+func (p *paragraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
+
+// endRuby puts the readings of the words before it into brackets, once for all characters that have any: put between
+// them they would part words.
+func (p *paragraph) endRuby() {
+	if len(p.readings) > 0 {
+		p.text.WriteString("（" + string(p.readings) + "）")
+		p.readings = nil
+	}
+}
+
+// write adds text to the open paragraph, unless it belongs to a field's code.
+func (w *walker) write(s string) {
+	if w.para == nil || s == "" || w.silent() {
+		return
+	}
+	w.para.endRuby()
+	w.para.text.WriteString(s)
+	w.para.plain = w.para.plain || !w.bold && strings.TrimSpace(s) != ""
+}
+
+// inlines walks the children of an element inside a paragraph.
+func (w *walker) inlines() { w.sc.Each(w.inline) }
+
+// inline takes one element inside a paragraph. It returns true always: elements that are not known are wrappers.
+func (w *walker) inline(e xml.StartElement) bool {
+	switch e.Name.Local {
+	case "t":
+		w.write(symbolText(w.sc.Text()))
+	case "pPr":
+		w.paragraphProperties()
+	case "r":
+		w.bold = false
+		w.inlines()
+	case "rPr":
+		w.runProperties()
+	case "hyperlink":
+		w.link(ooxml.LinkAddress(w.rels, ooxml.RelationID(e, "id")), xmlscan.Attr(e, "anchor"))
+	case "fldSimple":
+		w.simpleField(xmlscan.Attr(e, "instr"))
+	case "fldChar":
+		w.fieldChar(e)
+	case "instrText":
+		w.fieldCode(w.sc.Text())
+	case "oMath", "oMathPara":
+		w.write(ooxml.FormulaText(w.sc))
+	case "ruby":
+		w.ruby()
+	case "AlternateContent":
+		w.choose(w.inline)
+	case "sdt":
+		w.control()
+	case "txbxContent":
+		w.aside(w.blocks)
+	case "p": // of a drawing
+		text := ooxml.ReadDrawnParagraph(w.sc, w.rels)
+		w.beside(domain.Block{Kind: domain.BlockParagraph, Text: text.Text, Links: text.Links})
+	case "del", "moveFrom", "delText", "delInstrText", "sdtPr", "sdtEndPr", "customXmlPr", "smartTagPr", "rPrChange", "Fallback", "sectPr":
+		w.sc.Skip()
+	default:
+		if !w.sign(e) && !w.drawing(e) {
+			w.inlines()
+		} else {
+			w.sc.Skip()
+		}
+	}
+	return true
+}
+
+// sign takes elements that stand for a character or a reference.
+func (w *walker) sign(e xml.StartElement) bool {
+	switch e.Name.Local {
+	case "tab", "ptab":
+		w.write("\t")
+	case "br", "cr":
+		w.write("\n")
+	case "noBreakHyphen":
+		w.write("-")
+	case "sym":
+		w.write(symbol(xmlscan.Attr(e, "font"), xmlscan.Attr(e, "char")))
+	case "commentReference":
+		if w.para != nil && !w.silent() {
+			w.para.notes = append(w.para.notes, noteKey("comment", xmlscan.Attr(e, "id")))
+		}
+	case "footnoteReference", "endnoteReference":
+		if w.para != nil && !w.silent() {
+			w.refer(e.Name.Local, xmlscan.Attr(e, "id"), xmlscan.Attr(e, "customMarkFollows"))
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// drawing takes what is said in a drawing's own elements: its chart or diagram, its picture's description.
+func (w *walker) drawing(e xml.StartElement) bool {
+	switch e.Name.Local {
+	case "chart":
+		w.related(ooxml.RelationID(e, "id"), w.r.a.Chart)
+	case "relIds":
+		w.related(ooxml.RelationID(e, "dm"), ooxml.ReadDiagram)
+	case "docPr":
+		if said := ooxml.AltText(xmlscan.Attr(e, "descr")); said != "" && !w.furniture {
+			w.beside(domain.Block{Kind: domain.BlockParagraph, Text: said})
+		}
+	case "OLEObject":
+		w.r.a.Embeds(w.rels, ooxml.RelationID(e, "id"), xmlscan.Attr(e, "ProgID"))
+	case "textpath": // WordArt
+		w.beside(domain.Block{Kind: domain.BlockParagraph, Text: xmlscan.Attr(e, "string")})
+	default:
+		return false
+	}
+	return true
+}
+
+// beside emits a block after the open paragraph.
+func (w *walker) beside(b domain.Block) {
+	if strings.TrimSpace(b.Text) == "" {
+		return
+	}
+	w.aside(func() { w.send(b) })
+}
+
+// related reads the part that a drawing refers to, once.
+func (w *walker) related(id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
+	rel, ok := w.rels[id]
+	if !ok || rel.External || w.r.once[rel.Target] {
+		return
+	}
+	w.r.once[rel.Target] = true
+	w.aside(func() {
+		w.sc.Stop(w.r.a.Walk(rel.Target, func(sc *xmlscan.Scanner) { sc.Stop(read(sc, 0, w.emit)) }))
+	})
+}
+
+// link walks a hyperlink.
+func (w *walker) link(address, anchor string) {
+	p := w.para
+	if p == nil {
+		w.inlines()
+		return
+	}
+	start := p.text.Len()
+	w.inlines()
+	if address != "" && anchor != "" && !strings.Contains(address, "#") {
+		address += "#" + anchor
+	}
+	p.addLink(start, address)
+}
+
+// addLink notes that the text from start on leads to an address.
+func (p *paragraph) addLink(start int, address string) {
+	text := p.text.String()
+	if address == "" || start > len(text) || strings.TrimSpace(text[start:]) == "" {
+		return
+	}
+	p.links = ooxml.AddLink(p.links, format.OneLine(text[start:]), address)
+}
+
+func (w *walker) paragraphProperties() {
+	p := w.para
+	w.sc.Each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "pStyle":
+			p.style = xmlscan.Attr(e, "val")
+		case "framePr":
+			if drop := xmlscan.Attr(e, "dropCap"); drop == "drop" || drop == "margin" {
+				p.joins = true // a drop cap: the first letter of the next paragraph
+			}
+		case "outlineLvl":
+			p.outline = outlineLevel(xmlscan.Attr(e, "val"))
+		case "numPr":
+			w.sc.Each(func(e xml.StartElement) bool {
+				switch e.Name.Local {
+				case "numId":
+					p.numID = xmlscan.Attr(e, "val")
+				case "ilvl":
+					p.level = xmlscan.Attr(e, "val")
+				}
+				return false
+			})
+			return true
+		case "rPr": // of the paragraph's mark
+			w.sc.Each(func(e xml.StartElement) bool {
+				if e.Name.Local == "del" || e.Name.Local == "moveFrom" {
+					p.joins = true
+				}
+				return false
+			})
+			return true
+		}
+		return false
+	})
+}
+
+// runProperties takes what matters of a run's properties, for the run that they stand in.
+func (w *walker) runProperties() {
+	w.sc.Each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "b":
+			w.bold = xmlscan.On(e)
+		case "vanish":
+			if xmlscan.On(e) {
+				w.r.p.Out.Warn("the document holds hidden text; it was read all the same")
+			}
+		}
+		return false
+	})
+}
+
+// ruby walks characters with their reading.
+func (w *walker) ruby() {
+	p := w.para
+	if p == nil {
+		w.sc.Skip()
+		return
+	}
+	readings := p.readings // kept from the text below, which would end them
+	p.readings = nil
+	w.sc.Each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "rt":
+			w.sc.Descend(func(e xml.StartElement) bool {
+				if e.Name.Local == "t" {
+					readings = append(readings, w.sc.Text()...)
+					return true
+				}
+				return false
+			})
+		case "rubyBase":
+			w.inlines()
+		default:
+			return false
+		}
+		return true
+	})
+	if !w.silent() {
+		p.readings = readings
+	}
+}

@@ -1,0 +1,73 @@
+package docx
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Symbol fonts keep their signs in a private area of Unicode, at firstSymbol and the sign's code in the font.
+const (
+	firstSymbol = 0xf000
+	lastSymbol  = 0xf0ff
+)
+
+// symbolFont is the encoding of the font Symbol from 0x20 on; spaces stand for what has no equivalent.
+const symbolFont = ` !∀#∃%&∋()∗+,−./0123456789:;<=>?` + `≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_` + `‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼`
+
+// symbolFontHigh is the same from 0xa0 on.
+const symbolFontHigh = `€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵` + `ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓` + `◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ 〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭ `
+
+// wingdings are the signs of the fonts Wingdings that documents use for ticks, boxes, bullets and arrows.
+var wingdings = map[rune]string{
+	0x22: "✂", 0x28: "☎", 0x2a: "✉", 0x4a: "☺", 0x4c: "☹", 0x6c: "●", 0x6e: "■", 0x6f: "□", 0x71: "❑", 0x75: "◆", 0x76: "❖", 0x77: "◆",
+	0x9e: "·", 0x9f: "•", 0xa7: "▪", 0xa8: "☐", 0xaa: "✦", 0xd8: "➢", 0xdf: "←", 0xe0: "→", 0xe1: "↑", 0xe2: "↓", 0xe8: "➔", 0xf0: "⇨",
+	0xfb: "✗", 0xfc: "✓", 0xfd: "☒", 0xfe: "☑", 0x50: "✓", 0x52: "☑", 0x4f: "✗", 0x51: "☒", 0xa3: "☐",
+}
+
+// symbol is the character that a w:sym element shows; "" where it is not known.
+func symbol(font, char string) string {
+	n, err := strconv.ParseUint(char, 16, 32)
+	if err != nil || n < 0x20 {
+		return ""
+	}
+	r := rune(n)
+	if r >= firstSymbol && r <= lastSymbol {
+		r -= firstSymbol
+	}
+	font = strings.ToLower(font)
+	switch {
+	case strings.HasPrefix(font, "wingdings"), strings.HasPrefix(font, "webdings"):
+		return wingdings[r]
+	case font == "symbol" || n >= firstSymbol && n <= lastSymbol:
+		return symbolSign(r)
+	}
+	return string(r)
+}
+
+// symbolSign is a sign of the font Symbol.
+func symbolSign(code rune) string {
+	signs, at := []rune(symbolFont), int(code)-0x20
+	if code >= 0xa0 {
+		signs, at = []rune(symbolFontHigh), int(code)-0xa0
+	}
+	if at < 0 || at >= len(signs) || signs[at] == ' ' {
+		return ""
+	}
+	return string(signs[at])
+}
+
+// symbolText replaces signs of symbol fonts that stand in ordinary text by what they show.
+func symbolText(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= firstSymbol && r <= lastSymbol }) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if r >= firstSymbol && r <= lastSymbol {
+			b.WriteString(symbolSign(r - firstSymbol))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,41 @@
+package extracttest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Documents is the folder of the sample documents, which stands in the root of the module.
+var Documents = func() string {
+	dir := "."
+	for range 10 {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		dir = filepath.Join(dir, "..")
+	}
+	return filepath.Join(dir, "testdata", "documents")
+}()
+
+// Compiled keeps the compiled PDFium for all tests of a run: compiling takes seconds.
+var Compiled string
+
+// Main runs the tests of a package, with a folder for the compiled PDFium, and looks for goroutines left behind.
+func Main(m *testing.M) {
+	dir, err := os.MkdirTemp("", "extract-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	Compiled = dir
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(code)
+	}))
+}

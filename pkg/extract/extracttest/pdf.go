@@ -1,0 +1,116 @@
+package extracttest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// PDF is a file with the given objects, numbered from 1, and a catalogue as object 1.
+func PDF(objects ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.4\n")
+	var offsets []int
+	for i, o := range objects {
+		offsets = append(offsets, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	at := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for _, o := range offsets {
+		fmt.Fprintf(&b, "%010d 00000 n \n", o)
+	}
+	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF", len(objects)+1, at)
+	return b.Bytes()
+}
+
+// Stream is a stream object of a PDF.
+func Stream(dict, data string) string {
+	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
+}
+
+// PDFPages is a file of pages with the given content streams, in Helvetica (F1) and its bold (F2).
+func PDFPages(contents ...string) []byte { return PDF(PageObjects(contents...)...) }
+
+// PageObjects are the objects of such a file: the catalogue first, the pages from number 4 on, by twos.
+func PageObjects(contents ...string) []string {
+	const fonts = 3 // objects before the pages: catalogue, page tree and font resources
+	objects := []string{"<< /Type /Catalog /Pages 2 0 R >>", "",
+		"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >> /F2 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >> >> >>"}
+	var kids strings.Builder
+	for i, c := range contents {
+		page := fonts + 1 + 2*i
+		fmt.Fprintf(&kids, "%d 0 R ", page)
+		objects = append(objects, fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources 3 0 R >>", page+1), Stream("", c))
+	}
+	objects[1] = fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", kids.String(), len(contents))
+	return objects
+}
+
+// At shows a text at a place in a font.
+func At(font string, size, x, y float64, text string) string {
+	text = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(text)
+	return fmt.Sprintf("BT /%s %g Tf 1 0 0 1 %g %g Tm (%s) Tj ET\n", font, size, x, y, text)
+}
+
+// BookPDF is a book of ordinary text: a running head, a heading now and then, 45 lines and the page's number.
+func BookPDF(pages int) []byte {
+	contents := make([]string, pages)
+	for i := range contents {
+		var b strings.Builder
+		b.WriteString(At("F1", 9, 72, 800, "The Keeper of the North Gate"))
+		y := 770.0
+		if i%10 == 0 {
+			b.WriteString(At("F2", 18, 72, y, fmt.Sprintf("Chapter %d", i/10+1)))
+			y -= 30
+		}
+		for line := range 45 {
+			b.WriteString(At("F1", 11, 72, y, fmt.Sprintf("On day %d the keeper wrote line %d of the log, and the wind was from the west as before", i, line)))
+			y -= 15
+		}
+		b.WriteString(At("F1", 9, 290, 40, fmt.Sprint(i+1)))
+		contents[i] = b.String()
+	}
+	return PDFPages(contents...)
+}
+
+// PDFLines shows texts one below the other in a font, from a place on.
+func PDFLines(font string, size, x, y float64, texts ...string) string {
+	var b strings.Builder
+	for i, text := range texts {
+		b.WriteString(At(font, size, x, y-float64(i)*size*1.25, text))
+	}
+	return b.String()
+}
+
+// Repeated is a list of pages with lines made by the pattern.
+func Repeated(format string, n, lines int) []string {
+	texts := make([]string, lines)
+	for i := range texts {
+		texts[i] = fmt.Sprintf(format, n, i)
+	}
+	return texts
+}
+
+// StrangePDF is a book of pages with many glyphs without a known meaning, so that PDFium is asked for every page: some 500
+// characters of each are known, and 60 in each of so many strange lines are not.
+func StrangePDF(strangeLines ...int) []byte {
+	pages := len(strangeLines)
+	contents := make([]string, pages)
+	for i, n := range strangeLines {
+		var strange strings.Builder
+		strange.WriteString("BT /F9 11 Tf 72 600 Td 14 TL ")
+		for line := range n { // no two alike: PDFium reads what is shown twice once
+			strange.WriteString("<")
+			for c := range 60 {
+				fmt.Fprintf(&strange, "%02x", 14+(line+c*(line+1))%18)
+			}
+			strange.WriteString("> ' ")
+		}
+		contents[i] = PDFLines("F1", 11, 72, 780, Repeated("page %d keeps line %d of what was seen at the gate", i, 12)...) + strange.String() + "ET\n"
+	}
+	objects := PageObjects(contents...)
+	font := "/F9 << /Type /Font /Subtype /Type1 /BaseFont /X /FirstChar 14 /LastChar 31 /Widths [" + strings.Repeat("500 ", 18) + "] /Encoding << /Differences [14" + strings.Repeat(" /c99", 18) + "] >> >> "
+	objects[2] = strings.Replace(objects[2], "/F1 ", font+"/F1 ", 1)
+	return PDF(objects...)
+}

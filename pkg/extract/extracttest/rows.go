@@ -1,0 +1,13 @@
+package extracttest
+
+// RowSource is a generated text of any size, of which no part is kept.
+// RowSource is a file that repeats a row without end.
+type RowSource string
+
+// ReadAt implements io.ReaderAt.
+func (s RowSource) ReadAt(p []byte, at int64) (int, error) {
+	for i := range p {
+		p[i] = s[(at+int64(i))%int64(len(s))]
+	}
+	return len(p), nil
+}

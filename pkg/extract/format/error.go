@@ -1,0 +1,74 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind says why a document cannot be read. None of the kinds is mended by trying again.
+type Kind string
+
+// The kinds of failure.
+const (
+	Unsupported Kind = "unsupported" // no parser for this format
+	Encrypted   Kind = "encrypted"   // a password is needed
+	NoText      Kind = "no_text"     // readable, but nothing in it is text
+	Damaged     Kind = "damaged"     // the bytes are not what the format demands
+	TooLarge    Kind = "too_large"   // a limit on size, entries, cells or text was reached
+	Resources   Kind = "resources"   // reading took too much memory or time
+)
+
+// Error is the permanent failure of one document. Message is one line, written for the person who uploaded it; the
+// cause holds what parsers complained of and is for logs alone.
+type Error struct {
+	Kind    Kind   `json:"kind"`
+	Message string `json:"message"`
+	Err     error  `json:"-"` // the cause, for logs; may be nil
+}
+
+// Error implements error. It includes the cause: show people Message instead.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Message + ": " + e.Err.Error()
+	}
+	return e.Message
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the first *Error in err's chain, or "" when there is none: a failure of the
+// machinery, such as a child that cannot be started, which may succeed later.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+// Errorf makes an error with a message for the person who sent the document.
+func Errorf(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// NotA says that a file of the named format cannot be read, with the parser's complaint as its cause.
+func NotA(format string, err error) *Error {
+	return &Error{Kind: Damaged, Message: "the file is damaged or not a " + format, Err: err}
+}
+
+// SizeText writes a byte count as people do: "1.5 GiB", "64 MiB", "900 bytes".
+func SizeText(n int64) string {
+	for _, u := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= u.size {
+			if n%u.size == 0 {
+				return fmt.Sprintf("%d %s", n/u.size, u.name)
+			}
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,50 @@
+package format
+
+import "github.com/sluice/sluice/pkg/domain"
+
+const (
+	// minListLinks is the minimum number of links of a page that is a list of links.
+	minListLinks = 5
+	// minLinkedPercent is the minimum share of link text in a list of links, headings not counted. Indexes and tables of
+	// contents have 80 % or more; articles and reference pages that link every name have up to 40 %.
+	minLinkedPercent = 60
+	// minListingPercent is the minimum share of code in the text of a source listing.
+	minListingPercent = 80
+	// backLink is the text of Sphinx's links from a definition in a source listing to its documentation.
+	backLink = "[docs]"
+)
+
+// linkCount counts a document's letters: all, in links, and in code.
+type linkCount struct{ letters, linked, links, code, back int }
+
+// add counts a block. Headings are ignored, linked or not.
+func (c *linkCount) add(b domain.Block) {
+	if b.Kind == domain.BlockHeading {
+		return
+	}
+	letters, linked := CountLetters(b.Text), 0
+	for _, l := range b.Links {
+		linked += CountLetters(l.Text)
+		if b.Kind == domain.BlockCode && l.Text == backLink {
+			c.back++
+		}
+	}
+	if b.Kind == domain.BlockCode {
+		c.code += letters
+	}
+	if len(b.Links) >= domain.MaxBlockLinks { // the block may have more links, which are not recorded
+		linked = letters
+	}
+	c.letters += letters
+	c.linked += min(linked, letters)
+	c.links += len(b.Links)
+}
+
+// isList reports whether the document is a list of links, or a source listing that links to its documentation. In both, the
+// answer is on the linked pages.
+func (c *linkCount) isList() bool {
+	if c.back > 0 && c.code*100 >= c.letters*minListingPercent {
+		return true
+	}
+	return c.links >= minListLinks && c.linked*100 >= c.letters*minLinkedPercent
+}

@@ -1,0 +1,130 @@
+package format
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Source is a document to parse: random access to its bytes and what is known about it.
+type Source struct {
+	Data     io.ReaderAt
+	Size     int64  // bytes
+	Name     string // file name; "" unknown
+	Declared string // MIME type its sender declared; "" unknown
+	URL      string // address of a page, to resolve what is relative to it; "" none
+	// PlainRows asks for table rows as cells parted by tabs instead of "column: value; …".
+	PlainRows bool
+}
+
+// Bytes reads the whole source.
+func (s Source) Bytes() ([]byte, error) {
+	buf := make([]byte, s.Size)
+	n, err := s.Data.ReadAt(buf, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading the file: %w", err)
+	}
+	return buf[:n], nil
+}
+
+// Parse detects the format of a document, reads it and streams its blocks to emit. The document it returns has no blocks.
+// It returns *Error for whatever is wrong with the document, panics of readers included.
+func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) error) (doc *domain.Document, err error) {
+	lim = lim.WithDefaults()
+	if src.Size > lim.MaxInput {
+		return nil, Errorf(TooLarge, "the file has %s, more than the %s that are read", SizeText(src.Size), SizeText(lim.MaxInput))
+	}
+	head := make([]byte, min(src.Size, 4096))
+	n, err := src.Data.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading the file: %w", err)
+	}
+	head = head[:n]
+	if n == 0 {
+		return nil, Errorf(NoText, "the file is empty")
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			err = &Error{Kind: Damaged, Message: "the file is damaged: it stopped the reader",
+				Err: fmt.Errorf("%w: %v\n%s", ErrPanic, x, debug.Stack())}
+		}
+	}()
+	file, emitted := &faultReader{ReaderAt: src.Data}, error(nil)
+	src.Data = file
+	p := &Parser{Ctx: ctx, Src: src, Lim: lim, Formats: r, Doc: &domain.Document{MIMEType: r.Detect(head, src.Name, src.Declared)}}
+	p.Out = &Sink{Left: lim.MaxText, Max: lim.MaxText, maxBlocks: lim.MaxBlocks}
+	p.Out.Emit = func(b domain.Block) error {
+		emitted = emit(b)
+		return emitted
+	}
+	if w := r.misnamed(src.Name, p.Doc.MIMEType); w != "" {
+		p.Out.Warn(w)
+	}
+	if err := r.read(p, head); err != nil {
+		switch fault := file.fault.Load(); {
+		case KindOf(err) != "", emitted != nil, ctx.Err() != nil:
+			return nil, err
+		case fault != nil:
+			return nil, fmt.Errorf("reading the file: %w", *fault)
+		}
+		// Nothing but the content is left to blame.
+		return nil, &Error{Kind: Damaged, Err: err, Message: "the file is damaged: it cannot be read as " + r.name(p.Doc.MIMEType)}
+	}
+	if p.Out.Letters == 0 {
+		return nil, Errorf(NoText, "the file contains no text")
+	}
+	// Where there are several such headings, or pages, each is the title of only a part.
+	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.tops == 1 && p.Doc.Pages <= 1 {
+		p.Doc.Title = p.Out.top
+	}
+	p.Doc.Title = Cut(OneLine(cleanText(p.Doc.Title, domain.BlockHeading)), MaxTitle)
+	p.Doc.Language = Cut(OneLine(cleanText(p.Doc.Language, domain.BlockHeading)), maxLanguage)
+	p.Doc.Warnings = p.Out.Warnings
+	return p.Doc, nil
+}
+
+// ErrPanic is in the cause of a failure after a parser has panicked.
+var ErrPanic = errors.New("panic")
+
+// faultReader remembers that the file itself could not be read, which is no fault of its content. Parsers that read
+// from several goroutines are served.
+type faultReader struct {
+	io.ReaderAt
+	fault atomic.Pointer[error]
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *faultReader) ReadAt(b []byte, at int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(b, at)
+	// Where a damaged file says that something stands before its beginning, the reader says so, and is right.
+	if err != nil && !errors.Is(err, io.EOF) && at >= 0 {
+		r.fault.Store(&err)
+	}
+	return n, err
+}
+
+// Parser is the state of parsing one document.
+type Parser struct {
+	Ctx context.Context
+	Src Source
+	Lim Limits
+	Doc *domain.Document
+	Out *Sink
+
+	Formats   *Registry // for documents inside the document
+	Container any       // what holds the parts of a packed document, once it is open
+	Nesting   int       // nesting depth of embedded files
+}
+
+// ReadAs reads the document, or what stands in its place, as one of the type.
+func (p *Parser) ReadAs(mimeType string) error { return p.Formats.byType(mimeType).Read(p) }
+
+// Piece reads text of another format that stands inside the document.
+func (p *Parser) Piece(mimeType string, text io.Reader) error {
+	return p.Formats.byType(mimeType).Piece(p, text)
+}

@@ -1,0 +1,193 @@
+package format
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Sink takes blocks from a parser, cleans and bounds them, and passes them on as they come, so that a document
+// need not be in memory as a whole.
+type Sink struct {
+	Emit      func(domain.Block) error
+	Left      int64 // bytes of text still allowed
+	Max       int64
+	blocks    int
+	maxBlocks int    // 0: no bound
+	links     int64  // bytes of links so far; more than a share of max are left out
+	offset    int    // where the next block's text starts in the document's text
+	Letters   int    // of all blocks: a document without any has no text
+	tops      int    // headings of level 1, except names of sheets
+	top       string // the first of these
+	body      linkCount
+	Warnings  []string
+}
+
+// Add passes a block on. It returns a TooLarge *Error when the document has more text than allowed, or the
+// emitter's error; parsers must stop on either.
+func (s *Sink) Add(b domain.Block) error {
+	b.Text = cleanText(b.Text, b.Kind)
+	s.body.add(b)
+	b.Links = s.boundLinks(b.Links)
+	if b.Kind == domain.BlockHeading && b.Level == 1 && b.Sheet == "" && b.Text != "" {
+		if s.tops++; s.tops == 1 {
+			s.top = b.Text
+		}
+	}
+	for b.Text != "" {
+		head, rest := splitBlock(b.Text, b.Kind)
+		part := b
+		part.Text, part.Offset = head, s.offset
+		part.Links = b.Links
+		if s.Left -= int64(len(head)); s.Left < 0 {
+			return Errorf(TooLarge, "the document holds more than %s of text", SizeText(s.Max))
+		}
+		if s.blocks++; s.maxBlocks > 0 && s.blocks > s.maxBlocks {
+			return Errorf(TooLarge, "the document has more than the %d paragraphs and rows that are read", s.maxBlocks)
+		}
+		if s.Letters < 1<<20 {
+			s.Letters += CountLetters(head)
+		}
+		if err := s.Emit(part); err != nil {
+			return err
+		}
+		s.offset += len(head) + len(domain.BlockSeparator)
+		b.Text, b.Links = rest, nil
+	}
+	return nil
+}
+
+// boundLinks keeps what a block and a document may have of links.
+func (s *Sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
+	var kept []domain.BlockLink
+	for _, l := range links {
+		l.URL, l.Text = OneLine(cleanText(l.URL, domain.BlockHeading)), Cut(cleanText(l.Text, domain.BlockHeading), MaxLinkText)
+		if l.URL == "" || len(l.URL) > MaxURL {
+			continue
+		}
+		if s.links += int64(len(l.URL) + len(l.Text)); s.links > s.Max/linkShare || len(kept) == domain.MaxBlockLinks {
+			break
+		}
+		kept = append(kept, l)
+	}
+	return kept
+}
+
+// Heading passes on a heading. page is 0 where the document has no pages.
+func (s *Sink) Heading(level int, text string, page int) error {
+	return s.Add(domain.Block{Kind: domain.BlockHeading, Text: OneLine(text), Level: min(max(level, 1), 6), Page: page})
+}
+
+// Paragraph passes on a paragraph. page is 0 where the document has no pages.
+func (s *Sink) Paragraph(text string, page int) error {
+	return s.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: page})
+}
+
+// Meta records what a document says of itself; empty values and keys said before are passed over.
+func (p *Parser) Meta(key, value string) {
+	key, value = Cut(OneLine(cleanText(key, domain.BlockHeading)), domain.MaxMetaKey), Cut(OneLine(cleanText(value, domain.BlockHeading)), domain.MaxMetaValue)
+	if _, said := p.Doc.Metadata[key]; said || key == "" || value == "" || len(p.Doc.Metadata) == domain.MaxMetaKeys {
+		return
+	}
+	if p.Doc.Metadata == nil {
+		p.Doc.Metadata = map[string]string{}
+	}
+	p.Doc.Metadata[key] = value
+}
+
+// Cut cuts a text to at most n bytes, between runes.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSpace(s[:n])
+}
+
+// Warn records a loss in words for people; the same words are recorded once.
+func (s *Sink) Warn(text string) {
+	const maxWarnings = 20
+	text = Cut(OneLine(cleanText(text, domain.BlockHeading)), maxWarning)
+	for _, w := range s.Warnings {
+		if w == text {
+			return
+		}
+	}
+	if len(s.Warnings) < maxWarnings {
+		s.Warnings = append(s.Warnings, text)
+	}
+}
+
+// cleanText makes text fit for a block: valid UTF-8, no control characters but tab and newline, no soft hyphens,
+// no white space at the ends of the text or, outside code, of its lines.
+func cleanText(s string, kind domain.BlockKind) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r' || r == '\v' || r == '\f' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+			return '\n'
+		case r == '\u00a0' || r == '\u202f' || r == '\u2007':
+			return ' '
+		case r < 0x20, r >= 0x7f && r < 0xa0, r == '\u00ad', r == '\ufeff', r == '\ufffe', r == '\uffff':
+			return -1
+		}
+		return r
+	}, s)
+	if kind == domain.BlockCode {
+		return strings.Trim(strings.TrimRight(s, " \t\n"), "\n")
+	}
+	if strings.Contains(s, "\n") {
+		lines := strings.Split(s, "\n")
+		for i, l := range lines {
+			lines[i] = strings.TrimSpace(l)
+		}
+		s = strings.Join(lines, "\n")
+	}
+	return strings.TrimSpace(s)
+}
+
+// splitBlock cuts a text that is longer than maxBlockBytes at the last line, sentence or word end before it. Lines of
+// code keep their indentation.
+func splitBlock(s string, kind domain.BlockKind) (head, rest string) {
+	if len(s) <= MaxBlockBytes {
+		return s, ""
+	}
+	cut := MaxBlockBytes
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	for _, sep := range []string{"\n", ". ", "。", " "} {
+		if i := strings.LastIndex(s[:cut], sep); i > MaxBlockBytes/2 {
+			cut = i + len(sep)
+			break
+		}
+	}
+	if kind == domain.BlockCode {
+		return strings.TrimRight(s[:cut], "\n"), strings.TrimLeft(s[cut:], "\n")
+	}
+	return strings.TrimSpace(s[:cut]), strings.TrimSpace(s[cut:])
+}
+
+// CountLetters counts letters and digits.
+func CountLetters(s string) int {
+	n := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// OneLine folds all white space to single spaces.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// IsLinkList reports whether the blocks so far are a list of links.
+func (s *Sink) IsLinkList() bool { return s.body.isList() }

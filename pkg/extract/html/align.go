@@ -1,0 +1,263 @@
+package html
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// gram is how many words in a row are looked for. Fewer meet by accident.
+const gram = 4
+
+// extractIndex finds texts of a page in what an extractor made of it. Extractors of main content know which text is
+// content and lose what it was: levels, tables, code, lists. So they only choose, and the page itself is read.
+type extractIndex struct {
+	grams map[[gram]string]int
+	lines map[string]bool // its blocks of few words, whole
+}
+
+// indexExtract takes in the text of an extract.
+func indexExtract(n *html.Node) *extractIndex {
+	x := &extractIndex{grams: map[[gram]string]int{}, lines: map[string]bool{}}
+	words := wordsOf(nodeText(n))
+	for i := range len(words) - gram + 1 {
+		x.grams[[gram]string(words[i:i+gram])]++
+	}
+	var line strings.Builder
+	end := func() {
+		if words := wordsOf(line.String()); len(words) > 0 && len(words) < 2*gram {
+			x.lines[strings.Join(words, " ")] = true
+		}
+		line.Reset()
+	}
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			switch {
+			case c.Type == html.TextNode:
+				writeInline(&line, c.Data)
+			case c.Type == html.ElementNode && isBlockElement(c.DataAtom):
+				end()
+				walk(c)
+				end()
+			default:
+				walk(c)
+			}
+		}
+	}
+	walk(n)
+	end()
+	return x
+}
+
+// has reports whether an extract holds a text, most of it at least.
+func (x *extractIndex) has(text string) bool {
+	words := wordsOf(text)
+	if len(words) == 0 {
+		return false
+	}
+	if len(words) < gram {
+		return x.lines[strings.Join(words, " ")]
+	}
+	found, n := 0, len(words)-gram+1
+	for i := range n {
+		if x.grams[[gram]string(words[i:i+gram])] > 0 {
+			found++
+		}
+	}
+	return found*2 >= n
+}
+
+// wordsOf parts a text into words, and scripts without spaces into characters.
+func wordsOf(s string) []string {
+	var words []string
+	start := -1
+	for i, r := range s {
+		wordy := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+		single := wordy && r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+		if start >= 0 && (!wordy || single) {
+			words = append(words, s[start:i])
+			start = -1
+		}
+		switch {
+		case single:
+			words = append(words, string(r))
+		case wordy && start < 0:
+			start = i
+		}
+	}
+	if start >= 0 {
+		words = append(words, s[start:])
+	}
+	return words
+}
+
+// choose returns which blocks of a page are content by an extract of it: those the extract holds, and those that it
+// lost although they stand among what it holds.
+func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
+	keep := make([]bool, len(blocks))
+	for i, b := range blocks {
+		keep[i] = x.has(b.Text)
+	}
+	x.tellOnce(blocks, keep)
+	parents := map[*html.Node]int{} // how many kept blocks stand in an element
+	first, last := len(blocks), -1
+	for i, k := range keep {
+		if k {
+			parents[blocks[i].node.Parent]++
+			first, last = min(first, i), i
+		}
+	}
+	for i := first + 1; i < last; i++ {
+		if !keep[i] {
+			keep[i] = rescued(blocks[i], parents, t)
+		}
+	}
+	// A heading goes with what it heads.
+	for i := len(blocks) - 2; i >= 0; i-- {
+		if blocks[i].Kind == domain.BlockHeading && !keep[i] && keep[i+1] && related(blocks[i].node, blocks[i+1].node) {
+			keep[i] = true
+		}
+	}
+	return keep
+}
+
+// tellOnce drops blocks that repeat text of the extract outside the element that holds most of it: teasers of the page
+// itself, in lists of the latest pages.
+func (x *extractIndex) tellOnce(blocks []block, keep []bool) {
+	center := centerOf(blocks, keep)
+	told := map[[gram]string]int{}
+	var outside []int
+	for i, b := range blocks {
+		if !keep[i] {
+			continue
+		}
+		words := wordsOf(b.Text)
+		for j := range len(words) - gram + 1 {
+			told[[gram]string(words[j:j+gram])]++
+		}
+		if !within(b.node, center) {
+			outside = append(outside, i)
+		}
+	}
+	for _, i := range outside {
+		words := wordsOf(blocks[i].Text)
+		over, n := 0, len(words)-gram+1
+		for j := range n {
+			if g := [gram]string(words[j : j+gram]); told[g] > x.grams[g] {
+				over++
+			}
+		}
+		if n < 1 || over*2 < n {
+			continue
+		}
+		keep[i] = false
+		for j := range n {
+			told[[gram]string(words[j:j+gram])]--
+		}
+	}
+}
+
+// centerOf is the deepest element that holds three quarters of the text kept.
+func centerOf(blocks []block, keep []bool) *html.Node {
+	letters := map[*html.Node]int{}
+	total := 0
+	for i, b := range blocks {
+		if !keep[i] {
+			continue
+		}
+		l := format.CountLetters(b.Text)
+		total += l
+		for n := b.node; n != nil; n = n.Parent {
+			letters[n] += l
+		}
+	}
+	for i, b := range blocks {
+		if !keep[i] {
+			continue
+		}
+		for n := b.node; n != nil; n = n.Parent {
+			if letters[n]*4 >= total*3 {
+				return deepest(n, letters, total)
+			}
+		}
+	}
+	return nil
+}
+
+// deepest goes down from an element that holds most of the text as long as one child does.
+func deepest(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
+	for c := n.FirstChild; c != nil; {
+		if letters[c]*4 >= total*3 {
+			n, c = c, c.FirstChild
+			continue
+		}
+		c = c.NextSibling
+	}
+	return n
+}
+
+func within(n, outer *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		if n == outer {
+			return true
+		}
+	}
+	return false
+}
+
+// rescued reports whether a block that an extractor lost stands among those it kept: code, rows, quotations and items in
+// the same part of the page.
+func rescued(b block, parents map[*html.Node]int, t *pageTree) bool {
+	n := b.node
+	switch b.Kind {
+	case domain.BlockCode:
+	case domain.BlockTableRow:
+		if n = enclosing(n, atom.Table); n == nil {
+			return false
+		}
+	case domain.BlockListItem:
+		if t.weights[n].linkDensity() > 50 {
+			return false
+		}
+		return n.Parent != nil && parents[n.Parent]*2 > t.weights[n.Parent].children
+	case domain.BlockParagraph:
+		if n = enclosing(n, atom.Blockquote); n == nil {
+			return false
+		}
+	default:
+		return false
+	}
+	if t.weights[n].linkDensity() > 50 {
+		return false
+	}
+	for range 4 {
+		if n = n.Parent; n == nil {
+			return false
+		}
+		if parents[n] > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// related reports whether a heading and the block after it stand in the same part of the page.
+func related(heading, next *html.Node) bool {
+	up := heading.Parent
+	for range 2 {
+		if up == nil {
+			return false
+		}
+		if within(next, up) {
+			return true
+		}
+		up = up.Parent
+	}
+	return false
+}

@@ -1,0 +1,299 @@
+package html
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+const (
+	// maxAnchorBytes is the maximum length of an anchor. Every chunk stores one.
+	maxAnchorBytes = 256
+	// maxWrappers is the maximum number of elements around a heading that are searched for an id. DocBook puts three
+	// between a section and its title.
+	maxWrappers = 8
+	// maxMarks is the maximum number of links without text before a heading that are searched for an id.
+	maxMarks = 8
+	// maxHeadingNodes is the maximum number of nodes in a heading that are searched for an id.
+	maxHeadingNodes = 64
+)
+
+// headingAnchors finds, for each heading of a page and each term of a definition list, the fragment that makes a browser scroll to it. An id that the heading
+// links to as its permalink comes first. Then come the id of the heading, of an element in it, of a link without text next
+// to it, and of a section that begins with it. The id of a term belongs to the term or an element in it. An id that occurs twice belongs to its first element, as in browsers.
+func headingAnchors(doc *html.Node) map[*html.Node]string {
+	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
+	for n := range doc.Descendants() {
+		if id := anchorID(n); id != "" && a.owner[id] == nil {
+			a.owner[id] = n
+		}
+	}
+	a.walk(doc)
+	anchors := make(map[*html.Node]string, len(a.found))
+	for heading, choices := range a.found {
+		if id := chooseAnchor(heading, choices); id != "" {
+			anchors[heading] = id
+		}
+	}
+	return anchors
+}
+
+// anchorScan is one pass over a page in document order.
+type anchorScan struct {
+	owner   map[string]*html.Node // the element that each id leads to
+	text    int                   // visible letters and digits so far
+	element int                   // elements so far
+	open    []openElement         // open elements, innermost last
+	marks   []anchorChoice        // up to maxMarks links and spans with an id and no text, and no text between them
+	behind  *html.Node            // permalink after the last heading; it does not belong to the next one
+	found   map[*html.Node][]anchorChoice
+}
+
+// anchorChoice is a candidate for the anchor of a heading.
+type anchorChoice struct {
+	id      string
+	at      int      // number of the element that has it
+	text    int      // of a mark: letters and digits before its end
+	section *section // that has the id; nil: another element
+	linked  bool     // usable only if the heading links to it
+}
+
+// openElement is an element that the scan is inside of.
+type openElement struct {
+	node     *html.Node
+	at, text int // elements, letters and digits before it
+	section  *section
+}
+
+// section is an element that begins with a heading.
+type section struct {
+	level   int  // of the heading
+	several bool // it holds another heading of that level or above
+}
+
+// anchorID returns the fragment that leads to an element, "" if there is none.
+func anchorID(n *html.Node) string {
+	if n.Type != html.ElementNode {
+		return ""
+	}
+	id := attr(n, "id")
+	if id == "" && n.DataAtom == atom.A {
+		id = attr(n, "name")
+	}
+	if len(id) > maxAnchorBytes || !utf8.ValidString(id) ||
+		strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError }) {
+		return ""
+	}
+	return id
+}
+
+// headingLevel returns the level of a heading, 0 for other elements.
+func headingLevel(n *html.Node) int {
+	switch n.DataAtom {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		return int(n.Data[1] - '0')
+	}
+	if attr(n, "role") != "heading" {
+		return 0
+	}
+	if l := attr(n, "aria-level"); len(l) == 1 && l[0] >= '1' && l[0] <= '6' {
+		return int(l[0] - '0')
+	}
+	return 2
+}
+
+// id returns the fragment that leads to the element. It is "" if an earlier element has the same id.
+func (a *anchorScan) id(n *html.Node) string {
+	if id := anchorID(n); id != "" && a.owner[id] == n {
+		return id
+	}
+	return ""
+}
+
+func (a *anchorScan) walk(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.TextNode {
+			a.text += format.CountLetters(c.Data)
+			continue
+		}
+		if c.Type != html.ElementNode || invisible(c) {
+			continue
+		}
+		a.element++
+		if level := headingLevel(c); level > 0 {
+			a.heading(c, level)
+		} else if c.DataAtom == atom.Dt {
+			if choices := a.within(c); len(choices) > 0 {
+				a.found[c] = choices
+			}
+		}
+		at, text := a.element, a.text
+		a.open = append(a.open, openElement{node: c, at: at, text: text})
+		a.walk(c)
+		a.open = a.open[:len(a.open)-1]
+		if (c.DataAtom == atom.A || c.DataAtom == atom.Span) && a.text == text && c != a.behind {
+			if id := a.id(c); id != "" {
+				a.addMark(anchorChoice{id: id, at: at, text: text})
+			}
+		}
+	}
+}
+
+// addMark adds a mark, and drops earlier marks that are separated from it by text.
+func (a *anchorScan) addMark(mark anchorChoice) {
+	a.marks = slices.DeleteFunc(a.marks, func(m anchorChoice) bool { return m.text != mark.text })
+	if len(a.marks) == maxMarks {
+		a.marks = slices.Delete(a.marks, 0, 1)
+	}
+	a.marks = append(a.marks, mark)
+}
+
+// within collects the ids of an element and of the elements in it.
+func (a *anchorScan) within(n *html.Node) (choices []anchorChoice) {
+	add := func(n *html.Node) {
+		if id := a.id(n); id != "" {
+			choices = append(choices, anchorChoice{id: id})
+		}
+	}
+	add(n)
+	nodes := 0
+	for c := range n.Descendants() {
+		if nodes++; nodes > maxHeadingNodes {
+			break
+		}
+		if enclosing(c, atom.Svg) == nil {
+			add(c)
+		}
+	}
+	return choices
+}
+
+// heading collects the candidates for the anchor of a heading, best first.
+func (a *anchorScan) heading(n *html.Node, level int) {
+	choices := a.within(n)
+	if link := permalinkBehind(n); link != nil {
+		a.behind = link
+		if id := a.id(link); id != "" {
+			choices = append(choices, anchorChoice{id: id})
+		}
+	}
+	around := a.sections(level)
+	for _, mark := range a.marks {
+		if mark.text == a.text {
+			around = append(around, mark)
+		}
+	}
+	slices.SortStableFunc(around, func(x, y anchorChoice) int { return cmp.Compare(y.at, x.at) }) // the nearest first
+	if choices = append(choices, around...); len(choices) > 0 {
+		a.found[n] = choices
+	}
+}
+
+// sections finds the open elements that begin with the current heading, which has the given level.
+func (a *anchorScan) sections(level int) (choices []anchorChoice) {
+	for _, e := range a.open {
+		if e.section != nil && e.section.level >= level {
+			e.section.several = true
+		}
+	}
+	for i := len(a.open) - 1; i >= max(0, len(a.open)-maxWrappers); i-- {
+		e := &a.open[i]
+		if e.text != a.text || e.node.DataAtom == atom.Body || e.node.DataAtom == atom.Html {
+			break
+		}
+		if e.section != nil { // the heading before this one has no text
+			continue
+		}
+		e.section = &section{level: level}
+		if id := a.id(e.node); id != "" {
+			// The element around the page's title is often a part of the layout: <div id="content">.
+			layout := e.node.DataAtom == atom.Main || level == 1 && !namedSection(e.node)
+			choices = append(choices, anchorChoice{id: id, at: e.at, section: e.section, linked: layout})
+		}
+	}
+	return choices
+}
+
+// namedSection reports elements whose tag or class says that they are sections.
+func namedSection(n *html.Node) bool {
+	if n.DataAtom == atom.Section || n.DataAtom == atom.A {
+		return true
+	}
+	for class := range strings.FieldsSeq(strings.ToLower(attr(n, "class"))) {
+		switch class {
+		case "section", "chapter", "appendix", "preface", "part", "refentry", "sect1", "sect2", "sect3":
+			return true
+		}
+	}
+	return false
+}
+
+// permalinkBehind returns the permalink without text right after a heading, nil if there is none.
+func permalinkBehind(heading *html.Node) *html.Node {
+	n := heading.NextSibling
+	for n != nil && n.Type != html.ElementNode {
+		if n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" {
+			return nil
+		}
+		n = n.NextSibling
+	}
+	if n == nil || n.DataAtom != atom.A || fragmentOf(n) == "" || format.CountLetters(nodeText(n)) > 0 {
+		return nil
+	}
+	return n
+}
+
+// fragmentOf returns the unescaped fragment of a link's address.
+func fragmentOf(link *html.Node) string {
+	_, fragment, _ := strings.Cut(attr(link, "href"), "#")
+	if plain, err := url.PathUnescape(fragment); err == nil {
+		return plain
+	}
+	return fragment
+}
+
+// chooseAnchor returns the id that the heading links to, or else the first candidate that leads to no other heading.
+func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
+	links := permalinks(heading)
+	for _, c := range choices {
+		for _, to := range links {
+			if c.id == to || c.id == "user-content-"+to { // as GitHub writes ids
+				return c.id
+			}
+		}
+	}
+	for _, c := range choices {
+		if !c.linked && (c.section == nil || !c.section.several) {
+			return c.id
+		}
+	}
+	return ""
+}
+
+// permalinks returns the fragments of the links in and right after a heading.
+func permalinks(heading *html.Node) (fragments []string) {
+	add := func(n *html.Node) {
+		if n != nil && n.DataAtom == atom.A {
+			if f := fragmentOf(n); f != "" {
+				fragments = append(fragments, f)
+			}
+		}
+	}
+	nodes := 0
+	for c := range heading.Descendants() {
+		if nodes++; nodes > maxHeadingNodes {
+			break
+		}
+		add(c)
+	}
+	add(permalinkBehind(heading))
+	return fragments
+}

@@ -1,0 +1,26 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestAnchorsOfAHostilePageTakeNoTime reads headings in the deepest elements that the parser takes, each with an id.
+func TestAnchorsOfAHostilePageTakeNoTime(t *testing.T) {
+	t.Parallel()
+	var page strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&page, `<div id="d%d">`, i)
+	}
+	for i := range 20_000 {
+		fmt.Fprintf(&page, `<div role="heading" id="h%d">x</div>`, i)
+	}
+	doc, err := parseHTML(page.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(headingAnchors(doc)); got != 20_000 {
+		t.Errorf("%d headings have an anchor, want 20000", got)
+	}
+}

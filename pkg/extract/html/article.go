@@ -1,0 +1,234 @@
+package html
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/go-shiori/go-readability"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// Limits of the parts of an article, in letters.
+const (
+	asideLetters  = 600 // of an aside recognised only by its name
+	labelLetters  = 80  // of a line before or after the text that is not a sentence
+	bylineLetters = 120 // of a line that names the author or the date
+)
+
+// article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks as
+// its text, or with the choice of go-readability, and removes asides, bylines and links to other articles. It returns nil if
+// too little of the page would be left.
+func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
+	keep := make([]bool, len(blocks))
+	if body := t.articleBody(region); body != nil {
+		for i, b := range blocks {
+			keep[i] = within(b.node, body)
+		}
+	} else if keep = p.readable(page, blocks, t); keep == nil {
+		return nil
+	}
+	body := centerOf(blocks, keep)
+	if body == nil || remark(body) {
+		return nil
+	}
+	limit := t.weights[body].prose() / 3
+	aside := map[*html.Node]bool{}
+	told := map[string]bool{}
+	all, kept := 0, 0
+	for i, b := range blocks {
+		letters := format.CountLetters(b.Text)
+		if main[i] {
+			all += letters
+		}
+		if !keep[i] {
+			continue
+		}
+		if t.inAside(b.node, body, limit, aside) || t.besidesProse(b, self) {
+			keep[i] = false
+			continue
+		}
+		if letters >= 25 && b.Kind == domain.BlockParagraph {
+			key := lettersOf(b.Text)
+			if told[key] {
+				keep[i] = false
+				continue
+			}
+			told[key] = true
+		}
+		kept += letters
+	}
+	dropLabels(blocks, keep)
+	dropBareHeadings(blocks, keep)
+	if kept < 2*shellLetters && kept*3 < all {
+		return nil
+	}
+	return keep
+}
+
+// readable returns the blocks that go-readability considers content.
+func (p *reader) readable(page string, blocks []block, t *pageTree) []bool {
+	base, err := url.Parse(p.Src.URL)
+	if err != nil || p.Src.URL == "" {
+		base = &url.URL{Scheme: "http", Host: "localhost"}
+	}
+	article, err := readability.FromReader(strings.NewReader(page), base)
+	if err != nil || article.Node == nil {
+		return nil
+	}
+	setAtoms(article.Node)
+	return indexExtract(article.Node).choose(blocks, t)
+}
+
+// articleBody returns the single element with itemprop="articleBody", or nil.
+func (t *pageTree) articleBody(region *html.Node) *html.Node {
+	var found *html.Node
+	const most = 50
+	marks := 0
+	for n := range region.Descendants() {
+		if n.Type != html.ElementNode || attr(n, "itemprop") != "articleBody" {
+			continue
+		}
+		if marks++; marks > most {
+			return nil
+		}
+		if found != nil && within(n, found) || remark(n) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = n
+	}
+	if found == nil || t.weights[found].prose()*3 < t.weights[region].clear.prose() {
+		return nil
+	}
+	return found
+}
+
+// textElement reports elements that contain text, not further parts of a page.
+func textElement(n *html.Node) bool {
+	return n != nil && (n.DataAtom == atom.P || n.DataAtom == atom.Li || n.DataAtom == atom.Blockquote || n.DataAtom == atom.Pre || isHeading(n.DataAtom))
+}
+
+// remark reports whether an element is a comment of a reader or inside one.
+func remark(n *html.Node) bool {
+	for ; n != nil && n.DataAtom != atom.Body; n = n.Parent {
+		if strings.HasSuffix(attr(n, "itemtype"), "/Comment") || attr(n, "itemprop") == "comment" {
+			return true
+		}
+		if n.DataAtom != atom.Main && named(n, remarkWords) {
+			return true
+		}
+	}
+	return false
+}
+
+var remarkWords = format.WordSet(`comment comments commentlist disqus respond replies`)
+
+// named reports whether a class or id of an element has one of the words.
+func named(n *html.Node, words map[string]bool) bool { return hinted(n, weight{}, words) }
+
+// asideWords are the names of parts between the paragraphs of an article that do not belong to its text.
+var asideWords = format.WordSet(`related recommended recommendations recommendation trending popular promo promoted similar upsell suggested sponsored outbrain
+	taboola newsletter subscribe subscription signup share sharing social follow comment comments disqus respond author bio tags tag ad ads advert
+	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta
+	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)
+
+// inAside reports whether a block is inside a part of an article that its name marks as an aside. A part with a third of
+// the article's prose is never an aside.
+func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]bool) bool {
+	if n == body || n == nil {
+		return false
+	}
+	if aside, ok := known[n]; ok {
+		return aside
+	}
+	w := t.weights[n]
+	aside := false
+	if n.DataAtom == atom.Blockquote {
+		known[n] = false
+		return false
+	}
+	if isBlockElement(n.DataAtom) && !isHeading(n.DataAtom) || n.DataAtom == 0 {
+		little := w.prose() < asideLetters && w.prose() < limit
+		aside = little && (n.DataAtom == atom.Aside || named(n, asideWords)) || w.links >= 3 && w.linkDensity() >= 60 && w.prose() < limit
+	}
+	aside = aside || t.inAside(n.Parent, body, limit, known)
+	known[n] = aside
+	return aside
+}
+
+// besidesProse reports lines that do not belong to the text of an article: the date, the author, the page's own address.
+func (t *pageTree) besidesProse(b block, self string) bool {
+	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= bylineLetters {
+		return false
+	}
+	if self != "" && b.Text == self {
+		return true
+	}
+	w := t.weights[b.node]
+	if w.letters >= 2*bylineLetters {
+		return false // the element contains more than this line
+	}
+	if w.links > 0 && w.linkDensity() >= 80 {
+		return true // another article
+	}
+	for c := range b.node.Descendants() {
+		if c.DataAtom == atom.Time {
+			return true
+		}
+	}
+	return false
+}
+
+// dropBareHeadings drops headings without a kept block below them.
+func dropBareHeadings(blocks []block, keep []bool) {
+	const textLevel = 7 // below all headings
+	next := 0           // level of the next kept heading, or textLevel
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if blocks[i].Kind != domain.BlockHeading {
+			if keep[i] {
+				next = textLevel
+			}
+			continue
+		}
+		if keep[i] && blocks[i].Level >= next {
+			keep[i] = false
+			continue
+		}
+		if keep[i] {
+			next = blocks[i].Level
+		} else {
+			next = min(next, blocks[i].Level)
+		}
+	}
+}
+
+// dropLabels drops short lines before the first sentence of an article and after its last one, such as the author, the
+// date and the labels of links.
+func dropLabels(blocks []block, keep []bool) {
+	label := func(i int) bool {
+		b := blocks[i]
+		return b.Kind == domain.BlockParagraph && format.CountLetters(b.Text) < labelLetters && !strings.ContainsAny(b.Text, ".!?…。！？؟।:")
+	}
+	for i := range blocks {
+		if keep[i] && blocks[i].Kind != domain.BlockHeading {
+			if !label(i) {
+				break
+			}
+			keep[i] = false
+		}
+	}
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if keep[i] && blocks[i].Kind != domain.BlockHeading {
+			if !label(i) {
+				break
+			}
+			keep[i] = false
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package html
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// gutters are the classes under which highlighters put line numbers and buttons into code.
+var gutters = []string{
+	"lineno", "linenos", "linenodiv", "line-number", "line-numbers", "line-numbers-rows", "linenumber", "lnt", "gutter", "rouge-gutter",
+	"blob-num", "hljs-ln-numbers", "code-gutter", "cm-gutters", "CodeMirror-gutter", "copy", "copybtn", "copy-button", "copy-btn", "btn-copy",
+	"clipboard", "code-copy", "zeroclipboard-container", "buttonGroup", "toolbar-item", "linenos-col", "react-syntax-highlighter-line-number",
+}
+
+func isGutter(n *html.Node) bool {
+	class := attr(n, "class")
+	if class == "" {
+		return false
+	}
+	for _, g := range gutters {
+		// A pre of class line-numbers has numbers drawn by a style: the class is of the code itself.
+		if hasClass(n, g) && n.DataAtom != atom.Pre && n.DataAtom != atom.Code && n.DataAtom != atom.Table {
+			return true
+		}
+	}
+	return false
+}
+
+// codeText is the text of code as it is typed: its line breaks and indentation, without line numbers and buttons.
+func codeText(n *html.Node) string {
+	var b strings.Builder
+	newline := func() {
+		if s := b.String(); s != "" && s[len(s)-1] != '\n' {
+			b.WriteByte('\n')
+		}
+	}
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			switch {
+			case c.Type == html.TextNode:
+				b.WriteString(c.Data)
+			case c.Type != html.ElementNode || isGutter(c):
+			case c.DataAtom == atom.Br:
+				b.WriteByte('\n')
+			case c.DataAtom == atom.Button, c.DataAtom == atom.Style, c.DataAtom == atom.Script, c.DataAtom == atom.Svg, attr(c, "aria-hidden") == "true":
+			case c.DataAtom == atom.Td: // a cell beside the numbers; its row is the line
+				walk(c)
+			case isBlockElement(c.DataAtom):
+				newline()
+				walk(c)
+				newline()
+			default:
+				walk(c)
+			}
+		}
+	}
+	walk(n)
+	return b.String()
+}
+
+// codeTable reports tables and divisions that lay out code: one row or one cell for each line, its number beside it.
+func codeTable(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Table:
+		if hasClass(n, "hljs-ln") || hasClass(n, "js-file-line-container") {
+			return true
+		}
+		for _, class := range []string{"highlighttable", "rouge-table", "lntable", "codehilitetable", "rouge-line-table"} {
+			if hasClass(n, class) {
+				return true
+			}
+		}
+	case atom.Div:
+		return hasClass(n, "CodeMirror-code") || hasClass(n, "cm-content") || hasClass(n, "view-lines")
+	}
+	return false
+}

@@ -1,0 +1,87 @@
+package html
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+
+	"github.com/sluice/sluice/pkg/extract/charset"
+)
+
+// nodeFacts are what is asked of the visible text of an element, without making the text: of each element that is asked
+// about, and of those in it, they are found once, however deep elements stand in each other.
+type nodeFacts struct {
+	bytes, words int  // of the text on one line: bytes of its words, and how many these are
+	open, closed bool // no space stands before its first word, and none after its last
+	wordy        bool // there is a letter or digit in it
+}
+
+// size is the length of the text, in bytes: that of nodeText.
+func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
+
+// add appends the facts of what follows.
+func (f *nodeFacts) add(next nodeFacts) {
+	if next.bytes == 0 && next.open { // nothing at all
+		return
+	}
+	if f.bytes == 0 && f.open {
+		*f = next
+		return
+	}
+	if f.closed && next.open && f.words > 0 && next.words > 0 {
+		f.words--
+	}
+	f.bytes, f.words, f.wordy = f.bytes+next.bytes, f.words+next.words, f.wordy || next.wordy
+	f.closed = next.closed
+}
+
+// noText are the facts of an empty text, and aSpace those of white space.
+var (
+	noText = nodeFacts{open: true, closed: true}
+	aSpace = nodeFacts{}
+)
+
+// factsOfText are the facts of a text.
+func factsOfText(s string) nodeFacts {
+	if s == "" {
+		return noText
+	}
+	first, _ := utf8.DecodeRuneInString(s)
+	last, _ := utf8.DecodeLastRuneInString(s)
+	f := nodeFacts{open: !unicode.IsSpace(first), closed: !unicode.IsSpace(last), wordy: strings.ContainsFunc(s, charset.WordRune)}
+	for word := range strings.FieldsSeq(s) {
+		f.bytes += len(word)
+		f.words++
+	}
+	return f
+}
+
+// factsOf are the facts of an element.
+func (w *walker) factsOf(n *html.Node) nodeFacts {
+	if f, known := w.facts[n]; known {
+		return f
+	}
+	f := noText
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			f.add(factsOfText(c.Data))
+		case c.Type == html.ElementNode && !invisible(c):
+			block := isBlockElement(c.DataAtom)
+			if block {
+				f.add(aSpace)
+			}
+			f.add(w.factsOf(c))
+			if block {
+				f.add(aSpace)
+			}
+		}
+	}
+	if w.facts == nil {
+		w.facts = map[*html.Node]nodeFacts{}
+	}
+	w.facts[n] = f
+	return f
+}

@@ -1,0 +1,216 @@
+// Package html reads web pages: the main region of a page or all of it, with metadata, tables, lists and links.
+package html
+
+import (
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/extract/charset"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+const (
+	maxArticleBytes = 4 << 20 // larger pages are not given to the extractor of articles, whose time grows faster than size
+	maxArticleNodes = 60_000
+	maxWeighedNodes = 500_000 // on larger pages only elements such as nav and footer are left out
+	maxPageNodes    = 2_000_000
+
+	// minArticleText is the number of bytes of visible text below which an article is read whole: article extractors
+	// take little text for a failure and fall back on guesses that lose structure, and there is little to leave out.
+	minArticleText = 1000
+)
+
+// read reads a page: its main content where one can be told from navigation and boilerplate, else all its text.
+func read(in *format.Parser) error {
+	p := &reader{Parser: in}
+	if err := p.page(); err != nil {
+		return err
+	}
+	if p.Doc.MIMEType == format.TypeHTML {
+		p.Doc.LinkList = p.Out.IsLinkList()
+	}
+	return nil
+}
+
+// reader reads one page.
+type reader struct {
+	*format.Parser
+	anchors map[*html.Node]string // of the headings and defined terms of a page with an address
+}
+
+func (p *reader) page() error {
+	data, err := p.Src.Bytes()
+	if err != nil {
+		return err
+	}
+	page, enc := charset.Decode(data, p.pageCharset(data))
+	if IsXHTML([]byte(page[:min(len(page), 4096)]), p.Src.Declared) {
+		page = ExpandXHTML(page)
+	}
+	doc, err := parseHTML(page)
+	if err != nil {
+		// Nesting beyond what the parser bears: the text is still there.
+		p.Doc.Route = "html/tokens/" + enc
+		p.Out.Warn("the page is nested too deeply for its structure to be read; its text was kept")
+		return p.htmlFragment(page)
+	}
+	if p.Src.URL != "" {
+		p.anchors = headingAnchors(doc)
+	}
+	facts := p.pageFacts(doc)
+	p.pageMetadata(facts)
+	nodes, visible := measurePage(doc)
+	if nodes > maxPageNodes {
+		return format.Errorf(format.TooLarge, "the page has more than %d elements", maxPageNodes)
+	}
+	if nodes <= maxWeighedNodes {
+		if nodes > maxArticleNodes || len(page) > maxArticleBytes {
+			page = "" // no article
+		}
+		done, err := p.mainContent(doc, page, facts, visible)
+		if done || err != nil {
+			p.Doc.Route = "html/" + p.Doc.Route + "/" + enc
+			return err
+		}
+	}
+	p.Doc.Route = "html/all/" + enc
+	w := &walker{p: p, base: p.pageBase(doc)}
+	if visible > 0 {
+		w.skip, w.alts = chrome, true
+	}
+	if err := w.run(doc); err != nil {
+		return err
+	}
+	if p.Out.Letters == 0 && hasScripts(doc) {
+		return format.Errorf(format.NoText, "the page has no text of its own: scripts put it together in the browser; save the page there and send that, or send its text")
+	}
+	return nil
+}
+
+// hasScripts reports whether a page runs scripts.
+func hasScripts(doc *html.Node) bool {
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.Script && !strings.Contains(attr(n, "type"), "json") {
+			return true
+		}
+	}
+	return false
+}
+
+var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)
+
+// pageCharset is the encoding the page claims, in the order of precedence of HTTP and HTML.
+func (p *reader) pageCharset(data []byte) string {
+	if cs := p.DeclaredCharset(); cs != "" {
+		return cs
+	}
+	if m := metaCharset.FindSubmatch(data[:min(len(data), 4096)]); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// pageBase is the address that those in the page are relative to, or nil where it is not known.
+func (p *reader) pageBase(doc *html.Node) *url.URL {
+	base, err := url.Parse(p.Src.URL)
+	if err != nil || !base.IsAbs() {
+		base = nil
+	}
+	for n := range doc.Descendants() {
+		if n.DataAtom != atom.Base || attr(n, "href") == "" {
+			continue
+		}
+		u, err := url.Parse(strings.TrimSpace(attr(n, "href")))
+		if err == nil && base != nil {
+			u = base.ResolveReference(u)
+		}
+		if err == nil && u.IsAbs() {
+			return u
+		}
+		break
+	}
+	return base
+}
+
+// setAtoms fills in what extractors leave out of the nodes they make.
+func setAtoms(n *html.Node) {
+	for c := range n.Descendants() {
+		if c.Type == html.ElementNode && c.DataAtom == 0 {
+			c.DataAtom = atom.Lookup([]byte(c.Data))
+		}
+	}
+}
+
+// measurePage counts nodes and the bytes of text a reader sees.
+func measurePage(doc *html.Node) (nodes, visible int) {
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			nodes++
+			switch {
+			case c.Type == html.TextNode:
+				visible += len(strings.TrimSpace(c.Data))
+			case c.Type == html.ElementNode && !invisible(c) && !chrome(c):
+				walk(c)
+			}
+		}
+	}
+	walk(doc)
+	return nodes, visible
+}
+
+// readPiece emits HTML that stands inside another format, all of it.
+func readPiece(in *format.Parser, r io.Reader) error {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	p := &reader{Parser: in}
+	doc, err := parseHTML(string(data))
+	if err != nil {
+		return p.htmlFragment(string(data))
+	}
+	return (&walker{p: p}).run(doc)
+}
+
+// htmlFragment emits a piece of HTML by its tokens alone, without building a tree.
+func (p *reader) htmlFragment(s string) error {
+	z := html.NewTokenizer(strings.NewReader(s))
+	var b strings.Builder
+	hidden := 0
+	for {
+		if b.Len() > format.MaxBlockBytes {
+			if err := p.Out.Paragraph(b.String(), 0); err != nil {
+				return err
+			}
+			b.Reset()
+		}
+		switch z.Next() {
+		case html.ErrorToken: // the end; a string reader has no other error
+			return p.Out.Paragraph(b.String(), 0)
+		case html.TextToken:
+			if hidden == 0 {
+				b.Write(z.Text())
+			}
+		case html.StartTagToken:
+			name, _ := z.TagName()
+			if a := atom.Lookup(name); a == atom.Script || a == atom.Style {
+				hidden++
+			} else if isBlockElement(a) {
+				b.WriteByte('\n')
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			if a := atom.Lookup(name); (a == atom.Script || a == atom.Style) && hidden > 0 {
+				hidden--
+			} else if isBlockElement(a) {
+				b.WriteByte('\n')
+			}
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package html
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// Bounds of what is read from a page's linked data.
+const (
+	maxLinkedData  = 1 << 20 // bytes of one script
+	maxLinkedDepth = 16
+	maxLinkedNodes = 5000
+)
+
+// linkedData is what the JSON-LD of a page says about it.
+type linkedData struct {
+	types                         map[string]bool
+	headline, description, site   string
+	published, modified, language string
+	authors, keywords             []string
+	nodes, rank                   int
+	subjects                      []map[string]any // what the page may be about, for pages without text of their own
+}
+
+// wrappedScript matches a script inside the comments that hide it from old browsers and XML parsers.
+var wrappedScript = regexp.MustCompile(`(?s)^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|(?://\s*)?<!\[CDATA\[)(.*?)(?:(?://\s*)?-->|/\*\s*\]\]>\s*\*/|(?://\s*)?\]\]>)\s*$`)
+
+// read takes in one script of JSON-LD. What is not well-formed is passed over: much of it is not.
+func (l *linkedData) read(script string) {
+	if len(script) > maxLinkedData {
+		return
+	}
+	if m := wrappedScript.FindStringSubmatch(script); m != nil {
+		script = m[1]
+	}
+	script = strings.Map(func(r rune) rune {
+		if r < ' ' { // not allowed in strings, but common there
+			return ' '
+		}
+		return r
+	}, script)
+	var v any
+	if json.Unmarshal([]byte(script), &v) != nil {
+		return
+	}
+	l.visit(v, 0)
+	l.collect(v, 0)
+}
+
+// visit walks the entities of a graph. Of several it believes the one that is most likely the page's subject.
+func (l *linkedData) visit(v any, depth int) {
+	if l.nodes++; depth > maxLinkedDepth || l.nodes > maxLinkedNodes {
+		return
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			l.visit(e, depth+1)
+		}
+	case map[string]any:
+		rank := 0
+		for _, t := range stringsIn(v["@type"]) {
+			t = t[strings.LastIndexByte(t, '/')+1:]
+			if l.types == nil {
+				l.types = map[string]bool{}
+			}
+			if len(l.types) < maxFacts && depth <= 3 {
+				l.types[t] = true
+			}
+			rank = max(rank, subjectRank(t))
+		}
+		if rank > l.rank {
+			l.rank = rank
+			l.subject(v)
+		}
+		for _, key := range []string{"@graph", "mainEntity", "mainEntityOfPage"} {
+			if e, ok := v[key]; ok {
+				l.visit(e, depth+1)
+			}
+		}
+	}
+}
+
+// subjectRank orders types of entities by how likely they are what the page is about; 0 is none.
+func subjectRank(t string) int {
+	switch {
+	case strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting") || strings.HasSuffix(t, "Posting"), t == "Report", t == "Review":
+		return 4
+	case t == "Product" || t == "Recipe" || t == "QAPage" || t == "Event" || t == "HowTo" || t == "Book" || t == "Course" || t == "JobPosting" || t == "VideoObject":
+		return 3
+	case strings.HasSuffix(t, "Page"):
+		return 2
+	case t == "WebSite" || t == "Organization":
+		return 1
+	}
+	return 0
+}
+
+// subject takes what an entity says of itself for what the page does.
+func (l *linkedData) subject(v map[string]any) {
+	text := func(keys ...string) string {
+		for _, k := range keys {
+			if s, ok := v[k].(string); ok && strings.TrimSpace(s) != "" {
+				return format.OneLine(s)
+			}
+		}
+		return ""
+	}
+	set := func(to *string, s string) {
+		if s != "" {
+			*to = s
+		}
+	}
+	if l.rank == 1 {
+		set(&l.site, text("name"))
+		return
+	}
+	set(&l.headline, text("headline", "name"))
+	set(&l.description, text("description", "abstract"))
+	set(&l.published, text("datePublished", "dateCreated", "uploadDate"))
+	set(&l.modified, text("dateModified"))
+	set(&l.language, text("inLanguage"))
+	if names := namesIn(v["publisher"]); len(names) > 0 {
+		l.site = names[0]
+	}
+	if names := namesIn(v["author"]); len(names) > 0 {
+		l.authors = names
+	} else if names := namesIn(v["creator"]); len(names) > 0 {
+		l.authors = names
+	}
+	for _, k := range stringsIn(v["keywords"]) {
+		if len(l.keywords) < maxFacts {
+			l.keywords = append(l.keywords, strings.Split(k, ",")...)
+		}
+	}
+}
+
+// stringsIn are the strings of a value that may be one or a list of them.
+func stringsIn(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var out []string
+		for _, e := range v {
+			if s, ok := e.(string); ok && len(out) < maxFacts {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// namesIn are the names of people or organisations, written as strings or as entities.
+func namesIn(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case map[string]any:
+		if name, ok := v["name"]; ok {
+			return stringsIn(name)
+		}
+	case []any:
+		var out []string
+		for _, e := range v {
+			if m, ok := e.(map[string]any); ok && len(out) < maxFacts {
+				out = append(out, stringsIn(m["name"])...)
+			} else if s, ok := e.(string); ok && len(out) < maxFacts {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package html
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// generators are programs that make documentation, wikis and forums, as they name themselves in the generator element.
+var generators = []string{
+	"docusaurus", "mkdocs", "sphinx", "vitepress", "vuepress", "rustdoc", "doxygen", "javadoc", "gitbook", "antora", "starlight", "mdbook",
+	"docfx", "docsify", "nextra", "mintlify", "jsdoc", "typedoc", "pdoc", "asciidoctor", "swagger", "redoc", "just the docs", "hugo book", "docbook", "quarto",
+	"mediawiki", "dokuwiki", "xwiki", "moinmoin", "pukiwiki", "discourse", "phpbb", "vbulletin", "xenforo", "nodebb", "flarum", "mybb", "smf", "invision",
+}
+
+// wholeMarks are classes and ids that the themes of such programs give to the main part of a page.
+var wholeMarks = []string{
+	"theme-doc-markdown", "rst-content", "documentwrapper", "md-content", "vp-doc", "rustdoc", "contents-wrapper", "markdown-section", "mw-parser-output",
+	"mw-content-text", "bodyContent", "topic-body", "crawler-post", "postbody", "viewtopic", "js-post-body", "s-prose", "postcontent", "message-body",
+	"product-details", "product_page", "single-product", "product-single", "swagger-ui", "javadoc", "api-content", "bd-article", "sl-markdown-content",
+	"docMainContainer", "forum-post", "post-stream", "qapage",
+}
+
+// declaresArticle reports whether a page declares itself an article and is not a page of documentation, a forum, a wiki or a
+// shop.
+func declaresArticle(f *pageFacts, doc *html.Node) bool {
+	generator := strings.ToLower(strings.Join(f.all["generator"], " "))
+	for _, g := range generators {
+		if strings.Contains(generator, g) {
+			return false
+		}
+	}
+	if strings.HasPrefix(f.first("og:type"), "product") || f.types["TechArticle"] || f.types["QAPage"] || f.types["DiscussionForumPosting"] || marked(doc) {
+		return false
+	}
+	article := strings.HasPrefix(f.first("og:type"), "article")
+	for t := range f.types {
+		article = article || strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting")
+	}
+	return article || entries(doc) == 1
+}
+
+// marked reports whether an element bears a name of wholeMarks.
+func marked(doc *html.Node) bool {
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode || n.DataAtom != atom.Div && n.DataAtom != atom.Main && n.DataAtom != atom.Article && n.DataAtom != atom.Body && n.DataAtom != atom.Section {
+			continue
+		}
+		id := attr(n, "id")
+		for _, m := range wholeMarks {
+			if id == m || hasClass(n, m) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// entries counts blog entries that are marked with microformats.
+func entries(doc *html.Node) int {
+	count := 0
+	for n := range doc.Descendants() {
+		if hasClass(n, "hentry") || hasClass(n, "h-entry") {
+			count++
+		}
+	}
+	return count
+}

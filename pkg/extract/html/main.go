@@ -1,0 +1,130 @@
+package html
+
+import (
+	"slices"
+
+	"golang.org/x/net/html"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// mainContent reads the main content of a page. It reports false when nothing was emitted. page is the source of the page,
+// or "" for a page that is too large to be read as an article.
+//
+// The whole main region is content, except for the parts that surroundings finds by their structure. If a page declares
+// itself an article, the article extractor chooses from the region.
+func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible int) (bool, error) {
+	t := weigh(doc)
+	region := t.region(doc)
+	drop := t.surroundings(doc, region)
+	blocks, err := p.pageBlocks(doc, doc, drop)
+	if err != nil {
+		return false, err
+	}
+	if shown := lettersIn(blocks); shown < shellLetters {
+		hidden, err := p.scriptBlocks(doc, f, shown)
+		if err != nil || hidden != nil {
+			return p.emitAll("script", hidden, err)
+		}
+	}
+	if len(blocks) == 0 || visible == 0 {
+		return false, nil
+	}
+	main := inRegion(blocks, region)
+	if page != "" && visible >= minArticleText && declaresArticle(f, doc) {
+		if keep := p.article(page, blocks, main, t, region, f.link); keep != nil {
+			p.untitle(blocks, keep)
+			return p.emitChosen("article", blocks, keep)
+		}
+	}
+	return p.emitChosen("main", blocks, main)
+}
+
+// pageBlocks reads the blocks of a part of a page.
+func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]block, error) {
+	var blocks []block
+	w := &walker{
+		p: p, base: p.pageBase(doc), alts: true,
+		skip: func(n *html.Node) bool { return drop[n] },
+		take: func(b block) error {
+			blocks = append(blocks, b)
+			return nil
+		},
+	}
+	err := w.run(root)
+	return blocks, err
+}
+
+// untitle drops the title of an article, which the document tells apart from its text, and all its repetitions.
+func (p *reader) untitle(blocks []block, keep []bool) {
+	title, left := lettersOf(p.Doc.Title), 0
+	for i, b := range blocks {
+		if !keep[i] {
+			continue
+		}
+		if title != "" && len(b.Text) < 2*len(p.Doc.Title) && lettersOf(b.Text) == title {
+			keep[i] = false
+			continue
+		}
+		left++
+	}
+	for i, b := range blocks {
+		if left == 0 && lettersOf(b.Text) == title {
+			keep[i] = true // a page of nothing else
+		}
+	}
+}
+
+// inRegion returns which blocks stand in the main part of a page, or are its heading.
+func inRegion(blocks []block, region *html.Node) []bool {
+	keep := make([]bool, len(blocks))
+	titled := false
+	for i, b := range blocks {
+		keep[i] = within(b.node, region) || isPageTitle(b.node)
+		titled = titled || keep[i] && b.Kind == domain.BlockHeading && b.Level == 1
+	}
+	for i, b := range blocks {
+		if !titled && b.Kind == domain.BlockHeading && b.Level == 1 {
+			keep[i], titled = true, true
+		}
+	}
+	if !titled {
+		keepHeadingBefore(blocks, keep, region)
+	}
+	return keep
+}
+
+// keepHeadingBefore keeps the last heading before the main part of a page, unless the heading belongs to another part.
+func keepHeadingBefore(blocks []block, keep []bool, region *html.Node) {
+	for i := slices.Index(keep, true) - 1; i >= 0; i-- {
+		if b := blocks[i]; b.Kind == domain.BlockHeading {
+			keep[i] = b.node.Parent != nil && within(region, b.node.Parent)
+			return
+		}
+	}
+}
+
+// emitAll emits what was read, unless reading failed.
+func (p *reader) emitAll(route string, blocks []block, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	keep := make([]bool, len(blocks))
+	for i := range keep {
+		keep[i] = true
+	}
+	return p.emitChosen(route, blocks, keep)
+}
+
+func (p *reader) emitChosen(route string, blocks []block, keep []bool) (bool, error) {
+	p.Doc.Route = route
+	for i, b := range blocks {
+		if !keep[i] {
+			continue
+		}
+		if err := p.Out.Add(b.shown(p.Src.PlainRows)); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,57 @@
+package html
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// maxAfterPager is the number of letters outside links that may follow the links to the neighbours of a page, such as the date
+// of the last change.
+const maxAfterPager = 100
+
+// turnsPage recognises the links to the previous and the next page at the end of the content without a name, as GitBook writes
+// them: one or two links that hold all of the text, each a label and then the title of the page.
+func (s *surveyor) turnsPage(n *html.Node, w weight) bool {
+	if w.links == 0 || w.links > 2 || w.prose() > 0 || w.headings > 0 || w.letters > 300 {
+		return false
+	}
+	for c := range n.Descendants() {
+		if c.DataAtom == atom.A && attr(c, "href") != "" && !labelsNeighbour(c) {
+			return false
+		}
+	}
+	after := 0
+	for ; n != nil && n != s.root; n = n.Parent {
+		for c := n.NextSibling; c != nil; c = c.NextSibling {
+			if after += s.t.weights[c].clear.prose(); after > maxAfterPager {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// labelsNeighbour reports whether the first text in a link is the label of the previous or the next page, and more follows.
+func labelsNeighbour(link *html.Node) bool {
+	label := ""
+	for c := range link.Descendants() {
+		text := ""
+		if c.Type == html.TextNode {
+			text = strings.TrimSpace(c.Data)
+		}
+		switch {
+		case format.CountLetters(text) == 0:
+		case label != "":
+			return true
+		default:
+			if label = lettersOf(text); label != "previous" && label != "next" && label != "prev" {
+				return false
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,260 @@
+package html
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// pageTree weighs the elements of a page: how much text each holds and how much of that is links.
+type pageTree struct {
+	weights  map[*html.Node]weight
+	total    clearWeight         // of the whole page
+	headings map[string]bool     // text of the headings, as lettersOf returns it
+	lists    map[*html.Node]bool // results of contents
+}
+
+type weight struct {
+	letters, linked int
+	links           int
+	fragments       int  // links that lead to places in the same page
+	children        int  // elements directly in it
+	controls        int  // buttons and fields of forms
+	fields          int  // fields that a reader fills in
+	headings        int  // h1 to h6
+	titles          int  // h1 elements with the title of the page, not of the site
+	main            bool // holds main
+	quote           bool // holds a quotation
+	code            bool // holds pre
+	clear           clearWeight
+}
+
+// maxHeadingLetters is the maximum length of a heading that a table of contents may repeat.
+const maxHeadingLetters = 500
+
+// clearWeight is a weight without elements such as nav and footer.
+type clearWeight struct{ letters, linked, headings int }
+
+func (w clearWeight) prose() int { return w.letters - w.linked }
+
+// prose returns the number of letters outside links.
+func (w weight) prose() int { return w.letters - w.linked }
+
+// linkDensity returns the share of link text in the text of an element, in percent.
+func (w weight) linkDensity() int {
+	if w.letters == 0 {
+		return 0
+	}
+	return 100 * w.linked / w.letters
+}
+
+func (w *weight) add(c weight) {
+	w.letters += c.letters
+	w.linked += c.linked
+	w.links += c.links
+	w.fragments += c.fragments
+	w.controls += c.controls
+	w.fields += c.fields
+	w.headings += c.headings
+	w.titles += c.titles
+	w.main = w.main || c.main
+	w.quote = w.quote || c.quote
+	w.code = w.code || c.code
+	w.clear.letters += c.clear.letters
+	w.clear.linked += c.clear.linked
+	w.clear.headings += c.clear.headings
+}
+
+// weigh measures the visible text of all elements.
+func weigh(doc *html.Node) *pageTree {
+	t := &pageTree{weights: map[*html.Node]weight{}, headings: map[string]bool{}, lists: map[*html.Node]bool{}}
+	h1s := 0
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.H1 {
+			h1s++
+		}
+	}
+	var walk func(n *html.Node, inLink bool) weight
+	walk = func(n *html.Node, inLink bool) weight {
+		var sum weight
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			switch {
+			case c.Type == html.TextNode:
+				l := format.CountLetters(c.Data)
+				sum.letters += l
+				sum.clear.letters += l
+				if inLink {
+					sum.linked += l
+					sum.clear.linked += l
+				}
+			case c.Type == html.ElementNode && !invisible(c):
+				sum.children++
+				link := c.DataAtom == atom.A && attr(c, "href") != ""
+				w := walk(c, inLink || link)
+				if link {
+					w.links++
+					if strings.HasPrefix(attr(c, "href"), "#") {
+						w.fragments++
+					}
+				}
+				w.note(c, h1s == 1)
+				if isHeading(c.DataAtom) {
+					w.headings++
+					w.clear.headings++
+				}
+				if chrome(c) {
+					w.clear = clearWeight{}
+				}
+				t.weights[c] = w
+				sum.add(w)
+				if isHeading(c.DataAtom) && w.letters > 0 && w.letters <= maxHeadingLetters {
+					t.headings[lettersOf(nodeText(c))] = true
+				}
+			case c.Type == html.ElementNode:
+				sum.children++
+				if field(c) {
+					sum.controls++
+					sum.fields++
+				}
+			}
+		}
+		return sum
+	}
+	t.weights[doc] = walk(doc, false)
+	t.total = t.weights[doc].clear
+	return t
+}
+
+// note adds the properties of the element itself; alone means that the page has only one h1.
+func (w *weight) note(n *html.Node, alone bool) {
+	switch {
+	case n.DataAtom == atom.H1:
+		// An h1 that links to another page is the name of the site, unless it is the only one or named as the title.
+		if alone || isPageTitle(n) || w.prose()*2 > w.letters || strings.HasPrefix(firstHref(n), "#") {
+			w.titles++
+		}
+	case n.DataAtom == atom.Main || attr(n, "role") == "main":
+		w.main = true
+	case n.DataAtom == atom.Blockquote:
+		w.quote = true
+	case n.DataAtom == atom.Pre:
+		w.code = true
+	case field(n):
+		w.controls++
+		w.fields++
+	case isButton(n):
+		w.controls++
+	}
+}
+
+// isPageTitle reports the heading of Confluence that holds the title of the page, as a link to the page itself.
+func isPageTitle(n *html.Node) bool { return n.DataAtom == atom.H1 && attr(n, "id") == "title-text" }
+
+// firstHref returns the address of the first link in an element.
+func firstHref(n *html.Node) string {
+	for c := range n.Descendants() {
+		if c.DataAtom == atom.A {
+			return attr(c, "href")
+		}
+	}
+	return ""
+}
+
+// regionMarks are the classes and ids of the elements that themes without a main element put the content of a page into.
+var regionMarks = format.WordSet(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
+	theme-doc-markdown vp-doc md-content markdown-section`)
+
+// region returns the element that the page marks as its main content, or the whole page. An element counts only if it
+// holds half of the page's text, because some pages mark only a part of their content.
+func (t *pageTree) region(doc *html.Node) *html.Node {
+	var mains, marked, bodies, articles []*html.Node
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.Type != html.ElementNode || invisible(c) {
+				continue
+			}
+			if c.DataAtom == atom.Main || attr(c, "role") == "main" {
+				mains = append(mains, c)
+			}
+			if regionMarks[attr(c, "id")] || classIn(c, regionMarks) {
+				marked = append(marked, c)
+			}
+			if attr(c, "itemprop") == "articleBody" {
+				bodies = append(bodies, c)
+			}
+			if c.DataAtom == atom.Article && enclosing(c, atom.Article) == nil {
+				articles = append(articles, c)
+			}
+			walk(c)
+		}
+	}
+	walk(doc)
+	if n := t.around(mains); n != nil {
+		return n
+	}
+	for i, candidates := range [][]*html.Node{mains, marked, articles, bodies} {
+		for _, n := range candidates {
+			const fromArticles = 2
+			if i >= fromArticles && !t.subject(n, doc) {
+				continue // a comment may be longer than the article
+			}
+			if t.holdsHalf(n) {
+				return n
+			}
+		}
+	}
+	return doc
+}
+
+// around returns the element around several main elements with text, nil if there is one or none.
+func (t *pageTree) around(mains []*html.Node) *html.Node {
+	var common *html.Node
+	count := 0
+	for _, n := range mains {
+		if t.weights[n].prose() < shellLetters || enclosing(n, atom.Main) != nil {
+			continue
+		}
+		if count++; common == nil {
+			common = n
+		}
+		for common != nil && !within(n, common) {
+			common = common.Parent
+		}
+	}
+	if count < 2 {
+		return nil
+	}
+	return common
+}
+
+// subject reports whether an element contains the main heading of the page or, without one, nearly all of its text.
+func (t *pageTree) subject(n, doc *html.Node) bool {
+	if remark(n) {
+		return false
+	}
+	w, all := t.weights[n], t.weights[doc]
+	return all.titles > 0 && w.titles == all.titles || w.clear.prose()*5 >= t.total.prose()*4
+}
+
+// holdsHalf reports whether an element holds half of the page's prose or, on a page of links, half of its text.
+func (t *pageTree) holdsHalf(n *html.Node) bool {
+	w := t.weights[n].clear
+	if w.prose()*2 >= t.total.prose() && w.prose() >= shellLetters {
+		return true
+	}
+	return w.letters*2 >= t.total.letters
+}
+
+// classIn reports whether an element has one of the classes.
+func classIn(n *html.Node, names map[string]bool) bool {
+	for c := range strings.FieldsSeq(attr(n, "class")) {
+		if names[c] {
+			return true
+		}
+	}
+	return false
+}

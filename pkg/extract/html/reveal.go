@@ -1,0 +1,444 @@
+package html
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/extract/charset"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// Limits on labels in letters, and on the number of controls that are noted.
+const (
+	maxLabelLetters = 200 // of the text that opens a panel
+	maxControls     = 20_000
+	minHiddenSpan   = 40 // of the rest of a paragraph; shorter ones are icons and states
+	minHiddenText   = 40 // of a panel that a button with a single word opens
+)
+
+// reveal makes content visible that a page hides until a reader opens it: answers below questions, panels of tabs, dialogs
+// in the content, noscript elements and declarative shadow trees. Other hidden elements stay hidden: menus, forms, requests
+// for consent, modal windows.
+func reveal(doc *html.Node) {
+	attachShadows(doc)
+	expandNoscript(doc)
+	r := &revealer{measured: map[*html.Node]panelWeight{}, controls: map[string]*html.Node{}, rows: map[string]int{}}
+	r.measure(doc)
+	r.showPage(doc)
+	r.survey(doc)
+	r.walk(doc)
+}
+
+// showPage shows elements that hold nearly all text of the page: scripts show such a page as soon as it is complete.
+func (r *revealer) showPage(doc *html.Node) {
+	all := r.measured[doc]
+	for n := doc; n != nil; {
+		var next *html.Node
+		for c := n.FirstChild; c != nil && next == nil; c = c.NextSibling {
+			if w := r.measured[c]; w.prose() >= shellLetters && w.prose()*10 >= all.prose()*8 {
+				next = c
+			}
+		}
+		if next != nil && invisible(next) && !modal(next) {
+			unhide(next)
+		}
+		n = next
+	}
+}
+
+// revealer finds hidden elements that a reader can open.
+type revealer struct {
+	measured map[*html.Node]panelWeight
+	controls map[string]*html.Node // control of the element with an id
+	begun    bool                  // the survey has passed a heading: controls before it may belong to a menu
+	rows     map[string]int        // number of hidden elements for each rowKey
+}
+
+// panelWeight counts the content of an element, including hidden content.
+type panelWeight struct {
+	letters, linked int
+	buttons, fields int
+	headings        int
+}
+
+// prose returns the number of letters outside links.
+func (w panelWeight) prose() int { return w.letters - w.linked }
+
+func (r *revealer) measure(doc *html.Node) {
+	var walk func(n *html.Node, inLink bool) panelWeight
+	walk = func(n *html.Node, inLink bool) panelWeight {
+		var sum panelWeight
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			switch {
+			case c.Type == html.TextNode:
+				l := format.CountLetters(c.Data)
+				sum.letters += l
+				if inLink {
+					sum.linked += l
+				}
+			case c.Type == html.ElementNode && !unseen(c):
+				w := walk(c, inLink || c.DataAtom == atom.A && attr(c, "href") != "")
+				if field(c) {
+					w.fields++
+				} else if isButton(c) {
+					w.buttons++
+				} else if isHeading(c.DataAtom) {
+					w.headings++
+				}
+				r.measured[c] = w
+				sum.letters += w.letters
+				sum.linked += w.linked
+				sum.buttons += w.buttons
+				sum.fields += w.fields
+				sum.headings += w.headings
+			case c.Type == html.ElementNode && field(c):
+				sum.fields++
+			}
+		}
+		return sum
+	}
+	r.measured[doc] = walk(doc, false)
+}
+
+var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
+
+// survey notes the control of each element, and counts hidden elements by rowKey. Controls in menus and banners are ignored.
+func (r *revealer) survey(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type != html.ElementNode || chrome(c) && !isButton(c) {
+			continue
+		}
+		if len(r.controls) < maxControls {
+			r.noteControl(c)
+		}
+		if concealed(c) {
+			if key := rowKey(c); key != "" {
+				r.rows[key]++
+			}
+		} else if isHeading(c.DataAtom) && r.measured[c].letters > 0 {
+			r.begun = true
+		}
+		r.survey(c)
+	}
+}
+
+func (r *revealer) noteControl(n *html.Node) {
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "aria-controls", "data-target", "data-bs-target", "data-tab", "data-toggle-target", "commandfor", "popovertarget", "data-controls":
+			for id := range strings.FieldsSeq(a.Val) {
+				r.control(strings.TrimPrefix(id, "#"), n)
+			}
+		case "href":
+			if id, ok := strings.CutPrefix(a.Val, "#"); ok {
+				r.control(id, n)
+			}
+		case "for":
+			if n.DataAtom == atom.Label {
+				r.control(a.Val, n)
+			}
+		case "onclick":
+			for _, m := range quotedName.FindAllStringSubmatch(a.Val[:min(len(a.Val), 500)], 8) {
+				r.control(m[1], n)
+			}
+		}
+	}
+}
+
+func (r *revealer) control(id string, n *html.Node) {
+	if id != "" && r.controls[id] == nil && (r.begun || inMain(n)) {
+		r.controls[id] = n
+	}
+}
+
+// rowKey identifies rows of the same kind by the tags and first classes of an element, its predecessor and its parent.
+func rowKey(n *html.Node) string {
+	prev := previousElement(n)
+	if prev == nil || n.Parent == nil || invisible(prev) || kindOfElement(prev) == kindOfElement(n) {
+		return ""
+	}
+	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
+}
+
+// maxKindBytes is the number of bytes of a tag and of a class that tell kinds of elements apart.
+const maxKindBytes = 100
+
+func kindOfElement(n *html.Node) string {
+	class, _, _ := strings.Cut(format.Cut(strings.TrimSpace(attr(n, "class")), maxKindBytes), " ")
+	return format.Cut(n.Data, maxKindBytes) + "." + class
+}
+
+func previousElement(n *html.Node) *html.Node {
+	for n = n.PrevSibling; n != nil && n.Type != html.ElementNode; n = n.PrevSibling {
+	}
+	return n
+}
+
+func (r *revealer) walk(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type != html.ElementNode {
+			continue
+		}
+		if isHeading(c.DataAtom) {
+			readButtons(c)
+		}
+		if chrome(c) && !isButton(c) || unseen(c) {
+			continue
+		}
+		if c.DataAtom == atom.Button && r.describes(c) {
+			rename(c, atom.Div)
+		}
+		if concealed(c) || c.DataAtom == atom.Span && r.measured[c].letters >= minHiddenSpan && invisible(c) {
+			if !r.panel(c) || !r.asked(c) {
+				continue
+			}
+			unhide(c)
+			r.label(c)
+		} else if id := attr(c, "id"); id != "" && r.controls[id] != nil && r.panel(c) {
+			r.label(c)
+		}
+		r.walk(c)
+	}
+}
+
+// readButtons turns buttons into text if a heading has no other text.
+func readButtons(heading *html.Node) {
+	if textBesideButtons(heading) {
+		return
+	}
+	for c := range heading.Descendants() {
+		if c.DataAtom == atom.Button {
+			rename(c, atom.Span)
+		}
+	}
+}
+
+// textBesideButtons reports whether an element has visible text outside buttons.
+func textBesideButtons(n *html.Node) bool {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.TextNode && strings.ContainsFunc(c.Data, charset.WordRune) ||
+			c.Type == html.ElementNode && c.DataAtom != atom.Button && !invisible(c) && textBesideButtons(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// unseen reports elements that never contain text for readers.
+func unseen(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe, atom.Object, atom.Canvas,
+		atom.Select, atom.Datalist, atom.Textarea:
+		return true
+	}
+	return false
+}
+
+// concealed reports hidden elements that a page could show.
+func concealed(n *html.Node) bool {
+	if unseen(n) {
+		return false
+	}
+	return n.DataAtom == atom.Dialog || isBlockElement(n.DataAtom) && invisible(n) || modal(n)
+}
+
+// modal reports windows that open above the page.
+func modal(n *html.Node) bool {
+	role := attr(n, "role")
+	return n.DataAtom == atom.Dialog || role == "dialog" || role == "alertdialog" || attr(n, "aria-modal") == "true"
+}
+
+// panel reports whether an element contains content rather than a menu, a form or a notice.
+func (r *revealer) panel(n *html.Node) bool {
+	w := r.measured[n]
+	if w.letters == 0 || w.fields > 0 || w.linked*2 > w.letters && (r.controls[attr(n, "id")] == nil || w.linked*10 > w.letters*9) {
+		return false
+	}
+	switch attr(n, "role") {
+	case "menu", "menubar", "listbox", "navigation", "search", "tooltip", "alert", "status", "banner", "progressbar":
+		return false
+	}
+	if w.buttons >= 2 && w.letters < 2000 && (strings.Contains(strings.ToLower(startText(n)), "cookie") || modal(n)) {
+		return false
+	}
+	return true
+}
+
+// asked reports whether a reader can open a hidden element.
+func (r *revealer) asked(n *html.Node) bool {
+	if id := attr(n, "id"); id != "" && r.controls[id] != nil && !within(r.controls[id], n) {
+		return true
+	}
+	if n.DataAtom == atom.Dialog {
+		prev := previousElement(n)
+		return inMain(n) || prev != nil && isButton(prev)
+	}
+	if modal(n) {
+		return false
+	}
+	if enclosing(n, atom.Form) == nil && r.continues(n) {
+		return true
+	}
+	if n.DataAtom == atom.Span {
+		return false
+	}
+	prev := previousElement(n)
+	if label := labelBefore(n); label != nil && r.pressed(label, n) {
+		return true
+	}
+	if key := rowKey(n); key != "" && r.rows[key] >= 2 && prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters {
+		return true
+	}
+	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && named(n, panelWords) || oneOfSeveral(n)
+}
+
+// panelWords are names of elements that a reader opens by the text before them.
+var panelWords = format.WordSet(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
+
+// labelBefore returns the element before n or, if n begins its parent, the one before that.
+func labelBefore(n *html.Node) *html.Node {
+	const levels = 3
+	for range levels {
+		if prev := previousElement(n); prev != nil {
+			return prev
+		}
+		if n = n.Parent; n == nil || n.DataAtom == atom.Body {
+			break
+		}
+	}
+	return nil
+}
+
+// pressed reports whether an element looks like the label of a panel: a heading, a question, a button with words.
+func (r *revealer) pressed(n, panel *html.Node) bool {
+	w := r.measured[n]
+	if w.letters == 0 || w.letters > maxLabelLetters || w.fields > 0 || chrome(n) && !isButton(n) {
+		return false
+	}
+	text := strings.TrimSpace(startText(n))
+	switch {
+	case isHeading(n.DataAtom), n.DataAtom == atom.Summary, n.DataAtom == atom.Dt, w.headings > 0:
+		return true
+	case strings.HasSuffix(text, "?"), strings.HasSuffix(text, "？"), strings.HasSuffix(text, "؟"):
+		return true
+	case isButton(n), w.buttons > 0:
+		return hasAttr(n, "aria-expanded") || hasAttr(n, "aria-controls") || len(strings.Fields(text)) > 1 ||
+			enclosing(n, atom.Form) == nil && r.measured[panel].prose() >= minHiddenText
+	}
+	return false
+}
+
+// moreWords are words of controls that show the rest of a text or a list.
+var moreWords = format.WordSet(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
+	altro tutto meer alles mer vis pokaż więcej`)
+
+// continues reports whether the control of a hidden element follows it or its list: "Read more".
+func (r *revealer) continues(n *html.Node) bool {
+	const levels = 3
+	for range levels {
+		if next := nextElement(n); next != nil && !invisible(next) {
+			w := r.measured[next]
+			pressable := isButton(next) || next.DataAtom == atom.A && (strings.HasPrefix(attr(next, "href"), "#") || !hasAttr(next, "href") || hasAttr(next, "onclick"))
+			if !pressable || w.letters > maxLabelLetters {
+				return false
+			}
+			for _, word := range strings.Fields(strings.ToLower(startText(next))) {
+				if moreWords[strings.Trim(word, ".…:")] {
+					return true
+				}
+			}
+			return false
+		} else if next != nil {
+			n = next // another hidden element
+			continue
+		}
+		if n = n.Parent; n == nil || n.DataAtom == atom.Body {
+			return false
+		}
+	}
+	return false
+}
+
+// describes reports a button that holds text of several words in elements of its own, such as the responses in a reference of an
+// interface.
+func (r *revealer) describes(button *html.Node) bool {
+	const words = 3
+	for c := range button.Descendants() {
+		if (c.DataAtom == atom.P || c.DataAtom == atom.Div) && r.measured[c].letters > 0 {
+			return len(strings.Fields(startText(button))) >= words
+		}
+	}
+	return false
+}
+
+// oneOfSeveral reports whether a sibling of the same kind is visible, like the open panel of a set of tabs.
+func oneOfSeveral(n *html.Node) bool {
+	if attr(n, "class") == "" || n.DataAtom == atom.Li || n.DataAtom == atom.Tr {
+		return false
+	}
+	for _, next := range []func(*html.Node) *html.Node{previousElement, nextElement} {
+		seen := 0
+		for c := next(n); c != nil && seen < 20; c = next(c) {
+			seen++
+			if (kindOfElement(c) == kindOfElement(n) || n.DataAtom == atom.Pre && c.DataAtom == atom.Pre) && !invisible(c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func nextElement(n *html.Node) *html.Node {
+	for n = n.NextSibling; n != nil && n.Type != html.ElementNode; n = n.NextSibling {
+	}
+	return n
+}
+
+// unhide removes the attributes that hide an element.
+func unhide(n *html.Node) {
+	if n.DataAtom == atom.Dialog {
+		rename(n, atom.Div)
+	}
+	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
+		switch a.Key {
+		case "hidden", "aria-hidden", "style", "aria-modal":
+			return true
+		case "role":
+			return a.Val == "dialog" || a.Val == "alertdialog"
+		}
+		return false
+	})
+}
+
+// label turns the button of a panel into text.
+func (r *revealer) label(n *html.Node) {
+	for _, b := range []*html.Node{r.controls[attr(n, "id")], previousElement(n)} {
+		if b == nil || b.DataAtom != atom.Button || attr(b, "role") == "tab" || enclosing(b, atom.Nav) != nil {
+			continue
+		}
+		l := r.measured[b].letters
+		named := hasAttr(b, "aria-controls") || hasAttr(b, "aria-expanded") || len(strings.Fields(startText(b))) > 1
+		if l > 0 && l <= maxLabelLetters && named {
+			if headed(b) {
+				rename(b, atom.Span)
+			} else {
+				rename(b, atom.Div)
+			}
+		}
+		return
+	}
+}
+
+// headed reports whether an element is inside a heading.
+func headed(n *html.Node) bool {
+	for n = n.Parent; n != nil; n = n.Parent {
+		if isHeading(n.DataAtom) {
+			return true
+		}
+	}
+	return false
+}

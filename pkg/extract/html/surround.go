@@ -1,0 +1,434 @@
+package html
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// surroundings returns the elements that surround the content of a page, recognised by tag, role or structure. A name alone
+// is never enough: "cookies" may be the id of a section or of a banner.
+func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
+	drop := map[*html.Node]bool{}
+	root, beside := t.content(region)
+	s := surveyor{t: t, theme: themeOf(doc), beside: beside, root: root, drop: drop}
+	s.walk(doc, false, nowhere)
+	s.leading(root)
+	return drop
+}
+
+// content descends from the region while a single child contains the headings and most of the prose. It returns the last such
+// element, and the siblings of the elements on the way to it.
+func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) {
+	beside := map[*html.Node]side{}
+	n := region
+	for {
+		var heavy *html.Node
+		most, all := 0, 0
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.Type != html.ElementNode || invisible(c) || chrome(c) {
+				continue
+			}
+			p := t.weights[c].clear.prose()
+			all += p
+			if heavy == nil || p > most {
+				heavy, most = c, p
+			}
+		}
+		if heavy == nil || most*10 < all*6 || !t.mayHold(heavy, n) {
+			return n, beside
+		}
+		at := before
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c == heavy {
+				at = behind
+			} else if c.Type == html.ElementNode {
+				beside[c] = at
+			}
+		}
+		n = heavy
+	}
+}
+
+// mayHold reports whether a child contains the main headings of its parent or, without any, all headings and nearly all
+// prose.
+func (t *pageTree) mayHold(child, parent *html.Node) bool {
+	switch child.DataAtom {
+	case atom.P, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.Li, atom.Blockquote, atom.Figure, atom.Details,
+		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		return false
+	}
+	c, p := t.weights[child], t.weights[parent]
+	if p.titles > 0 {
+		return c.titles == p.titles
+	}
+	return c.clear.headings == p.clear.headings && c.clear.prose()*10 >= p.clear.prose()*9
+}
+
+// side is the position of an element relative to the content.
+type side int
+
+const (
+	nowhere side = iota
+	before
+	behind
+)
+
+// surveyor finds the elements that surround the content.
+type surveyor struct {
+	t      *pageTree
+	theme  pageTheme
+	root   *html.Node          // element with the content
+	beside map[*html.Node]side // siblings of the elements around root
+	drop   map[*html.Node]bool
+
+	sections int // number of headings passed in the content, without h1
+}
+
+func (s *surveyor) walk(n *html.Node, inRoot bool, at side) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type != html.ElementNode || invisible(c) {
+			continue
+		}
+		in, by := inRoot || c == s.root, max(at, s.beside[c])
+		if in && isHeading(c.DataAtom) && c.DataAtom != atom.H1 && s.t.weights[c].letters > 0 {
+			s.sections++
+		}
+		if chrome(c) || s.surrounds(c, in, by) {
+			s.drop[c] = true
+			continue
+		}
+		// A long list of links after the content may be the purpose of the page: it is kept whole.
+		if s.beside[c] == behind && s.t.weights[c].linkDensity() >= 50 && container(c) {
+			by = nowhere
+		}
+		s.walk(c, in, by)
+	}
+}
+
+// surrounds reports whether an element surrounds the content, judged by its structure.
+func (s *surveyor) surrounds(n *html.Node, inRoot bool, at side) bool {
+	if !container(n) && (n.DataAtom != atom.Td || at == nowhere) {
+		return false
+	}
+	w := s.t.weights[n]
+	if w.letters == 0 || w.main || w.quote || w.code || s.t.much(w) {
+		return false
+	}
+	if s.theme.part(n, w) {
+		return true
+	}
+	if w.titles > 0 {
+		return false
+	}
+	if (!inRoot || s.sections < 2) && s.t.contents(n, w) || n.DataAtom == atom.Form && w.letters < 200 && w.headings == 0 || consent(n, w) {
+		return true
+	}
+	switch attr(n, "role") {
+	case "dialog", "alertdialog", "toolbar":
+		return true
+	case "complementary":
+		if !inRoot || w.linkDensity() > 30 {
+			return true
+		}
+	}
+	if at != nowhere && s.besideContent(n, w, at) {
+		return true
+	}
+	if inRoot {
+		return s.smallPart(n, w) || s.turnsPage(n, w)
+	}
+	return n.DataAtom != atom.Span && hinted(n, w, hintWords) && thin(w)
+}
+
+// container reports elements that group parts of a page.
+func container(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Div, atom.Section, atom.Ul, atom.Ol, atom.Dl, atom.Table, atom.Form, atom.Aside, atom.Header, atom.Fieldset, atom.P, atom.Details,
+		atom.Center, atom.Span, 0:
+		return true
+	}
+	return false
+}
+
+// much reports whether an element contains two fifths of the text of the page and of its prose.
+func (t *pageTree) much(w weight) bool {
+	return w.letters*5 > t.total.letters*2 && w.prose()*5 > t.total.prose()
+}
+
+// besideContent recognises lists of links, and notices with buttons, outside the content.
+func (s *surveyor) besideContent(n *html.Node, w weight, at side) bool {
+	if w.controls >= 2 && w.letters < 250*w.controls && w.letters < 1000 {
+		return true
+	}
+	if n.DataAtom == atom.Span || w.links == 0 || w.linkDensity() < 50 {
+		return false
+	}
+	return at == before || w.letters*2 < s.t.weights[s.root].prose()
+}
+
+// smallPart recognises small parts inside the content, such as pagers and share buttons: their class names them, and they
+// contain almost nothing but links, buttons and fields.
+func (s *surveyor) smallPart(n *html.Node, w weight) bool {
+	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !hinted(n, weight{headings: 1}, hintWords) {
+		return false
+	}
+	switch {
+	case w.fields > 0:
+		return w.prose() < 200
+	case w.headings > 0:
+		return w.linkDensity() >= 50 && hinted(n, w, otherPages) && !namedAfterHeading(n)
+	case w.links > 0:
+		return w.linkDensity() >= 60 && w.letters < 300
+	}
+	return w.controls > 0 && w.prose() < 60
+}
+
+// namedAfterHeading reports a section whose id was generated from its heading.
+func namedAfterHeading(n *html.Node) bool {
+	h := firstHeading(n)
+	id := lettersOf(attr(n, "id"))
+	return h != nil && id != "" && (id == lettersOf(nodeText(h)) || n.DataAtom == atom.Section)
+}
+
+// thin reports whether an element contains almost nothing but links and buttons.
+func thin(w weight) bool {
+	if w.controls > 0 {
+		return w.prose() < 600
+	}
+	return w.links > 0 && w.linkDensity() >= 40
+}
+
+// consent reports requests for consent: buttons and a text about cookies.
+func consent(n *html.Node, w weight) bool {
+	return w.controls >= 2 && w.letters < 2000 && strings.Contains(strings.ToLower(startText(n)), "cookie")
+}
+
+// contents reports a list of links to the headings of the same page, together with its label.
+func (t *pageTree) contents(n *html.Node, w weight) bool {
+	if is, known := t.lists[n]; known {
+		return is
+	}
+	is := t.isContents(n, w)
+	t.lists[n] = is
+	return is
+}
+
+// maxContents is the maximum number of links in a table of contents. It bounds the time: a list in nested elements is read for
+// each of them.
+const maxContents = 3000
+
+func (t *pageTree) isContents(n *html.Node, w weight) bool {
+	switch n.DataAtom {
+	case atom.Ul, atom.Ol, atom.Div, atom.Aside, atom.Details, 0:
+	default:
+		return false
+	}
+	if !onlyJumps(w) || w.links > maxContents || w.headings > 1 || len(t.headings) == 0 {
+		return false
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		// If the list and its label are in one child, the other children are content.
+		part := t.weights[c]
+		if part.links == w.links && part.letters == w.letters && container(c) {
+			return t.contents(c, part) // n only wraps it
+		}
+		if part.links == w.links && part.prose() > 0 && part.prose() < w.prose() && onlyJumps(part) {
+			return false
+		}
+	}
+	links, told := 0, 0
+	for c := range n.Descendants() {
+		if c.DataAtom == atom.Dt {
+			return false // a definition, not a list of headings
+		}
+		if c.DataAtom != atom.A || !strings.HasPrefix(attr(c, "href"), "#") {
+			continue
+		}
+		links++
+		if t.heads(lettersOf(nodeText(c))) {
+			told++
+		}
+	}
+	return told*10 >= links*8
+}
+
+// onlyJumps reports whether an element contains links to the same page and at most a label.
+func onlyJumps(w weight) bool {
+	return w.links >= 3 && w.fragments*10 >= w.links*9 && w.linkDensity() >= 75
+}
+
+// heads reports whether a link has the text of a heading, with or without a number before it.
+func (t *pageTree) heads(link string) bool {
+	return t.headings[link] || t.headings[strings.TrimLeftFunc(link, unicode.IsDigit)]
+}
+
+// leading drops lists of links before the first heading or paragraph.
+func (s *surveyor) leading(root *html.Node) {
+	most := s.t.weights[root].letters / 4
+	var walk func(n *html.Node) bool // false after the first content
+	walk = func(n *html.Node) bool {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.Type == html.TextNode && format.CountLetters(c.Data) >= 20 {
+				return false
+			}
+			if c.Type != html.ElementNode || invisible(c) || s.drop[c] {
+				continue
+			}
+			w := s.t.weights[c]
+			if isHeading(c.DataAtom) && w.letters > 0 {
+				return false
+			}
+			if c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#") {
+				s.drop[c] = true // a link that skips the navigation
+				continue
+			}
+			if w.links >= 3 && w.linkDensity() >= 60 && w.prose() < 40 && w.headings == 0 && w.letters < most && isBlockElement(c.DataAtom) {
+				s.drop[c] = true
+				continue
+			}
+			if c.DataAtom == atom.P && w.prose() >= 20 || w.code {
+				return false
+			}
+			if !walk(c) {
+				return false
+			}
+		}
+		return true
+	}
+	walk(root)
+}
+
+// pageTheme is the set of classes that the theme of a page uses for the parts around its content.
+type pageTheme map[string]bool
+
+// themes lists these classes for documentation, wikis and forums. marks are the classes, ids and generators that identify a
+// theme; the parts have no meaning on other pages.
+var themes = []struct {
+	marks []string
+	parts map[string]bool
+}{
+	{[]string{"docbook", "navheader", "navfooter"}, format.WordSet(`navheader navfooter`)},
+	{[]string{"sphinxsidebar", "documentwrapper", "rst-content", "bd-article", "sphinx"}, format.WordSet(`sphinxsidebar related rst-footer-buttons rst-versions wy-nav-side
+		wy-nav-top wy-breadcrumbs prev-next-area bd-sidebar-primary bd-sidebar-secondary bottom-of-page related-pages toc-drawer sidebar-drawer mobile-header
+		admonition-edit-page-link prev-next-footer bd-header-article`)},
+	{[]string{"mkdocs", "md-content"}, format.WordSet(`md-header md-sidebar md-footer md-tabs md-source-file md-content__button md-path md-tags md-feedback`)},
+	{[]string{"docusaurus", "theme-doc-markdown"}, format.WordSet(`theme-doc-breadcrumbs theme-doc-footer pagination-nav theme-edit-this-page theme-doc-toc-desktop
+		theme-doc-toc-mobile`)},
+	{[]string{"vitepress", "vp-doc"}, format.WordSet(`VPDocFooter VPDocAside VPLocalNav VPSidebar VPNav`)},
+	{[]string{"mediawiki", "mw-parser-output"}, format.WordSet(`mw-jump-link catlinks printfooter navbox mw-editsection noprint hatnote vector-dropdown vector-page-toolbar
+		vector-page-titlebar-toc mw-portlet toc mw-footer mw-interlanguage-selector`)},
+	{[]string{"discourse", "crawler-post"}, format.WordSet(`crawler-nav post-menu-area topic-map suggested-topics more-topics__list topic-list-container
+		crawler-post-meta-likes post-likes`)},
+	{[]string{"phpbb", "viewtopic"}, format.WordSet(`postprofile post-buttons jumpbox jumpbox-return action-bar online-list signature stat-block page-footer headerbar navbar`)},
+	{[]string{"js-post-body", "answercell"}, format.WordSet(`votecell js-post-menu js-comments-menu s-anchors post-taglist js-bottom-notice`)},
+	{[]string{"doxygen"}, format.WordSet(`navpath summary tabs header-nav`)},
+	{[]string{"asciidoctor", "asciidoc"}, format.WordSet(`footer-text`)},
+}
+
+// themeOf returns the parts of the themes that a page uses.
+func themeOf(doc *html.Node) pageTheme {
+	found := map[string]bool{}
+	var generator string
+	for n := range doc.Descendants() {
+		switch {
+		case n.Type != html.ElementNode:
+		case n.DataAtom == atom.Meta:
+			if strings.EqualFold(attr(n, "name"), "generator") {
+				generator += " " + strings.ToLower(attr(n, "content"))
+			}
+		case isBlockElement(n.DataAtom):
+			if id := attr(n, "id"); id != "" {
+				found[id] = true
+			}
+			for c := range strings.FieldsSeq(attr(n, "class")) {
+				found[c] = true
+			}
+		}
+	}
+	parts := pageTheme{}
+	for _, t := range themes {
+		for _, mark := range t.marks {
+			if found[mark] || strings.Contains(generator, mark) {
+				for p := range t.parts {
+					parts[p] = true
+				}
+			}
+		}
+	}
+	return parts
+}
+
+// plainWords are common words among these classes: they count only for parts that are mostly links.
+var plainWords = format.WordSet(`related summary tabs toc navbar headerbar`)
+
+// part reports a part of the theme.
+func (t pageTheme) part(n *html.Node, w weight) bool {
+	if len(t) == 0 || n.DataAtom == atom.Section {
+		return false
+	}
+	for c := range strings.FieldsSeq(attr(n, "class")) {
+		switch {
+		case !t[c]:
+		case plainWords[c]:
+			if w.links > 0 && w.linkDensity() >= 40 {
+				return true
+			}
+		case c == "signature": // of the author of a forum post
+			if strings.HasPrefix(attr(n, "id"), "sig") {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// hintWords are names of surroundings. They count only for elements that contain little but links, buttons and fields.
+var hintWords = format.WordSet(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa onetrust newsletter sharing share social socials sharebar sharethis
+	sharedaddy addthis addtoany sponsored advert adverts advertisement advertising adsbygoogle outbrain taboola pagination paginator pager skiplink
+	skip editsection backtotop back2top toctitle disqus signup signin login masthead megamenu navbar offcanvas jumpbox related recommended
+	recommendations recommendation trending popular promo promoted subscribe follow nav navigation menu menubar sidebar tags pager toolbar topbar
+	footer widget widgets ad ads breadcrumbbar similar upsell subnav vote votes voting feedback helpful rating upvote likes suggested banner announcement
+	prev previous next copyright`)
+
+// otherPages are names of lists with suggested pages.
+var otherPages = format.WordSet(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
+
+// maxNameBytes is the number of bytes of a class or an id that are read. The names of an element are read again for every
+// element in it.
+const maxNameBytes = 2000
+
+// hinted reports whether a class or an id has one of the words. The id of an element with headings is ignored, because it is
+// usually generated from a heading.
+func hinted(n *html.Node, w weight, words map[string]bool) bool {
+	name := format.Cut(attr(n, "class"), maxNameBytes)
+	if w.headings == 0 {
+		name += " " + format.Cut(attr(n, "id"), maxNameBytes)
+	}
+	for word := range strings.FieldsFuncSeq(splitCamel(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if words[strings.ToLower(word)] {
+			return true
+		}
+	}
+	return false
+}
+
+// splitCamel puts spaces where a capital follows a small letter.
+func splitCamel(s string) string {
+	var b strings.Builder
+	low := false
+	for _, r := range s {
+		if low && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		low = unicode.IsLower(r)
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,396 @@
+package html
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/table"
+)
+
+// Bounds of tables: what spans more than this is an accident of markup or an attack.
+const (
+	maxSpan      = 100
+	maxRepeated  = 200     // bytes of a cell that are told again in the other rows and columns it spans
+	maxTableSize = 200_000 // cells of one table after spans are laid out; the rest is read without spans
+)
+
+// gridCell is a cell where it stands in the grid of a table.
+type gridCell struct {
+	text  string
+	head  bool // a th
+	first bool // false: a place that a cell of an earlier row or column covers
+}
+
+// gridRow is one row of the grid and the element it was read from.
+type gridRow struct {
+	cells []gridCell
+	node  *html.Node
+	thead bool
+}
+
+// table emits the rows of a table. A table that lays out a page is read as if it were not there.
+func (w *walker) table(t *html.Node) {
+	if codeTable(t) {
+		w.code(t)
+		return
+	}
+	if w.layoutTable(t) {
+		w.layout(t)
+		return
+	}
+	was := w.at
+	w.at = t
+	defer func() { w.at = was }()
+	for c := range ownNodes(t) {
+		if c.DataAtom == atom.Caption {
+			w.emit(domain.Block{Kind: domain.BlockParagraph, Text: w.inline(c), Links: w.linksIn(c)}, c)
+		}
+	}
+	rows := w.grid(t)
+	if body := w.vertical(rows); body != nil {
+		w.emitPairs(body)
+		return
+	}
+	if n := table.PropertyRows(labelCells(rows), func(i int) bool { return rows[i].thead || allHeads(rows[i]) }, func(i int) bool { return rows[i].wide() }); n > 0 {
+		cells := labelCells(rows[:n])
+		for i, r := range rows[:n] {
+			w.emitRow(r, strings.Join(r.texts(true), "\t"), table.PairsLine(cells[i]))
+		}
+		rows = rows[n:]
+	}
+	w.emitRows(mergeHeads(rows))
+}
+
+// layout reads the cells of a table of layout one after the other.
+func (w *walker) layout(t *html.Node) {
+	for n := range ownNodes(t) {
+		if (n.DataAtom == atom.Td || n.DataAtom == atom.Th || n.DataAtom == atom.Caption) && !w.skipped(n, t) {
+			w.block(n)
+		}
+	}
+}
+
+// ownNodes are the elements in a table without those of tables in it.
+func ownNodes(table *html.Node) func(yield func(*html.Node) bool) {
+	return func(yield func(*html.Node) bool) {
+		var walk func(n *html.Node) bool
+		walk = func(n *html.Node) bool {
+			for c := n.FirstChild; c != nil; c = c.NextSibling {
+				if c.Type == html.ElementNode && (!yield(c) || c.DataAtom != atom.Table && !walk(c)) {
+					return false
+				}
+			}
+			return true
+		}
+		walk(table)
+	}
+}
+
+// skipped reports whether an element or what it stands in, up to the table, is left out.
+func (w *walker) skipped(n, table *html.Node) bool {
+	for ; n != nil && n != table; n = n.Parent {
+		if invisible(n) || isGutter(n) || w.skip != nil && w.skip(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// grid lays the cells of a table out by their spans.
+func (w *walker) grid(t *html.Node) []gridRow {
+	type cover struct {
+		cell gridCell
+		left int
+	}
+	var rows []gridRow
+	var covers []cover
+	size := 0
+	for tr := range ownNodes(t) {
+		if tr.DataAtom != atom.Tr || w.skipped(tr, t) {
+			continue
+		}
+		row := gridRow{node: tr, thead: tr.Parent.DataAtom == atom.Thead}
+		place := func(c gridCell, span int) {
+			if span < 1 || len(row.cells) >= format.MaxColumns || size > maxTableSize {
+				span = 1
+			}
+			at := len(row.cells)
+			row.cells = append(row.cells, c)
+			size++
+			for len(covers) <= at {
+				covers = append(covers, cover{})
+			}
+			c.first = false
+			if len(c.text) > maxRepeated {
+				c.text = ""
+			}
+			covers[at] = cover{c, span - 1}
+		}
+		covered := func() {
+			for at := len(row.cells); at < len(covers) && covers[at].left > 0; at = len(row.cells) {
+				place(covers[at].cell, covers[at].left)
+			}
+		}
+		for c := tr.FirstChild; c != nil; c = c.NextSibling {
+			if c.DataAtom != atom.Td && c.DataAtom != atom.Th || invisible(c) || isGutter(c) || w.skip != nil && w.skip(c) {
+				continue
+			}
+			covered()
+			if len(row.cells) >= format.MaxColumns {
+				w.p.Out.Warn("rows with more than " + strconv.Itoa(format.MaxColumns) + " columns were cut")
+				break
+			}
+			cell := gridCell{text: w.inline(c), head: c.DataAtom == atom.Th, first: true}
+			down := span(c, "rowspan")
+			place(cell, down)
+			wide := gridCell{head: cell.head}
+			if len(cell.text) <= maxRepeated {
+				wide.text = cell.text // it is told of each of the columns
+			}
+			for range span(c, "colspan") - 1 {
+				if size <= maxTableSize && len(row.cells) < format.MaxColumns {
+					place(wide, down)
+				}
+			}
+		}
+		covered()
+		if len(row.cells) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func span(n *html.Node, key string) int {
+	v, err := strconv.Atoi(attr(n, key))
+	if err != nil || v < 1 {
+		return 1
+	}
+	return min(v, maxSpan)
+}
+
+// vertical returns the rows of a table that names what it tells in its first column, as sheets of properties do: two
+// columns, the first all th or all short, and nothing that heads the columns. It returns nil for other tables.
+func (w *walker) vertical(rows []gridRow) []gridRow {
+	heads, pairs := 0, 0
+	for _, r := range rows {
+		if r.thead {
+			return nil
+		}
+		switch {
+		case len(r.cells) == 2 && r.cells[0].head && !r.cells[1].head:
+			heads++
+			pairs++
+		case len(r.cells) == 2 && !r.cells[0].head && !r.cells[1].head && strings.HasSuffix(r.cells[0].text, ":"):
+			pairs++
+			heads++
+		case len(r.cells) == 2 && r.cells[0].head && r.cells[1].head && r.cells[1].first:
+			return nil // a row that heads two columns
+		}
+	}
+	if heads == 0 || pairs*2 < len(rows) {
+		return nil
+	}
+	return rows
+}
+
+// labelCells returns the cells of rows, with a colon after each th that is next to a td and labels it.
+func labelCells(rows []gridRow) [][]string {
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		cells[i] = r.texts(true)
+		for k := range cells[i] {
+			if next := k + 1; r.cells[k].head && cells[i][k] != "" && next < len(r.cells) && !r.cells[next].head {
+				cells[i][k] = strings.TrimRight(cells[i][k], ": ") + ":"
+			}
+		}
+	}
+	return cells
+}
+
+// wide reports whether a cell covers several columns in a row with other cells.
+func (r gridRow) wide() bool {
+	return !r.single() && slices.ContainsFunc(r.cells, func(c gridCell) bool { return !c.first })
+}
+
+// emitPairs writes rows of a property and its value.
+func (w *walker) emitPairs(rows []gridRow) {
+	for _, r := range rows {
+		var texts []string
+		for _, c := range r.cells {
+			if c.text != "" && c.first {
+				texts = append(texts, c.text)
+			}
+		}
+		plain, named := strings.Join(texts, "\t"), ""
+		if len(texts) == 2 && r.cells[0].text != "" {
+			named = table.PairLine(texts[0], texts[1])
+		}
+		w.emitRow(r, plain, named)
+	}
+}
+
+// mergeHeads joins the rows that head the columns to one row: the names of groups, then those of columns.
+func mergeHeads(rows []gridRow) []gridRow {
+	heads := 0
+	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || reachesDown(rows[heads-1], rows[heads]))) {
+		heads++
+	}
+	const most = 4
+	if heads < 2 || heads > most || heads == len(rows) {
+		return rows
+	}
+	merged := gridRow{node: rows[0].node, thead: true}
+	for _, r := range rows[:heads] {
+		for i, c := range r.cells {
+			if i == len(merged.cells) {
+				merged.cells = append(merged.cells, gridCell{head: true, first: true})
+			}
+			if m := &merged.cells[i]; c.text != "" && c.text != m.text {
+				m.text = format.OneLine(m.text + " " + c.text)
+			}
+		}
+	}
+	return append([]gridRow{merged}, rows[heads:]...)
+}
+
+// reachesDown reports whether a cell of the upper row covers one of the lower.
+func reachesDown(upper, lower gridRow) bool {
+	for i, c := range lower.cells {
+		if !c.first && c.text != "" && i < len(upper.cells) && upper.cells[i].text == c.text {
+			return true
+		}
+	}
+	return false
+}
+
+func allHeads(r gridRow) bool {
+	heads := 0
+	for _, c := range r.cells {
+		if !c.head && c.text != "" {
+			return false
+		}
+		if c.head && c.first {
+			heads++
+		}
+	}
+	return heads > 1
+}
+
+// emitRows writes a table with or without a row that names the columns.
+func (w *walker) emitRows(rows []gridRow) {
+	kept := make([]gridRow, 0, len(rows))
+	texts := make([][]string, 0, len(rows))
+	for _, r := range rows {
+		if cells := r.texts(false); len(cells) > 0 {
+			kept, texts = append(kept, r), append(texts, cells)
+		}
+	}
+	head := -1
+	switch {
+	case len(kept) < 2:
+	case (kept[0].thead || allHeads(kept[0])) && table.Filled(texts[0]) > 1:
+		head = 0
+	case len(kept[0].cells) > 2: // two columns without a heading are as often pairs
+		if at, depth := table.HeaderRows(texts[:min(len(texts), table.HeaderSample)]); depth == 1 {
+			head = at
+		}
+	}
+	var pairs *table.PairColumns
+	if head < 0 {
+		pairs = table.Headless(texts)
+	}
+	for i, r := range kept {
+		named := strings.Join(texts[i], "\t")
+		if head >= 0 && i > head {
+			named = table.NamedCells(texts[head], texts[i])
+		}
+		if pairs != nil {
+			if line, ok := pairs.Line(texts[i]); ok {
+				named = line
+			}
+		}
+		w.emitRow(r, strings.Join(r.texts(true), "\t"), named)
+	}
+}
+
+// texts are the texts of a row's cells up to the last that is not empty. Cells that stand for several rows are told in
+// each of them, since a row must be understood on its own; once tells them where the page shows them.
+func (r gridRow) texts(once bool) []string {
+	texts, single := make([]string, len(r.cells)), r.single()
+	if single {
+		texts = texts[:1]
+	}
+	for i := range texts {
+		if c := r.cells[i]; c.first || single || !once {
+			texts[i] = c.text
+		}
+	}
+	for len(texts) > 0 && texts[len(texts)-1] == "" {
+		texts = texts[:len(texts)-1]
+	}
+	return texts
+}
+
+// single reports whether one cell spans the row: it heads the rows below, and is told once.
+func (r gridRow) single() bool {
+	for i, c := range r.cells {
+		if i > 0 && (c.first || c.text != "" && c.text != r.cells[0].text) {
+			return false
+		}
+	}
+	return len(r.cells) > 0
+}
+
+// layoutTable reports whether a table lays out a page: it says so, holds sections, long texts or other tables, or has
+// one column or row.
+func (w *walker) layoutTable(t *html.Node) bool {
+	switch attr(t, "role") {
+	case "presentation", "none":
+		return true
+	}
+	cells, heads, rows, blocks, widest := 0, 0, 0, 0, 0
+	for n := range t.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		switch n.DataAtom {
+		case atom.Table:
+			return true
+		case atom.H1, atom.H2, atom.H3:
+			if enclosing(n, atom.Th) == nil {
+				return true
+			}
+		case atom.Pre, atom.Form, atom.Article, atom.Section:
+			blocks++
+		case atom.P, atom.Ul, atom.Ol, atom.Blockquote:
+			if w.factsOf(n).size() > 400 {
+				blocks++
+			}
+		case atom.Th:
+			heads++
+			cells++
+		case atom.Td:
+			cells++
+		case atom.Tr:
+			rows++
+			inRow := 0
+			for c := n.FirstChild; c != nil; c = c.NextSibling {
+				if c.DataAtom == atom.Td || c.DataAtom == atom.Th {
+					inRow++
+				}
+			}
+			widest = max(widest, inRow)
+		}
+	}
+	if cells < 2 || widest < 2 {
+		return true
+	}
+	return heads == 0 && (blocks > 0 || rows == 1 && w.factsOf(t).size() > 300)
+}

@@ -1,0 +1,402 @@
+package html
+
+import (
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// walker turns a tree of HTML into blocks. The parser of golang.org/x/net bounds the depth of trees (512), so
+// recursion is safe.
+type walker struct {
+	p    *reader
+	base *url.URL              // what addresses are relative to; nil unknown
+	skip func(*html.Node) bool // elements to leave out besides invisible ones; nil none
+	alts bool                  // tell what pictures show
+	take func(block) error     // where blocks go; nil: to the sink
+
+	buf    strings.Builder
+	links  []domain.BlockLink
+	at     *html.Node      // the block element that the text in buf stands in
+	lists  []list          // open lists, the innermost last
+	marker string          // number of the item whose text comes next
+	item   bool            // the text in buf belongs to a list item
+	told   map[string]bool // what pictures show, each once
+	tabs   []string        // labels of tabs whose panels are still to come
+	inCode bool            // the text stands in code of one line
+	entry  string          // anchor of the term that is being defined; "" outside definitions
+	around string          // entry around the innermost definition list
+	facts  map[*html.Node]nodeFacts
+	err    error
+}
+
+// block is a block and the element it was read from.
+type block struct {
+	domain.Block // of a table row, the text that the page shows: which blocks are content must not depend on named
+	node         *html.Node
+	named        string // of a table row: with the names of its columns; "" where that is the same
+}
+
+// shown is the block as it is emitted.
+func (b block) shown(plain bool) domain.Block {
+	if !plain && b.named != "" {
+		b.Text = b.named
+	}
+	return b.Block
+}
+
+// run emits the blocks of the tree.
+func (w *walker) run(n *html.Node) error {
+	w.at = n
+	w.node(n)
+	w.flush()
+	return w.err
+}
+
+// flush emits the text gathered so far as a paragraph or list item.
+func (w *walker) flush() {
+	text := squeeze(w.buf.String())
+	links := w.links
+	w.buf.Reset()
+	w.links = nil
+	if w.err != nil || text == "" {
+		return
+	}
+	b := domain.Block{Kind: domain.BlockParagraph, Text: text, Links: links}
+	if w.item && len(w.lists) > 0 {
+		b.Kind, b.Level = domain.BlockListItem, len(w.lists)
+		b.Text = w.marker + text
+	}
+	w.marker = ""
+	w.emit(b, w.at)
+}
+
+// emitRow emits a row of a table as the page shows it and as it can be understood on its own.
+func (w *walker) emitRow(r gridRow, plain, named string) {
+	if strings.TrimSpace(plain) == "" && !w.p.Src.PlainRows {
+		plain = named
+	}
+	w.put(block{Block: domain.Block{Kind: domain.BlockTableRow, Text: plain, Links: w.linksIn(r.node)}, node: r.node, named: named})
+}
+
+func (w *walker) emit(b domain.Block, n *html.Node) { w.put(block{Block: b, node: n}) }
+
+func (w *walker) put(b block) {
+	if w.err != nil || strings.TrimSpace(b.Text) == "" {
+		return
+	}
+	if b.Kind != domain.BlockHeading {
+		b.Anchor = w.entry
+	}
+	if w.take != nil {
+		w.err = w.take(b)
+		return
+	}
+	w.err = w.p.Out.Add(b.shown(w.p.Src.PlainRows))
+}
+
+func (w *walker) children(n *html.Node) {
+	for c := n.FirstChild; c != nil && w.err == nil; c = c.NextSibling {
+		w.node(c)
+	}
+}
+
+// block emits the text before an element, its content, and the text in it, apart from each other.
+func (w *walker) block(n *html.Node) {
+	w.flush()
+	was := w.at
+	w.at = n
+	w.children(n)
+	w.flush()
+	w.at = was
+}
+
+func (w *walker) node(n *html.Node) {
+	switch n.Type {
+	case html.TextNode:
+		writeInline(&w.buf, n.Data)
+		return
+	case html.ElementNode:
+	default:
+		w.children(n)
+		return
+	}
+	if invisible(n) {
+		w.hidden(n)
+		return
+	}
+	if w.skip != nil && w.skip(n) {
+		w.titles(n)
+		return
+	}
+	if w.decoration(n) {
+		return
+	}
+	if w.err = w.p.Ctx.Err(); w.err != nil {
+		return
+	}
+	if attr(n, "role") == "tablist" || hasClass(n, "tabbed-labels") {
+		w.tabs = tabLabels(n)
+		return
+	}
+	w.part(&w.buf, n)
+	switch n.DataAtom {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		w.heading(n, int(n.Data[1]-'0'))
+	case atom.Pre, atom.Listing, atom.Xmp:
+		w.code(n)
+	case atom.Code:
+		if !w.inCode && strings.Contains(strings.TrimSpace(codeText(n)), "\n") {
+			w.code(n)
+			return
+		}
+		was := w.inCode
+		w.inCode = true // code within code of one line is of one line too
+		w.children(n)
+		w.inCode = was
+	case atom.Table:
+		w.flush()
+		w.table(n)
+	case atom.Ul, atom.Ol, atom.Menu:
+		w.list(n)
+	case atom.Li:
+		w.listItem(n)
+	case atom.Dl:
+		entry, around := w.entry, w.around
+		w.around = entry
+		w.block(n)
+		w.entry, w.around = entry, around
+	case atom.Dt, atom.Summary:
+		w.flush()
+		w.enter(n)
+		w.term(n)
+	case atom.Br:
+		if s := strings.TrimRight(w.buf.String(), " "); strings.HasSuffix(s, "\n") {
+			w.flush() // an empty line: as good as a paragraph
+			return
+		}
+		w.buf.WriteByte('\n')
+	case atom.A:
+		w.anchor(n)
+	case atom.Img:
+		w.image(n)
+	case atom.Ruby:
+		w.buf.WriteString(rubyText(n))
+	case atom.Math:
+		w.buf.WriteString(mathText(n))
+	default:
+		w.other(n)
+	}
+}
+
+// other reads elements whose role or style tells what they are, and those that say nothing.
+func (w *walker) other(n *html.Node) {
+	switch role := attr(n, "role"); {
+	case role == "heading" && isBlockElement(n.DataAtom):
+		level := 2
+		if l := attr(n, "aria-level"); len(l) == 1 && l[0] >= '1' && l[0] <= '6' {
+			level = int(l[0] - '0')
+		}
+		w.heading(n, level)
+		return
+	case role == "tabpanel" || hasClass(n, "tabbed-block"):
+		w.flush()
+		if len(w.tabs) > 0 {
+			w.emit(domain.Block{Kind: domain.BlockParagraph, Text: w.tabs[0]}, n)
+			w.tabs = w.tabs[1:]
+		}
+	}
+	if codeTable(n) {
+		w.code(n)
+		return
+	}
+	if isBlockElement(n.DataAtom) {
+		w.block(n)
+		return
+	}
+	w.children(n)
+}
+
+// hidden reads of an invisible element what stands for something visible: formulas are drawn from them by scripts.
+func (w *walker) hidden(n *html.Node) {
+	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
+		writeInline(&w.buf, " "+n.FirstChild.Data+" ")
+	}
+}
+
+func (w *walker) heading(n *html.Node, level int) {
+	w.flush()
+	if len(w.lists) > 0 && w.marker != "" {
+		w.marker = "" // the number of an item that is a section of its own
+	}
+	w.emit(domain.Block{Kind: domain.BlockHeading, Level: level, Text: w.inline(n), Links: w.linksIn(n), Anchor: w.p.anchors[n]}, n)
+}
+
+func (w *walker) code(n *html.Node) {
+	w.flush()
+	w.emit(domain.Block{Kind: domain.BlockCode, Text: codeText(n), Links: w.linksIn(n)}, n)
+}
+
+// term reads what a definition defines or details are about: a line of its own before them.
+func (w *walker) term(n *html.Node) {
+	if n.DataAtom == atom.Summary && firstHeading(n) != nil {
+		w.block(n)
+		return
+	}
+	was := w.at
+	w.at = n
+	w.children(n)
+	w.flush()
+	w.at = was
+}
+
+// enter notes the anchor of a term. A term without one belongs to the term before it, if both share a definition, or else to
+// the entry around the list.
+func (w *walker) enter(n *html.Node) {
+	if n.DataAtom != atom.Dt {
+		return
+	}
+	if id := w.p.anchors[n]; id != "" {
+		w.entry = id
+	} else if prev := previousElement(n); prev == nil || prev.DataAtom != atom.Dt {
+		w.entry = w.around
+	}
+}
+
+// image tells what a picture shows where its description is a phrase, not the name of a file or of a logo.
+func (w *walker) image(n *html.Node) {
+	if alt := w.shown(n); alt != "" {
+		w.buf.WriteString(" " + alt + " ")
+	}
+}
+
+// shown is what a picture shows, or "" where that is not told or is told beside it.
+func (w *walker) shown(img *html.Node) string {
+	alt := format.OneLine(attr(img, "alt"))
+	if !w.alts || !informative(alt) {
+		return ""
+	}
+	if w.told[alt] {
+		return ""
+	}
+	if a := enclosing(img, atom.A); a != nil && len(strings.Fields(alt)) < 4 {
+		return "" // the label of a link
+	}
+	if w.told == nil {
+		w.told = map[string]bool{}
+	}
+	w.told[alt] = true
+	const near = 3
+	n := img.Parent
+	for range near {
+		if n == nil || n.DataAtom == atom.Body {
+			break
+		}
+		if strings.Contains(startText(n), alt) {
+			return ""
+		}
+		n = n.Parent
+	}
+	return alt
+}
+
+// startText is the text of the first elements of a subtree, so that asking it of every picture of a page costs little,
+// whatever the page's size.
+func startText(n *html.Node) string {
+	const mostNodes, mostBytes = 200, 8 << 10
+	var b strings.Builder
+	seen := 0
+	for c := range n.Descendants() {
+		if seen++; seen > mostNodes || b.Len() > mostBytes {
+			break
+		}
+		if c.Type == html.TextNode {
+			writeInline(&b, c.Data[:min(len(c.Data), mostBytes)])
+		}
+	}
+	return b.String()
+}
+
+// informative reports whether a description of a picture says something of its own.
+func informative(alt string) bool {
+	words := strings.Fields(alt)
+	lower := strings.ToLower(alt)
+	for _, ext := range []string{".jpg", ".jpeg", ".png", ".gif", ".svg", ".webp"} {
+		if strings.HasSuffix(lower, ext) {
+			return false
+		}
+	}
+	for _, s := range []string{"logo", "avatar", "icon", "profile picture", "gravatar"} {
+		if strings.Contains(lower, s) {
+			return false
+		}
+	}
+	return len(words) > 1 || strings.ContainsFunc(alt, func(r rune) bool { return r > 0x2e80 })
+}
+
+// titles emits the main headings of a header that is left out otherwise: many pages put theirs there.
+func (w *walker) titles(header *html.Node) {
+	if header.DataAtom != atom.Header {
+		return
+	}
+	for n := range header.Descendants() {
+		if n.DataAtom == atom.H1 && w.err == nil {
+			w.heading(n, 1)
+		}
+	}
+}
+
+func enclosing(n *html.Node, a atom.Atom) *html.Node {
+	for n = n.Parent; n != nil; n = n.Parent {
+		if n.DataAtom == a {
+			return n
+		}
+	}
+	return nil
+}
+
+func firstHeading(n *html.Node) *html.Node {
+	for c := range n.Descendants() {
+		switch c.DataAtom {
+		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+			return c
+		}
+	}
+	return nil
+}
+
+// invisible reports elements whose text no reader sees.
+func invisible(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe,
+		atom.Object, atom.Canvas, atom.Select, atom.Datalist, atom.Textarea, atom.Dialog:
+		return true
+	}
+	if attr(n, "role") == "tabpanel" {
+		return false // shown when its tab is chosen
+	}
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "hidden":
+			return a.Val != "until-found"
+		case "aria-hidden":
+			return a.Val == "true" // showHidden has taken it off where it is wrong
+		case "style":
+			style := strings.ToLower(strings.ReplaceAll(a.Val, " ", ""))
+			if (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")) && !drawnFormula(n) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// drawnFormula reports the MathML of a formula that is shown as a picture.
+func drawnFormula(n *html.Node) bool {
+	return n.FirstChild != nil && n.FirstChild.DataAtom == atom.Math
+}

@@ -1,0 +1,52 @@
+package html
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// void are the elements that HTML does not close.
+var void = format.WordSet("area base basefont bgsound br col command embed frame hr image img input keygen link meta param source track wbr")
+
+// ExpandXHTML writes the empty elements of an XHTML page as HTML does: <script/> becomes <script></script>. A parser of HTML
+// takes the former for a start tag, and the rest of the page for its content.
+func ExpandXHTML(page string) string {
+	var out strings.Builder
+	out.Grow(len(page) + len(page)/8)
+	z := html.NewTokenizer(strings.NewReader(page))
+	for {
+		kind := z.Next()
+		raw := z.Raw()
+		if kind == html.SelfClosingTagToken {
+			start := raw[:len(raw)-len("/>")]
+			out.Write(start)
+			if name, _ := z.TagName(); !void[string(name)] {
+				out.WriteString("></")
+				out.Write(name)
+				out.WriteByte('>')
+				z.NextIsNotRawText()
+				continue
+			}
+			raw = raw[len(start):]
+		}
+		out.Write(raw)
+		if kind == html.ErrorToken {
+			return out.String()
+		}
+	}
+}
+
+// IsXHTML reports whether a page is declared to be XHTML or is, by its beginning, XML that names XHTML. declared is its media
+// type, with or without parameters.
+func IsXHTML(page []byte, declared string) bool {
+	media, _, _ := strings.Cut(declared, ";")
+	if strings.EqualFold(strings.TrimSpace(media), "application/xhtml+xml") {
+		return true
+	}
+	head := format.PageStart(page)
+	return bytes.HasPrefix(head, []byte("<?xml")) && bytes.Contains(head, []byte("xhtml"))
+}

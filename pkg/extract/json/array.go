@@ -1,0 +1,127 @@
+package json
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+const (
+	// shownNumbers is how many numbers of a longer run are shown: nobody looks for the thousandth coordinate.
+	shownNumbers = 8
+	// manyNumbers is the length of a run from which on it is shortened.
+	manyNumbers = 64
+	// listedScalars is how many values of an array are gathered for one pair.
+	listedScalars = 1000
+)
+
+// list gathers the values of an array, and of arrays within it, that are no objects.
+type list struct {
+	texts   []string
+	size    int // bytes of texts
+	numbers int // how many of the run of numbers at the end, those not kept included
+}
+
+func (l *list) add(text string, number bool) {
+	if !number {
+		l.endRun()
+		l.texts, l.size = append(l.texts, text), l.size+len(text)
+		return
+	}
+	if l.numbers++; l.numbers <= manyNumbers {
+		l.texts = append(l.texts, text)
+	}
+}
+
+// endRun shortens a long run of numbers.
+func (l *list) endRun() {
+	if l.numbers > manyNumbers {
+		l.texts = append(l.texts[:len(l.texts)-manyNumbers+shownNumbers], "… ("+strconv.Itoa(l.numbers)+" numbers)")
+	}
+	l.numbers = 0
+}
+
+func (l *list) flush(path []string, rec *record) {
+	l.endRun()
+	if len(l.texts) > 0 {
+		rec.add(path, strings.Join(l.texts, ", "))
+	}
+	l.texts, l.size = l.texts[:0], 0
+}
+
+func (w *walker) array(path []string, level int, rec *record) error {
+	list := &list{}
+	err := w.elements(path, level, rec, list)
+	list.flush(path, rec)
+	return err
+}
+
+// elements walks an array: objects are records of their own unless they stand in one, other values go to list.
+func (w *walker) elements(path []string, level int, rec *record, list *list) error {
+	for {
+		if err := w.p.Ctx.Err(); err != nil {
+			return err
+		}
+		tok, err := w.scan.next()
+		if err != nil {
+			return err
+		}
+		switch tok {
+		case ']':
+			return nil
+		case ',':
+			continue
+		case end:
+			return io.ErrUnexpectedEOF
+		case jsonString, word:
+			text, err := w.scalar(tok)
+			if err != nil {
+				return err
+			}
+			if text != "" {
+				list.add(text, tok == word && text != "true" && text != "false")
+			}
+			if len(list.texts) >= listedScalars || list.size > format.MaxBlockBytes {
+				list.flush(path, rec)
+				if err := rec.flush(w.p.Out); err != nil {
+					return err
+				}
+			}
+			continue
+		case '[':
+			if rec.row {
+				if w.depth++; w.depth > format.MaxDepth {
+					return format.Errorf(format.TooLarge, "the JSON is nested deeper than %d levels", format.MaxDepth)
+				}
+				err = w.elements(path, level, rec, list)
+				w.depth--
+				break
+			}
+			err = w.element(tok, path, level, rec, list)
+		default:
+			err = w.element(tok, path, level, rec, list)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// element walks an object or array in an array.
+func (w *walker) element(tok token, path []string, level int, rec *record, list *list) error {
+	list.flush(path, rec)
+	if rec.row { // what stands inside a record stays part of it
+		return w.value(tok, path, level, rec)
+	}
+	if err := rec.flush(w.p.Out); err != nil {
+		return err
+	}
+	row := w.record(true)
+	err := w.value(tok, path, level, row)
+	if flushed := row.flush(w.p.Out); err == nil {
+		err = flushed
+	}
+	return err
+}

@@ -1,0 +1,304 @@
+// Package json reads JSON and JSON Lines.
+package json
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// probeSize is how much of a text is looked at to tell whether it is JSON, and whether it is JSON Lines.
+const probeSize = 64 << 10
+
+// read reads JSON and JSON Lines as they come. Objects become headings and "path: value" lines, each object of an array
+// becomes one row, so that a record is found and shown as a whole. What is not JSON is read as plain text.
+func read(p *format.Parser) error {
+	src, err := p.TextReader("json", "utf-8") // RFC 8259, section 8.1
+	if err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(src.Reader, probeSize)
+	head, err := r.Peek(probeSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	lines, structured, valid := probeJSON(p, head)
+	if !structured || !valid { // a word or a number alone is valid, and text
+		if !valid {
+			p.Out.Warn("the file is not valid JSON and was read as plain text")
+		}
+		p.Doc.MIMEType = format.TypeText
+		return p.Piece(format.TypeText, r)
+	}
+	w := &walker{p: p, scan: newJSONScanner(r), lines: lines}
+	err = w.run()
+	var syntax *syntaxError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		p.Out.Warn("the file ends in the middle of a value; what comes before was kept")
+	case errors.As(err, &syntax):
+		p.Out.Warn("the JSON is broken in line " + strconv.Itoa(syntax.line) + "; what follows was read as plain text")
+		return p.Piece(format.TypeText, io.MultiReader(strings.NewReader(syntax.text), r))
+	case err != nil:
+		return err
+	}
+	if w.scan.cut {
+		p.Out.Warn("a string of more than " + format.SizeText(maxJSONString) + " was cut")
+	}
+	return nil
+}
+
+// probeJSON reads the start of the text without keeping anything. valid says that it is JSON as far as that reaches, or
+// up to a record that is broken; structured that there are objects or arrays, lines that one value follows another.
+func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
+	trial := &format.Parser{Ctx: context.Background(), Src: p.Src, Lim: p.Lim, Doc: &domain.Document{}}
+	trial.Out = &format.Sink{Emit: func(domain.Block) error { return nil }, Left: 1 << 40}
+	r := bufio.NewReaderSize(bytes.NewReader(head), probeSize)
+	w := &walker{p: trial, scan: newJSONScanner(r)}
+	err := w.run()
+	var syntax *syntaxError
+	valid = err == nil || errors.Is(err, io.ErrUnexpectedEOF) || w.values > 0 && errors.As(err, &syntax)
+	if _, rest := r.Peek(1); rest != nil && len(head) == probeSize && format.KindOf(err) == "" {
+		valid = true // a word was cut at the end of the head
+	}
+	named := strings.ToLower(path.Ext(p.Src.Name))
+	return w.values > 1 || w.begun > 1 || named == ".jsonl" || named == ".ndjson", w.structured, valid
+}
+
+// record gathers the "path: value" pairs that belong into one block.
+type record struct {
+	row   bool // an element of an array: one block, pairs parted by "; "
+	at    int  // line of a JSON Lines file that it stands in; 0 in others
+	plain bool // names that the pair before has too are not written again
+	pairs []string
+	last  []string // the path of the pair before
+	size  int
+}
+
+func (r *record) add(path []string, value string) {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return
+	}
+	names := path
+	if r.plain {
+		for len(names) > 1 && len(path)-len(names) < len(r.last)-1 && r.last[len(path)-len(names)] == names[0] {
+			names = names[1:]
+		}
+		r.last = append(r.last[:0], path...)
+	}
+	if len(names) > 0 {
+		value = strings.Join(names, ".") + ": " + value
+	}
+	r.pairs = append(r.pairs, value)
+	r.size += len(value) + 2
+}
+
+func (r *record) flush(out *format.Sink) error {
+	if len(r.pairs) == 0 {
+		return nil
+	}
+	b := domain.Block{Kind: domain.BlockParagraph, Text: strings.Join(r.pairs, "\n"), Row: r.at}
+	if r.row {
+		b.Kind, b.Text = domain.BlockTableRow, strings.Join(r.pairs, "; ")
+	}
+	r.pairs, r.size, r.last = r.pairs[:0], 0, r.last[:0]
+	return out.Add(b)
+}
+
+// walker turns tokens into blocks. It holds no more than one record.
+type walker struct {
+	p          *format.Parser
+	scan       *scanner
+	lines      bool // values follow one another: each is a row
+	values     int  // read to their end, at the top
+	begun      int  // begun, at the top
+	structured bool // there was an object or an array
+	depth      int
+}
+
+func (w *walker) run() error {
+	for {
+		tok, err := w.scan.next()
+		if err != nil {
+			return err
+		}
+		switch tok {
+		case end:
+			return nil
+		case ',':
+			continue // values parted by commas
+		}
+		w.begun++
+		if tok == '{' || tok == '[' {
+			w.structured = true
+		} else if !w.lines && w.values == 0 && tok == word && !isJSONValue(w.scan.text) {
+			return w.brokenAt("a word that is no value")
+		}
+		rec := w.record(w.lines)
+		if w.lines {
+			rec.at = w.scan.line
+		}
+		err = w.value(tok, nil, 1, rec)
+		if flushed := rec.flush(w.p.Out); err == nil {
+			err = flushed
+		}
+		if err != nil {
+			return err
+		}
+		w.values++
+	}
+}
+
+func (w *walker) record(row bool) *record {
+	return &record{row: row, plain: w.p.Src.PlainRows}
+}
+
+func (w *walker) broken(what string) error {
+	return &syntaxError{line: w.scan.line, what: what}
+}
+
+// brokenAt is broken by the word just read.
+func (w *walker) brokenAt(what string) error {
+	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
+}
+
+// value walks the value that starts with tok. path is its label within rec; level is its heading level, which ends
+// where an array begins: inside records there are no headings.
+func (w *walker) value(tok token, path []string, level int, rec *record) error {
+	switch tok {
+	case '{', '[':
+		if w.depth++; w.depth > format.MaxDepth {
+			return format.Errorf(format.TooLarge, "the JSON is nested deeper than %d levels", format.MaxDepth)
+		}
+		defer func() { w.depth-- }()
+		if tok == '{' {
+			return w.object(path, level, rec)
+		}
+		return w.array(path, level, rec)
+	case jsonString, word:
+		text, err := w.scalar(tok)
+		if err != nil {
+			return err
+		}
+		rec.add(path, text)
+	case end:
+		return io.ErrUnexpectedEOF
+	default:
+		return w.broken("a mark out of place")
+	}
+	if rec.size > format.MaxBlockBytes/2 {
+		return rec.flush(w.p.Out)
+	}
+	return nil
+}
+
+// scalar is the text of the string or word just read; "" for null and for data that nobody reads.
+func (w *walker) scalar(tok token) (string, error) {
+	text := w.scan.text
+	if tok == word {
+		if !isJSONValue(text) {
+			return "", w.brokenAt("a word that is no value")
+		}
+		switch string(text) {
+		case "null", "undefined", "None":
+			return "", nil
+		}
+		return string(text), nil
+	}
+	if isEncodedData(text) {
+		w.p.Out.Warn("strings of encoded data, such as pictures, were left out")
+		return "", nil
+	}
+	return string(text), nil
+}
+
+// isEncodedData reports whether a string is base64 or the like: long, without spaces, of nothing but its characters.
+func isEncodedData(text []byte) bool {
+	if len(text) < 1024 {
+		return false
+	}
+	if at := strings.Index(string(text[:64]), ";base64,"); at > 0 {
+		return true
+	}
+	for _, c := range text {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '+', c == '/', c == '-', c == '_', c == '=', c == '\n':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walker) object(path []string, level int, rec *record) error {
+	for {
+		if err := w.p.Ctx.Err(); err != nil {
+			return err
+		}
+		tok, err := w.scan.next()
+		switch {
+		case err != nil:
+			return err
+		case tok == '}':
+			return nil
+		case tok == ',':
+			continue
+		case tok == end:
+			return io.ErrUnexpectedEOF
+		case tok != jsonString && tok != word:
+			return w.broken("a mark in place of a name")
+		}
+		key := string(w.scan.text)
+		if tok, err = w.scan.next(); err != nil {
+			return err
+		}
+		if tok == end {
+			return io.ErrUnexpectedEOF
+		}
+		if tok != ':' {
+			return w.brokenAt("a name without a colon")
+		}
+		if tok, err = w.scan.next(); err != nil {
+			return err
+		}
+		if key == "title" && tok == jsonString && w.depth == 1 && !w.lines && w.p.Doc.Title == "" {
+			w.p.Doc.Title = string(w.scan.text)
+		}
+		below := append(path[:len(path):len(path)], key)
+		if (tok == '{' || tok == '[') && !rec.row && level <= 3 {
+			err = w.section(tok, strings.Join(below, "."), level, rec)
+		} else {
+			err = w.value(tok, below, level, rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// section writes a nested value under a heading of its own.
+func (w *walker) section(tok token, name string, level int, rec *record) error {
+	if err := rec.flush(w.p.Out); err != nil {
+		return err
+	}
+	if !w.scan.closes() {
+		if err := w.p.Out.Heading(level, name, 0); err != nil {
+			return err
+		}
+	}
+	inner := w.record(false)
+	err := w.value(tok, nil, level+1, inner)
+	if flushed := inner.flush(w.p.Out); err == nil {
+		err = flushed
+	}
+	return err
+}

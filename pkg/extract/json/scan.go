@@ -1,0 +1,242 @@
+package json
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// token is one of the punctuation marks {}[]:, or jsonString, jsonWord or jsonEnd.
+type token byte
+
+const (
+	end        token = 0   // of the text
+	jsonString token = '"' // its value is text
+	word       token = 'w' // a number, true, false, null, or a name without quotes; as written
+)
+
+// maxJSONString is how much of one string is kept, in bytes.
+const maxJSONString = 4 << 20
+
+// syntaxError is a place where the text is not JSON.
+type syntaxError struct {
+	line int
+	what string
+	text string // the word that shows it, which has been taken from the text
+}
+
+func (e *syntaxError) Error() string { return fmt.Sprintf("%s in line %d", e.what, e.line) }
+
+// scanner parts a text into the tokens of JSON, and of what people write for it: comments, strings in single
+// quotes and names without any are understood. Numbers stay as they are written.
+type scanner struct {
+	r    *bufio.Reader
+	line int // of the last token, from 1
+	text []byte
+	cut  bool // a string was longer than maxJSONString
+}
+
+func newJSONScanner(r *bufio.Reader) *scanner { return &scanner{r: r, line: 1} }
+
+// next returns the next token; the text of a string or word stands in s.text until the next call.
+func (s *scanner) next() (token, error) {
+	for {
+		c, err := s.r.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return end, nil
+		}
+		if err != nil {
+			return end, fmt.Errorf("reading the file: %w", err)
+		}
+		switch c {
+		case '\n':
+			s.line++
+		case ' ', '\t', '\r', 0, 0x1e: // the last parts records in RFC 7464
+		case '{', '}', '[', ']', ':', ',':
+			return token(c), nil
+		case '"', '\'':
+			return jsonString, s.quoted(c)
+		case '/':
+			if err := s.comment(); err != nil {
+				return end, err
+			}
+		default:
+			return word, s.word(c)
+		}
+	}
+}
+
+// closes reports whether the object or array just begun is empty.
+func (s *scanner) closes() bool {
+	for {
+		c, err := s.r.Peek(1)
+		switch {
+		case err != nil:
+			return true
+		case c[0] == ' ' || c[0] == '\t' || c[0] == '\r' || c[0] == '\n':
+			if c[0] == '\n' {
+				s.line++
+			}
+			_, _ = s.r.Discard(1) // it is there: Peek has just shown it
+		default:
+			return c[0] == '}' || c[0] == ']'
+		}
+	}
+}
+
+// comment passes over the rest of one.
+func (s *scanner) comment() error {
+	kind, err := s.r.ReadByte()
+	if err != nil || kind != '/' && kind != '*' {
+		return &syntaxError{line: s.line, what: "a slash that begins no comment"}
+	}
+	before := byte(0)
+	for {
+		c, err := s.r.ReadByte()
+		if err != nil {
+			return nil
+		}
+		if c == '\n' {
+			s.line++
+		}
+		if kind == '/' && c == '\n' || kind == '*' && before == '*' && c == '/' {
+			return nil
+		}
+		before = c
+	}
+}
+
+// word reads a number, a literal or a name.
+func (s *scanner) word(first byte) error {
+	s.text = append(s.text[:0], first)
+	for len(s.text) < 1<<10 {
+		c, err := s.r.ReadByte()
+		if err != nil {
+			break
+		}
+		if strings.IndexByte(" \t\r\n{}[]:,\"'/\x1e", c) >= 0 {
+			_ = s.r.UnreadByte() // a byte has just been read
+			break
+		}
+		s.text = append(s.text, c)
+	}
+	if !isJSONWord(s.text) {
+		return &syntaxError{line: s.line, what: "a word that is no value", text: string(s.text)}
+	}
+	return nil
+}
+
+// isJSONWord reports whether the bytes are a number or a name.
+func isJSONWord(b []byte) bool {
+	for _, c := range b {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '$', c >= utf8.RuneSelf:
+		case c >= '0' && c <= '9':
+		case (c == '-' || c == '+') && len(b) > 1:
+		case c == '.' && len(b) > 1:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// isJSONValue reports whether a word is one of the values JSON has, or JavaScript besides.
+func isJSONValue(word []byte) bool {
+	switch string(word) {
+	case "true", "false", "null", "NaN", "Infinity", "-Infinity", "undefined", "True", "False", "None":
+		return true
+	}
+	digits := false
+	for _, c := range word {
+		if c >= '0' && c <= '9' {
+			digits = true
+		}
+	}
+	first := word[0]
+	return digits && (first >= '0' && first <= '9' || first == '-' || first == '+' || first == '.')
+}
+
+// quoted reads a string up to its closing quotation mark.
+func (s *scanner) quoted(quote byte) error {
+	s.text = s.text[:0]
+	for {
+		c, err := s.r.ReadByte()
+		if err != nil {
+			return io.ErrUnexpectedEOF
+		}
+		switch c {
+		case quote:
+			return nil
+		case '\n':
+			s.line++
+		case '\\':
+			if err := s.escape(); err != nil {
+				return err
+			}
+			continue
+		}
+		s.keep(c)
+	}
+}
+
+func (s *scanner) keep(b ...byte) {
+	if len(s.text) < maxJSONString {
+		s.text = append(s.text, b...)
+		return
+	}
+	s.cut = true
+}
+
+func (s *scanner) escape() error {
+	c, err := s.r.ReadByte()
+	if err != nil {
+		return io.ErrUnexpectedEOF
+	}
+	switch c {
+	case 'n':
+		s.keep('\n')
+	case 't':
+		s.keep('\t')
+	case 'r', 'b', 'f':
+		s.keep(' ')
+	case 'u':
+		r, ok := s.hex()
+		if !ok {
+			s.keep('\\', 'u')
+			return nil
+		}
+		if utf16.IsSurrogate(r) {
+			if next, err := s.r.Peek(2); err == nil && string(next) == `\u` {
+				_, _ = s.r.Discard(2) // they are there: Peek has just shown them
+				low, _ := s.hex()
+				r = utf16.DecodeRune(r, low)
+			}
+		}
+		s.keep(utf8.AppendRune(nil, r)...)
+	case '\n':
+		s.line++
+	default:
+		s.keep(c)
+	}
+	return nil
+}
+
+// hex reads the four digits of an escaped character.
+func (s *scanner) hex() (rune, bool) {
+	digits, err := s.r.Peek(4)
+	if err != nil {
+		return utf8.RuneError, false
+	}
+	n, err := strconv.ParseUint(string(digits), 16, 32)
+	if err != nil {
+		return utf8.RuneError, false
+	}
+	_, _ = s.r.Discard(4) // they are there: Peek has just shown them
+	return rune(n), true
+}

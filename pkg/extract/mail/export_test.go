@@ -1,0 +1,5 @@
+package mail
+
+// What tests outside the package look at.
+const MaxAttachments = maxAttachments
+const MaxMailParts = maxMailParts

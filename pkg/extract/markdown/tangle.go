@@ -1,0 +1,87 @@
+package markdown
+
+import "strings"
+
+// What the Markdown parser may be given. It looks at every open block again for each line, and again for the end of an
+// address at each opening of a link, so that some hundred kilobytes made for it would take it minutes and gigabytes. The
+// costs are estimates from above, in steps of a nanosecond or two; documents that people write stay a hundred times under them.
+const (
+	maxOpenBlocks = 500_000     // blocks that are open, summed over all lines, beyond freeBlocks in each
+	freeBlocks    = 32          // blocks that may be open in a line without counting
+	maxLookahead  = 100_000_000 // bytes that are looked through for the end of what opens
+)
+
+// tangled says what about a Markdown text makes it too costly to parse, or nothing.
+func tangled(text string) string {
+	open, blocks, ahead, references := 0, 0, 0, 0
+	blank := true
+	for line := range strings.Lines(text) {
+		inner := strings.TrimSpace(line)
+		if inner == "" {
+			blank, references = true, 0
+			continue
+		}
+		if markers, indent := containers(line); markers > 0 {
+			open = indent/2 + markers
+		} else if blank {
+			open = min(open, indent/2+1)
+		}
+		blank = false
+		if blocks += max(0, open-freeBlocks); blocks > maxOpenBlocks {
+			return "its lists and quotes are nested too deeply"
+		}
+		if inner[0] == '[' && strings.Contains(inner, "]:") {
+			references++ // each is taken out of the paragraph that all of them are at first
+			ahead += references
+		}
+		if len(inner) < 1<<10 && ahead <= maxLookahead {
+			continue
+		}
+		ahead += strings.Count(inner, "](<") * len(inner)
+		for word := range strings.FieldsSeq(inner) {
+			ahead += strings.Count(word, "](") * len(word)
+			tildes := strings.Count(word, "~~")
+			ahead += tildes * tildes
+		}
+		if ahead > maxLookahead {
+			return "it opens too many links or marks and does not close them"
+		}
+	}
+	return ""
+}
+
+// containers counts the marks of quotes and list items that a line begins with, and the columns that it is indented by.
+func containers(line string) (markers, indent int) {
+	for i := 0; i < len(line); {
+		switch c := line[i]; {
+		case c == ' ':
+			indent++
+			i++
+		case c == '\t':
+			indent += 4 - indent%4
+			i++
+		case c == '>':
+			markers++
+			i++
+		case c == '-' || c == '+' || c == '*':
+			if i+1 < len(line) && line[i+1] != ' ' && line[i+1] != '\t' && line[i+1] != '\n' {
+				return markers, indent
+			}
+			markers++
+			i++
+		case '0' <= c && c <= '9':
+			end := i
+			for end < len(line) && end-i < 10 && '0' <= line[end] && line[end] <= '9' {
+				end++
+			}
+			if end+1 >= len(line) || line[end] != '.' && line[end] != ')' || line[end+1] != ' ' && line[end+1] != '\t' {
+				return markers, indent
+			}
+			markers++
+			i = end + 1
+		default:
+			return markers, indent
+		}
+	}
+	return markers, indent
+}

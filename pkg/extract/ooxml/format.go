@@ -1,0 +1,60 @@
+package ooxml
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/zip"
+)
+
+// The MIME types of the office formats.
+const (
+	TypeDocx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	TypePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+	TypeXlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+)
+
+// folders are the folders in which the parts of each format lie.
+var folders = []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}}
+
+// NewFormat completes a format whose documents are packages of parts, or one XML file in their place (Flat OPC).
+func NewFormat(f format.Format) format.Format {
+	f.Packed = true
+	f.Sniff = func(head []byte, _ string) bool {
+		for _, c := range folders {
+			if bytes.Contains(head, []byte(c.folder)) {
+				return c.mimeType == f.Type
+			}
+		}
+		return false
+	}
+	f.Inside = func(p *format.Parser) string { return PackageOf(p).format() }
+	f.Flat = func(head []byte) bool { return FlatType(head) == f.Type }
+	f.ReadFlat = func(p *format.Parser) error {
+		if err := Unflatten(p); err != nil {
+			return err
+		}
+		return p.ReadAs(format.TypeZip)
+	}
+	return f
+}
+
+// format tells by the main part, or else by the folders, which format the package has; "" where it has none of the three.
+func (a *Package) format() string {
+	main := a.MainPart("")
+	for _, c := range folders {
+		if strings.HasPrefix(zip.PartName(main), c.folder) {
+			return c.mimeType
+		}
+	}
+	if f := formatOfPart(a.contentTypes()[zip.PartName(main)]); main != "" && f != "" {
+		return f
+	}
+	for _, c := range folders {
+		if a.Has(c.folder) {
+			return c.mimeType
+		}
+	}
+	return ""
+}

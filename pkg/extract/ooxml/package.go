@@ -1,0 +1,251 @@
+// Package ooxml reads what the office formats share: packages and their relationships, properties, drawings, charts,
+// diagrams, formulas, and documents in one XML file. The packages docx, pptx and xlsx use it.
+package ooxml
+
+import (
+	"encoding/xml"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+	"github.com/sluice/sluice/pkg/extract/zip"
+)
+
+// Package is the container of an office document.
+type Package struct {
+	*zip.Archive
+	// embedded are the parts with embedded files that the text mentions.
+	embedded map[string]bool
+}
+
+// PackageOf is the package that has been opened for the document.
+func PackageOf(p *format.Parser) *Package { return NewPackage(zip.Opened(p)) }
+
+// NewPackage is the package in an opened archive.
+func NewPackage(a *zip.Archive) *Package {
+	return &Package{Archive: a, embedded: map[string]bool{}}
+}
+
+// Relation is one line of a part's relationships.
+type Relation struct {
+	ID     string
+	Type   string
+	Target string // a part's name, or an address when External
+	// External says that the target lies outside the container.
+	External bool
+}
+
+// Kind is the last element of the relationship's type, which is the same in all editions of the standard: "slide",
+// "footnotes", "officeDocument".
+func (r Relation) Kind() string { return path.Base(r.Type) }
+
+// Relations reads the relationships of a part, in order, with targets resolved to part names. A part without any
+// has none.
+func (a *Package) Relations(part string) []Relation {
+	dir, file := path.Split(part)
+	var found []Relation
+	err := a.Walk(dir+"_rels/"+file+".rels", func(sc *xmlscan.Scanner) {
+		sc.Descend(func(e xml.StartElement) bool {
+			if e.Name.Local != "Relationship" || len(found) == format.MaxZipEntries {
+				return false
+			}
+			r := Relation{ID: xmlscan.Attr(e, "Id"), Type: xmlscan.Attr(e, "Type"), Target: xmlscan.Attr(e, "Target"), External: xmlscan.Attr(e, "TargetMode") == "External"}
+			if !r.External {
+				r.Target = resolvePart(dir, r.Target)
+			}
+			found = append(found, r)
+			return false
+		})
+	})
+	if err != nil {
+		return nil // the limit that was passed is passed again by the part itself
+	}
+	return found
+}
+
+// resolvePart is the name of the part that a target in a folder's relationships means.
+func resolvePart(dir, target string) string {
+	if plain, err := url.PathUnescape(target); err == nil {
+		target = plain
+	}
+	target = strings.ReplaceAll(target, `\`, "/")
+	if strings.HasPrefix(target, "/") {
+		return strings.TrimPrefix(path.Clean(target), "/")
+	}
+	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, target)), "/")
+}
+
+// ByID indexes relationships.
+func ByID(rels []Relation) map[string]Relation {
+	m := make(map[string]Relation, len(rels))
+	for _, r := range rels {
+		m[r.ID] = r
+	}
+	return m
+}
+
+// Related is the first part that a relationship of the kind leads to, or fallback.
+func (a *Package) Related(rels []Relation, kind, fallback string) string {
+	for _, r := range rels {
+		if r.Kind() == kind && !r.External && a.Files[zip.PartName(r.Target)] != nil {
+			return r.Target
+		}
+	}
+	return fallback
+}
+
+// ReadsComments reports whether comments are read. Plain text omits them, as other tools do.
+func (a *Package) ReadsComments() bool {
+	if a.P.Src.PlainRows {
+		a.P.Out.Warn("the document has comments, which are indexed and are not in its plain text")
+	}
+	return !a.P.Src.PlainRows
+}
+
+// Embeds warns of an embedded document: the file shows only its picture, and its content is not read. Formulas are embedded
+// objects too, but need no warning.
+func (a *Package) Embeds(rels map[string]Relation, id, program string) {
+	a.embedded[rels[id].Target] = true
+	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
+		return
+	}
+	name := path.Base(rels[id].Target)
+	if name == "." || name == "/" {
+		name = "object"
+	}
+	if program != "" {
+		program = " (" + program + ")"
+	}
+	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was left out; send it as a file of its own")
+}
+
+// EmbedsRest warns of what a part has and does not show: embedded documents that its text does not mention, and ActiveX
+// controls.
+func (a *Package) EmbedsRest(rels []Relation) {
+	all := ByID(rels)
+	for _, rel := range rels {
+		switch kind := rel.Kind(); {
+		case kind == "control":
+			a.P.Out.Warn("the document has ActiveX controls, whose texts and values are not read")
+		case (kind == "package" || kind == "oleObject") && !rel.External && !a.embedded[rel.Target]:
+			a.Embeds(all, rel.ID, "")
+		}
+	}
+}
+
+// MainPart is the part that the package names as its document; where it names none, the one that is declared as a
+// document, or else fallback.
+func (a *Package) MainPart(fallback string) string {
+	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
+		return part
+	}
+	if fallback != "" && a.Files[zip.PartName(fallback)] != nil {
+		return fallback
+	}
+	var declared []string
+	for part, t := range a.contentTypes() {
+		if formatOfPart(t) != "" && a.Files[part] != nil {
+			declared = append(declared, part)
+		}
+	}
+	if len(declared) == 0 {
+		return fallback
+	}
+	return slices.Min(declared)
+}
+
+// contentTypes are the types that the package declares, by partName.
+func (a *Package) contentTypes() map[string]string {
+	types := map[string]string{}
+	err := a.Walk("[Content_Types].xml", func(sc *xmlscan.Scanner) {
+		sc.Descend(func(e xml.StartElement) bool {
+			if e.Name.Local == "Override" && len(types) < format.MaxZipEntries {
+				types[zip.PartName(xmlscan.Attr(e, "PartName"))] = xmlscan.Attr(e, "ContentType")
+			}
+			return false
+		})
+	})
+	if err != nil {
+		return nil
+	}
+	return types
+}
+
+// formatOfPart is the format whose main part has the content type, macro-enabled ones, templates and shows included;
+// "" for other parts.
+func formatOfPart(contentType string) string {
+	if !strings.HasSuffix(contentType, ".main+xml") {
+		return ""
+	}
+	for _, c := range []struct{ word, mimeType string }{
+		{"wordprocessingml", TypeDocx}, {"ms-word", TypeDocx}, {"presentationml", TypePptx}, {"ms-powerpoint", TypePptx},
+		{"spreadsheetml", TypeXlsx}, {"ms-excel", TypeXlsx},
+	} {
+		if strings.Contains(contentType, c.word) {
+			return c.mimeType
+		}
+	}
+	return ""
+}
+
+// Properties takes what the package says of its document: title, author, dates, description, keywords, language.
+func (a *Package) Properties() {
+	p := a.P
+	core := a.coreProperties()
+	p.Doc.Title, p.Doc.Language = core["title"], format.OneLine(core["language"])
+	if isStockTitle(p.Doc.Title) {
+		p.Doc.Title = ""
+	}
+	p.Meta(domain.MetaAuthor, core["creator"])
+	p.Meta(domain.MetaCreated, w3cTime(core["created"]))
+	p.Meta(domain.MetaModified, w3cTime(core["modified"]))
+	p.Meta(domain.MetaDescription, core["description"])
+	p.Meta(domain.MetaKeywords, core["keywords"])
+}
+
+// coreProperties reads the package's core properties by their local names.
+func (a *Package) coreProperties() map[string]string {
+	core := map[string]string{}
+	err := a.Walk(a.Related(a.Relations(""), "core-properties", "docProps/core.xml"), func(sc *xmlscan.Scanner) {
+		if _, ok := sc.Root(); !ok {
+			return
+		}
+		sc.Each(func(e xml.StartElement) bool {
+			core[e.Name.Local] = format.Cut(strings.TrimSpace(sc.Text()), domain.MaxMetaValue)
+			return true
+		})
+	})
+	if err != nil {
+		return nil
+	}
+	return core
+}
+
+// w3cTime passes on dates and times that RFC 3339 or a date alone can say, and nothing else.
+func w3cTime(s string) string {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if _, err := time.Parse(layout, s); err == nil {
+			return s
+		}
+	}
+	if t, err := time.Parse("2006-01-02T15:04:05", s); err == nil {
+		return t.Format(time.RFC3339)
+	}
+	return ""
+}
+
+// isStockTitle recognises titles that programs give by themselves and that name nothing.
+func isStockTitle(title string) bool {
+	title = strings.ToLower(format.OneLine(title))
+	switch strings.TrimRight(title, " 0123456789") {
+	case "", "untitled", "document", "presentation", "slide", "title", "diapositiva", "folie", "bild":
+		return true
+	}
+	words := strings.Fields(title)
+	return len(words) <= 4 && strings.Contains(title, "powerpoint")
+}

@@ -1,0 +1,260 @@
+package ooxml
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/table"
+)
+
+// Cell is one cell of a table in a text document or on a slide.
+type Cell struct {
+	Text  string
+	Span  int  // columns it covers; 0 and 1 are one
+	Below bool // goes on from the cell above it, which it is merged with
+	Bold  bool // all of its text is
+}
+
+// Row is one row with what its text links to.
+type Row struct {
+	Cells []Cell
+	Links []domain.BlockLink
+}
+
+// Table turns the rows of a table into one block each. Where a row names the columns, the rows after it are
+// written as "column: value; …", and what is merged over several rows is said in each: a row must be understood alone.
+// Rows of a label and a value are written as "label: value".
+type Table struct {
+	Emit   func(domain.Block) error
+	Page   int
+	Plain  bool // cells separated by tabs, without column names, each merged cell once
+	Inner  bool // nested in a cell, where tabs are lost: pairs become "label: value" even in plain text
+	Styled bool // the header rows come only from the style, which every new table on a slide has
+	// Named is how many rows at the start the table itself says to name the columns.
+	Named int
+
+	header  []string
+	pairs   *table.PairColumns // nil where rows are no pairs of a label and a value
+	above   []string           // what the last row with a text of its own has in each column
+	pending []Row
+	decided bool
+}
+
+// Add takes the next row.
+func (w *Table) Add(row Row) error {
+	empty := true
+	for i := range row.Cells {
+		row.Cells[i].Text = format.OneLine(row.Cells[i].Text)
+		empty = empty && row.Cells[i].Text == ""
+	}
+	if empty {
+		return nil
+	}
+	if w.decided {
+		return w.write(row)
+	}
+	if w.pending = append(w.pending, row); len(w.pending) < table.HeaderSample {
+		return nil
+	}
+	return w.Flush()
+}
+
+// Flush writes what is still held back; call it after the last row.
+func (w *Table) Flush() error {
+	if w.decided {
+		return nil
+	}
+	w.decided = true
+	rows := w.pending
+	w.pending = nil
+	texts := make([][]string, len(rows))
+	for i, r := range rows {
+		texts[i] = w.columns(r, false)
+	}
+	if n := w.sheetAbove(rows, texts); n > 0 {
+		for i, row := range rows[:n] {
+			if err := w.block(table.PairsLine(texts[i]), row); err != nil {
+				return err
+			}
+		}
+		rows, texts, w.Named = rows[n:], texts[n:], 0
+	}
+	at, depth := w.headerAt(rows)
+	if at < 0 {
+		w.pairs = table.Headless(texts)
+	} else if c, ok := table.PairsOf(texts); ok && at == 0 && depth == 1 && !bolder(rows, 0) && (c.KnownFirst(texts) || w.Styled && c.Differ(texts)) {
+		at, w.pairs = -1, &c // the style highlights the first row, even if it is not a header
+	}
+	for i, row := range rows {
+		if i == at {
+			names := make([]table.ColumnNames, depth)
+			for k := range names {
+				names[k] = table.ColumnNames{Cells: w.columns(rows[at+k], true), Exact: rows[at+k].wide()}
+			}
+			w.header = table.JoinHeaders(names)
+		}
+		write := w.write
+		if i >= at && i < at+depth {
+			write = w.bare
+		}
+		if err := write(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sheetAbove returns the number of rows with properties and values at the start.
+func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
+	if w.Plain && !w.Inner || w.Named > 0 && !w.Styled || bolder(rows, 0) {
+		return 0
+	}
+	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].wide() })
+}
+
+// headerAt finds the rows that name the columns; at is -1 where there are none. Where the table does not say so itself,
+// two columns are more often names with their values than a header with rows, and it takes bold letters to tell.
+func (w *Table) headerAt(rows []Row) (at, depth int) {
+	at, depth = mergedOfficeHeader(rows)
+	texts, width := make([][]string, len(rows)), 0
+	for i, r := range rows {
+		texts[i] = w.columns(r, false)
+		width = max(width, len(texts[i]))
+	}
+	if w.Styled && len(rows) > 1 && table.ProseRow(texts[0], texts[1:]) {
+		return -1, 0
+	}
+	if w.Named > 0 && len(rows) > w.Named && len(rows[0].Cells) > 1 && (at != 0 || depth < w.Named) {
+		return 0, w.Named
+	}
+	if at >= 0 { // PowerPoint marks the first row alone, however many its cells reach down to
+		return at, depth
+	}
+	at, depth = table.HeaderRows(texts)
+	if at >= 0 && (width > 2 || bolder(rows, at)) {
+		return at, depth
+	}
+	return -1, 0
+}
+
+// mergedOfficeHeader finds a header of several rows by its merged cells: names of groups over columns, beside names that
+// go on in the rows below. at is -1 where there is none.
+func mergedOfficeHeader(rows []Row) (at, depth int) {
+	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })
+	if at < 0 || !rows[at].wide() {
+		return -1, 0
+	}
+	for depth = 1; at+depth < len(rows) && rows[at+depth].goesOn(); depth++ {
+	}
+	if depth < 2 || depth > table.MaxHeaderRows || at+depth >= len(rows) {
+		return -1, 0
+	}
+	for _, r := range rows[at : at+depth] {
+		for _, c := range r.Cells {
+			if !table.AllNames([]string{c.Text}) {
+				return -1, 0
+			}
+		}
+	}
+	return at, depth
+}
+
+// wide reports whether a cell of the row covers several columns.
+func (r *Row) wide() bool {
+	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Span > 1 })
+}
+
+// goesOn reports whether a cell of the row is merged with the one above it.
+func (r *Row) goesOn() bool {
+	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Below })
+}
+
+// bolder reports whether the row is bold and the one after it is not.
+func bolder(rows []Row, at int) bool {
+	return at+1 < len(rows) && allBold(rows[at]) && !allBold(rows[at+1])
+}
+
+func allBold(r Row) bool {
+	for _, c := range r.Cells {
+		if c.Text != "" && !c.Bold {
+			return false
+		}
+	}
+	return true
+}
+
+// columns spreads the cells over the columns that they cover; repeat says their text in each.
+func (w *Table) columns(r Row, repeat bool) []string {
+	var cols []string
+	for _, c := range r.Cells {
+		for i := range max(c.Span, 1) {
+			if len(cols) == format.MaxColumns {
+				return cols
+			}
+			if i == 0 || repeat {
+				cols = append(cols, c.Text)
+			} else {
+				cols = append(cols, "")
+			}
+		}
+	}
+	return cols
+}
+
+func (w *Table) write(row Row) error {
+	if w.pairs != nil && (!w.Plain || w.Inner) {
+		if text, ok := w.pairs.Line(w.columns(row, false)); ok {
+			return w.block(text, row)
+		}
+	}
+	if w.Plain || w.header == nil || len(row.Cells) == 1 {
+		return w.bare(row)
+	}
+	var b strings.Builder
+	col := 0
+	for _, c := range row.Cells {
+		if col >= format.MaxColumns {
+			break
+		}
+		for len(w.above) <= col {
+			w.above = append(w.above, "")
+		}
+		text := c.Text
+		switch {
+		case !c.Below:
+			w.above[col] = text
+		case text == "" && len(w.above[col]) <= table.MaxMergedText:
+			text = w.above[col]
+		}
+		if text != "" {
+			if b.Len() > 0 {
+				b.WriteString("; ")
+			}
+			if col < len(w.header) && w.header[col] != "" {
+				b.WriteString(strings.TrimRight(w.header[col], ": "))
+				b.WriteString(": ")
+			}
+			b.WriteString(text)
+		}
+		col += max(c.Span, 1)
+	}
+	return w.block(b.String(), row)
+}
+
+// bare writes the cells alone.
+func (w *Table) bare(row Row) error {
+	texts := make([]string, 0, min(len(row.Cells), format.MaxColumns))
+	for _, c := range row.Cells[:min(len(row.Cells), format.MaxColumns)] {
+		texts = append(texts, c.Text)
+	}
+	return w.block(strings.TrimRight(strings.Join(texts, "\t"), "\t"), row)
+}
+
+func (w *Table) block(text string, row Row) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return w.Emit(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.Page, Links: row.Links})
+}

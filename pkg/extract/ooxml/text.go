@@ -1,0 +1,157 @@
+package ooxml
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+// DrawnParagraph is a paragraph of DrawingML: of a shape, a table cell or a note on a slide.
+type DrawnParagraph struct {
+	Text   string
+	Level  int    // of its nesting, from 0
+	Bullet string // "none", "char", "auto" and the like as the paragraph says itself; "" inherited
+	Scheme string // of automatic numbers: arabicPeriod, romanLcParenR, …
+	Start  int    // where they start
+	Bold   bool   // all of its text is
+	Links  []domain.BlockLink
+}
+
+// ReadDrawnParagraph reads the a:p whose start was returned last.
+func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnParagraph {
+	p := DrawnParagraph{Start: 1}
+	var text strings.Builder
+	bold, plain := false, false
+	linked := 0 // where the last link ends
+	var take func(e xml.StartElement) bool
+	take = func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "pPr":
+			p.Level = int(ParseSmall(xmlscan.Attr(e, "lvl")))
+			p.bulletOf(sc)
+		case "r", "fld":
+			run, link, isBold := drawnRun(sc, rels)
+			text.WriteString(run)
+			if n := len(p.Links); link != "" && n > 0 && p.Links[n-1].URL == link && linked == text.Len()-len(run) {
+				if len(p.Links[n-1].Text) < format.MaxLinkText {
+					p.Links[n-1].Text += run
+				}
+			} else if link != "" && strings.TrimSpace(run) != "" {
+				p.Links = AddLink(p.Links, run, link)
+			}
+			if link != "" {
+				linked = text.Len()
+			}
+			if strings.TrimSpace(run) != "" {
+				bold, plain = bold || isBold, plain || !isBold
+			}
+		case "br":
+			sc.Skip()
+			text.WriteByte('\n')
+		case "oMath", "oMathPara":
+			text.WriteString(FormulaText(sc))
+		case "m", "Choice": // mathematics stands in alternate content
+			sc.Each(take)
+		case "AlternateContent":
+			ChooseOne(sc, text.Len, take)
+		default:
+			return false
+		}
+		return true
+	}
+	sc.Each(take)
+	for i := range p.Links {
+		p.Links[i].Text = format.OneLine(p.Links[i].Text)
+	}
+	p.Text, p.Bold = strings.TrimSpace(text.String()), bold && !plain
+	return p
+}
+
+// AddLink adds a link, unless there are as many as a block keeps.
+func AddLink(links []domain.BlockLink, text, address string) []domain.BlockLink {
+	if len(links) == domain.MaxBlockLinks {
+		return links
+	}
+	return append(links, domain.BlockLink{Text: text, URL: address})
+}
+
+func (p *DrawnParagraph) bulletOf(sc *xmlscan.Scanner) {
+	sc.Each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "buNone":
+			p.Bullet = "none"
+		case "buChar", "buBlip":
+			p.Bullet = "char"
+		case "buAutoNum":
+			p.Bullet, p.Scheme = "auto", xmlscan.Attr(e, "type")
+			if n, err := strconv.Atoi(xmlscan.Attr(e, "startAt")); err == nil {
+				p.Start = n
+			}
+		}
+		return false
+	})
+}
+
+// drawnRun reads a run or field: its text, the address that it links to, and whether it is bold.
+func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string, bold bool) {
+	var b strings.Builder
+	sc.Each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "rPr":
+			bold = xmlscan.Attr(e, "b") == "1" || xmlscan.Attr(e, "b") == "true"
+			sc.Each(func(e xml.StartElement) bool {
+				if e.Name.Local == "hlinkClick" {
+					link = LinkAddress(rels, RelationID(e, "id"))
+				}
+				return false
+			})
+		case "t":
+			b.WriteString(sc.Text())
+		default:
+			return false
+		}
+		return true
+	})
+	return strings.ReplaceAll(b.String(), "_x000B_", "\n"), link, bold
+}
+
+// LinkAddress is where an external relationship leads; "" for others.
+func LinkAddress(rels map[string]Relation, id string) string {
+	if r := rels[id]; r.External {
+		return r.Target
+	}
+	return ""
+}
+
+// ChooseOne walks alternate content, whose start was returned last: the first choice that gives anything, as length
+// tells, and the fallback where none does.
+func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
+	before := length()
+	sc.Each(func(e xml.StartElement) bool {
+		if length() != before || e.Name.Local != "Choice" && e.Name.Local != "Fallback" {
+			return false
+		}
+		sc.Each(take)
+		return true
+	})
+}
+
+// AltText is what the author says of a picture, where it is worth reading: not a file name, an address, a name that
+// the program gave, or a guess that it marks as its own.
+func AltText(s string) string {
+	s = format.OneLine(s)
+	lower := strings.ToLower(s)
+	switch {
+	case len(strings.Fields(s)) < 3 && len([]rune(s)) < 20, len(s) > 2000, strings.Contains(lower, "://"), strings.Contains(lower, "automatically generated"),
+		strings.Contains(lower, "ai-generated"), strings.Contains(lower, "automatisch generiert"),
+		strings.Contains(lower, "automatiquement"), strings.Contains(lower, "automáticamente"), strings.Contains(lower, "ai 生成"), strings.Contains(lower, "自动生成"), strings.Contains(lower, "自動的に生成"),
+		strings.Contains(lower, ".jpg"), strings.Contains(lower, ".png"),
+		strings.Contains(lower, ".gif"), strings.Contains(lower, ".jpeg"), strings.HasPrefix(lower, `c:\`):
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,257 @@
+package pdf
+
+import (
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/table"
+)
+
+// alignedBody is the rows of an aligned table below its header.
+type alignedBody struct {
+	columns []column
+	rows    []alignedCells
+	at      [][]int // by row: the columns of its cells
+	pitch   float64 // usual distance of rows, in points
+	spans   bool    // names of rows stand between the rows that they reach over
+	joined  bool    // lines of several cells were joined
+}
+
+// joinedRow is a row of a table: its cells by column, the lines that it is made of, and which cells are bold.
+type joinedRow struct {
+	cells []string
+	bold  []bool
+	lines []int
+}
+
+// body is the block without the rows of the header.
+func (b *alignedBlock) body(rows []alignedCells, head int) *alignedBody {
+	skip := head - b.from
+	body := &alignedBody{rows: rows[head:b.to], at: b.at[skip:]}
+	spread := make([]column, len(b.columns))
+	for k := range spread {
+		spread[k] = column{math.Inf(1), math.Inf(-1)}
+	}
+	for i, r := range body.rows {
+		for n, c := range r.cells {
+			k := body.at[i][n]
+			spread[k] = column{min(spread[k].from, c.X0), max(spread[k].to, c.X1)}
+		}
+	}
+	for _, c := range spread {
+		if c.from <= c.to {
+			body.columns = append(body.columns, c)
+		}
+	}
+	var gaps []float64
+	last := -1
+	for i, r := range body.rows {
+		if len(r.cells) > 1 {
+			if last >= 0 {
+				gaps = append(gaps, body.rows[last].y-r.y)
+			}
+			last = i
+		}
+	}
+	if slices.Sort(gaps); len(gaps) > 0 {
+		body.pitch = gaps[len(gaps)/2]
+	}
+	return body
+}
+
+// near reports whether two rows of the page stand closer than two rows of the table.
+func (b *alignedBody) near(i, j int) bool {
+	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
+}
+
+// join joins the lines of cells that take several to rows, and gives each row the name that reaches over it and others.
+// The names of rows are in the first column, from the right in right-to-left text.
+func (b *alignedBody) join(rtl bool) []joinedRow {
+	first, second := 0, 1
+	if rtl {
+		first, second = len(b.columns)-1, len(b.columns)-2
+	}
+	var out []joinedRow
+	var names []spanName
+	last := 0 // row that was not the name of others
+	for i, r := range b.rows {
+		switch n := len(out); {
+		case i > 0 && len(r.cells) == 1 && b.at[i][0] == first && b.near(i-1, i) && b.near(i, i+1) && !b.near(i-1, i+1) &&
+			out[n-1].cells[first] == "" && !slices.Contains(b.at[i+1], first):
+			names = append(names, spanName{float64(n) - 0.5, r})
+			b.spans = true
+			continue
+		case i > 0 && b.near(last, i) && len(r.cells) < len(b.columns) && (len(r.cells) == 1 || !slices.Contains(b.at[i], first)),
+			i > 0 && rtl && b.near(last, i):
+			b.joined = b.joined || len(r.cells) > 1
+			out[n-1].add(r, b.at[i])
+			if i == last+1 && len(r.cells) == 1 && i+1 < len(b.rows) && b.near(last, i+1) {
+				continue // a cell of one line next to a cell of several
+			}
+		default:
+			row := joinedRow{cells: make([]string, len(b.columns)), bold: make([]bool, len(b.columns))}
+			row.add(r, b.at[i])
+			if row.cells[first] != "" {
+				names = append(names, spanName{float64(n), r})
+			}
+			out = append(out, row)
+		}
+		last = i
+	}
+	if spans := spansOf(names, len(out)); len(names) < len(out) && len(b.columns) > 2 && spans != nil && !slices.ContainsFunc(out, func(r joinedRow) bool { return r.cells[second] == "" || isValue(r.cells[second]) }) {
+		b.spans = true
+		for n, to := range spans {
+			text, shown := cellOf(names[n].row, first, rtl), names[n].at == math.Trunc(names[n].at)
+			for k := to[0]; k <= to[1]; k++ {
+				if out[k].cells[first] == "" {
+					out[k].cells[first], shown = text, true
+				}
+			}
+			if !shown {
+				out[to[0]].cells[first] = joinLines(out[to[0]].cells[first], text)
+			}
+			if names[n].at != math.Trunc(names[n].at) {
+				out[to[0]].lines = append(out[to[0]].lines, names[n].row.lines...)
+			}
+		}
+		return out
+	}
+	for _, n := range names {
+		if n.at != math.Trunc(n.at) {
+			row := &out[int(n.at)]
+			row.cells[first] = joinLines(row.cells[first], cellOf(n.row, first, rtl))
+			row.lines = append(row.lines, n.row.lines...)
+		}
+	}
+	return out
+}
+
+func (j *joinedRow) add(r alignedCells, at []int) {
+	for i, c := range r.cells {
+		j.bold[at[i]] = c.Bold() && (j.cells[at[i]] == "" || j.bold[at[i]])
+		j.cells[at[i]] = joinLines(j.cells[at[i]], c.Text)
+	}
+	j.lines = append(j.lines, r.lines...)
+}
+
+// cellOf is the first or the last cell of a row.
+func cellOf(r alignedCells, first int, rtl bool) string {
+	if rtl && first > 0 {
+		return r.cells[len(r.cells)-1].Text
+	}
+	return r.cells[0].Text
+}
+
+// spanName is a name in the first column with the index of its row. A name between two rows has a fraction of one half.
+type spanName struct {
+	at  float64
+	row alignedCells
+}
+
+// spansOf returns the first and the last row that each name covers. Names are in the middle of their rows, or all of them on
+// the first. It returns nil if neither holds.
+func spansOf(names []spanName, rows int) [][2]int {
+	if len(names) == 0 {
+		return nil
+	}
+	spans := make([][2]int, len(names))
+	if names[0].at == 0 && !slices.ContainsFunc(names, func(n spanName) bool { return n.at != math.Trunc(n.at) }) {
+		for i, n := range names {
+			spans[i] = [2]int{int(n.at), rows - 1}
+			if i+1 < len(names) {
+				spans[i][1] = int(names[i+1].at) - 1
+			}
+		}
+		return spans
+	}
+	next := 0
+	for i, n := range names {
+		end := int(2*n.at) - next
+		if end < next || end >= rows {
+			return nil
+		}
+		spans[i] = [2]int{next, end}
+		next = end + 1
+	}
+	if next != rows {
+		return nil
+	}
+	return spans
+}
+
+// layoutSigns holds the signs that aligned rows are a table.
+type layoutSigns struct {
+	head        int  // rows of the header
+	tight       bool // cells of the header stand closer than those of a line do
+	bold        bool // the first row is bold
+	reaches     bool // names reach over several columns or rows
+	interleaved bool // lines of one row are shown with those of another row between them
+	woven       bool // lines have cells between one another's
+	rtl         bool // the text runs from right to left
+}
+
+// isTable reports whether aligned rows are a table: they have a header and a column of values or names over several columns,
+// or labels that end in colons, or they run from right to left, or their lines cannot be told apart in another way. It returns
+// false for lists and for text in columns.
+func (b *alignedBody) isTable(s layoutSigns) bool {
+	const prose, proseColumns = 25, 2 // average characters of a line of prose; columns of prose that make text in columns
+	head, rtl := s.head, s.rtl
+	if head == 0 && len(b.rows) < fewestAligned {
+		return false
+	}
+	if b.joined && !rtl {
+		return false // where rows end is not certain
+	}
+	long, values, first := 0, false, 0
+	if rtl {
+		first = len(b.columns) - 1
+	}
+	for k := range b.columns {
+		n, length, numbers, marks, labels := 0, 0, 0, 0, 0
+		for i, r := range b.rows {
+			at := slices.Index(b.at[i], k)
+			if at < 0 {
+				continue
+			}
+			text := r.cells[at].Text
+			n++
+			length += utf8.RuneCountInString(text)
+			switch {
+			case startsItem(text + " x"), isMark(text):
+				marks++
+			case table.IsColonLabel(text):
+				labels++
+			}
+			if isValue(text) && (i > 0 || head > 0) {
+				numbers++
+			}
+		}
+		if length > prose*n {
+			long++
+		}
+		if k == first && (marks*2 > n || n < 2) {
+			return false
+		}
+		if k == first && labels*3 >= n*2 && n >= fewestAligned && len(b.columns)%2 == 0 {
+			return true
+		}
+		values = values || numbers > 0 && numbers >= n-1+min(head, 1) && n > 1
+	}
+	if long >= proseColumns {
+		return false
+	}
+	named := head > 0 || len(b.rows[0].cells) == len(b.columns) && !slices.ContainsFunc(b.rows[0].cells, func(c pdftext.Cell) bool { return !isColumnName(c.Text) })
+	tight, least := s.tight || head > 1 || s.reaches || s.interleaved && (rtl || s.bold), math.Inf(1)
+	for _, r := range b.rows {
+		tight = tight || r.split
+		for i := 1; i < len(r.cells); i++ {
+			least = min(least, (r.cells[i].X0-r.cells[i-1].X1)/r.size)
+		}
+	}
+	return tight && named && (values || s.reaches && head > 0 || (rtl || s.bold) && least > pairGap) || s.woven && values
+}
+
+// middleOf is the place in the middle of a cell.
+func middleOf(c pdftext.Cell) float64 { return (c.X0 + c.X1) / 2 }

@@ -1,0 +1,62 @@
+package pdf
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+func TestPDFiumBudget(t *testing.T) {
+	t.Parallel()
+	known, unknown, empty := pdfiumPage{chars: 100, known: 50}, pdfiumPage{chars: 100, known: 49}, pdfiumPage{}
+	helpless := slices.Repeat([]pdfiumPage{unknown}, maxHelpless)
+	tests := map[string]struct {
+		before      []pdfiumPage // what PDFium found when it was asked
+		calls       int
+		nothingElse bool // there is no text of our own
+		want        []unasked
+	}{
+		"asks for the first page":                            {nil, 0, false, []unasked{wasAsked}},
+		"asks where most characters were known":              {slices.Repeat([]pdfiumPage{known}, 10*maxHelpless), 0, false, []unasked{wasAsked, wasAsked}},
+		"asks for pictures, which have no characters":        {slices.Repeat([]pdfiumPage{empty}, 10*maxHelpless), 0, false, []unasked{wasAsked, wasAsked}},
+		"asks until enough pages in a row were not known":    {helpless[1:], 0, false, []unasked{wasAsked, wasAsked}},
+		"begins anew with a page that was known":             {slices.Concat(helpless[1:], []pdfiumPage{known}, helpless[1:]), 0, false, []unasked{wasAsked, wasAsked}},
+		"asks for one page in sixteen that is not known":     {helpless, 0, false, append(slices.Repeat([]unasked{noHelp}, helplessShare-1), wasAsked, noHelp)},
+		"is not misled by a picture between":                 {slices.Concat(helpless, []pdfiumPage{empty}), 0, false, []unasked{noHelp}},
+		"asks for all again once a page was known":           {slices.Concat(helpless, []pdfiumPage{unknown, known}), 0, false, []unasked{wasAsked, wasAsked}},
+		"asks where there is no other text":                  {helpless, 0, true, []unasked{wasAsked, wasAsked}},
+		"asks up to the last call":                           {nil, maxPDFiumCalls - 1, false, []unasked{wasAsked}},
+		"asks no more when the calls are spent":              {[]pdfiumPage{known}, maxPDFiumCalls, false, []unasked{spentCalls, spentCalls}},
+		"asks no more even where there is no text otherwise": {[]pdfiumPage{known}, maxPDFiumCalls, true, []unasked{spentCalls}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b pdfiumBudget
+			for _, page := range tt.before {
+				b.came(page)
+			}
+			var got []unasked
+			for range tt.want {
+				got = append(got, b.next(tt.calls, !tt.nothingElse))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("of the next pages (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMeaningful(t *testing.T) {
+	t.Parallel()
+	lines := []pdftext.Line{
+		{Cells: []pdftext.Cell{{Text: "\ufffd\ufffd\uf041"}, {Text: "\x01\x02"}}, Y: 3},
+		{Cells: []pdftext.Cell{{Text: "a\ufffd\ufffdb c", X0: 1, X1: 2}, {Text: "\ufffd"}, {Text: "ж 中"}}, Y: 2, Size: 11},
+	}
+	if got := meaningful(lines); len(got) != 1 || got[0].Text() != "a b c\tж 中" || got[0].Y != 2 || got[0].Size != 11 || got[0].Cells[0].X1 != 2 {
+		t.Errorf("what has a meaning is %+v", got)
+	}
+}

@@ -1,0 +1,119 @@
+package pdf
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+var (
+	// leader is the row of dots that leads from a title to its page, with or without blanks between.
+	leader = regexp.MustCompile(`[ \t]*(?:(?:[.·•‧․_][ \t]?){4,}|[…⋯][ \t]*(?:[….·⋯][ \t]*)+)[ \t]*`)
+	// contentsEnd is the page at the end of an entry, as it is after the leader has been replaced.
+	contentsEnd = regexp.MustCompile(` … (?:[A-Za-z]{1,3}[-–])?(?:\d{1,5}|[ivxlcIVXLC]{1,8})(?:[-–]\d{1,5})?$`)
+	// numbering is the number that a section begins with.
+	numbering = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,5})\.?\s+\S`)
+)
+
+// leaderText takes the place of a row of dots.
+const leaderText = " … "
+
+// joinContents makes one cell of each entry of a table of contents: its title, a sign for the row of dots, and its page.
+// Writers show the dots in many ways, some of them as lines of their own.
+func joinContents(lines []pdftext.Line) []pdftext.Line {
+	if !slices.ContainsFunc(lines, func(l pdftext.Line) bool {
+		return strings.ContainsAny(l.Text(), ".·•‧․_…⋯") && leader.MatchString(l.Text())
+	}) {
+		return lines
+	}
+	out := make([]pdftext.Line, 0, len(lines))
+	for _, line := range lines {
+		if n := len(out); n > 0 && out[n-1].Turn == line.Turn && math.Abs(out[n-1].Y-line.Y) < 0.3*line.Size &&
+			(onlyLeader(line.Cells[0].Text) || onlyLeader(out[n-1].Cells[len(out[n-1].Cells)-1].Text)) {
+			out[n-1].Cells = append(slices.Clone(out[n-1].Cells), line.Cells...)
+			continue
+		}
+		out = append(out, line)
+	}
+	for i, line := range out {
+		if cells := contentsCells(line.Cells); cells != nil {
+			out[i].Cells = cells
+		}
+	}
+	return out
+}
+
+// onlyLeader reports whether a text is of dots alone.
+func onlyLeader(s string) bool { return s != "" && strings.Trim(s, ".·•‧․_…⋯ ") == "" }
+
+// contentsCells joins the cells of entries of a table of contents; nil for a line that is none. Two entries may stand side
+// by side.
+func contentsCells(cells []pdftext.Cell) []pdftext.Cell {
+	var entries []pdftext.Cell
+	open := -1
+	for i, c := range cells {
+		if open < 0 {
+			open = i
+		}
+		if i+1 < len(cells) && (!endsInPage(c.Text) || !leader.MatchString(joinedText(cells[open:i+1]))) {
+			continue
+		}
+		text := joinedText(cells[open : i+1])
+		at := leader.FindAllStringIndex(text, -1)
+		if len(at) == 0 {
+			return nil
+		}
+		last := at[len(at)-1]
+		title, page := strings.TrimRight(text[:last[0]], " \t"), strings.TrimSpace(text[last[1]:])
+		entry := title + leaderText + page
+		if title == "" || !contentsEnd.MatchString(entry) {
+			return nil
+		}
+		entries = append(entries, pdftext.Cell{Text: entry, X0: cells[open].X0, X1: c.X1})
+		open = -1
+	}
+	return entries
+}
+
+func joinedText(cells []pdftext.Cell) string {
+	texts := make([]string, len(cells))
+	for i, c := range cells {
+		texts[i] = c.Text
+	}
+	return strings.Join(texts, " ")
+}
+
+// endsInPage reports whether a text ends in a separate page number, in Arabic or Roman digits.
+func endsInPage(s string) bool {
+	rest := strings.TrimRight(s, "0123456789ivxlcIVXLC")
+	return len(rest) < len(s) && (rest == "" || strings.HasSuffix(rest, " ") || onlyLeader(rest[len(rest)-1:]))
+}
+
+// isContents reports whether a line is an entry of a table of contents, or the end of one.
+func isContents(text string) bool { return contentsEnd.MatchString(text) }
+
+// numbersOn reports whether a line begins with the number of a section that comes after the one that begins another: "5.1"
+// after "5.", "5.2" after "5.1.3", "6" after "5.2".
+func numbersOn(text, before string) bool {
+	a, b := numbering.FindStringSubmatch(before), numbering.FindStringSubmatch(text)
+	if a == nil || b == nil {
+		return false
+	}
+	x, y := strings.Split(a[1], "."), strings.Split(b[1], ".")
+	if len(x) == 1 && len(y) == 1 {
+		return false // lists have rules of their own
+	}
+	last, err := strconv.Atoi(y[len(y)-1])
+	if err != nil || !slices.Equal(y[:len(y)-1], x[:min(len(y)-1, len(x))]) {
+		return false
+	}
+	if len(y) > len(x) {
+		return last == 1 && len(y) == len(x)+1
+	}
+	previous, err := strconv.Atoi(x[len(y)-1])
+	return err == nil && last == previous+1
+}

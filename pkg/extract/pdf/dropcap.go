@@ -1,0 +1,146 @@
+package pdf
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// Bounds of drop caps, as multiples of the font size of the text next to them.
+const (
+	minDropCap     = 1.7 // times the size of the text
+	maxDropCap     = 12
+	dropCapTop     = 0.8 // largest distance between the tops of cap and text
+	besideDropCap  = 1.5 // largest gap between cap and text
+	indented       = 0.3 // largest overlap of a line with the cap
+	capitalHeight  = 0.72
+	maxDropCaps    = 50 // of a page
+	maxSearchWords = 20_000
+)
+
+// joinDropCaps joins an initial that reaches down over several lines to the text that it begins.
+func joinDropCaps(lines []pdftext.Line) []pdftext.Line {
+	var caps []int
+	for i, line := range lines {
+		if len(line.Cells) == 1 && isInitial(line.Cells[0].Text) && len(caps) < maxDropCaps {
+			caps = append(caps, i)
+		}
+	}
+	if len(caps) == 0 {
+		return lines
+	}
+	out := slices.Clone(lines)
+	taken := map[int]bool{}
+	var words map[string]int
+	for _, i := range caps {
+		j := besideInitial(out[i], out)
+		if j < 0 {
+			continue
+		}
+		if words == nil {
+			words = wordCounts(lines)
+		}
+		initial, cells := out[i].Cells[0].Text, slices.Clone(out[j].Cells)
+		if isWordBefore(initial, cells[0].Text, words) {
+			initial += " "
+		}
+		cells[0] = cells[0].Prefixed(initial)
+		out[j].Cells = cells
+		taken[i] = true
+	}
+	kept := out[:0:0]
+	for i, line := range out {
+		if !taken[i] {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+// isInitial reports whether a text is one letter, behind an opening quotation mark perhaps.
+func isInitial(s string) bool {
+	s = strings.TrimLeft(s, "\"'“‘„«»‚‹¿¡")
+	r, n := utf8.DecodeRuneInString(s)
+	return n > 0 && n == len(s) && unicode.IsUpper(r)
+}
+
+// besideInitial returns the index of the line that continues after an initial at its height, or -1. Lines that are indented
+// for the initial are certain to belong to it, so the highest of them is chosen.
+func besideInitial(initial pdftext.Line, lines []pdftext.Line) int {
+	best, least, highest := -1, math.Inf(1), math.Inf(-1)
+	letter := initial.Cells[0]
+	for j, line := range lines {
+		ratio := initial.Size / max(line.Size, 1)
+		if line.Turn != initial.Turn || ratio < minDropCap || ratio > maxDropCap {
+			continue
+		}
+		first, _ := utf8.DecodeRuneInString(line.Cells[0].Text)
+		if !unicode.IsLetter(first) && first != '\'' && first != '’' {
+			continue
+		}
+		x0, x1 := line.Cells[0].X0, line.Cells[0].X1
+		top := math.Abs(line.Y + capitalHeight*line.Size - initial.Y - capitalHeight*initial.Size)
+		if top > dropCapTop*line.Size || x0 < letter.X0-line.Size || x0 > letter.X1+besideDropCap*line.Size || x1 <= letter.X1 {
+			continue
+		}
+		if x0 >= letter.X1-indented*line.Size {
+			if line.Y > highest {
+				best, highest = j, line.Y
+			}
+		} else if top < least && math.IsInf(highest, -1) {
+			best, least = j, top
+		}
+	}
+	return best
+}
+
+// wordCounts counts the words of a page in lower case.
+func wordCounts(lines []pdftext.Line) map[string]int {
+	counts := map[string]int{}
+	for _, line := range lines {
+		for _, w := range strings.FieldsFunc(line.Text(), func(r rune) bool { return !unicode.IsLetter(r) }) {
+			if len(counts) < maxSearchWords {
+				counts[strings.ToLower(w)]++
+			}
+		}
+	}
+	return counts
+}
+
+// oneLetterWords are the letters that are words, in the languages that most documents are in.
+const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
+
+// afterOneLetter are words that often follow "A" or "I" at the beginning of a text, and end no word that begins so.
+var afterOneLetter = format.WordSet("was am have had do did can could will would should think know remember first never new few man woman good great small " +
+	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
+
+// isWordBefore reports whether an initial is a word of its own, as the "A" of "A new day". The other words of the page
+// tell, if they can.
+func isWordBefore(initial, text string, words map[string]int) bool {
+	letter, _ := utf8.DecodeLastRuneInString(initial)
+	rest := text
+	if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }); i >= 0 {
+		rest = text[:i]
+	}
+	rest = strings.ToLower(rest)
+	if !strings.ContainsRune(oneLetterWords, letter) || utf8.RuneCountInString(rest) < 2 {
+		return false
+	}
+	if rest == "long" { // "A long time", but "Along the road"
+		next, _, _ := strings.Cut(strings.TrimLeft(text[len(rest):], " "), " ")
+		return slices.Contains([]string{"time", "way", "while", "day", "night", "line", "list", "history", "road", "series"}, strings.Trim(next, ",.;"))
+	}
+	whole := string(unicode.ToLower(letter)) + rest
+	const itself = 1 // the text behind the initial is counted too
+	switch apart, joined := words[rest] > itself, words[whole] > 0; {
+	case apart != joined:
+		return apart
+	default:
+		return afterOneLetter[rest]
+	}
+}

@@ -1,0 +1,375 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// Bounds of where the label of a field stands, in points or in parts of its font size.
+const (
+	labelLeft     = 220 // points from a label to the text field on its right
+	labelRight    = 40  // points from a box to the label on its right
+	labelAbove    = 1.6 // times its size that a label stands above a field, at most
+	labelSlack    = 4   // points that a label may reach into a field
+	maxPageFields = 2_000
+)
+
+// blankToFill is what a form prints for a value to be written on.
+var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
+
+// placeFields puts the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on the
+// page gets the name that the form itself has for the field, and stands where it is shown. In a table to be filled in, the
+// names of its columns are the labels.
+func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []pdftext.Line {
+	if len(fields) == 0 {
+		return lines
+	}
+	f := fieldPlacer{lines: slices.Clone(lines), fields: slices.Clone(fields[:min(len(fields), maxPageFields)])}
+	for i := range f.lines {
+		f.lines[i].Cells = slices.Clone(f.lines[i].Cells)
+	}
+	slices.SortStableFunc(f.fields, func(a, b pdftext.Field) int {
+		if a.Box.Y0 < b.Box.Y1 && b.Box.Y0 < a.Box.Y1 { // side by side: from the right, so that labels keep their places
+			return cmp.Compare(b.Box.X0, a.Box.X0)
+		}
+		return cmp.Compare(b.Box.Y1, a.Box.Y1)
+	})
+	inTable := f.inTables(grids)
+	for i, field := range f.fields {
+		if inTable[i] {
+			f.insertCell(field)
+		} else {
+			f.place(field)
+		}
+	}
+	return f.lines
+}
+
+// inTables returns for each field whether it is in a table to be filled in: no cell of its row but the first has other
+// text, the first row names its column, and another such field is in the same row.
+func (f *fieldPlacer) inTables(grids []grid) []bool {
+	in := make([]bool, len(f.fields))
+	for g := range grids {
+		g := &grids[g]
+		if g.parts == nil || g.turn != 0 || len(f.lines)*len(f.fields) > maxGridWork {
+			continue
+		}
+		filled := make([]bool, g.rows()*g.columns())
+		for _, line := range f.lines {
+			if !g.beside(line) {
+				continue
+			}
+			r := g.rowAt(line)
+			for _, c := range line.Cells {
+				for _, w := range c.Words() {
+					if x := middleOf(w); x > g.left() && x < g.right() {
+						filled[r*g.columns()+columnIn(g.xs, x)] = true
+					}
+				}
+			}
+		}
+		beside := map[int]int{} // by row: fields in empty cells below names
+		cells := make([]int, len(f.fields))
+		for i, field := range f.fields {
+			x, y := (field.Box.X0+field.Box.X1)/2, (field.Box.Y0+field.Box.Y1)/2
+			cells[i] = -1
+			if x <= g.left() || x >= g.right() || y >= g.ys[1] || y <= g.bottom() {
+				continue
+			}
+			r := g.rowAt(pdftext.Line{Y: y})
+			if k := columnIn(g.xs, x); filled[k] && !slices.Contains(filled[r*g.columns()+1:(r+1)*g.columns()], true) && !filled[r*g.columns()+k] {
+				cells[i] = r
+				beside[r]++
+			}
+		}
+		for i, r := range cells {
+			in[i] = in[i] || r >= 0 && beside[r] > 1
+		}
+	}
+	return in
+}
+
+// columnIn is the column between ascending borders in which a place is.
+func columnIn(xs []float64, x float64) int {
+	at, _ := slices.BinarySearch(xs, x)
+	return min(max(at-1, 0), len(xs)-2)
+}
+
+// insertCell adds a value to a table.
+func (f *fieldPlacer) insertCell(field pdftext.Field) {
+	text := field.Value
+	if field.Kind != pdftext.TextField {
+		text = markOf(field)
+	}
+	if text == "" {
+		return
+	}
+	f.insert(field, pdftext.Placed(text, field.Box.X0, field.Box.X1))
+	for i := range f.lines {
+		f.lines[i].Filled = f.lines[i].Filled && !beside(f.lines[i], field.Box)
+	}
+}
+
+func markOf(field pdftext.Field) string {
+	if field.On {
+		return "☒"
+	}
+	return "☐"
+}
+
+type fieldPlacer struct {
+	lines  []pdftext.Line
+	fields []pdftext.Field
+}
+
+func (f *fieldPlacer) place(field pdftext.Field) {
+	if field.Kind != pdftext.TextField {
+		f.placeBox(field)
+		return
+	}
+	if field.Value == "" {
+		return
+	}
+	value := pdftext.Placed(field.Value, field.Box.X0, field.Box.X1)
+	if i, k := f.labelBeside(field, labelLeft); i >= 0 {
+		cells := f.lines[i].Cells
+		parts := cells[k].Cut(field.Box.X0 + labelSlack)
+		label := withColon(parts[0])
+		joined := label.Before(value)
+		if rest := parts[1]; rest.Text != "" && blankToFill.ReplaceAllString(rest.Text, "") != "" {
+			rest.Text, _ = strings.CutPrefix(rest.Text, leadingBlank(rest.Text))
+			joined = joined.Before(pdftext.Placed(strings.TrimSpace(rest.Text), rest.X0, rest.X1))
+		}
+		cells[k], f.lines[i].Filled = joined, true
+		return
+	}
+	i, k := f.labelOver(field)
+	if i < 0 {
+		i, k = f.labelUnder(field)
+	}
+	if i >= 0 {
+		cells := f.lines[i].Cells
+		f.lines[i].Filled = true
+		cells[k] = withColon(cells[k]).Before(value)
+		return
+	}
+	if field.Name != "" {
+		value = withColon(pdftext.Placed(field.Name, field.Box.X0, field.Box.X0)).Before(value)
+	}
+	f.insert(field, value)
+}
+
+// leadingBlank is the row of signs at the start of a text that a value is written on.
+func leadingBlank(s string) string {
+	return s[:len(s)-len(strings.TrimLeft(s, "_.… \t"))]
+}
+
+// withColon is a label with a sign that parts it from its value, and without a row of signs to write on.
+func withColon(label pdftext.Cell) pdftext.Cell {
+	text := strings.TrimRight(blankToFill.ReplaceAllString(label.Text, ""), " \t_")
+	last, _ := utf8.DecodeLastRuneInString(text)
+	if unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(")]*%", last) {
+		text += ":"
+	}
+	return pdftext.Placed(text, label.X0, label.X1)
+}
+
+// placeBox puts a mark for a box that is ticked or not to its label.
+func (f *fieldPlacer) placeBox(field pdftext.Field) {
+	cell := pdftext.Placed(markOf(field), field.Box.X0, field.Box.X1)
+	if i, k := f.labelBeside(field, labelRight); i >= 0 && f.labelsBefore(field) {
+		cells := f.lines[i].Cells
+		parts := cells[k].Cut(field.Box.X0 + labelSlack)
+		joined := parts[0].Before(cell)
+		if parts[1].Text != "" {
+			joined = joined.Before(parts[1])
+		}
+		cells[k], f.lines[i].Filled = joined, true
+		return
+	}
+	at, cellAt, least := -1, -1, float64(labelRight)
+	for i, line := range f.lines {
+		if !beside(line, field.Box) {
+			continue
+		}
+		for k, c := range line.Cells {
+			for _, w := range c.Words() {
+				if gap := w.X0 - field.Box.X1; gap > -labelSlack && gap < least && !f.boxBetween(field, w.X0) && !isBoxSign(w.Text) {
+					at, cellAt, least = i, k, gap
+				}
+			}
+		}
+	}
+	if at >= 0 {
+		cells := f.lines[at].Cells
+		parts := cells[cellAt].Cut(field.Box.X1 - labelSlack)
+		left, right := parts[0], parts[1]
+		left.Text = strings.TrimRight(left.Text, "☐□❑❒ ")
+		joined := cell.Before(right)
+		if left.Text != "" {
+			joined = left.Before(joined)
+		}
+		cells[cellAt], f.lines[at].Filled = joined, true
+		return
+	}
+	if i, k := f.labelBeside(field, labelLeft); i >= 0 {
+		cells := f.lines[i].Cells
+		cells[k], f.lines[i].Filled = cells[k].Before(cell), true
+		return
+	}
+	if field.Name != "" {
+		cell = cell.Before(pdftext.Placed(field.Name, field.Box.X1, field.Box.X1))
+	}
+	f.insert(field, cell)
+}
+
+// labelsBefore reports whether the boxes at the height of a box have their labels on the left: each box is much nearer to
+// the word before it than to the word behind it.
+func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
+	const nearer = 2
+	boxes := 0
+	for _, o := range f.fields {
+		if o.Kind == pdftext.TextField || o.Box.Y0 >= field.Box.Y1 || field.Box.Y0 >= o.Box.Y1 {
+			continue
+		}
+		boxes++
+		before, after, label := math.Inf(1), math.Inf(1), ""
+		for _, line := range f.lines {
+			if !beside(line, o.Box) {
+				continue
+			}
+			for _, c := range line.Cells {
+				for _, w := range c.Words() {
+					switch {
+					case isBoxSign(w.Text) || w.Text == "☒":
+					case middleOf(w) < o.Box.X0:
+						if gap := max(o.Box.X0-w.X1, 0); gap < before {
+							before, label = gap, w.Text
+						}
+					default:
+						after = min(after, max(w.X0-o.Box.X1, 0))
+					}
+				}
+			}
+		}
+		if before*nearer >= after || !strings.ContainsFunc(label, unicode.IsLetter) {
+			return false
+		}
+	}
+	return boxes > 1 // placeBox looks on both sides of a single box
+}
+
+func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
+
+// beside reports whether a line is at the height of a box. For a tall box, the line must be at its top.
+func beside(line pdftext.Line, b pdftext.Box) bool {
+	middle := line.Y + middleHeight*line.Size
+	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1
+}
+
+// boxBetween reports whether another field stands between a box and a place on its right.
+func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
+	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
+		return o.Box.X0 >= field.Box.X1-1 && o.Box.X0 < x-1 && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
+	})
+}
+
+// labelBeside finds the cell whose words end left of a field, the nearest; -1 for none.
+func (f *fieldPlacer) labelBeside(field pdftext.Field, within float64) (at, cell int) {
+	at, cell = -1, -1
+	for i, line := range f.lines {
+		if !beside(line, field.Box) {
+			continue
+		}
+		for k, c := range line.Cells {
+			for _, w := range c.Words() {
+				gap := field.Box.X0 - min(w.X1, field.Box.X0)
+				if w.X0 < field.Box.X0 && w.X1 < field.Box.X1 && gap < within && !f.fieldOver(field, w.X1) {
+					at, cell, within = i, k, gap
+				}
+			}
+		}
+	}
+	return at, cell
+}
+
+// fieldOver reports whether another text field stands between a place and a field on its right.
+func (f *fieldPlacer) fieldOver(field pdftext.Field, x float64) bool {
+	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
+		return o.Box != field.Box && o.Box.X1 <= field.Box.X0+1 && o.Box.X0 >= x-labelSlack && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
+	})
+}
+
+// labelOver finds the cell that stands right above a field; -1 for none.
+func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
+	at, cell = -1, -1
+	least := math.Inf(1)
+	for i, line := range f.lines {
+		up := line.Y - field.Box.Y1
+		if line.Turn != 0 || up < -0.3*line.Size || up > labelAbove*line.Size || up >= least {
+			continue
+		}
+		for k, c := range line.Cells {
+			if c.X0 > field.Box.X0-2*line.Size && c.X0 < field.Box.X1 {
+				at, cell, least = i, k, up
+				break
+			}
+		}
+	}
+	return at, cell
+}
+
+// labelUnder finds the cell that stands right below a field and is the label of none below it; -1 for none.
+func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
+	at, cell = -1, -1
+	least := math.Inf(1)
+	for i, line := range f.lines {
+		down := field.Box.Y0 - line.Y - capitalHeight*line.Size
+		if line.Turn != 0 || down < -0.3*line.Size || down > labelAbove*line.Size || down >= least {
+			continue
+		}
+		for k, c := range line.Cells {
+			if line.Filled && strings.Contains(c.Text, ": ") {
+				continue // it has its value
+			}
+			if c.X0 > field.Box.X0-2*line.Size && c.X0 < field.Box.X1 && !slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
+				return c.X0 > o.Box.X0-2*line.Size && c.X0 < o.Box.X1 && o.Box.Y1 <= line.Y && line.Y-o.Box.Y1 < down
+			}) {
+				at, cell, least = i, k, down
+				break
+			}
+		}
+	}
+	return at, cell
+}
+
+// insert adds a line for a value without a label, behind the line above it.
+func (f *fieldPlacer) insert(field pdftext.Field, cell pdftext.Cell) {
+	const usual = 10
+	size := min(usual, max(field.Box.Y1-field.Box.Y0, 1))
+	line := pdftext.Line{Cells: []pdftext.Cell{cell}, Filled: true, Size: size, Y: field.Box.Y1 - (min(field.Box.Y1-field.Box.Y0, 1.4*size)+0.7*size)/2}
+	at, least := len(f.lines), math.Inf(1)
+	for i, l := range f.lines {
+		if d := l.Y - line.Y; l.Turn == 0 && d >= -0.3*size && d < least {
+			at, least = i+1, d
+		}
+	}
+	if at > 0 && at <= len(f.lines) {
+		if l := &f.lines[at-1]; l.Filled && l.Turn == 0 && math.Abs(l.Y-line.Y) < 0.3*size && (l.Cells[0].X0 >= cell.X1 || l.Cells[len(l.Cells)-1].X1 <= cell.X0) {
+			k := 0
+			if l.Cells[0].X0 < cell.X0 {
+				k = len(l.Cells)
+			}
+			l.Cells = slices.Insert(l.Cells, k, cell)
+			return
+		}
+	}
+	f.lines = slices.Insert(f.lines, at, line)
+}

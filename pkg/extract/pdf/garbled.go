@@ -1,0 +1,265 @@
+package pdf
+
+import (
+	"github.com/sluice/sluice/pkg/extract/charset"
+	"github.com/sluice/sluice/pkg/extract/format"
+
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// A font of a PDF may lack the map from its glyphs to characters, or have a wrong one. The page looks right and its
+// text is garbage. Two signs of that are measured: words of characters without a meaning, and letters that follow
+// each other as in no language.
+
+// garbledPages gathers the pages, numbered from 1, whose text shows one of these signs.
+type garbledPages struct {
+	unmapped []int
+	unlikely []int
+}
+
+func (g *garbledPages) add(number int, page page) {
+	switch {
+	case page.unknown.many():
+		if page.unasked != noHelp { // those have a warning of their own
+			g.unmapped = append(g.unmapped, number)
+		}
+	case likeNoLanguage(page.lines):
+		g.unlikely = append(g.unlikely, number)
+	}
+}
+
+func (g *garbledPages) warn(out *format.Sink) {
+	if n := len(g.unmapped); n > 0 {
+		out.Warn(pageNumbers(g.unmapped) + ": a font has no usable character map; " + format.Plural(n, "its text", "their text") + " may be wrong or missing")
+	}
+	if n := len(g.unlikely); n > 0 {
+		out.Warn(pageNumbers(g.unlikely) + ": the letters form no words of a known language; a font may have a wrong character map, and " + format.Plural(n, "its text", "their text") + " may be wrong")
+	}
+}
+
+// unknownChars counts the characters of a page that no reader knew and that stand as words. Bullets, arrows and other
+// signs of symbol fonts stand alone; they are no loss of text.
+type unknownChars struct {
+	chars   int // of all words
+	unknown int // in words with several unknown characters
+}
+
+// many reports whether so much is unknown that a reader of the text would miss it.
+func (u unknownChars) many() bool {
+	const aLine = 20
+	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
+}
+
+// add takes account of a word. The code 0 is a character that PDFium does not know.
+func (u *unknownChars) add(word []rune) {
+	const text = 3 // unknown characters that a word has at least
+	unknown, alike := 0, true
+	var first rune
+	for _, r := range word {
+		if r != 0 && hasMeaning(r) {
+			continue
+		}
+		if unknown++; unknown == 1 {
+			first = r
+		}
+		alike = alike && r == first
+	}
+	u.chars += len(word)
+	if drawn := alike && unicode.Is(unicode.Co, first); unknown >= text && !drawn { // a line of one ornament is drawn
+		u.unknown += unknown
+	}
+}
+
+// addWords takes account of the words of a text.
+func (u *unknownChars) addWords(text []rune) {
+	from := 0
+	for n, r := range text {
+		if unicode.IsSpace(r) {
+			u.add(text[from:n])
+			from = n + 1
+		}
+	}
+	u.add(text[from:])
+}
+
+// unknownOf counts the unknown characters of lines.
+func unknownOf(lines []pdftext.Line) unknownChars {
+	var u unknownChars
+	for _, line := range lines {
+		for _, c := range line.Cells {
+			u.addWords([]rune(c.Text))
+		}
+	}
+	return u
+}
+
+// The bounds of likeNoLanguage. Text of 30 languages, source code, lists and listings of assembler reach a share of
+// common pairs between 0.4 and 0.9, text with exchanged letters one between 0.15 and 0.35.
+const (
+	minLetters     = 200  // a shorter sample proves nothing
+	maxLetters     = 4000 // a longer one proves no more
+	minCommonShare = 0.35 // of the pairs of letters
+	// minCoincidence is the probability that two letters of the sample are the same. It is 0.05 to 0.08 in all languages and
+	// stays when letters are exchanged for others; random codes and part numbers have 0.04.
+	minCoincidence = 0.055
+	// minRepeated is the share of the words that occur more than once, which lists of codes do not have.
+	minRepeated = 0.15
+	minWords    = 20 // different ones
+)
+
+// likeNoLanguage reports whether Latin letters follow each other as in no language though they are distributed and
+// repeated as in one. That is the mark of a map that gives each letter as another.
+func likeNoLanguage(lines []pdftext.Line) bool {
+	var s letterSample
+	for _, line := range lines {
+		for _, c := range line.Cells {
+			s.add(c.Text)
+		}
+		if s.letters >= maxLetters {
+			break
+		}
+	}
+	return s.letters >= minLetters && s.coincidence() >= minCoincidence && s.repeats() && s.commonShare() < minCommonShare
+}
+
+const alphabetSize = 'z' - 'a' + 1
+
+// letterSample counts the letters of words from a to z, diacritics removed.
+type letterSample struct {
+	letters int
+	of      [alphabetSize]int
+	pairs   [alphabetSize][alphabetSize]int
+	words   map[string]int
+}
+
+func (s *letterSample) add(text string) {
+	if !charset.IsASCII([]byte(text)) {
+		text = strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Mn, r) {
+				return -1
+			}
+			return r
+		}, norm.NFKD.String(text))
+	}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+		if isPlainWord(word) {
+			s.word(strings.ToLower(word))
+		}
+	}
+}
+
+// isPlainWord reports whether a word may be one of a sentence: of letters alone, neither an abbreviation nor a part of
+// a formula nor a name from a program.
+func isPlainWord(word string) bool {
+	const short, shortCapitals, long = 3, 5, 30
+	lower, upper := 0, 0
+	for _, r := range word {
+		switch {
+		case !unicode.IsLetter(r) || !unicode.Is(unicode.Latin, r):
+			return false
+		case !unicode.IsUpper(r):
+			lower++
+		case lower > 0:
+			return false // camelCase
+		default:
+			upper++
+		}
+	}
+	if upper > 1 && lower > 0 {
+		return false
+	}
+	return lower+upper <= long && (lower > 0 && lower+upper >= short || upper >= shortCapitals)
+}
+
+func (s *letterSample) word(word string) {
+	if s.words == nil {
+		s.words = map[string]int{}
+	}
+	s.words[word]++
+	last := -1
+	for _, r := range word {
+		if r < 'a' || r > 'z' {
+			last = -1
+			continue
+		}
+		at := int(r - 'a')
+		s.letters++
+		s.of[at]++
+		if last >= 0 {
+			s.pairs[last][at]++
+		}
+		last = at
+	}
+}
+
+// coincidence is the index of coincidence.
+func (s *letterSample) coincidence() float64 {
+	same := 0
+	for _, n := range s.of {
+		same += n * (n - 1)
+	}
+	return float64(same) / float64(s.letters) / float64(s.letters-1)
+}
+
+func (s *letterSample) repeats() bool {
+	all, again := 0, 0
+	for _, n := range s.words {
+		all += n
+		if n > 1 {
+			again += n
+		}
+	}
+	return len(s.words) >= minWords && float64(again) >= minRepeated*float64(all)
+}
+
+// commonShare is the share of the pairs of letters that are common in the language that fits best.
+func (s *letterSample) commonShare() float64 {
+	var all int
+	in := make([]int, len(commonPairs()))
+	for a := range s.pairs {
+		for b, n := range s.pairs[a] {
+			if n == 0 {
+				continue
+			}
+			all += n
+			for i, lang := range commonPairs() {
+				if lang[a]&(1<<b) != 0 {
+					in[i] += n
+				}
+			}
+		}
+	}
+	return float64(slices.Max(in)) / float64(max(all, 1))
+}
+
+// letterpairs.txt holds a language a line: its code, a colon, and for each letter the letters that often follow it. They
+// are the pairs in the trigrams by which whatlanggo 1.0.1 knows the language, diacritics removed.
+//
+//go:embed letterpairs.txt
+var letterPairsText string
+
+// pairSet has for each letter the bits of those that often follow it.
+type pairSet [alphabetSize]uint32
+
+var commonPairs = sync.OnceValue(func() []pairSet {
+	var sets []pairSet
+	for line := range strings.Lines(letterPairsText) {
+		_, pairs, _ := strings.Cut(line, ":")
+		var set pairSet
+		for group := range strings.FieldsSeq(pairs) {
+			for _, next := range group[1:] {
+				set[group[0]-'a'] |= 1 << (next - 'a')
+			}
+		}
+		sets = append(sets, set)
+	}
+	return sets
+})

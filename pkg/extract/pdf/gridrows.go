@@ -1,0 +1,263 @@
+package pdf
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/table"
+)
+
+// gridRows are the rows of a table. A cell's lines are joined; a row of the grid that holds several rows of the table,
+// as where no rules run between them, is taken apart.
+func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.Row {
+	filledBands, firstBand := 0, -1
+	for r, band := range t.bands {
+		if len(band) > 0 {
+			filledBands++
+			if firstBand < 0 {
+				firstBand = r
+			}
+		}
+	}
+	byRow := make([][]region, t.rows())
+	for _, c := range regions {
+		for r := c.row; r < c.row+c.down; r++ {
+			byRow[r] = append(byRow[r], c)
+		}
+	}
+	texts := map[region]string{}
+	var rows []table.Row
+	for r, band := range t.bands {
+		const headerLines, fewBands = 3, 4
+		header := r == firstBand && len(band) <= headerLines && filledBands > 1
+		key := t.keyColumn(r)
+		switch {
+		case t.severalRows(r, header):
+			rows = append(rows, l.lineRows(t, r, nil)...)
+			continue
+		case !header && key >= 0:
+			rows = append(rows, l.keyedRows(t, r, key)...)
+			continue
+		case !header && stacked && filledBands <= fewBands && t.wideLines(r) > 1:
+			rows = append(rows, l.lineRows(t, r, t.spans())...)
+			continue
+		}
+		row := table.Row{Cells: make([]string, t.columns()), Marked: t.boldCells(t.cells[r]...), Links: linksOf(l.links, band...)}
+		for _, c := range byRow[r] {
+			if _, told := texts[c]; !told { // the rows above were taken apart, if it begins in one
+				down := c.row + c.down - r
+				texts[c] = t.regionText(region{r, c.column, down, c.across})
+				row.Cells[c.column] = texts[c]
+				if c.across > 1 || down > 1 {
+					row.Merged = append(row.Merged, table.Merged{Column: c.column, Across: c.across, Down: down})
+				}
+			} else if c.row > firstBand && len(texts[c]) <= table.MaxMergedText && !l.p.Src.PlainRows {
+				row.Cells[c.column] = texts[c] // a row must be understood alone
+			}
+		}
+		rows = append(rows, row)
+	}
+	return slices.DeleteFunc(rows, func(r table.Row) bool { return table.Filled(r.Cells) == 0 })
+}
+
+// boldCells says which cells of lines are bold on all of them.
+func (t *gridText) boldCells(lines ...[]pdftext.Cell) []bool {
+	bold, plain := make([]bool, t.columns()), make([]bool, t.columns())
+	for _, cells := range lines {
+		for k, c := range cells {
+			bold[k] = bold[k] || c.Text != "" && c.Bold()
+			plain[k] = plain[k] || c.Text != "" && !c.Bold()
+		}
+	}
+	for k := range bold {
+		bold[k] = bold[k] && !plain[k]
+	}
+	return bold
+}
+
+// wideLines is how many lines of a row have text in several columns.
+func (t *gridText) wideLines(r int) int {
+	n := 0
+	for _, cells := range t.cells[r] {
+		some := 0
+		for _, c := range cells {
+			if c.Text != "" {
+				some++
+			}
+		}
+		if some > 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// regionText joins the lines of a cell.
+func (t *gridText) regionText(c region) string {
+	var text []byte
+	for r := c.row; r < c.row+c.down; r++ {
+		for _, cells := range t.cells[r] {
+			text = appendLine(text, cells[c.column].Text)
+		}
+	}
+	return string(text)
+}
+
+// severalRows reports whether the lines of a grid's row are rows of their own: two columns or more have text on nearly
+// every line, and the lines are not those of wrapped text. Such a line ends where the next one's first word has no room
+// on it, has more than a word or two, and is no number and does not end in dots that lead to the next column. In a
+// header, which is wrapped by hand, only numbers tell.
+func (t *gridText) severalRows(r int, header bool) bool {
+	lines := t.cells[r]
+	if len(lines) < 2 {
+		return false
+	}
+	some, full, breaks, forced, words, cells := 0, 0, 0, 0, 0, 0
+	numbers := false // in some column on every line
+	for k := range t.columns() {
+		n := 0
+		for _, line := range lines {
+			if line[k].Text != "" {
+				n++
+			}
+		}
+		if n > 0 {
+			some++
+		}
+		if n*5 < len(lines)*4 {
+			continue
+		}
+		full++
+		numeric := n == len(lines)
+		const padding = 1.5 // times the size of the text, left and right together
+		width := t.xs[k+1] - t.xs[k] - padding*t.bands[r][0].Size
+		for _, line := range lines {
+			width = max(width, line[k].X1-line[k].X0)
+		}
+		for i, line := range lines {
+			if line[k].Text == "" {
+				continue
+			}
+			numeric = numeric && isValue(line[k].Text)
+			cells++
+			words += 1 + strings.Count(line[k].Text, " ")
+			if i == 0 || lines[i-1][k].Text == "" {
+				continue
+			}
+			a, b := lines[i-1][k], line[k]
+			breaks++
+			const space = 0.3 // times the size of the text
+			if (a.X1-a.X0)+firstWordWidth(b)+space*t.bands[r][i].Size < width || strings.HasSuffix(a.Text, "..") {
+				forced++
+			}
+		}
+		numbers = numbers || numeric
+	}
+	if full < 2 || header {
+		return full >= 2 && numbers
+	}
+	return numbers || forced*2 > breaks || len(lines) > 2 && full == some && words <= 2*cells
+}
+
+// keyColumn is the first column that has a value on most lines of a grid's row, each of them the beginning of a row of the
+// table whose other cells may take several lines; -1 for none.
+func (t *gridText) keyColumn(r int) int {
+	const fewest = 3 // values
+	lines := t.cells[r]
+	for k := range t.columns() {
+		n, values := 0, 0
+		for _, cells := range lines {
+			if cells[k].Text != "" {
+				n++
+				if isValue(cells[k].Text) {
+					values++
+				}
+			}
+		}
+		if values == n && n >= fewest && n*2 > len(lines) && lines[0][k].Text != "" {
+			return k
+		}
+	}
+	return -1
+}
+
+// keyedRows begins a row at each line that has text in the key's column.
+func (l *layout) keyedRows(t *gridText, r, key int) []table.Row {
+	var rows []table.Row
+	for i, row := range l.lineRows(t, r, nil) {
+		if t.cells[r][i][key].Text != "" {
+			rows = append(rows, row)
+			continue
+		}
+		last := &rows[len(rows)-1] // the first line has a key
+		for k, text := range row.Cells {
+			last.Cells[k] = joinLines(last.Cells[k], text)
+		}
+		last.Links = append(last.Links, row.Links...)
+	}
+	return rows
+}
+
+// isValue reports whether a text is a number, with its unit perhaps, a date or the like.
+func isValue(s string) bool {
+	if s != "" && s[0] >= '0' && s[0] <= '9' && strings.Count(s, " ") < 2 {
+		return true
+	}
+	digits := 0
+	for _, r := range s {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	return digits*2 > format.CountLetters(s)
+}
+
+// firstWordWidth is the room that the first word of a cell takes.
+func firstWordWidth(c pdftext.Cell) float64 {
+	words := c.Words()
+	if len(words) == 0 {
+		return 0
+	}
+	return words[0].X1 - words[0].X0
+}
+
+// lineRows makes a row of each line of a grid's row; with columns, lines that look like the second line of a cell are
+// joined to the row above.
+func (l *layout) lineRows(t *gridText, r int, columns []column) []table.Row {
+	lines := make([]pdftext.Line, 0, len(t.bands[r]))
+	for i, line := range t.bands[r] {
+		line.Cells = nil
+		for _, c := range t.cells[r][i] {
+			if c.Text != "" {
+				line.Cells = append(line.Cells, c)
+			}
+		}
+		if len(line.Cells) > 0 {
+			lines = append(lines, line)
+		}
+	}
+	if columns != nil {
+		return l.rowsOf(lines, columns, false)
+	}
+	var rows []table.Row
+	for i, line := range t.bands[r] {
+		row := table.Row{Cells: make([]string, t.columns()), Marked: t.boldCells(t.cells[r][i]), Links: linksOf(l.links, line)}
+		for k, c := range t.cells[r][i] {
+			row.Cells[k] = c.Text
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// spans are the columns of the grid.
+func (g *grid) spans() []column {
+	columns := make([]column, g.columns())
+	for k := range columns {
+		columns[k] = column{g.xs[k], g.xs[k+1]}
+	}
+	return columns
+}

@@ -1,0 +1,133 @@
+package pdf
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// gridText is the text of a grid, by rows.
+type gridText struct {
+	*grid
+	stacked bool               // the columns are not parted by rules
+	bands   [][]pdftext.Line   // by row of the grid: its lines, highest first; those on one baseline are one
+	cells   [][][]pdftext.Cell // by row, line and column
+}
+
+// rowAt is the row of the grid in which a line stands.
+func (g *grid) rowAt(line pdftext.Line) int {
+	y := line.Y + middleHeight*line.Size
+	return sort.Search(g.rows()-1, func(r int) bool { return y >= g.ys[r+1] })
+}
+
+// textOf puts lines into the rows of a grid and parts them at its columns.
+func (g *grid) textOf(lines []pdftext.Line) *gridText {
+	t := &gridText{grid: g, bands: make([][]pdftext.Line, g.rows()), cells: make([][][]pdftext.Cell, g.rows())}
+	for _, line := range lines {
+		r := g.rowAt(line)
+		t.bands[r] = append(t.bands[r], line)
+	}
+	for r, band := range t.bands {
+		t.bands[r] = baselines(band)
+	}
+	return t
+}
+
+// baselines sorts lines from top to bottom and joins those that stand side by side.
+func baselines(lines []pdftext.Line) []pdftext.Line {
+	slices.SortStableFunc(lines, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })
+	var out []pdftext.Line
+	for _, line := range lines {
+		if n := len(out); n > 0 && out[n-1].Y-line.Y < 0.4*min(line.Size, out[n-1].Size) {
+			out[n-1].Cells = append(out[n-1].Cells, line.Cells...)
+			out[n-1].Bold = out[n-1].Bold && line.Bold
+			continue
+		}
+		line.Cells = slices.Clip(line.Cells) // those of the page stay as they are
+		out = append(out, line)
+	}
+	return out
+}
+
+// part parts the lines of all rows at the borders of their columns.
+func (t *gridText) part() {
+	for r, band := range t.bands {
+		if t.openRow(r) && t.apart(band) {
+			for k := range t.parts[r] {
+				t.parts[r][k] = true
+			}
+		}
+		var cuts []float64
+		columns := []int{0} // that begin before the first cut and behind each
+		for k := range t.columns() - 1 {
+			if t.parts[r][k] {
+				cuts, columns = append(cuts, t.xs[k+1]), append(columns, k+1)
+			}
+		}
+		for _, line := range band {
+			t.cells[r] = append(t.cells[r], t.partLine(line, cuts, columns))
+		}
+	}
+}
+
+// partLine parts a line at the borders of columns. Where none but the text tells the columns, a title over several
+// stands in the one in which it begins.
+func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []pdftext.Cell {
+	cells, texts := make([]pdftext.Cell, t.columns()), make([][]byte, t.columns())
+	put := func(at int, c pdftext.Cell) {
+		if c.Text == "" {
+			return
+		}
+		if len(texts[at]) == 0 {
+			cells[at], texts[at] = c, []byte(c.Text)
+			return
+		}
+		texts[at] = append(append(texts[at], ' '), c.Text...)
+		cells[at].X0, cells[at].X1 = min(cells[at].X0, c.X0), max(cells[at].X1, c.X1)
+	}
+	for _, c := range line.Cells {
+		if t.stacked && len(line.Cells) == 1 && reachesOver(c, cuts, line.Size) {
+			at, _ := slices.BinarySearch(t.xs[1:t.columns()], c.X0)
+			put(at, c.Cut()[0])
+			continue
+		}
+		for i, part := range c.Cut(cuts...) {
+			put(columns[i], part)
+		}
+	}
+	for k, text := range texts {
+		cells[k].Text = string(text)
+	}
+	return cells
+}
+
+// openRow reports whether no rule parts the cells of a row.
+func (t *gridText) openRow(r int) bool {
+	for k := range t.columns() - 1 {
+		if t.parts[r][k] {
+			return false
+		}
+	}
+	return true
+}
+
+// apart reports whether the text of a row stands in columns although no rules part them, as where only every other row
+// has a background.
+func (t *gridText) apart(band []pdftext.Line) bool {
+	parts := 0
+	for _, line := range band {
+		for i, c := range line.Cells {
+			if i > 0 {
+				parts++
+			}
+			for k := range t.columns() - 1 {
+				if x := t.xs[k+1]; min(c.X0, c.X1) < x && max(c.X0, c.X1) > x {
+					return false
+				}
+			}
+		}
+	}
+	return parts > 0
+}

@@ -1,0 +1,226 @@
+package pdf
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/table"
+)
+
+// Bounds of the names of columns, in parts of the font size, and what a name costs that does not stand as names do.
+const (
+	farFromMiddle = 1.2 // distance of a name from the middle or the edge of its columns
+	unnamedGroup  = 0.6 // a column is left out that has a name right below
+	reachingDown  = 0.3 // a column is included whose name reaches down to the level of the names below
+	overOthers    = 1.0 // a name stands over another column too
+	wrappedName   = 0.1 // a name has two lines
+	besideColumn  = 0.3 // a name starts outside its column: cost per font size of distance
+	farFromColumn = 4   // such parts
+	farHeader     = 1.7 // times the distance of rows between two rows of names
+)
+
+// headerTree gives names to columns: of rows of names, some over several columns and some that reach down over rows.
+type headerTree struct {
+	columns []column
+	size    float64
+	pitch   float64 // of the rows of the table, in points
+	rtl     bool
+	nodes   []headerNode
+	grouped bool // a name stands over several columns
+}
+
+// headerNode is columns that have a name in common, and where that stands. A column without a name is one too.
+type headerNode struct {
+	from, to int // columns
+	names    []string
+	x0, x1   float64
+	middle   float64
+	y, low   float64 // baselines of the highest and the lowest name
+}
+
+// add takes the rows of a header, from top to bottom. It reports whether each column but the one of the names of rows got
+// a name.
+func (h *headerTree) add(rows []alignedCells) bool {
+	h.nodes = make([]headerNode, len(h.columns))
+	for k, c := range h.columns {
+		h.nodes[k] = headerNode{from: k, to: k, names: []string{""}, x0: c.from, x1: c.to, middle: (c.from + c.to) / 2, y: math.Inf(-1), low: math.Inf(-1)}
+	}
+	for i, r := range slices.Backward(rows) {
+		if i+1 < len(rows) && r.y-rows[i+1].y > farHeader*h.pitch || len(r.cells) > maxAligned || slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return !isColumnName(c.Text) }) || !h.addRow(r) {
+			return false
+		}
+	}
+	for k, name := range h.names() {
+		if first := k == 0 && !h.rtl || k == len(h.columns)-1 && h.rtl; name == "" && !first {
+			return false
+		}
+	}
+	return true
+}
+
+// isColumnName reports whether a text can name a column. Formulas cannot: their parts are aligned like cells.
+func isColumnName(s string) bool {
+	return utf8.RuneCountInString(s) <= table.MaxLabel && !endsSentence(s) && !table.LooksNumeric(s) && !strings.ContainsAny(s, "=∑∫∏√")
+}
+
+func (h *headerTree) names() []string {
+	names := make([]string, 0, len(h.columns))
+	for _, n := range h.nodes {
+		names = append(names, n.names...)
+	}
+	return names
+}
+
+// addRow puts the names of a row over those below.
+func (h *headerTree) addRow(r alignedCells) bool {
+	runs := h.place(r)
+	if runs == nil || len(runs) == 1 && runs[0][0] == 0 && runs[0][1] == len(h.nodes)-1 {
+		return false // a title over the whole table
+	}
+	for i, run := range slices.Backward(runs) {
+		c := r.cells[i]
+		first, last := h.nodes[run[0]], h.nodes[run[1]]
+		joined := headerNode{from: first.from, to: last.to, x0: min(first.x0, c.X0), x1: max(last.x1, c.X1), middle: middleOf(c), y: r.y, low: r.y}
+		if run[0] < run[1] {
+			h.grouped = true
+			joined.x0, joined.x1, joined.middle = first.x0, last.x1, (first.middle+last.middle)/2
+		}
+		if !math.IsInf(first.low, -1) {
+			joined.low = min(first.low, last.low)
+		}
+		for _, n := range h.nodes[run[0] : run[1]+1] {
+			for _, name := range n.names {
+				joined.names = append(joined.names, strings.TrimSpace(c.Text+" "+name))
+			}
+		}
+		h.nodes = slices.Replace(h.nodes, run[0], run[1]+1, joined)
+	}
+	return true
+}
+
+// place returns the first and the last node that each cell of a row names, at the least cost. It returns nil if the cells
+// cannot be names of the nodes.
+func (h *headerTree) place(r alignedCells) [][2]int {
+	lowest, below := math.Inf(1), math.Inf(-1) // baselines of the lowest names, and of those right below that do not reach down to them
+	for _, n := range h.nodes {
+		if !math.IsInf(n.low, -1) {
+			lowest = min(lowest, n.low)
+		}
+	}
+	for _, n := range h.nodes {
+		if r.y-n.y >= samePitch*h.pitch && n.low == lowest {
+			below = max(below, n.y)
+		}
+	}
+	isBelow := func(n headerNode) bool { return n.y == below && n.low == lowest }
+	cells, nodes := len(r.cells), len(h.nodes)
+	type choice struct {
+		cost float64
+		end  int // last node of the cell; -1 where the node is passed over
+	}
+	best := make([][]choice, cells+1) // by cell and node: cost of the cells and nodes from there on
+	for i := range best {
+		best[i] = make([]choice, nodes+1)
+	}
+	for i := cells; i >= 0; i-- {
+		for j := nodes; j >= 0; j-- {
+			b := &best[i][j]
+			if j == nodes {
+				if i < cells {
+					b.cost = math.Inf(1)
+				}
+				continue
+			}
+			*b = choice{best[i][j+1].cost, -1}
+			if isBelow(h.nodes[j]) {
+				b.cost += unnamedGroup
+			}
+			for e := j; i < cells && e < nodes; e++ {
+				if cost := h.cost(r, r.cells[i], j, e, isBelow) + best[i+1][e+1].cost; cost < b.cost {
+					*b = choice{cost, e}
+				}
+			}
+		}
+	}
+	if math.IsInf(best[0][0].cost, 1) {
+		return nil
+	}
+	runs := make([][2]int, 0, cells)
+	for i, j := 0, 0; i < cells; {
+		if e := best[i][j].end; e >= 0 {
+			runs = append(runs, [2]int{j, e})
+			i, j = i+1, e+1
+		} else {
+			j++
+		}
+	}
+	return h.evenRuns(runs)
+}
+
+// cost rates a cell as the name of nodes; infinite if it cannot be their name.
+func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow func(headerNode) bool) float64 {
+	first, last := h.nodes[from], h.nodes[to]
+	if from == to {
+		cost := 0.0
+		if gap := max(c.X0-first.x1, first.x0-c.X1) / h.size; gap > farFromColumn {
+			return math.Inf(1)
+		} else if gap > 0 {
+			cost = besideColumn * gap
+		}
+		if !math.IsInf(first.y, -1) {
+			cost += wrappedName
+		}
+		for k, n := range h.nodes {
+			if k != from && min(n.x1, c.X1)-max(n.x0, c.X0) > 0.5*min(n.x1-n.x0, c.X1-c.X0) {
+				cost += overOthers
+			}
+		}
+		return cost
+	}
+	cost := 0.0
+	for _, n := range h.nodes[from : to+1] {
+		if math.IsInf(n.y, -1) || r.y-n.y < samePitch*h.pitch {
+			return math.Inf(1)
+		}
+		if !isBelow(n) {
+			cost += reachingDown
+		}
+	}
+	middle, edge := middleOf(c), math.Abs(c.X0-first.x0)
+	if h.rtl {
+		edge = math.Abs(c.X1 - last.x1)
+	}
+	off := min(math.Abs(middle-(first.x0+last.x1)/2), math.Abs(middle-(first.middle+last.middle)/2), edge) / h.size
+	if off > farFromMiddle {
+		return math.Inf(1)
+	}
+	return cost + off
+}
+
+// evenRuns shortens the last group of a row, whose end is not visible if names start at the left edge of their columns: all
+// groups before it have the same length, and it alone is longer.
+func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
+	groups := slices.Clone(runs)
+	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })
+	if len(groups) < 2 {
+		return runs
+	}
+	at, longest := len(groups)-1, &runs[len(runs)-1]
+	if h.rtl {
+		at, longest = 0, &runs[0]
+	}
+	others := slices.Delete(slices.Clone(groups), at, at+1)
+	n := others[0][1] - others[0][0]
+	if *longest != groups[at] || groups[at][1]-groups[at][0] <= n || slices.ContainsFunc(others, func(r [2]int) bool { return r[1]-r[0] != n }) {
+		return runs
+	}
+	if h.rtl {
+		longest[0] = longest[1] - n
+	} else {
+		longest[1] = longest[0] + n
+	}
+	return runs
+}

@@ -1,0 +1,66 @@
+package pdf
+
+import (
+	"math"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// farMark is how far before its item a mark may begin, in parts of the font size.
+const farMark = 5
+
+// joinMarks joins the marks of lists to their items: some writers show all marks after the text, others leave so much
+// room that mark and item look like cells of a table.
+func joinMarks(lines []pdftext.Line) []pdftext.Line {
+	out := make([]pdftext.Line, 0, len(lines))
+	var marks []pdftext.Line
+	for _, line := range lines {
+		switch {
+		case len(line.Cells) == 2 && isMark(line.Cells[0].Text) && near(line.Cells[0], line.Cells[1], line.Size):
+			line.Cells = []pdftext.Cell{line.Cells[0].Before(line.Cells[1])}
+		case len(line.Cells) == 1 && isMark(line.Cells[0].Text):
+			marks = append(marks, line)
+		}
+		out = append(out, line)
+	}
+	for _, mark := range marks {
+		if i := itemOf(mark, out); i >= 0 {
+			item := &out[i]
+			item.Cells = []pdftext.Cell{mark.Cells[0].Before(item.Cells[0])}
+			for j := range out {
+				if standingOf(out[j]) == standingOf(mark) {
+					out = append(out[:j], out[j+1:]...)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// itemOf is the line of one cell that begins right of a mark on its baseline, the nearest of them; -1 for none.
+func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
+	at, least := -1, math.Inf(1)
+	for i, line := range lines {
+		if line.Turn != mark.Turn || len(line.Cells) != 1 || math.Abs(line.Y-mark.Y) > 0.3*line.Size || !near(mark.Cells[0], line.Cells[0], line.Size) {
+			continue
+		}
+		if gap := line.Cells[0].X0 - mark.Cells[0].X1; gap < least && !isMark(line.Cells[0].Text) {
+			at, least = i, gap
+		}
+	}
+	return at
+}
+
+// near reports whether a cell begins behind a mark as an item does.
+func near(mark, item pdftext.Cell, size float64) bool {
+	const overlap = 0.3 // times the size of the text
+	return item.X0 >= mark.X1-overlap*size && item.X0 <= mark.X0+farMark*size
+}
+
+// isMark reports whether a text is the mark of a list's item and nothing else: a bullet, "3." or "(b)".
+func isMark(s string) bool {
+	const dashes = "–—*-" // in a table they stand for nothing
+	return len(s) <= 5 && !strings.ContainsAny(s, " \t") && startsItem(s+" x") && !strings.Contains(dashes, s)
+}

@@ -1,0 +1,81 @@
+package pdf
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+const (
+	widerLeading = 1.12 // times the usual distance of lines that parts a caption from text
+	smallerNote  = 0.25 // points that a note is smaller than the text above it, at least
+)
+
+// startsApart reports whether a line begins a caption or a footnote, or ends one, where distance and indent need not
+// tell it from the paragraph before.
+func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
+	last, text := para[len(para)-1], line.Text()
+	ended := endsSentence(last.Text())
+	differs := max(line.Size-last.Size, last.Size-line.Size) > smallerNote
+	switch {
+	case isCaption(text):
+		return ended || wide || differs || line.Bold != last.Bold
+	case isCaption(para[0].Text()):
+		return differs || wide && ended
+	case startsNote(text) == "":
+		return false
+	}
+	return last.Size-line.Size > smallerNote && ended || follows(startsNote(para[0].Text()), startsNote(text)) && ended
+}
+
+// captionWords begin captions, in the languages that most documents are in; a number and a sign follow.
+var captionWords = map[string]bool{
+	"figure": true, "fig": true, "table": true, "chart": true, "listing": true, "algorithm": true, "scheme": true, "exhibit": true, "plate": true,
+	"abbildung": true, "abb": true, "tabelle": true, "tab": true, "schaubild": true, "tableau": true, "figura": true, "tabla": true, "tabela": true, "tabella": true,
+	"quadro": true, "grafico": true, "gráfico": true, "afbeelding": true, "tabel": true, "figuur": true, "рисунок": true, "рис": true, "таблица": true, "табл": true,
+	"図": true, "表": true, "图": true, "圖": true, "그림": true, "표": true,
+}
+
+// isCaption reports whether a line begins as the caption of a figure or table does: "Figure 3:", "Tab. 2.1 –". In a
+// sentence, no sign follows the number.
+func isCaption(s string) bool {
+	at := strings.IndexFunc(s, func(r rune) bool { return unicode.IsDigit(r) })
+	const longestWord = 24 // bytes
+	if at <= 0 || at > longestWord || !captionWords[strings.ToLower(strings.TrimRight(s[:at], ". \t"))] {
+		return false
+	}
+	rest := strings.TrimLeftFunc(s[at:], func(r rune) bool { return unicode.IsDigit(r) || r == '.' || r == '-' })
+	if number := s[at : len(s)-len(rest)]; strings.HasSuffix(number, ".") {
+		return true
+	}
+	rest = strings.TrimLeft(rest, " \t")
+	first, _ := utf8.DecodeRuneInString(rest)
+	return rest == "" || strings.ContainsRune(":.|–—：．", first)
+}
+
+// startsNote is the mark that a footnote begins with: a number that its text follows without a stop, or a sign.
+func startsNote(s string) string {
+	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	const longestNumber = 3
+	if n == 0 {
+		n = len(s) - len(strings.TrimLeft(s, "*†‡§"))
+	} else if n > longestNumber {
+		return ""
+	}
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s[n:], " \t"))
+	if n == 0 || !unicode.IsLetter(first) {
+		return ""
+	}
+	return s[:n]
+}
+
+// follows reports whether a note's mark comes after another's.
+func follows(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	x, y := numbersOf(a), numbersOf(b)
+	return len(x) != len(y) || len(x) == 0 && a != b || len(x) == 1 && y[0] == x[0]+1
+}

@@ -1,0 +1,149 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// readingOrder puts the lines of a page into the order in which they are read. Nearly all writers show text in that
+// order, columns and boxes included, so it is kept unless the page itself speaks against it: then the places of the
+// lines decide. Text that runs in another direction than most, as stamps at the margin do, comes last.
+func readingOrder(lines []pdftext.Line) []pdftext.Line {
+	turn := mainTurn(lines)
+	main := make([]pdftext.Line, 0, len(lines))
+	var turned []pdftext.Line
+	for _, l := range lines {
+		if l.Turn == turn {
+			main = append(main, l)
+		} else {
+			turned = append(turned, l)
+		}
+	}
+	if scattered(main) {
+		main = byPlace(main, 0)
+	}
+	return append(main, turned...)
+}
+
+// scattered reports whether lines are shown in an order that nobody reads: again and again one above the line before
+// it, in the same column.
+func scattered(lines []pdftext.Line) bool {
+	const atLeast = 6
+	if len(lines) < atLeast {
+		return false
+	}
+	back := 0
+	for i := 1; i < len(lines); i++ {
+		a, b := lines[i-1], lines[i]
+		if b.Y > a.Y+0.5*b.Size && overlap(a, b) > 0.5 {
+			back++
+		}
+	}
+	return back*3 >= len(lines)
+}
+
+// extent is the part of the page's width that a line takes.
+func extent(l pdftext.Line) (from, to float64) {
+	from, to = math.Inf(1), math.Inf(-1)
+	for _, c := range l.Cells {
+		from, to = min(from, c.X0, c.X1), max(to, c.X0, c.X1)
+	}
+	return from, to
+}
+
+// overlap is how much of the narrower of two lines stands above or below the other, from 0 to 1.
+func overlap(a, b pdftext.Line) float64 {
+	a0, a1 := extent(a)
+	b0, b1 := extent(b)
+	width := max(min(a1-a0, b1-b0), 1)
+	return max(0, min(a1, b1)-max(a0, b0)) / width
+}
+
+// byPlace sorts lines by cutting the page along its white space: first into columns where a gap runs through all
+// lines, else across where it is widest, and so on with the parts.
+func byPlace(lines []pdftext.Line, depth int) []pdftext.Line {
+	const deepest = 24
+	if len(lines) < 2 {
+		return lines
+	}
+	if depth < deepest {
+		if left, right := cutColumns(lines); right != nil {
+			return append(byPlace(left, depth+1), byPlace(right, depth+1)...)
+		}
+		if upper, lower := cutAcross(lines); lower != nil {
+			return append(byPlace(upper, depth+1), byPlace(lower, depth+1)...)
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b pdftext.Line) int {
+		if math.Abs(a.Y-b.Y) < 0.3*min(a.Size, b.Size) {
+			a0, _ := extent(a)
+			b0, _ := extent(b)
+			return cmp.Compare(a0, b0)
+		}
+		return cmp.Compare(b.Y, a.Y)
+	})
+	return lines
+}
+
+// cutColumns parts lines at the widest gap between them that runs from top to bottom, if both sides are columns of
+// text and not the columns of a table.
+func cutColumns(lines []pdftext.Line) (left, right []pdftext.Line) {
+	sorted := slices.Clone(lines)
+	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int {
+		a0, _ := extent(a)
+		b0, _ := extent(b)
+		return cmp.Compare(a0, b0)
+	})
+	best, cut, reach := 0.0, 0.0, math.Inf(-1)
+	for _, l := range sorted {
+		from, to := extent(l)
+		if gap := from - reach; gap > best && !math.IsInf(reach, -1) && gap > 0.8*l.Size {
+			best, cut = gap, from
+		}
+		reach = max(reach, to)
+	}
+	if best == 0 {
+		return nil, nil
+	}
+	for _, l := range lines {
+		if from, _ := extent(l); from < cut {
+			left = append(left, l)
+		} else {
+			right = append(right, l)
+		}
+	}
+	if !isColumn(left) || !isColumn(right) {
+		return nil, nil
+	}
+	return left, right
+}
+
+// isColumn reports whether lines are text that is read downwards, by their length.
+func isColumn(lines []pdftext.Line) bool {
+	long := 0
+	for _, l := range lines {
+		if len(l.Text()) > 20 {
+			long++
+		}
+	}
+	return len(lines) >= 2 && long*2 >= len(lines)
+}
+
+// cutAcross parts lines at the highest white stripe that is wider than the distance of lines.
+func cutAcross(lines []pdftext.Line) (upper, lower []pdftext.Line) {
+	sorted := slices.Clone(lines)
+	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })
+	best, at := 0.0, 0
+	for i := 1; i < len(sorted); i++ {
+		if gap := (sorted[i-1].Y - sorted[i].Y) / max(sorted[i].Size, 1); gap > best {
+			best, at = gap, i
+		}
+	}
+	if best < 1.6 {
+		return nil, nil
+	}
+	return slices.Clone(sorted[:at]), slices.Clone(sorted[at:])
+}

@@ -1,0 +1,73 @@
+package pdf
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// outlineLevels are the levels of the headings that the document's outline names, by page and title.
+type outlineLevels map[outlineKey]int
+
+// outlineKey is an entry of an outline: its page, from 1, and its title without white space and signs.
+type outlineKey struct {
+	page  int
+	title string
+}
+
+const (
+	deepestHeading = 6   // level that a heading may have
+	longestHeading = 300 // bytes
+)
+
+func (s *source) outline() outlineLevels {
+	if s.own == nil {
+		return nil
+	}
+	levels := outlineLevels{}
+	for _, item := range s.own.Outline() {
+		key := outlineKey{item.Page + 1, titleKey(item.Title)}
+		if _, named := levels[key]; !named && item.Page >= 0 && key.title != "" {
+			levels[key] = min(item.Depth+1, deepestHeading)
+		}
+	}
+	return levels
+}
+
+// level is the level that the outline gives a text on a page, 0 where it does not name it. Entries often leave out the
+// number before a heading.
+func (o outlineLevels) level(page int, text string) int {
+	if len(o) == 0 || len(text) > longestHeading {
+		return 0
+	}
+	if level := o[outlineKey{page, titleKey(text)}]; level > 0 {
+		return level
+	}
+	if at := strings.IndexAny(text, " \t"); at > 0 && strings.Trim(text[:at], "0123456789.") == "" {
+		return o[outlineKey{page, titleKey(text[at:])}]
+	}
+	return 0
+}
+
+// levelOf is the level that the outline gives lines: all of them, as one heading, or one, as below "Chapter 3".
+func (o outlineLevels) levelOf(page int, text string, lines []pdftext.Line) int {
+	if len(o) == 0 {
+		return 0
+	}
+	level := o.level(page, text)
+	for i := 0; i < len(lines) && level == 0; i++ {
+		level = o.level(page, lines[i].Text())
+	}
+	return level
+}
+
+// titleKey is a title without white space and signs, in lower case: outlines and pages part and mark words differently.
+func titleKey(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, s)
+}

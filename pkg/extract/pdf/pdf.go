@@ -1,0 +1,174 @@
+// Package pdf reads PDF files: pages by a text layer of our own, or by PDFium where that does not understand them, and
+// their layout: reading order, headings, tables, furniture, forms and links.
+package pdf
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// Format is the Portable Document Format.
+var Format = format.Format{
+	Type: "application/pdf", Aliases: []string{"application/x-pdf"}, Extensions: []string{".pdf"},
+	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read,
+}
+
+// isPDF looks for the header where readers tolerate it: anywhere in the first 1,024 bytes, unless these are the words
+// of a text that speaks of it.
+func isPDF(head []byte, _ string) bool {
+	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
+	return at == 0 || at > 0 && (!utf8.Valid(head[:at]) || format.CountLetters(string(head[:at])) == 0 || head[at-1] == '\n' || head[at-1] == '\r')
+}
+
+// read reads PDF files page by page. What must be known of the whole document, such as the size of its body text, is
+// gathered from a sample of its pages first; memory does not grow with their number.
+func read(p *format.Parser) error {
+	data, err := p.Src.Bytes()
+	if err != nil {
+		return err
+	}
+	s, err := openPDF(p, data)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	survey, err := s.survey()
+	if err != nil {
+		return err
+	}
+	p.Doc.Pages = s.pages
+	s.describe(p)
+	l := newPDFLayout(p, survey)
+	l.outline = s.outline()
+	for i := range s.pages {
+		page, err := s.page(i)
+		if err != nil {
+			return err
+		}
+		l.links, l.grids = s.links(i), page.grids
+		page.lines = placeFields(page.lines, page.fields, page.grids)
+		if err := l.page(i+1, page.lines); err != nil {
+			return err
+		}
+		s.account(i, page)
+	}
+	return s.finish()
+}
+
+// finish says which way the pages took, warns of what could not be read and fails where there is no text at all.
+func (s *source) finish() error {
+	p := s.p
+	if s.letters == 0 {
+		return s.noText()
+	}
+	s.unseen.warn(p.Out)
+	s.garbled.warn(p.Out)
+	p.Doc.Route = s.route()
+	if len(s.scans) > 0 {
+		p.Out.Warn(fmt.Sprintf("%s: no text, only images; OCR would be needed to read %s", pageNumbers(s.scans), format.Plural(len(s.scans), "it", "them")))
+	}
+	if s.own != nil && s.own.CutShort {
+		p.Out.Warn("the file ends before its end: it was read as far as it goes; send it again if parts are missing")
+	}
+	if len(s.broken) > 0 {
+		p.Out.Warn(pageNumbers(s.broken) + ": parts are damaged and could not be read")
+	}
+	if len(s.noHelp) > 0 {
+		p.Out.Warn("text is missing where neither the first reader nor PDFium, the second, knows the characters; read without PDFium: " + pageNumbers(s.noHelp))
+	}
+	if len(s.spent) > 0 {
+		p.Out.Warn("text may be missing: PDFium, the second reader, had read as much of the file as it may; read without it: " + pageNumbers(s.spent))
+	}
+	return nil
+}
+
+// route names the readers of the pages in one line.
+func (s *source) route() string {
+	r := "pdf/own"
+	switch {
+	case len(s.byPDFium) == s.pages:
+		return "pdf/pdfium (" + s.why + ")"
+	case len(s.byPDFium) > 0:
+		r += fmt.Sprintf(", pdfium for %s (%s)", pageNumbers(s.byPDFium), s.why)
+	}
+	if s.own.Rebuilt {
+		r += ", rebuilt"
+	}
+	return r
+}
+
+// noText says why no page has text.
+func (s *source) noText() error {
+	switch {
+	case format.KindOf(s.pdfiumErr) == format.Encrypted:
+		return s.pdfiumErr
+	case s.pages == 0:
+		return damagedPDF("there are no pages in it", nil)
+	case len(s.broken) == s.pages:
+		return damagedPDF("no page of it can be read", s.pdfiumErr)
+	case !pdftext.HasContent(s.data):
+		return format.Errorf(format.NoText, "the file has no text: %s empty", pagesAre(s.pages))
+	case len(s.unseen.hidden) > 0 && len(s.scans) == 0:
+		return format.Errorf(format.NoText, "the file has no text that is visible: all of it is in hidden layers; switch them on and save the file again")
+	case len(s.garbled.unmapped) > 0:
+		return format.Errorf(format.NoText, "the file has no text that can be read: its fonts do not say which characters they show; send the document in another format, or as pages that were put through OCR")
+	case s.own != nil && len(s.scans) == 0:
+		return format.Errorf(format.NoText, "the file has no text: %s empty, or drawn without characters; send the document in another format", pagesAre(s.pages))
+	case s.own == nil || len(s.scans) < s.pages:
+		return format.Errorf(format.NoText, "the file has no text: %s images or empty; it needs OCR before what the images show can be read", pagesAre(s.pages))
+	}
+	return format.Errorf(format.NoText, "the file has no text: %s images, as a scanner makes them; it needs OCR before it can be read", pagesAre(s.pages))
+}
+
+func pagesAre(n int) string {
+	if n == 1 {
+		return "its page is"
+	}
+	return fmt.Sprintf("its %d pages are", n)
+}
+
+// damagedPDF says in one line what is wrong with the file; what its readers complained of is the cause, for logs.
+func damagedPDF(what string, cause error) *format.Error {
+	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; make it anew, or send the document in another format"}
+}
+
+// refusedPDF is what is wrong with a file that neither reader opens.
+func refusedPDF(own, other error) error {
+	switch {
+	case format.KindOf(other) == format.Encrypted, format.KindOf(other) == format.TooLarge:
+		return other
+	case errors.Is(own, pdftext.ErrEncrypted):
+		return format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and send it again")
+	}
+	return damagedPDF("its structure cannot be read", errors.Join(own, other))
+}
+
+// pageNumbers writes ascending page numbers for people: "pages 1 to 3, 7".
+func pageNumbers(pages []int) string {
+	const most = 20
+	var ranges []string
+	for i := 0; i < len(pages); {
+		j := i
+		for j+1 < len(pages) && pages[j+1] == pages[j]+1 {
+			j++
+		}
+		if len(ranges) == most {
+			ranges = append(ranges, "and more")
+			break
+		}
+		if i == j {
+			ranges = append(ranges, strconv.Itoa(pages[i]))
+		} else {
+			ranges = append(ranges, fmt.Sprintf("%d to %d", pages[i], pages[j]))
+		}
+		i = j + 1
+	}
+	return format.Plural(len(pages), "page ", "pages ") + strings.Join(ranges, ", ")
+}

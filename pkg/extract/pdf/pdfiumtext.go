@@ -1,0 +1,297 @@
+package pdf
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/klippa-app/go-pdfium/references"
+	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/structs"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// maxPDFiumChars is how many characters of a page PDFium is asked for.
+const maxPDFiumChars = 500_000
+
+// Words whose characters differ in height are parted: the least difference, in points, and the longest word.
+const (
+	uneven        = 0.5
+	maxUnevenWord = 64
+)
+
+// pdfiumPage is a page as PDFium reads it.
+type pdfiumPage struct {
+	lines []pdftext.Line
+	chars int // that it found on the page, blanks left out
+	known int // of these, the ones that it knows
+
+	unknown unknownChars // the others, where they stand as words
+}
+
+// page reads the lines of page i, from 0, from the places of PDFium's words, so that its pages get the same layout as
+// others.
+func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (read pdfiumPage, err error) {
+	defer recoverPDFium(&err)
+	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})
+	if err != nil {
+		return pdfiumPage{}, fmt.Errorf("loading page %d with PDFium: %w", i+1, err)
+	}
+	text := loaded.TextPage
+	defer func() {
+		defer recoverPDFium(&err)
+		_, _ = r.instance.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: text})
+	}()
+	count, err := r.instance.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: text})
+	if err != nil {
+		return pdfiumPage{}, fmt.Errorf("counting the characters of page %d with PDFium: %w", i+1, err)
+	}
+	c := pdfiumWords{r: r, text: text, hidden: hidden}
+	if box, err := r.instance.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: r.pageAt(i)}); err == nil {
+		c.page = box.Rect
+	}
+	units, err := c.units(min(count.Count, maxPDFiumChars))
+	if err != nil {
+		return pdfiumPage{}, fmt.Errorf("reading page %d with PDFium: %w", i+1, err)
+	}
+	for _, u := range units {
+		if u == 0 || !isBlank(u) {
+			read.chars++
+			if hasMeaning(u) {
+				read.known++
+			}
+		}
+	}
+	read.unknown.addWords(units)
+	for from := 0; from < len(units); {
+		to := from + 1
+		for !endsWord(units[to-1]) && to < len(units) && !isBlank(units[to]) {
+			to++
+		}
+		if from&0xff == 0 && ctx.Err() != nil {
+			return pdfiumPage{}, ctx.Err()
+		}
+		c.word(units[from:to], from)
+		from = to
+	}
+	read.lines = c.out.Lines()
+	return read, nil
+}
+
+// pdfiumWords passes the words of a page on, each as one glyph. A call into the sandbox costs as much as laying out a
+// line, so only the first and the last character of a word are asked where they stand, and what a run of words shares
+// is asked once a run.
+type pdfiumWords struct {
+	r      *pdfiumReader
+	text   references.FPDF_TEXTPAGE
+	hidden []pdftext.Box         // positions of text in hidden layers, which PDFium does not report
+	page   structs.FPDF_FS_RECTF // visible part of the page; empty if unknown
+	out    pdftext.Builder
+
+	// The run: words on one baseline in one font.
+	open        bool
+	top, bottom float32
+	size        float64
+	dx, dy      float64
+	base        [2]float64
+	bold        bool
+}
+
+// units are the code units of a page's characters: one for each, or two beyond 16 bits.
+func (c *pdfiumWords) units(count int) ([]rune, error) {
+	units := make([]rune, 0, count)
+	if count == 0 {
+		return units, nil
+	}
+	c.r.calls++
+	all, err := c.r.instance.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: c.text, StartIndex: 0, Count: count})
+	if err == nil {
+		for _, r := range strings.TrimSuffix(all.Text, "\x00") {
+			if r >= 0x10000 {
+				break // then places and text do not go together
+			}
+			units = append(units, r)
+		}
+		if len(units) == count {
+			return units, nil
+		}
+	}
+	units = units[:0]
+	c.r.calls += count
+	for n := range count {
+		code, err := c.r.instance.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: c.text, Index: n})
+		if err != nil {
+			return nil, err
+		}
+		units = append(units, rune(code.Unicode&0x1fffff))
+	}
+	return units, nil
+}
+
+// PDFium's signs for the hyphen that divides a word at the end of a line.
+const (
+	pdfiumHyphen       = 2
+	pdfiumNoncharacter = 0xfffe
+)
+
+// endsWord reports whether no character after this one belongs to its word.
+func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfiumNoncharacter }
+
+func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
+
+// word passes on a word, or a blank, whose first character has the number n.
+func (c *pdfiumWords) word(units []rune, n int) {
+	if isBlank(units[0]) {
+		if units[0] == ' ' {
+			c.out.Blank()
+		}
+		return
+	}
+	first, ok := c.box(n)
+	if !ok {
+		return // made up by PDFium, with no place on the page
+	}
+	last, raised := first, first
+	if len(units) > 1 {
+		if b, ok := c.box(n + len(units) - 1); ok {
+			last, raised = b, b
+		}
+		if end := lastLetter(units); end > 0 && end < len(units)-1 { // "m2)" ends on the line again
+			if b, ok := c.box(n + end); ok {
+				raised = b
+			}
+		}
+	}
+	if len(units) <= maxUnevenWord && differ(first, raised) && c.parts(units, n, first) {
+		return
+	}
+	if c.beside(first, last) || inBoxes(c.hidden, float64(min(first.Left, last.Left)+max(first.Right, last.Right))/2, float64(min(first.Bottom, last.Bottom)+max(first.Top, last.Top))/2) {
+		return
+	}
+	if (!c.open || c.dy != 0 || first.Top != c.top || first.Bottom != c.bottom) && !c.startRun(n, first) {
+		return
+	}
+	from, to := c.span(first, last)
+	c.out.Glyph(wordText(units), c.size, c.dx, c.dy, from, to, c.bold)
+}
+
+// lastLetter is the last letter or digit of a word; -1 for none.
+func lastLetter(units []rune) int {
+	end := len(units) - 1
+	for end >= 0 && !unicode.IsLetter(units[end]) && !unicode.IsDigit(units[end]) {
+		end--
+	}
+	return end
+}
+
+// differ reports whether two characters stand at different heights or differ in size.
+func differ(a, b structs.FPDF_FS_RECTF) bool {
+	return math.Abs(float64(a.Top-b.Top)) > uneven || math.Abs(float64(a.Bottom-b.Bottom)) > uneven
+}
+
+// parts passes on the parts of a word whose characters differ in height, as a number and its exponent do. It reports whether
+// there are several.
+func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bool {
+	last, from := first, 0
+	for i := 1; i < len(units); i++ {
+		b, ok := c.box(n + i)
+		if !ok || !differ(b, last) {
+			continue
+		}
+		c.word(units[from:i], n+from)
+		from, last = i, b
+	}
+	if from == 0 {
+		return false
+	}
+	c.word(units[from:], n+from)
+	return true
+}
+
+func (c *pdfiumWords) box(n int) (structs.FPDF_FS_RECTF, bool) {
+	c.r.calls++
+	b, err := c.r.instance.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: c.text, Index: n})
+	if err != nil || b.Rect.Right-b.Rect.Left <= 0 && b.Rect.Top-b.Rect.Bottom <= 0 {
+		return structs.FPDF_FS_RECTF{}, false
+	}
+	return b.Rect, true
+}
+
+// beside reports whether a word stands beside the page, where nobody sees it.
+func (c *pdfiumWords) beside(first, last structs.FPDF_FS_RECTF) bool {
+	if c.page.Right <= c.page.Left || c.page.Top <= c.page.Bottom {
+		return false
+	}
+	return min(first.Left, last.Left) >= c.page.Right || max(first.Right, last.Right) <= c.page.Left ||
+		min(first.Bottom, last.Bottom) >= c.page.Top || max(first.Top, last.Top) <= c.page.Bottom
+}
+
+// wordText turns PDFium's code units into text.
+func wordText(units []rune) string {
+	var b strings.Builder
+	for i := 0; i < len(units); i++ {
+		r := units[i]
+		switch {
+		case r == pdfiumHyphen || r == pdfiumNoncharacter:
+			r = '-'
+		case utf16.IsSurrogate(r) && i+1 < len(units):
+			r = utf16.DecodeRune(r, units[i+1])
+			i++
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// startRun asks for what the characters of a run share. It reports whether there is enough to go on.
+func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
+	i := c.r.instance
+	c.r.calls += 4 // for origin, matrix, size and font
+	c.open, c.top, c.bottom = true, b.Top, b.Bottom
+	c.dx, c.dy, c.size = 1, 0, math.Abs(float64(b.Top-b.Bottom))
+	origin, err := i.FPDFText_GetCharOrigin(&requests.FPDFText_GetCharOrigin{TextPage: c.text, Index: n})
+	if err != nil {
+		return false
+	}
+	c.base = [2]float64{origin.X, origin.Y}
+	if m, err := i.FPDFText_GetMatrix(&requests.FPDFText_GetMatrix{TextPage: c.text, Index: n}); err == nil {
+		across, along := math.Hypot(float64(m.Matrix.C), float64(m.Matrix.D)), math.Hypot(float64(m.Matrix.A), float64(m.Matrix.B))
+		if along > 0 {
+			c.dx, c.dy = float64(m.Matrix.A)/along, float64(m.Matrix.B)/along
+		}
+		if s, err := i.FPDFText_GetFontSize(&requests.FPDFText_GetFontSize{TextPage: c.text, Index: n}); err == nil && s.FontSize*across > 0 {
+			c.size = s.FontSize * across
+		}
+	}
+	if math.Abs(c.dy) < 0.02 {
+		c.dx, c.dy = math.Copysign(1, c.dx), 0
+	}
+	c.bold = false
+	if info, err := i.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: c.text, Index: n}); err == nil {
+		name := strings.ToLower(info.FontName)
+		c.bold = strings.Contains(name, "bold") || strings.Contains(name, "black") || strings.Contains(name, "heavy")
+	}
+	return c.size > 0 && c.size < 1e5
+}
+
+// span is where a word begins and ends on its baseline. Boxes lie along the page's edges, so those of turned text
+// are measured along its direction.
+func (c *pdfiumWords) span(first, last structs.FPDF_FS_RECTF) (from, to [2]float64) {
+	left, right := float64(min(first.Left, last.Left)), float64(max(first.Right, last.Right))
+	bottom, top := float64(min(first.Bottom, last.Bottom)), float64(max(first.Top, last.Top))
+	switch {
+	case c.dy == 0 && c.dx > 0:
+		return [2]float64{left, c.base[1]}, [2]float64{right, c.base[1]}
+	case c.dy == 0:
+		return [2]float64{right, c.base[1]}, [2]float64{left, c.base[1]}
+	}
+	length := math.Abs(c.dy) * (top - bottom)
+	if math.Abs(c.dx) > 0.1 {
+		length = math.Hypot(right-left, top-bottom) - 0.5*c.size
+	}
+	return c.base, [2]float64{c.base[0] + c.dx*length, c.base[1] + c.dy*length}
+}

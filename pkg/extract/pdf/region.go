@@ -1,0 +1,131 @@
+package pdf
+
+import (
+	"slices"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// trimmed is the grid without rows at its top and bottom that hold no text, as where a picture touches a table, and
+// without borders that part nothing then. It returns nil where nothing is left that a table needs.
+func (g *grid) trimmed(lines []pdftext.Line) *grid {
+	first, last := g.rows(), -1
+	for _, line := range lines {
+		r := g.rowAt(line)
+		first, last = min(first, r), max(last, r)
+	}
+	if first > last {
+		return nil
+	}
+	out := &grid{turn: g.turn, xs: slices.Clone(g.xs), ys: slices.Clone(g.ys[first : last+2])}
+	if g.parts == nil {
+		return out
+	}
+	for r := first; r <= last; r++ {
+		out.parts, out.below = append(out.parts, slices.Clone(g.parts[r])), append(out.below, slices.Clone(g.below[r]))
+	}
+	for k := out.columns() - 2; k >= 0; k-- {
+		if slices.ContainsFunc(out.parts, func(row []bool) bool { return row[k] }) {
+			continue
+		}
+		out.xs = slices.Delete(out.xs, k+1, k+2)
+		for r := range out.parts {
+			out.below[r][k+1] = out.below[r][k] && out.below[r][k+1]
+			out.parts[r], out.below[r] = slices.Delete(out.parts[r], k, k+1), slices.Delete(out.below[r], k, k+1)
+		}
+	}
+	for r := out.rows() - 2; r >= 0; r-- { // rules down may begin and end where nothing runs across
+		if slices.Contains(out.below[r], true) {
+			continue
+		}
+		for k := range out.parts[r] {
+			out.parts[r][k] = out.parts[r][k] || out.parts[r+1][k]
+		}
+		out.below[r] = out.below[r+1]
+		out.parts, out.below = slices.Delete(out.parts, r+1, r+2), slices.Delete(out.below, r+1, r+2)
+		out.ys = slices.Delete(out.ys, r+1, r+2)
+	}
+	if out.columns() < 2 {
+		return nil
+	}
+	return out
+}
+
+// region is a cell of a table, which may cover several of the grid.
+type region struct {
+	row, column  int
+	down, across int
+}
+
+// regions joins the cells of a grid that no rule parts. ok is false where they are no rectangles: then the rules are
+// those of a drawing.
+func (g *grid) regions() (all []region, ok bool) {
+	columns := g.columns()
+	seen := make([]bool, g.rows()*columns)
+	for start := range seen {
+		if seen[start] {
+			continue
+		}
+		seen[start] = true
+		open := []int{start}
+		c := region{row: start / columns, column: start % columns}
+		size, last, left, right := 0, start, c.column, c.column
+		visit := func(i int, joined bool) {
+			if joined && !seen[i] {
+				seen[i] = true
+				open = append(open, i)
+			}
+		}
+		for len(open) > 0 {
+			i := open[len(open)-1]
+			open = open[:len(open)-1]
+			r, k := i/columns, i%columns
+			size, last, left, right = size+1, max(last, i), min(left, k), max(right, k)
+			if k+1 < columns {
+				visit(i+1, !g.parts[r][k])
+			}
+			if k > 0 {
+				visit(i-1, !g.parts[r][k-1])
+			}
+			if r+1 < g.rows() {
+				visit(i+columns, !g.below[r][k])
+			}
+			if r > 0 {
+				visit(i-columns, !g.below[r-1][k])
+			}
+		}
+		c.down, c.across = last/columns-c.row+1, right-c.column+1
+		if left < c.column || c.across*c.down != size {
+			return nil, false
+		}
+		all = append(all, g.split(c)...)
+	}
+	return all, true
+}
+
+// split parts a region into which rules down reach that end inside it, as those do that begin below a name of several
+// columns: in each row of the grid they part it, and what stands below the same columns with no rule between is one with
+// them. A region without such rules stays whole.
+func (g *grid) split(c region) []region {
+	var all []region
+	above := make([]int, c.across) // by column: which part began there in the row above, counted from 1; 0 for none
+	for r := c.row; r < c.row+c.down; r++ {
+		here := make([]int, c.across)
+		for k := c.column; k < c.column+c.across; {
+			part := region{row: r, column: k, down: 1, across: 1}
+			for k++; k < c.column+c.across && !g.parts[r][k-1]; k++ {
+				part.across++
+			}
+			at := above[part.column-c.column]
+			if at > 0 && all[at-1].across == part.across && slices.Contains(g.below[r-1][part.column:k], false) {
+				all[at-1].down++
+			} else {
+				all = append(all, part)
+				at = len(all)
+			}
+			here[part.column-c.column] = at
+		}
+		above = here
+	}
+	return all
+}

@@ -1,0 +1,274 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+const (
+	sameRule     = 3     // points that pieces of one rule, or the rules that meet in a corner, may be apart
+	shortestRule = 6     // points below which a rule parts no cells
+	maxGridRules = 2_000 // of one direction on a page; more is a drawing
+	maxGridCells = 20_000
+	maxGridText  = 1_000_000 // cells of lines times columns of a grid
+	maxGridWork  = 2_000_000 // grids times lines of a page; more is a drawing
+	closing      = 0.6       // of a cell's side that a rule must run along to part it from the next cell
+)
+
+// grid is where rules part the cells of a table, in the coordinates of lines that run in its direction.
+type grid struct {
+	turn int
+	xs   []float64 // borders of columns, ascending
+	ys   []float64 // borders of rows, descending
+	// parts[r][k] says that a rule parts the cells k and k+1 of row r, below[r][k] that one parts cell k of row r from
+	// the next row's. Both are nil where all rules run across: then the columns must be found in the text.
+	parts, below [][]bool
+}
+
+func (g *grid) rows() int    { return len(g.ys) - 1 }
+func (g *grid) columns() int { return len(g.xs) - 1 }
+
+func (g *grid) left() float64   { return g.xs[0] }
+func (g *grid) right() float64  { return g.xs[len(g.xs)-1] }
+func (g *grid) top() float64    { return g.ys[0] }
+func (g *grid) bottom() float64 { return g.ys[len(g.ys)-1] }
+
+// rule is a line across at y, from x0 to x1; for rules that run down, the axes are swapped.
+type rule struct{ at, from, to float64 }
+
+// gridsOf finds what may be the grids of tables among what a page draws. Whether they are, their text tells.
+func gridsOf(d pdftext.Drawn, turn int) []grid {
+	across, down := rulesOf(d, turn)
+	const fewest = 3 // rules of a table
+	if len(across)+len(down) < fewest || len(across) > maxGridRules || len(down) > maxGridRules {
+		return nil
+	}
+	var grids []grid
+	var lone []rule // rules across that no rule down parts
+	for _, c := range connected(across, down) {
+		if g, ok := lattice(c.across, c.down); ok {
+			g.turn = turn
+			grids = append(grids, g)
+		} else {
+			lone = append(lone, c.across...)
+		}
+	}
+	for _, g := range stacked(lone) {
+		g.turn = turn
+		grids = append(grids, g)
+	}
+	return grids
+}
+
+// rulesOf are the rules of a page, pieces of one joined, in the coordinates of lines of a direction. The sides of filled
+// rectangles are rules too: rows and cells may be told apart by what lies behind them.
+func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
+	add := func(b pdftext.Box) {
+		x0, x1, y0, y1 := alongLine(b, turn)
+		if x1-x0 >= y1-y0 {
+			across = append(across, rule{(y0 + y1) / 2, x0, x1})
+		} else {
+			down = append(down, rule{(x0 + x1) / 2, y0, y1})
+		}
+	}
+	for _, b := range d.Rules {
+		add(b)
+	}
+	for _, b := range d.Fills {
+		add(pdftext.Box{X0: b.X0, Y0: b.Y0, X1: b.X1, Y1: b.Y0})
+		add(pdftext.Box{X0: b.X0, Y0: b.Y1, X1: b.X1, Y1: b.Y1})
+		add(pdftext.Box{X0: b.X0, Y0: b.Y0, X1: b.X0, Y1: b.Y1})
+		add(pdftext.Box{X0: b.X1, Y0: b.Y0, X1: b.X1, Y1: b.Y1})
+	}
+	return joinRules(across), joinRules(down)
+}
+
+// joinRules joins the pieces of rules that lie on one line and touch.
+func joinRules(rules []rule) []rule {
+	slices.SortFunc(rules, func(a, b rule) int { return cmp.Compare(a.at, b.at) })
+	var joined []rule
+	for i := 0; i < len(rules); {
+		j := i + 1
+		for j < len(rules) && rules[j].at-rules[i].at <= sameRule {
+			j++
+		}
+		line := rules[i:j]
+		slices.SortFunc(line, func(a, b rule) int { return cmp.Compare(a.from, b.from) })
+		open := line[0]
+		for _, r := range line[1:] {
+			if r.from <= open.to+sameRule {
+				open.to = max(open.to, r.to)
+				continue
+			}
+			joined = append(joined, open)
+			open = r
+		}
+		joined = append(joined, open)
+		i = j
+	}
+	return slices.DeleteFunc(joined, func(r rule) bool { return r.to-r.from < shortestRule })
+}
+
+// ruleSet is rules that touch one another.
+type ruleSet struct{ across, down []rule }
+
+// connected groups rules by which of them meet.
+func connected(across, down []rule) []ruleSet {
+	of := make([]int, len(across)+len(down))
+	for i := range of {
+		of[i] = i
+	}
+	root := func(i int) int {
+		for of[i] != i {
+			of[i] = of[of[i]]
+			i = of[i]
+		}
+		return i
+	}
+	for i, h := range across {
+		for j, v := range down {
+			if v.at >= h.from-sameRule && v.at <= h.to+sameRule && h.at >= v.from-sameRule && h.at <= v.to+sameRule {
+				of[root(len(across)+j)] = root(i)
+			}
+		}
+	}
+	sets := map[int]int{}
+	var found []ruleSet
+	at := func(i int) *ruleSet {
+		r := root(i)
+		n, ok := sets[r]
+		if !ok {
+			n = len(found)
+			sets[r] = n
+			found = append(found, ruleSet{})
+		}
+		return &found[n]
+	}
+	for i, h := range across {
+		s := at(i)
+		s.across = append(s.across, h)
+	}
+	for j, v := range down {
+		s := at(len(across) + j)
+		s.down = append(s.down, v)
+	}
+	return found
+}
+
+// lattice makes a grid of rules that meet, if they part at least two rows and two columns.
+func lattice(across, down []rule) (grid, bool) {
+	if len(down) == 0 || len(across) == 0 {
+		return grid{}, false
+	}
+	var xs, ys []float64
+	for _, h := range across {
+		ys = append(ys, h.at)
+	}
+	for _, v := range down {
+		xs = append(xs, v.at)
+	}
+	// Where a table has no frame, its rules end at its edges.
+	for _, h := range across {
+		xs = append(xs, h.from, h.to)
+	}
+	for _, v := range down {
+		ys = append(ys, v.from, v.to)
+	}
+	g := grid{xs: borders(xs), ys: borders(ys)}
+	slices.Reverse(g.ys)
+	if g.rows() < 2 || g.columns() < 2 || g.rows()*g.columns() > maxGridCells {
+		return grid{}, false
+	}
+	g.parts, g.below = make([][]bool, g.rows()), make([][]bool, g.rows())
+	for r := range g.rows() {
+		g.parts[r], g.below[r] = make([]bool, g.columns()), make([]bool, g.columns())
+		g.parts[r][g.columns()-1] = true
+	}
+	for _, v := range down {
+		k := nearest(g.xs, v.at)
+		if k == 0 || k == len(g.xs)-1 {
+			continue
+		}
+		for r := range g.rows() {
+			if covers(v, g.ys[r+1], g.ys[r]) {
+				g.parts[r][k-1] = true
+			}
+		}
+	}
+	for _, h := range across {
+		r := nearest(g.ys, h.at)
+		if r == 0 || r == len(g.ys)-1 {
+			continue
+		}
+		for k := range g.columns() {
+			if covers(h, g.xs[k], g.xs[k+1]) {
+				g.below[r-1][k] = true
+			}
+		}
+	}
+	for k := range g.columns() {
+		g.below[g.rows()-1][k] = true
+	}
+	return g, true
+}
+
+// borders are sorted places, those that are nearly the same taken as one.
+func borders(at []float64) []float64 {
+	slices.Sort(at)
+	var out []float64
+	for i := 0; i < len(at); {
+		j := i
+		for j < len(at) && at[j]-at[i] <= sameRule {
+			j++
+		}
+		out = append(out, (at[i]+at[j-1])/2)
+		i = j
+	}
+	return out
+}
+
+// nearest is the index of the place that is least far from another.
+func nearest(places []float64, at float64) int {
+	best, d := 0, math.Inf(1)
+	for i, p := range places {
+		if math.Abs(p-at) < d {
+			best, d = i, math.Abs(p-at)
+		}
+	}
+	return best
+}
+
+// covers reports whether a rule runs along most of a side.
+func covers(r rule, from, to float64) bool {
+	return min(r.to, to)-max(r.from, from) >= closing*(to-from)
+}
+
+// stacked makes grids of rules across that are equally long and stand one below the other, as those of tables in books
+// are, and the backgrounds of every other row.
+func stacked(rules []rule) []grid {
+	const fewest = 3
+	slices.SortStableFunc(rules, func(a, b rule) int { return cmp.Compare(b.at, a.at) })
+	var grids []grid
+	taken := make([]bool, len(rules))
+	for i, first := range rules {
+		if taken[i] {
+			continue
+		}
+		ys := []float64{first.at}
+		for j := i + 1; j < len(rules); j++ {
+			r := rules[j]
+			if !taken[j] && math.Abs(r.from-first.from) <= sameRule && math.Abs(r.to-first.to) <= sameRule {
+				taken[j] = true
+				ys = append(ys, r.at)
+			}
+		}
+		if ys = borders(ys); len(ys) >= fewest {
+			slices.Reverse(ys)
+			grids = append(grids, grid{xs: []float64{first.from, first.to}, ys: ys})
+		}
+	}
+	return grids
+}

@@ -1,0 +1,236 @@
+package pdf
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// source reads the pages of a file by one of two ways. The first is our own text layer, which knows fonts, table
+// cells and form fields. Pages that measured signals say it did not understand are read by PDFium, compiled to
+// WebAssembly and shut in a sandbox, and so are files that it cannot open at all.
+type source struct {
+	p     *format.Parser
+	data  []byte
+	pages int
+	own   *pdftext.Document // nil where it cannot be opened
+
+	pdfium    *pdfiumReader // opened by the first page that needs it
+	pdfiumErr error         // why PDFium is of no use; it is not asked again
+	poor      bool          // there is hardly any text: pages without are put to PDFium too
+	budget    pdfiumBudget
+	kept      map[int]page
+
+	// What came of the pages, numbered from 1.
+	letters  int
+	why      string // the first reason to take PDFium
+	byPDFium []int
+	scans    []int // pictures and no text
+	broken   []int
+	noHelp   []int // doubtful, and not put to PDFium, which does not know their characters either
+	spent    []int // doubtful, and not put to PDFium, which has cost what it may
+	unseen   unseenPages
+	garbled  garbledPages
+}
+
+// page is what one page shows.
+type page struct {
+	lines    []pdftext.Line
+	grids    []grid // what may be those of tables
+	letters  int
+	image    bool    // there is a picture on it
+	broken   bool    // it could not be read to its end
+	byPDFium string  // why PDFium read it, "" for the own layer
+	unasked  unasked // why PDFium was not asked for it though it is doubtful
+	fields   []pdftext.Field
+	unseen   pdftext.Unseen
+	unknown  unknownChars // that the reader of the page did not know
+}
+
+// openPDF opens a file by the way that works.
+func openPDF(p *format.Parser, data []byte) (*source, error) {
+	s := &source{p: p, data: data, kept: map[int]page{}}
+	own, err := pdftext.Open(data)
+	if err == nil {
+		s.own, s.pages = own, own.NumPages()
+	} else {
+		if err := p.Ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !pdftext.HasContent(data) && !errors.Is(err, pdftext.ErrEncrypted) {
+			return nil, damagedPDF("there are no pages in it", err)
+		}
+		if s.fallback() == nil {
+			return nil, refusedPDF(fmt.Errorf("opening the PDF: %w", err), s.pdfiumErr)
+		}
+		s.pages = s.pdfium.pages
+	}
+	if s.pages > p.Lim.MaxPages {
+		s.close()
+		return nil, format.Errorf(format.TooLarge, "the file has %d pages, more than the %d that are read", s.pages, p.Lim.MaxPages)
+	}
+	return s, nil
+}
+
+func (s *source) close() {
+	if s.pdfium != nil {
+		s.pdfium.close()
+	}
+}
+
+// fallback is PDFium with the file open, or nil where that is impossible or useless. Starting it takes a second, so it
+// is left alone when no page has content that it could find.
+func (s *source) fallback() *pdfiumReader {
+	if s.pdfium != nil || s.pdfiumErr != nil {
+		return s.pdfium
+	}
+	if s.own != nil && !pdftext.HasContent(s.data) {
+		s.pdfiumErr = errors.New("the pages have no content")
+		return nil
+	}
+	s.pdfium, s.pdfiumErr = openPDFium(s.p, s.data)
+	return s.pdfium
+}
+
+// page reads page i, from 0.
+func (s *source) page(i int) (page, error) {
+	if err := s.p.Ctx.Err(); err != nil {
+		return page{}, err
+	}
+	if page, ok := s.kept[i]; ok {
+		delete(s.kept, i)
+		return page, nil
+	}
+	page, doubt := s.readOwn(i)
+	return s.settle(i, page, doubt)
+}
+
+// readOwn reads page i with our own layer and says what is wrong with the result.
+func (s *source) readOwn(i int) (page, doubt) {
+	if s.own == nil {
+		return page{}, doubt{why: "open"}
+	}
+	before := s.own.Stats
+	read, err := s.own.Page(s.p.Ctx, i)
+	page := page{lines: read.Lines, letters: letters(read.Lines), broken: err != nil, fields: read.Fields, unseen: read.Unseen}
+	page.unknown = unknownOf(read.Lines)
+	for _, f := range read.Fields {
+		page.letters += format.CountLetters(f.Value)
+	}
+	page.grids = gridsOf(read.Drawn, mainTurn(read.Lines))
+	page.image = page.letters == 0 && s.own.HasImage(i)
+	return page, doubtOf(before, s.own.Stats, page, s.poor)
+}
+
+// settle puts a doubtful page to PDFium and takes what is better.
+func (s *source) settle(i int, page page, d doubt) (page, error) {
+	if d.why == "" {
+		return page, nil
+	}
+	other := s.fallback()
+	if other == nil {
+		return page, s.p.Ctx.Err()
+	}
+	if why := s.budget.next(other.calls, s.own != nil); why != wasAsked {
+		return page.without(why, d), nil
+	}
+	if page.unseen.Hidden+page.unseen.Beside > 0 && (d.why == "sparse" || d.why == "empty") {
+		return page, nil // PDFium would add only the text that is not visible
+	}
+	read, err := other.page(s.p.Ctx, i, page.unseen.Layers)
+	if ctxErr := s.p.Ctx.Err(); ctxErr != nil {
+		return page, ctxErr
+	}
+	s.budget.came(read)
+	letters := letters(read.lines)
+	switch {
+	case err != nil && s.own == nil:
+		page.broken = true
+		return page, nil
+	case err != nil, d.readable && page.letters*10 >= letters*d.margin:
+		return page, nil
+	case s.own != nil && s.budget.exhausted():
+		return page.without(noHelp, d), nil
+	}
+	page.lines, page.letters, page.byPDFium, page.broken = read.lines, letters, d.why, false
+	page.unknown = read.unknown
+	page.image = letters == 0 && (page.image || other.hasImage(i))
+	return page, nil
+}
+
+// without is a page as our own layer read it, which has to do because PDFium was not asked or was no help.
+func (page page) without(why unasked, d doubt) page {
+	page.unasked = why
+	if d.why == "open" {
+		page.broken = true
+	}
+	if !d.readable {
+		page.lines = meaningful(page.lines)
+	}
+	return page
+}
+
+// account keeps count of what the pages were.
+func (s *source) account(i int, page page) {
+	s.letters += page.letters
+	if page.byPDFium != "" {
+		s.byPDFium = append(s.byPDFium, i+1)
+		if s.why == "" {
+			s.why = page.byPDFium
+		}
+	}
+	if page.image && page.letters == 0 {
+		s.scans = append(s.scans, i+1)
+	}
+	if page.broken {
+		s.broken = append(s.broken, i+1)
+	}
+	s.unseen.add(i+1, page.unseen)
+	s.garbled.add(i+1, page)
+	switch page.unasked {
+	case noHelp:
+		s.noHelp = append(s.noHelp, i+1)
+	case spentCalls:
+		s.spent = append(s.spent, i+1)
+	}
+}
+
+// doubt says what is wrong with a page as our own layer read it.
+type doubt struct {
+	why      string // "" for nothing
+	readable bool   // its text is worth something all the same
+	margin   int    // tenths of the letters that PDFium finds which the page must have to be kept
+}
+
+// doubtOf names the first signal that a page was not understood.
+func doubtOf(before, after pdftext.Stats, page page, poor bool) doubt {
+	glyphs := after.Glyphs - before.Glyphs
+	undecoded, odd := after.Undecoded-before.Undecoded, after.Odd-before.Odd
+	many := func(bad, share int) bool { return bad*share > glyphs && (bad >= 10 || bad*4 > glyphs) }
+	d := doubt{readable: (undecoded+odd)*4 <= glyphs && page.letters > 0, margin: 10}
+	switch {
+	case page.broken:
+		d.why = "failed"
+	case many(undecoded, 20):
+		d.why, d.margin = "undecoded", 12
+	case many(odd, 33):
+		d.why, d.margin = "odd", 12
+	case poor && page.letters == 0:
+		d.why = "empty"
+	case poor && page.letters < 20:
+		d.why = "sparse"
+	}
+	return d
+}
+
+func letters(lines []pdftext.Line) int {
+	n := 0
+	for _, l := range lines {
+		for _, c := range l.Cells {
+			n += format.CountLetters(c.Text)
+		}
+	}
+	return n
+}

@@ -1,0 +1,159 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// surveyPages is how many pages are read to learn what a document looks like. A document of no more is read once.
+const surveyPages = 64
+
+// survey is what is known of a whole document before its first block.
+type survey struct {
+	weight   map[float64]int  // bytes of text by font size
+	edges    map[string]tally // lines at the top or bottom of pages, digits masked
+	pages    int              // that were looked at and have more than a few lines
+	body     float64          // size of most text, in points
+	levels   []float64        // sizes of headings, largest first
+	repeated map[string]bool  // headers and footers, digits masked
+}
+
+// tally counts a text that stands at one height.
+type tally struct {
+	y     float64
+	pages int
+}
+
+// survey reads a sample of the pages, which runs over the whole document in stretches of neighbours.
+func (s *source) survey() (*survey, error) {
+	sample := samplePages(s.pages)
+	type read struct {
+		page  page
+		doubt doubt
+	}
+	first := make([]read, len(sample))
+	letters := 0
+	for n, i := range sample {
+		if err := s.p.Ctx.Err(); err != nil {
+			return nil, err
+		}
+		first[n].page, first[n].doubt = s.readOwn(i)
+		letters += first[n].page.letters
+	}
+	s.poor = letters < 20*len(sample) && letters < 200
+	v := &survey{weight: map[float64]int{}, edges: map[string]tally{}}
+	for n, i := range sample {
+		r := &first[n]
+		if s.poor && r.doubt.why == "" && r.page.letters < 20 {
+			r.doubt = doubtOf(pdftext.Stats{}, pdftext.Stats{}, r.page, true)
+		}
+		page, err := s.settle(i, r.page, r.doubt)
+		if err != nil {
+			return nil, err
+		}
+		v.add(page.lines)
+		if s.pages <= surveyPages {
+			s.kept[i] = page
+		}
+		*r = read{}
+	}
+	v.conclude()
+	return v, nil
+}
+
+// samplePages are the numbers of the pages to survey, from 0.
+func samplePages(n int) []int {
+	var sample []int
+	if n <= surveyPages {
+		for i := range n {
+			sample = append(sample, i)
+		}
+		return sample
+	}
+	const stretch = 4
+	for k := range surveyPages / stretch {
+		from := k * (n - stretch) / (surveyPages/stretch - 1)
+		for i := from; i < from+stretch; i++ {
+			if len(sample) == 0 || i > sample[len(sample)-1] {
+				sample = append(sample, i)
+			}
+		}
+	}
+	return sample
+}
+
+// fewLines is the number of lines up to which all of a page is content.
+const fewLines = 6
+
+func (v *survey) add(lines []pdftext.Line) {
+	const most = 1000 // sizes that are told apart
+	for _, line := range lines {
+		if format.CountLetters(line.Text()) < 2 {
+			continue // an initial has no size that ranks headings
+		}
+		if _, known := v.weight[line.Size]; known || len(v.weight) < most {
+			v.weight[line.Size] += len(line.Text())
+		}
+	}
+	if len(lines) <= fewLines {
+		return
+	}
+	v.pages++
+	onPage := map[string]bool{}
+	for _, line := range edgeLines(lines) {
+		text := maskNumbers(line.Text())
+		t, known := v.edges[text]
+		if !known {
+			t.y = line.Y
+		}
+		if !onPage[text] && math.Abs(t.y-line.Y) < sameHeight {
+			onPage[text] = true
+			t.pages++
+			v.edges[text] = t
+		}
+	}
+}
+
+func (v *survey) conclude() {
+	most := 0
+	for size, w := range v.weight {
+		if w > most || w == most && size < v.body {
+			v.body, most = size, w
+		}
+	}
+	for size := range v.weight {
+		if size >= v.body*largerThanBody {
+			v.levels = append(v.levels, size)
+		}
+	}
+	slices.SortFunc(v.levels, func(a, b float64) int { return cmp.Compare(b, a) })
+	v.repeated = map[string]bool{}
+	const atLeast = 3
+	for text, t := range v.edges {
+		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // left and right pages may differ
+			v.repeated[text] = true
+		}
+	}
+	v.weight, v.edges = nil, nil
+}
+
+// mainTurn is the direction of most of a page's text.
+func mainTurn(lines []pdftext.Line) int {
+	var size [4]int
+	for _, l := range lines {
+		for _, c := range l.Cells {
+			size[l.Turn&3] += len(c.Text)
+		}
+	}
+	most := 0
+	for turn, n := range size {
+		if n > size[most] {
+			most = turn
+		}
+	}
+	return most
+}

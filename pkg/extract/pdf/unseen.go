@@ -1,0 +1,66 @@
+package pdf
+
+import (
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// unseenPages gathers what a reader of the pages does not see.
+type unseenPages struct {
+	hidden, beside, read []int // page numbers, from 1: with hidden layers, with text outside the page, with other unseen text
+	sum                  pdftext.Unseen
+}
+
+func (u *unseenPages) add(number int, page pdftext.Unseen) {
+	for _, c := range []struct {
+		n     int
+		pages *[]int
+	}{{page.Hidden, &u.hidden}, {page.Beside, &u.beside}, {page.White + page.Tiny + page.Transparent + page.Ground + page.Covered + page.Clipped, &u.read}} {
+		if c.n > 0 {
+			*c.pages = append(*c.pages, number)
+		}
+	}
+	u.sum.White += page.White
+	u.sum.Tiny += page.Tiny
+	u.sum.Transparent += page.Transparent
+	u.sum.Ground += page.Ground
+	u.sum.Covered += page.Covered
+	u.sum.Clipped += page.Clipped
+}
+
+// warn says which pages have text that is not seen, and whether it was read.
+func (u *unseenPages) warn(out *format.Sink) {
+	if len(u.hidden) > 0 {
+		out.Warn(pageNumbers(u.hidden) + ": text of hidden layers was left out")
+	}
+	if len(u.beside) > 0 {
+		out.Warn(pageNumbers(u.beside) + ": text that is not visible, outside the page, was left out")
+	}
+	if len(u.read) == 0 {
+		return
+	}
+	var causes []string
+	for _, c := range []struct {
+		n    int
+		text string
+	}{{u.sum.White, "white on white"}, {u.sum.Tiny, "too small to read"}, {u.sum.Transparent, "transparent, or invisible with no image below"},
+		{u.sum.Ground, "in the colour of its ground"}, {u.sum.Covered, "covered by a filled box"}, {u.sum.Clipped, "outside the part of the page that is shown"}} {
+		if c.n > 0 {
+			causes = append(causes, c.text)
+		}
+	}
+	out.Warn(pageNumbers(u.read) + ": text that is not visible (" + strings.Join(causes, "; ") + ") was read all the same")
+}
+
+// inBoxes reports whether a point is in one of the boxes.
+func inBoxes(boxes []pdftext.Box, x, y float64) bool {
+	const slack = 1 // point
+	for _, b := range boxes {
+		if x >= b.X0-slack && x <= b.X1+slack && y >= b.Y0-slack && y <= b.Y1+slack {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,242 @@
+// Package pptx reads PowerPoint presentations.
+package pptx
+
+import (
+	"encoding/xml"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/ooxml"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+	"github.com/sluice/sluice/pkg/extract/zip"
+)
+
+// reader reads the slides of one presentation.
+type reader struct {
+	p *format.Parser
+	a *ooxml.Package
+	// once holds masters and layouts that were read, and texts of footers: what stands on every slide is said once.
+	once  map[string]bool
+	apart bool // the next block has no heading, because its slide has no title
+	// frames holds the positions of the placeholders of layouts and masters, by part.
+	frames map[string]map[string]slideFrame
+}
+
+// Format is the format of PowerPoint presentations.
+var Format = ooxml.NewFormat(format.Format{
+	Type: ooxml.TypePptx, Extensions: []string{".pptx", ".pptm", ".ppsx"},
+	Name: "a pptx presentation", Label: "PowerPoint (pptx)", TitleFromHeading: true, Read: read,
+})
+
+// read reads presentations slide by slide in the order of the show, with tables, charts, diagrams and notes. A
+// slide is a page.
+func read(p *format.Parser) error {
+	a := ooxml.PackageOf(p)
+	a.Properties()
+	p.Doc.Route = "pptx/zip"
+	slides, err := slideOrder(a, a.MainPart("ppt/presentation.xml"))
+	if err != nil {
+		return err
+	}
+	if len(slides) > p.Lim.MaxPages {
+		return format.Errorf(format.TooLarge, "the presentation has %d slides, more than the %d that are read", len(slides), p.Lim.MaxPages)
+	}
+	p.Doc.Pages = len(slides)
+	r := &reader{p: p, a: a, once: map[string]bool{}, frames: map[string]map[string]slideFrame{}}
+	for i, part := range slides {
+		if err := r.slide(part, i+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slideOrder lists the parts of the slides as the presentation orders them. Where it orders none, they come as its
+// relationships list them, and last, without any, by the numbers in their names.
+func slideOrder(a *ooxml.Package, main string) ([]string, error) {
+	target := map[string]string{}
+	var all []string
+	for _, r := range a.Relations(main) {
+		if r.Kind() == "slide" && !r.External {
+			target[r.ID] = r.Target
+			all = append(all, r.Target)
+		}
+	}
+	var order []string
+	listed := map[string]bool{}
+	err := a.Walk(main, func(sc *xmlscan.Scanner) {
+		sc.Descend(func(e xml.StartElement) bool {
+			if e.Name.Local == "sldId" {
+				if t := target[ooxml.RelationID(e, "id")]; t != "" && !listed[t] {
+					listed[t] = true
+					order = append(order, t)
+				}
+			}
+			return false
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(order) > 0 {
+		return order, nil
+	}
+	for n := 1; len(all) == 0 || n <= len(all); n++ {
+		part := fmt.Sprintf("ppt/slides/slide%d.xml", n)
+		if a.Files[zip.PartName(part)] == nil || len(target) > 0 {
+			break
+		}
+		order = append(order, part)
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	if len(order) == 0 && a.Files[zip.PartName(main)] == nil {
+		return nil, format.NotA("pptx presentation", zip.ErrNoPart)
+	}
+	return order, nil
+}
+
+// slide emits one slide: its title, what else stands on it, what its layout and master add the first time that they
+// are used, its notes.
+func (r *reader) slide(part string, number int) error {
+	if r.a.Files[zip.PartName(part)] == nil {
+		r.p.Out.Warn(fmt.Sprintf("slide %d is missing in the file", number))
+		return nil
+	}
+	s := r.newSlide(part, number)
+	hidden, inherits := false, true
+	if err := s.walk(part, func(root xml.StartElement) {
+		hidden = xmlscan.Attr(root, "show") == "0" || xmlscan.Attr(root, "show") == "false"
+		inherits = xmlscan.Attr(root, "showMasterSp") != "0"
+	}); err != nil {
+		return err
+	}
+	if hidden {
+		r.p.Out.Warn(fmt.Sprintf("slide %d is hidden in the show; it was read all the same", number))
+	}
+	if s.title != "" {
+		if number == 1 && s.opens && r.p.Doc.Title == "" {
+			r.p.Doc.Title = format.OneLine(s.title)
+		}
+		if err := r.p.Out.Add(domain.Block{Kind: domain.BlockHeading, Level: 1, Text: format.OneLine(s.title), Page: number, Links: s.titleLinks}); err != nil {
+			return err
+		}
+	}
+	r.a.EmbedsRest(s.list)
+	r.apart = s.title == ""
+	if err := r.tell(s.blocks); err != nil {
+		return err
+	}
+	if inherits {
+		if err := r.inherited(s.list, number); err != nil {
+			return err
+		}
+	}
+	if err := r.notes(s.list, number); err != nil {
+		return err
+	}
+	return r.comments(s.list, number)
+}
+
+// comments emits the comments on the slide, in both of PowerPoint's formats, with their replies.
+func (r *reader) comments(rels []ooxml.Relation, number int) error {
+	for _, rel := range rels {
+		if rel.Kind() != "comments" || rel.External || r.a.Files[zip.PartName(rel.Target)] == nil || !r.a.ReadsComments() {
+			continue
+		}
+		err := r.a.Walk(rel.Target, func(sc *xmlscan.Scanner) {
+			if _, ok := sc.Root(); !ok {
+				return
+			}
+			sc.Descend(func(e xml.StartElement) bool {
+				if e.Name.Local != "cm" {
+					return false
+				}
+				sc.Stop(r.tell(readSlideComment(sc, number)))
+				return true
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSlideComment reads the comment whose start was returned last. Its replies, which the file puts first, come after it.
+func readSlideComment(sc *xmlscan.Scanner, number int) []domain.Block {
+	var own, replies []domain.Block
+	sc.Descend(func(e xml.StartElement) bool {
+		var text string
+		switch e.Name.Local {
+		case "reply":
+			replies = append(replies, readSlideComment(sc, number)...)
+			return true
+		case "text":
+			text = sc.Text()
+		case "p":
+			text = ooxml.ReadDrawnParagraph(sc, nil).Text
+		default:
+			return false
+		}
+		own = append(own, domain.Block{Kind: domain.BlockParagraph, Text: text, Page: number})
+		return true
+	})
+	return append(own, replies...)
+}
+
+func (r *reader) tell(blocks []domain.Block) error {
+	for _, b := range blocks {
+		b.Apart, r.apart = r.apart, false
+		if err := r.p.Out.Add(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inherited emits what the slide's layout and master show beside their placeholders.
+func (r *reader) inherited(rels []ooxml.Relation, number int) error {
+	for _, kind := range []string{"slideLayout", "slideMaster"} {
+		part := r.a.Related(rels, kind, "")
+		if part == "" {
+			return nil
+		}
+		s := r.newSlide(part, number)
+		s.ground = true
+		if !r.once[part] {
+			r.once[part] = true
+			if err := s.walk(part, func(root xml.StartElement) { r.once["alone "+part] = xmlscan.Attr(root, "showMasterSp") == "0" }); err != nil {
+				return err
+			}
+			if err := r.tell(s.blocks); err != nil {
+				return err
+			}
+		}
+		if r.once["alone "+part] {
+			return nil
+		}
+		rels = s.list
+	}
+	return nil
+}
+
+// notes emits the speaker's notes after what stands on the slide.
+func (r *reader) notes(rels []ooxml.Relation, number int) error {
+	for _, rel := range rels {
+		if rel.Kind() != "notesSlide" || rel.External {
+			continue
+		}
+		s := r.newSlide(rel.Target, number)
+		s.isNotes = true
+		if err := s.walk(rel.Target, func(xml.StartElement) {}); err != nil {
+			return err
+		}
+		if len(s.blocks) > 0 {
+			return r.tell(s.blocks)
+		}
+	}
+	return nil
+}

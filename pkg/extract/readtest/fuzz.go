@@ -1,0 +1,101 @@
+package readtest
+
+import (
+	"archive/zip"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// Format feeds mutations of the sample documents with the suffix to the parser that the name selects. Whatever
+// comes in, the result is an *Error, or blocks that keep their contract.
+func Format(f *testing.F, suffix string, more ...string) {
+	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, s := range more {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { checkParsing(t, "fuzz"+suffix, data) })
+}
+
+// checkParsing parses a document that can be anything.
+func checkParsing(t *testing.T, name string, data []byte) {
+	t.Helper()
+	doc, err := Parse(t, name, data)
+	switch {
+	case err == nil:
+		Blocks(t, doc)
+	case format.KindOf(err) == "":
+		t.Fatalf("error = %v, want an *Error", err)
+	case errors.Is(err, format.ErrPanic):
+		t.Fatalf("the parser panics: %v", err)
+	}
+}
+
+// Parts feeds mutations of parts of the sample document with the suffix to the parser of its format: mutations of
+// the packed file would seldom come to anything but the check of its sums.
+func Parts(f *testing.F, suffix string, names ...string) {
+	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
+	if err != nil || len(files) == 0 {
+		f.Fatalf("found %d samples, error %v", len(files), err)
+	}
+	z, err := zip.OpenReader(files[0])
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer z.Close()
+	parts := map[string]string{}
+	for _, file := range z.File {
+		r, err := file.Open()
+		if err != nil {
+			f.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err := errors.Join(err, r.Close()); err != nil {
+			f.Fatal(err)
+		}
+		parts[file.Name] = string(data)
+	}
+	for i, name := range names {
+		if parts[name] == "" {
+			f.Fatalf("the sample %s has no part %s", files[0], name)
+		}
+		f.Add(byte(i), []byte(parts[name]))
+	}
+	f.Fuzz(func(t *testing.T, which byte, data []byte) {
+		changed := maps.Clone(parts)
+		changed[names[int(which)%len(names)]] = string(data)
+		checkParsing(t, "fuzz"+suffix, extracttest.Zip(t, changed, 1))
+	})
+}
+
+// Blocks verifies what domain.Block promises.
+func Blocks(t *testing.T, doc *domain.Document) {
+	t.Helper()
+	for i, b := range doc.Blocks {
+		if strings.TrimSpace(b.Text) == "" || !utf8.ValidString(b.Text) || strings.ContainsRune(b.Text, 0) || len(b.Text) > format.MaxBlockBytes {
+			t.Fatalf("block %d of %d breaks its contract: %.200q", i, len(doc.Blocks), b.Text)
+		}
+		if b.Kind == domain.BlockHeading && (b.Level < 1 || b.Level > 6) {
+			t.Fatalf("heading %q has level %d", b.Text, b.Level)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// Package readtest reads documents in tests of the formats, and looks at what comes of them. It imports package extract;
+// only tests outside the packages of the formats import it.
+package readtest
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// Lines writes the blocks of a document one to a line, as "heading 1 on 2 row 3: text <link>".
+func Lines(doc *domain.Document) string {
+	var b strings.Builder
+	for i, bl := range doc.Blocks {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(string(bl.Kind))
+		if bl.Level > 0 {
+			fmt.Fprintf(&b, " %d", bl.Level)
+		}
+		if bl.Page > 0 {
+			fmt.Fprintf(&b, " on %d", bl.Page)
+		}
+		if bl.Row > 0 {
+			fmt.Fprintf(&b, " row %d", bl.Row)
+		}
+		fmt.Fprintf(&b, ": %s", bl.Text)
+		for _, l := range bl.Links {
+			fmt.Fprintf(&b, " <%s=%s>", l.Text, l.URL)
+		}
+	}
+	return b.String()
+}
+
+// Update asks tests to write golden files instead of comparing with them.
+var Update = flag.Bool("update", false, "write golden files anew")
+
+// Render writes a document in a form in which a change of structure shows.
+func Render(doc *domain.Document) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "title: %s\ntype: %s\nlanguage: %s\npages: %d\nroute: %s\n", doc.Title, doc.MIMEType, doc.Language, doc.Pages, doc.Route)
+	for _, w := range doc.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	for _, bl := range doc.Blocks {
+		fmt.Fprintf(&b, "\n[%s", bl.Kind)
+		if bl.Level > 0 {
+			fmt.Fprintf(&b, " %d", bl.Level)
+		}
+		if bl.Page > 0 {
+			fmt.Fprintf(&b, " page %d", bl.Page)
+		}
+		if bl.Sheet != "" {
+			fmt.Fprintf(&b, " sheet %s", bl.Sheet)
+		}
+		fmt.Fprintf(&b, "] %s\n", bl.Text)
+	}
+	return b.String()
+}
+
+// Parse reads a document in the process of the test.
+func Parse(t testing.TB, name string, data []byte) (*domain.Document, error) {
+	t.Helper()
+	return extract.Parse(context.Background(), format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: name}, format.Limits{CacheDir: extracttest.Compiled})
+}
+
+// Office writes blocks as "kind level: text", with what they link to.
+func Office(doc *domain.Document) []string {
+	var lines []string
+	for _, b := range doc.Blocks {
+		line := string(b.Kind)
+		if b.Level > 0 {
+			line += fmt.Sprintf(" %d", b.Level)
+		}
+		line += ": " + b.Text
+		for _, l := range b.Links {
+			line += fmt.Sprintf(" <%s %s>", l.Text, l.URL)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// MustParse reads a document that must be readable.
+func MustParse(t *testing.T, name string, data []byte) *domain.Document {
+	t.Helper()
+	doc, err := Parse(t, name, data)
+	if err != nil {
+		t.Fatalf("Parse: %v", err)
+	}
+	return doc
+}
+
+// Text are the texts of a document's blocks, parted by spaces.
+func Text(doc *domain.Document) string {
+	texts := make([]string, len(doc.Blocks))
+	for i, b := range doc.Blocks {
+		texts[i] = b.Text
+	}
+	return strings.Join(texts, " ")
+}

@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// handover passes open files to a child, which so can read documents without being able to open any file.
+type handover struct{ parent, child *os.File }
+
+// handoverFD is the child's end in the child: the first after the standard three.
+const handoverFD = 3
+
+func newHandover() (*handover, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("making a socket to pass files to a child: %w", err)
+	}
+	return &handover{os.NewFile(uintptr(pair[0]), "handover"), os.NewFile(uintptr(pair[1]), "handover")}, nil
+}
+
+// files are what the child is to inherit.
+func (h *handover) files() []*os.File { return []*os.File{h.child} }
+
+// started closes what the child alone needs once it runs.
+func (h *handover) started() { _ = h.child.Close() }
+
+func (h *handover) close() {
+	_ = h.child.Close() // has an error when started closed it
+	_ = h.parent.Close()
+}
+
+// give passes an open file. It does not wait: the child has taken the one before.
+func (h *handover) give(f *os.File) error {
+	conn, err := h.parent.SyscallConn()
+	if err != nil {
+		return err
+	}
+	file, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sent error
+	err = file.Control(func(fd uintptr) {
+		rights := unix.UnixRights(int(fd))
+		if err := conn.Control(func(socket uintptr) {
+			sent = unix.Sendmsg(int(socket), []byte{0}, rights, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+		}); err != nil {
+			sent = err
+		}
+	})
+	if err := errors.Join(err, sent); err != nil {
+		return fmt.Errorf("passing the document to a child: %w", err)
+	}
+	return nil
+}
+
+// takeFile is the file that the parent has passed for this request.
+func takeFile(string) (*os.File, error) {
+	oob := make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := unix.Recvmsg(handoverFD, make([]byte, 1), oob, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("taking the document from the parent: %w", err)
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:n])
+	if err != nil {
+		return nil, fmt.Errorf("taking the document from the parent: %w", err)
+	}
+	for _, m := range messages {
+		if fds, err := unix.ParseUnixRights(&m); err == nil && len(fds) == 1 {
+			return os.NewFile(uintptr(fds[0]), "document"), nil
+		}
+	}
+	return nil, errors.New("the parent passed no document")
+}

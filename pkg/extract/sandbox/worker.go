@@ -1,0 +1,268 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// Worker is a running child. It is used by one goroutine at a time.
+type Worker struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	Out    *bufio.Reader
+	stderr *headBuffer
+	docs   *handover
+	Dir    string // its temporary files
+	Read   int    // documents so far
+	Spent  bool   // to be replaced: it says that a parser panicked in it, or that it has grown
+	Dead   bool
+	over   chan struct{} // closed to end it
+	ended  chan struct{} // closed when it has ended
+	// Missing is what the system does not let the child give up; known once it has accepted a document.
+	Missing []string
+}
+
+// headBuffer keeps the first bytes written to it: a dying runtime says why before it dumps its stacks. The
+// package os/exec writes it from one goroutine, which has ended when Wait returns.
+type headBuffer struct{ data []byte }
+
+func (b *headBuffer) Write(p []byte) (int, error) {
+	const keep = 4 << 10
+	if room := keep - len(b.data); room > 0 {
+		b.data = append(b.data, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
+
+// Start starts a child that may use maxMemory bytes, with its temporary files in a folder of its own below temp.
+// It can open files nowhere else but there and in the folder cache.
+func Start(maxMemory int64, temp, cache string) (*Worker, error) {
+	exe, err := executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding the running program: %w", err)
+	}
+	dir, err := os.MkdirTemp(temp, "sluice-extract-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for a child's temporary files: %w", err)
+	}
+	docs, err := newHandover()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	//nolint:noctx // the child outlives the document that it was started for; stop ends it
+	w := &Worker{cmd: exec.Command(exe), stderr: &headBuffer{}, docs: docs, Dir: dir, over: make(chan struct{}), ended: make(chan struct{})}
+	// Nothing of the parent's environment: it holds keys that no document's parser should see.
+	w.cmd.Env = []string{
+		ChildMarker + "=" + strconv.FormatInt(maxMemory, 10), childCache + "=" + cache, "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir,
+		"GOTRACEBACK=single", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
+	}
+	w.cmd.Dir = dir
+	w.cmd.Stderr = w.stderr
+	w.cmd.ExtraFiles = docs.files()
+	w.cmd.SysProcAttr = childAttributes()
+	in, err := w.cmd.StdinPipe()
+	if err == nil {
+		w.in = in
+		var out io.ReadCloser
+		if out, err = w.cmd.StdoutPipe(); err == nil {
+			w.Out = bufio.NewReaderSize(out, 64<<10)
+			err = w.start()
+		}
+	}
+	if err != nil {
+		docs.close()
+		return nil, errors.Join(fmt.Errorf("starting a child to read documents: %w", err), os.RemoveAll(dir))
+	}
+	docs.started()
+	return w, nil
+}
+
+// start starts the process on a thread that lasts as long as it does: the system ends a child with the thread that
+// started it.
+func (w *Worker) start() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends here, with the child
+		defer close(w.ended)
+		err := w.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		<-w.over
+		// Errors say that the child has ended already or how it did, which is the purpose.
+		_ = w.cmd.Process.Kill()
+		_ = w.cmd.Wait()
+	}()
+	return <-started
+}
+
+// Process is the running child.
+func (w *Worker) Process() *os.Process { return w.cmd.Process }
+
+// Stop ends the child and removes its temporary files. It may be called more than once.
+func (w *Worker) Stop() {
+	if w.Dead {
+		return
+	}
+	w.Dead = true
+	_ = w.in.Close() // it has ended, or will by the kill
+	close(w.over)
+	<-w.ended
+	w.docs.close()
+	_ = os.RemoveAll(w.Dir)
+}
+
+// ErrNotStarted says that the child was gone before it took the document: another may take it.
+var ErrNotStarted = errors.New("the child ended before it took the document")
+
+// Extract has the child read one document. After an error other than a refusal by the parser the child is dead.
+func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory int64, timeout time.Duration) (*domain.Document, error) {
+	w.Read++
+	var late atomic.Bool
+	clock := time.AfterFunc(timeout, func() {
+		late.Store(true)
+		_ = w.cmd.Process.Kill()
+	})
+	defer clock.Stop()
+	detach := context.AfterFunc(ctx, func() { _ = w.cmd.Process.Kill() })
+	defer detach()
+
+	err := w.docs.give(f)
+	if err == nil {
+		err = writeFrame(w.in, frameRequest, req)
+	}
+	var doc *domain.Document
+	if err != nil {
+		err = errors.Join(ErrNotStarted, err)
+	} else {
+		doc, err = w.receive(req.Limits)
+	}
+	if err == nil || format.KindOf(err) != "" && !errors.Is(err, errOverflow) {
+		return doc, err
+	}
+	// The child is gone or talks nonsense.
+	w.Stop()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("reading the document: %w", context.Cause(ctx))
+	case late.Load():
+		return nil, format.Errorf(format.Resources, "reading took longer than %s", durationText(timeout))
+	case errors.Is(err, errFault), errors.Is(err, ErrNotStarted):
+		return nil, err
+	case format.KindOf(err) != "":
+		return nil, err
+	}
+	return nil, w.causeOfDeath(maxMemory, req.CPUSeconds, err)
+}
+
+var (
+	errOverflow = errors.New("the child sent more than it was allowed to")
+	errFault    = errors.New("the child could not do its work")
+)
+
+// receive collects frames up to the one that ends the answer.
+func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
+	var blocks []domain.Block
+	var text, raw int64
+	tooMuch := &format.Error{Kind: format.TooLarge, Message: "the document holds too much text", Err: errOverflow}
+	accepted := false
+	for {
+		kind, payload, err := readFrame(w.Out)
+		if err != nil && !accepted {
+			return nil, errors.Join(ErrNotStarted, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if raw += int64(len(payload)); raw > 8*lim.MaxText+maxFrame {
+			return nil, tooMuch
+		}
+		switch kind {
+		case frameAccepted:
+			accepted = true
+			if err := json.Unmarshal(payload, &w.Missing); err != nil {
+				return nil, fmt.Errorf("decoding what a child could not give up: %w", err)
+			}
+		case frameSpent:
+			w.Spent = true
+		case frameBlocks:
+			var batch []domain.Block
+			if err := json.Unmarshal(payload, &batch); err != nil {
+				return nil, fmt.Errorf("decoding blocks: %w", err)
+			}
+			for _, b := range batch {
+				text += int64(len(b.Text))
+			}
+			if text > lim.MaxText || len(blocks)+len(batch) > lim.MaxBlocks {
+				return nil, tooMuch
+			}
+			blocks = append(blocks, batch...)
+		case frameDocument:
+			var doc domain.Document
+			if err := json.Unmarshal(payload, &doc); err != nil {
+				return nil, fmt.Errorf("decoding a document: %w", err)
+			}
+			doc.Blocks = blocks
+			return &doc, nil
+		case frameRefusal:
+			var r refusal
+			if err := json.Unmarshal(payload, &r); err != nil {
+				return nil, fmt.Errorf("decoding an error: %w", err)
+			}
+			return nil, r.err()
+		case frameFault:
+			return nil, fmt.Errorf("%w: %s", errFault, payload)
+		default:
+			return nil, fmt.Errorf("a frame of unknown kind %q", kind)
+		}
+	}
+}
+
+// causeOfDeath says in words for people why the child died.
+func (w *Worker) causeOfDeath(maxMemory int64, cpuSeconds uint64, cause error) error {
+	words := string(w.stderr.data)
+	detail := fmt.Errorf("%s: %w: %s", w.cmd.ProcessState, cause, words)
+	for _, sign := range []string{"out of memory", "cannot allocate memory", "errno=12", "failed to create new OS thread",
+		"cannot map pages", "failed to reserve"} {
+		if strings.Contains(words, sign) {
+			return &format.Error{Kind: format.Resources, Err: detail,
+				Message: fmt.Sprintf("the file needed more than %s of memory to read", format.SizeText(maxMemory))}
+		}
+	}
+	switch {
+	case w.cmd.ProcessState.ExitCode() == exitCPU:
+		return &format.Error{Kind: format.Resources, Err: detail,
+			Message: fmt.Sprintf("reading took more than %s of processor time", durationText(time.Duration(cpuSeconds)*time.Second))}
+	case strings.Contains(words, "stack overflow"), strings.Contains(words, "stack exceeds"):
+		return &format.Error{Kind: format.Damaged, Err: detail, Message: "the file is nested too deeply to be read"}
+	case w.cmd.ProcessState.ExitCode() == -1:
+		return &format.Error{Kind: format.Resources, Err: detail, Message: "the system stopped the reading of the file, most likely for want of memory"}
+	}
+	return &format.Error{Kind: format.Damaged, Err: detail, Message: "the file is damaged: it stopped the reader"}
+}
+
+// durationText writes a duration as people do: "2m" or "1.5s" become "2 minutes" and "1.5 seconds".
+func durationText(d time.Duration) string {
+	if d >= time.Minute && d%time.Minute == 0 {
+		if d == time.Minute {
+			return "a minute"
+		}
+		return fmt.Sprintf("%d minutes", d/time.Minute)
+	}
+	return fmt.Sprintf("%g seconds", d.Seconds())
+}

@@ -1,0 +1,208 @@
+package table
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// HeaderRows finds the rows that name the columns: the first that fills most columns of the table, holds only short
+// words, mostly distinct, and does not go on as the rows below do. It is of several rows where groups of columns have
+// names of their own. at is -1 where there is none.
+func HeaderRows(rows [][]string) (at, depth int) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, Filled(r))
+	}
+	if width < 2 {
+		return -1, 0
+	}
+	for i, r := range rows {
+		if depth := groupedRows(rows[i:]); depth > 0 {
+			return i, depth
+		}
+		if Filled(r)*5 < width*3 || Filled(r) < 2 || isTitle(rows[i:]) {
+			continue
+		}
+		if i == len(rows)-1 || !namesColumns(r) || repeats(r, rows[i+1:]) || ProseRow(r, rows[i+1:]) {
+			return -1, 0
+		}
+		return i, 1
+	}
+	return -1, 0
+}
+
+// isTitle reports whether the first row is a title or note that fills less of the table than the header below it: that
+// row names columns of values, one more than the title fills at least.
+func isTitle(rows [][]string) bool {
+	own := Filled(rows[0])
+	at := slices.IndexFunc(rows, func(r []string) bool { return Filled(r) > own })
+	return at > 0 && len(rows[0]) == own && namesColumns(rows[at]) && valuesBelow(rows[at:])
+}
+
+// MaxHeaderRows is how many rows are taken for a table's header.
+const MaxHeaderRows = 4
+
+// mergedHeader finds a header of several rows by its merged cells: names that reach down beside names of groups that
+// reach over columns. at is -1 where there is none.
+func mergedHeader(rows []Row) (at, depth int) {
+	for i, r := range rows {
+		if Filled(r.Cells) < 2 {
+			continue // a title
+		}
+		wide := false
+		for _, m := range r.Merged {
+			wide, depth = wide || m.Across > 1 && m.Down < 2, max(depth, m.Down)
+		}
+		if !wide || depth < 2 || depth > MaxHeaderRows || i+depth >= len(rows) || !AllNames(r.Cells) {
+			return -1, 0
+		}
+		return i, depth
+	}
+	return -1, 0
+}
+
+// AllNames reports whether no cell holds a value or a text too long for a name.
+func AllNames(cells []string) bool {
+	for _, c := range cells {
+		if utf8.RuneCountInString(c) > 80 || LooksNumeric(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// groupedRows counts the rows of a header that begins with names of groups of columns; 0 where it does not.
+func groupedRows(rows [][]string) int {
+	for n := min(MaxHeaderRows, len(rows)-1); n > 1; n-- {
+		if isGrouped(rows, n) {
+			return n
+		}
+	}
+	return 0
+}
+
+// isGrouped reports whether all of the first n rows but the last name groups of columns that the row below each divides,
+// the last row naming columns of values: "", "2023", "", "2024", "" over "Region", "Q1", "Q2", "Q1", "Q2".
+func isGrouped(rows [][]string, n int) bool {
+	names := rows[n-1]
+	if Filled(names) < 3 || Filled(names) < len(names)-1 || !AllNames(names) || !valuesBelow(rows[n-1:]) {
+		return false
+	}
+	// One year beside names is more likely the value of a first record.
+	if years := slices.IndexFunc(names, IsYear); years >= 0 && !slices.ContainsFunc(names[years+1:], IsYear) {
+		return false
+	}
+	for k, groups := range rows[:n-1] {
+		if Filled(groups) < 2 || Filled(groups) >= Filled(rows[k+1]) || len(groups) > len(names) || !AllNames(groups) || !hasGap(groups, len(names)) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasGap reports whether a name stands over more than its own column, in a table of so many columns.
+func hasGap(groups []string, columns int) bool {
+	for i, c := range groups {
+		if c != "" && i+1 < columns && (i+1 >= len(groups) || groups[i+1] == "") {
+			return true
+		}
+	}
+	return false
+}
+
+// valuesBelow reports whether a column has a name in the first row and numbers, dates or amounts in most rows below.
+func valuesBelow(rows [][]string) bool {
+	for col, name := range rows[0] {
+		if name == "" || LooksNumeric(name) {
+			continue
+		}
+		values, other := 0, 0
+		for _, r := range rows[1:] {
+			switch {
+			case col >= len(r) || r[col] == "":
+			case LooksNumeric(r[col]) || IsYear(r[col]):
+				values++
+			default:
+				other++
+			}
+		}
+		if values > other {
+			return true
+		}
+	}
+	return false
+}
+
+// repeats reports whether a word of the row stands again below it in the same column, as values do and names do not.
+// Rows that are the header once more, as in joined files, say nothing.
+func repeats(row []string, below [][]string) bool {
+	hits := 0
+	for _, r := range below {
+		same := 0
+		for i, c := range row {
+			if i < len(r) && c != "" && r[i] == c {
+				same++
+			}
+		}
+		if same > 0 && same < Filled(row) {
+			hits++
+		}
+	}
+	return hits*5 > len(below)
+}
+
+func namesColumns(row []string) bool {
+	seen := make(map[string]bool, len(row))
+	for _, c := range row {
+		if c == "" {
+			continue
+		}
+		if utf8.RuneCountInString(c) > 80 || LooksNumeric(c) {
+			return false
+		}
+		seen[c] = true
+	}
+	// "Amount", "Date", "Amount", "Date" name columns; "x", "x", "x" do not.
+	return len(seen) >= 2 && len(seen)*2 >= Filled(row)
+}
+
+// LooksNumeric reports whether a cell is a value rather than a name: a number, a date, an amount with its unit. A bare
+// year is taken for a column name, as in tables of figures by year.
+func LooksNumeric(s string) bool {
+	if IsYear(s) {
+		return false
+	}
+	if _, amount := amountUnit(s); amount {
+		return true
+	}
+	digits, letters := 0, 0
+	for _, r := range s {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsLetter(r):
+			letters++
+		}
+	}
+	return digits > 0 && letters*2 < digits || strings.Contains(s, "@") || strings.HasPrefix(s, "http")
+}
+
+// IsYear reports whether a cell may be a year.
+func IsYear(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n >= 1900 && n <= 2100
+}
+
+// Filled counts the cells with text.
+func Filled(row []string) int {
+	n := 0
+	for _, c := range row {
+		if c != "" {
+			n++
+		}
+	}
+	return n
+}

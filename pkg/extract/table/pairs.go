@@ -1,0 +1,215 @@
+package table
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// Maximum lengths of a property's name and of a question, in characters.
+const (
+	MaxLabel    = 60
+	maxQuestion = 200
+)
+
+// PairColumns are the two columns, from 0, of a table that tells of one thing: each row is a property and its value.
+type PairColumns struct {
+	label, value int
+}
+
+// PairsOf finds the two columns of rows that can be pairs of a label and a value: short words, each once, mostly with
+// something beside them. ok is false for rows of any other shape.
+func PairsOf(rows [][]string) (c PairColumns, ok bool) {
+	c = PairColumns{-1, -1}
+	for _, r := range rows {
+		for i, cell := range r {
+			switch {
+			case cell == "" || i == c.label || i == c.value:
+			case c.label < 0:
+				c.label = i
+			case c.value < 0:
+				c.value = i
+			default:
+				return c, false
+			}
+		}
+	}
+	if c.label < 0 || c.label > c.value { // no row has a cell, or the first had its value alone
+		return c, false
+	}
+	seen, pairs := make(map[string]bool, len(rows)), 0
+	for _, r := range rows {
+		label, value := c.cells(r)
+		if !isLabel(label) || seen[label] {
+			return c, false
+		}
+		seen[label] = true
+		if value != "" {
+			pairs++
+		}
+	}
+	return c, pairs >= 2 && pairs*2 >= len(rows)
+}
+
+// Headless finds the columns of labels and values in a table that marks no header; nil where there are none, and where
+// the first row may name columns all the same, since numbers stand below its word.
+func Headless(rows [][]string) *PairColumns {
+	c, ok := PairsOf(rows)
+	if !ok || valuesBelow(rows) && !c.Differ(rows) && !c.known(rows) {
+		return nil
+	}
+	return &c
+}
+
+// cells are the label and the value of a row; "" for what it lacks.
+func (c PairColumns) cells(row []string) (label, value string) {
+	if c.label < len(row) {
+		label = row[c.label]
+	}
+	if c.value < len(row) {
+		value = row[c.value]
+	}
+	return label, value
+}
+
+// Line writes a row as "label: value". ok is false for rows that have more or less than these.
+func (c PairColumns) Line(row []string) (text string, ok bool) {
+	label, value := c.cells(row)
+	if label == "" || value == "" || Filled(row) != 2 {
+		return "", false
+	}
+	return PairLine(label, value), true
+}
+
+// PairLine writes a property and its value, or a question and its answer.
+func PairLine(label, value string) string {
+	if isQuestion(label) || endsAsQuestion(label) {
+		return label + " " + value
+	}
+	return strings.TrimRight(label, ":： ") + ": " + value
+}
+
+// colons reports whether most labels that have a value end as labels do.
+func (c PairColumns) colons(rows [][]string) bool {
+	with, all := 0, 0
+	for _, r := range rows {
+		label, value := c.cells(r)
+		if value == "" {
+			continue
+		}
+		if all++; strings.HasSuffix(label, ":") || strings.HasSuffix(label, "：") {
+			with++
+		}
+	}
+	return with*2 > all
+}
+
+// Differ reports whether the values are of kinds that differ from row to row, as those of properties do and those of a
+// column do not. The first pair is not asked, since it can be what names a column.
+func (c PairColumns) Differ(rows [][]string) bool {
+	at := slices.IndexFunc(rows, func(r []string) bool { return c.label < len(r) && c.value < len(r) && r[c.value] != "" })
+	if at < 0 || namesValues(rows[at][c.value]) {
+		return false
+	}
+	kinds, most, all := map[string]int{}, 0, 0
+	for _, r := range rows[at+1:] {
+		if _, value := c.cells(r); value != "" {
+			kind := valueKind(value)
+			kinds[kind]++
+			most, all = max(most, kinds[kind]), all+1
+		}
+	}
+	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // names and numbers, and dates
+		return kinds["figures"]*2 <= all
+	}
+	// Two kinds are a column with remarks, or without some of its numbers.
+	return len(kinds) > 2 && most*3 <= all*2 && kinds["number"]*2 <= all
+}
+
+// namesValues reports whether a text is what a column of values of all kinds is called.
+func namesValues(s string) bool {
+	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
+}
+
+// shortDate matches a date of three numbers, which looks like an amount with separators.
+var shortDate = regexp.MustCompile(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
+
+// valueKind tells kinds of values apart: amounts by their units, since the amounts of one column have the same.
+func valueKind(s string) string {
+	if shortDate.MatchString(s) {
+		return "figures"
+	}
+	if unit, ok := amountUnit(s); ok {
+		return "number" + unit
+	}
+	switch {
+	case strings.Contains(s, "@"), strings.HasPrefix(s, "http"), strings.HasPrefix(s, "www."):
+		return "address"
+	case IsYear(s):
+		return "year"
+	case LooksNumeric(s) && format.CountLetters(s) < 5:
+		return "number"
+	case LooksNumeric(s): // dates, times, numbers of telephones
+		return "figures"
+	}
+	return "text"
+}
+
+// amountUnit is the unit of an amount: of letters after a number or of a currency beside it, "" for a bare number. ok is
+// false for what is no amount.
+func amountUnit(s string) (unit string, ok bool) {
+	if IsYear(s) {
+		return "", false
+	}
+	first := strings.IndexFunc(s, unicode.IsDigit)
+	last := strings.LastIndexFunc(s, unicode.IsDigit)
+	if first < 0 {
+		return "", false
+	}
+	_, size := utf8.DecodeRuneInString(s[last:])
+	before, number, after := s[:first], s[first:last+size], s[last+size:]
+	if strings.Trim(number, "0123456789.,'’ ") != "" || strings.Count(number, " ") > 3 {
+		return "", false
+	}
+	before = strings.TrimRight(strings.Trim(before, "+-−(±~≈<>≤≥ "), " ")
+	spaced := strings.HasPrefix(after, " ")
+	after = strings.Trim(after, ") ")
+	switch {
+	case before != "" && after != "":
+		return "", false
+	case before != "":
+		return before, isUnit(before) && !isWord(before)
+	case after == "":
+		return "", true
+	case len(number) == 1 && !spaced && utf8.RuneCountInString(after) == 1 && isWord(after): // "3D"
+		return "", false
+	case slices.Contains([]string{"st", "nd", "rd", "th"}, strings.ToLower(after)):
+		return "", false
+	}
+	return after, isUnit(after)
+}
+
+// isUnit reports whether a text can be a unit of measure or a currency.
+func isUnit(s string) bool {
+	return utf8.RuneCountInString(s) <= 3 && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsDigit(r) || r == '.' || r == ',' || r == ':' || r == ';' || r == '"'
+	})
+}
+
+// isWord reports whether a text is of letters alone.
+func isWord(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// isLabel reports whether a text can name a property: what is a row of its own cannot.
+func isLabel(s string) bool {
+	most := MaxLabel
+	if isQuestion(s) {
+		most = maxQuestion
+	}
+	return !strings.Contains(s, ": ") && !strings.Contains(s, "; ") && strings.ContainsFunc(s, unicode.IsLetter) && utf8.RuneCountInString(s) <= most && !LooksNumeric(s)
+}

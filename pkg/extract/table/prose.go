@@ -1,0 +1,71 @@
+package table
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// ProseRow reports whether the first row of a table is a record and not a header: in some column, its cell and most
+// cells below are whole sentences. A survey differs: its questions are above short answers.
+func ProseRow(row []string, below [][]string) bool {
+	for i, cell := range row {
+		long := len(row) == 2 && i == 1 && format.DisplayWidth(cell) >= longName
+		if !long && !isSentence(cell) {
+			continue
+		}
+		alike, all := 0, 0
+		for _, r := range below {
+			if i >= len(r) || r[i] == "" {
+				continue
+			}
+			all++
+			if isSentence(r[i]) || endsAsQuestion(r[i]) || long && format.DisplayWidth(r[i]) >= longText {
+				alike++
+			}
+		}
+		if all > 0 && alike*2 >= all {
+			return true
+		}
+	}
+	return false
+}
+
+// Minimum display widths of a cell that is too long for a column name, and of cells below it that are too long for values.
+const (
+	longName = 40
+	longText = 30
+)
+
+// isSentence reports whether a text is a whole sentence.
+func isSentence(s string) bool {
+	if isQuestion(s) {
+		return true
+	}
+	last, size := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"'”’»)`))
+	if !strings.ContainsRune(".!。！…।။", last) || size == 0 {
+		return false
+	}
+	return len(strings.Fields(s)) >= 3 || format.DisplayWidth(s) >= 14 && strings.ContainsFunc(s, format.Spaceless)
+}
+
+// questionEnds are the final words of questions in languages that can omit the question mark.
+var questionEnds = []string{"吗", "嗎", "呢", "ですか", "ますか", "니까", "나요", "ไหม", "หรือไม่", "อย่างไร", "เท่าไร", "เท่าไหร่", "ไหน", "อะไร", "ทำไม", "เมื่อไร", "เมื่อไหร่"}
+
+// isQuestion reports whether a text is a question. A single word with a question mark is a column name: "Paid?".
+func isQuestion(s string) bool {
+	s = strings.TrimSpace(s)
+	if endsAsQuestion(s) {
+		return strings.Contains(s, " ") || format.DisplayWidth(s) >= 8 && strings.ContainsFunc(s, format.Spaceless)
+	}
+	return slices.ContainsFunc(questionEnds, func(end string) bool { return len(s) > len(end) && strings.HasSuffix(s, end) })
+}
+
+// endsAsQuestion reports whether a text ends with a question mark.
+func endsAsQuestion(s string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"'”’») `))
+	return strings.ContainsRune("?？؟⁇", last) || last == ';' && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Greek, r) })
+}

@@ -1,0 +1,172 @@
+package xlsx
+
+import (
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xuri/excelize/v2"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/ooxml"
+	"github.com/sluice/sluice/pkg/extract/table"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+const (
+	maxRemarks     = 20_000  // maximum number of commented cells of one sheet
+	maxRemarkBytes = 8 << 20 // of the comments of one sheet
+)
+
+// sheetRemarks are the comments on the cells of a sheet.
+type sheetRemarks struct {
+	order []cellName // the commented cells by rows
+	texts map[cellName]*cellRemark
+	rows  map[int][]cellName
+	size  int
+	cut   bool // comments were left out
+}
+
+type cellName struct{ row, column int } // from 1
+
+// cellRemark holds the comments on a cell.
+type cellRemark struct {
+	about string // values of the first cell of the row and of the commented cell
+	lines []string
+}
+
+// readRemarks collects the comments on the sheet: threads and notes. Notes on cells with threads are copies for old
+// programs and are skipped.
+func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
+	r.remarks = &sheetRemarks{texts: map[cellName]*cellRemark{}, rows: map[int][]cellName{}}
+	var threads, notes []string
+	for _, rel := range rels {
+		switch {
+		case rel.External:
+		case strings.EqualFold(rel.Kind(), "threadedComment"):
+			threads = append(threads, rel.Target)
+		case rel.Kind() == "comments":
+			notes = append(notes, rel.Target)
+		}
+	}
+	for _, part := range threads {
+		if err := r.remarks.read(r.w.a, part, "threadedComment", nil); err != nil {
+			return err
+		}
+	}
+	threaded := make(map[cellName]bool, len(r.remarks.texts))
+	for cell := range r.remarks.texts {
+		threaded[cell] = true
+	}
+	for _, part := range notes {
+		if err := r.remarks.read(r.w.a, part, "comment", threaded); err != nil {
+			return err
+		}
+	}
+	for cell := range r.remarks.texts {
+		r.remarks.order = append(r.remarks.order, cell)
+		r.remarks.rows[cell.row] = append(r.remarks.rows[cell.row], cell)
+	}
+	slices.SortFunc(r.remarks.order, func(a, b cellName) int {
+		if a.row != b.row {
+			return a.row - b.row
+		}
+		return a.column - b.column
+	})
+	return nil
+}
+
+// read adds the comments of a part, except those on the cells in except.
+func (s *sheetRemarks) read(a *ooxml.Package, part, element string, except map[cellName]bool) error {
+	return a.Walk(part, func(sc *xmlscan.Scanner) {
+		sc.Descend(func(e xml.StartElement) bool {
+			if e.Name.Local != element {
+				return false
+			}
+			column, row, err := excelize.CellNameToCoordinates(strings.ReplaceAll(xmlscan.Attr(e, "ref"), "$", ""))
+			cell := cellName{row, column}
+			if err != nil || except[cell] {
+				sc.Skip()
+				return true
+			}
+			text := ""
+			sc.Each(func(e xml.StartElement) bool {
+				if e.Name.Local != "text" {
+					return false
+				}
+				if element == "comment" {
+					text = richText(sc)
+				} else {
+					text = sc.Text()
+				}
+				return true
+			})
+			s.add(cell, format.OneLine(text))
+			return true
+		})
+	})
+}
+
+func (s *sheetRemarks) add(cell cellName, text string) {
+	if text == "" {
+		return
+	}
+	if s.size > maxRemarkBytes || len(s.texts) >= maxRemarks && s.texts[cell] == nil {
+		s.cut = true
+		return
+	}
+	if s.texts[cell] == nil {
+		s.texts[cell] = &cellRemark{}
+	}
+	s.size += len(text)
+	s.texts[cell].lines = append(s.texts[cell].lines, text)
+}
+
+// meet records the values of a row's commented cells, so that the comments can repeat what they refer to.
+func (s *sheetRemarks) meet(row table.Row) {
+	if s == nil {
+		return
+	}
+	for _, cell := range s.rows[row.Number] {
+		first := row.Cells[slices.IndexFunc(row.Cells, func(c string) bool { return c != "" })]
+		own := ""
+		if cell.column <= len(row.Cells) {
+			own = row.Cells[cell.column-1]
+		}
+		about := []string{format.OneLine(first)}
+		if own != "" && own != first {
+			about = append(about, format.OneLine(own))
+		}
+		s.texts[cell].about = format.Cut(strings.Join(about, "; "), table.MaxMergedText)
+	}
+}
+
+// tellRemarks writes the comments after the rows of the sheet.
+func (r *sheetReader) tellRemarks() error {
+	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.a.ReadsComments() {
+		return nil
+	}
+	if r.remarks.cut {
+		r.w.p.Out.Warn(fmt.Sprintf("sheet %q has more comments than are read; the others were left out", r.ref.name))
+	}
+	for _, cell := range r.remarks.order {
+		remark := r.remarks.texts[cell]
+		name, err := excelize.CoordinatesToCellName(cell.column, cell.row)
+		if err != nil {
+			continue
+		}
+		if remark.about != "" {
+			name += " (" + remark.about + ")"
+		}
+		if err := r.name(); err != nil {
+			return err
+		}
+		text := name + ": " + strings.Join(remark.lines, "\n")
+		if err := r.w.p.Out.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Sheet: r.ref.name, Row: cell.row}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+package xlsx
+
+// What tests outside the package look at.
+const MaxRemarks = maxRemarks
+const MaxRowText = maxRowText

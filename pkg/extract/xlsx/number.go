@@ -1,0 +1,189 @@
+package xlsx
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// number writes a number by a section that shows no date. signed says that the section marks numbers below zero itself.
+func (s *codeSection) number(n float64, signed bool) string {
+	var b strings.Builder
+	if n < 0 && !signed {
+		b.WriteByte('-')
+	}
+	n = math.Abs(n)
+	at := s.exponentAt()
+	if at >= 0 {
+		s.scientific(&b, n, at)
+		return b.String()
+	}
+	whole, rest := decimalDigits(n, s.shift, s.places)
+	s.digits(&b, s.tokens, n, whole, rest)
+	return b.String()
+}
+
+// exponentAt is where the exponent begins; -1 for none.
+func (s *codeSection) exponentAt() int {
+	for i, t := range s.tokens {
+		if t.part == codeExponent {
+			return i
+		}
+	}
+	return -1
+}
+
+// scientific writes a number with a power of ten: as many digits before the point as the format has places for, so that
+// "##0.0E+0" counts in thousands.
+func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
+	step := 0
+	for _, t := range s.tokens[:at] {
+		if t.part == codePoint {
+			break
+		}
+		if t.part == codeDigit {
+			step++
+		}
+	}
+	step = max(step, 1)
+	power := func(n float64) int {
+		if n == 0 {
+			return 0
+		}
+		_, exp := significant(n)
+		return int(math.Floor(float64(exp)/float64(step))) * step
+	}
+	exp := power(n)
+	whole, rest := decimalDigits(n, -exp, s.places)
+	if len(whole) > step { // rounding has made it longer
+		exp += step
+		whole, rest = decimalDigits(n, -exp, s.places)
+	}
+	s.digits(b, s.tokens[:at], n, whole, rest)
+	b.WriteByte(s.tokens[at].text[0])
+	switch {
+	case exp < 0:
+		b.WriteByte('-')
+	case s.tokens[at].text[1] == '+':
+		b.WriteByte('+')
+	}
+	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
+}
+
+// digits fills the places of the tokens with the digits before and behind the point; digits before it that find no place
+// go before the first.
+func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
+	places := 0
+	for _, t := range tokens {
+		if t.part == codePoint {
+			break
+		}
+		if t.part == codeDigit {
+			places++
+		}
+	}
+	before, behind, first := max(places, len(whole)), 0, true
+	point := false
+	put := func(to int) { // the digits whose place, counted from the point, is above to
+		for ; before > to; before-- {
+			if at := len(whole) - before; at >= 0 {
+				b.WriteByte(whole[at])
+				if s.thousands && before > 1 && before%3 == 1 {
+					b.WriteByte(',')
+				}
+			}
+		}
+	}
+	for _, t := range tokens {
+		switch {
+		case t.part == codeGeneral:
+			b.WriteString(generalNumber(n))
+		case t.part == codePoint:
+			if first {
+				put(0)
+			}
+			point, first = true, false
+			b.WriteByte('.')
+		case t.part == codeDigit && point:
+			switch {
+			case behind < len(rest) && strings.Trim(rest[behind:], "0") != "":
+				b.WriteByte(rest[behind])
+			case behind < maxDigits:
+				b.WriteString(emptyPlace(t.text))
+			}
+			behind++
+		case t.part == codeDigit:
+			if first {
+				put(places)
+			}
+			first = false
+			if places--; before > len(whole) {
+				if b.WriteString(emptyPlace(t.text)); t.text == "0" && s.thousands && before > 1 && before%3 == 1 {
+					b.WriteByte(',')
+				}
+				before--
+			} else {
+				put(places)
+			}
+		case t.part == codeLiteral:
+			b.WriteString(t.text)
+		}
+	}
+}
+
+// emptyPlace is what stands in a place that has no digit.
+func emptyPlace(place string) string {
+	switch place {
+	case "0":
+		return "0"
+	case "?":
+		return " "
+	}
+	return ""
+}
+
+// significant gives the 15 digits that a sheet keeps of a number above zero, and the power of ten of the first.
+func significant(n float64) (digits string, exp int) {
+	mantissa, power, _ := strings.Cut(strconv.FormatFloat(n, 'e', 14, 64), "e")
+	exp, err := strconv.Atoi(power)
+	if err != nil {
+		return "", 0 // not a number
+	}
+	return strings.Replace(mantissa, ".", "", 1), exp
+}
+
+// decimalDigits gives the digits of n times ten to the power of shift, rounded to so many places behind the point. Halves
+// are rounded up from the digits that are shown of a number, as sheets do: 1.005 becomes 1.01, though its binary form is
+// below.
+func decimalDigits(n float64, shift, places int) (whole, rest string) {
+	digits, exp := significant(n)
+	if n == 0 {
+		return "", strings.Repeat("0", places)
+	}
+	exp += shift
+	// digits[exp+1:] are behind the point; keep is how many are shown.
+	keep := exp + 1 + places
+	switch {
+	case keep < 0:
+		return "", strings.Repeat("0", places)
+	case keep < len(digits):
+		up := digits[keep] >= '5'
+		kept := []byte("0" + digits[:keep])
+		for i := len(kept) - 1; up; i-- {
+			if up = kept[i] == '9'; up {
+				kept[i] = '0'
+			} else {
+				kept[i]++
+			}
+		}
+		digits = string(kept)
+		exp++
+	}
+	if exp < 0 {
+		digits, exp = strings.Repeat("0", -exp)+digits, 0
+	}
+	if short := exp + 1 + places - len(digits); short > 0 {
+		digits += strings.Repeat("0", short)
+	}
+	return strings.TrimLeft(digits[:exp+1], "0"), digits[exp+1 : exp+1+places]
+}

@@ -1,0 +1,90 @@
+package xlsx
+
+import (
+	"encoding/xml"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/ooxml"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+// maxSheetText is how much of a shared text is shown in a cell, in bytes: a cell holds 32,767 characters. Any number of
+// cells may refer to one text.
+const maxSheetText = 4 * 32_767
+
+// sharedStrings are the texts that cells refer to by number, kept end to end: a workbook can have a million of them.
+type sharedStrings struct {
+	text string
+	ends []uint32 // where each text ends
+}
+
+func (s *sharedStrings) at(i int) (string, bool) {
+	if i < 0 || i >= len(s.ends) {
+		return "", false
+	}
+	start := uint32(0)
+	if i > 0 {
+		start = s.ends[i-1]
+	}
+	return format.Cut(s.text[start:s.ends[i]], maxSheetText), true
+}
+
+// readSharedStrings reads the part; without it there are none. Its size is bounded by that of any part.
+func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
+	s := &sharedStrings{}
+	var text strings.Builder
+	err := a.Walk(part, func(sc *xmlscan.Scanner) {
+		if _, ok := sc.Root(); !ok {
+			return
+		}
+		sc.Each(func(e xml.StartElement) bool {
+			if e.Name.Local != "si" {
+				return false
+			}
+			text.WriteString(richText(sc))
+			s.ends = append(s.ends, uint32(text.Len()))
+			return true
+		})
+	})
+	s.text = text.String()
+	return s, err
+}
+
+// richText is the text of the si or is element whose start was returned last, without the phonetic text that tells how
+// to pronounce it.
+func richText(sc *xmlscan.Scanner) string {
+	var b strings.Builder
+	var take func(e xml.StartElement) bool
+	take = func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "t":
+			b.WriteString(sc.Text())
+		case "r":
+			sc.Each(take)
+		default:
+			return false
+		}
+		return true
+	}
+	sc.Each(take)
+	return unescapeXstring(b.String())
+}
+
+var xstringEscape = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
+
+// unescapeXstring resolves the escapes for characters that XML cannot hold: "_x000D_".
+func unescapeXstring(s string) string {
+	if !strings.Contains(s, "_x") {
+		return s
+	}
+	return xstringEscape.ReplaceAllStringFunc(s, func(m string) string {
+		n, err := strconv.ParseUint(m[2:6], 16, 16)
+		if err != nil {
+			return m
+		}
+		return string(rune(n))
+	})
+}

@@ -1,0 +1,146 @@
+package zip
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// The fixed part of the header that stands before each packed part.
+const (
+	localHeaderSize = 30
+	localSignature  = "PK\x03\x04"
+)
+
+// maxSalvage is the most bytes of a container without a directory that are packed anew, in memory.
+const maxSalvage = 64 << 20
+
+// salvage opens a container whose directory, which stands at its end, is lost: an upload or download that was cut
+// short. The parts are found by the headers before each and packed anew, the last one as far as it goes.
+func salvage(p *format.Parser, cause error) (*zip.Reader, error) {
+	what := p.Formats.PackedNames() + " file"
+	if p.Src.Size > maxSalvage {
+		return nil, format.NotA(what, cause)
+	}
+	data, err := p.Src.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	var packed bytes.Buffer
+	found, err := repack(p.Ctx, &packed, data, p.Lim.MaxUnpacked)
+	if err != nil {
+		return nil, err
+	}
+	if found == 0 {
+		return nil, format.NotA(what, cause)
+	}
+	zr, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	if err != nil {
+		return nil, format.NotA(what, cause)
+	}
+	p.Out.Warn("the file is damaged: it was cut short or its directory is lost; the parts that could be found in it were read")
+	p.Src.Data, p.Src.Size = bytes.NewReader(packed.Bytes()), int64(packed.Len())
+	return zr, nil
+}
+
+// repack writes a container of the parts that it finds by their local headers, and returns how many there are. It
+// returns a TooLarge *Error when they unpack to more than limit bytes, and the context's error once that is over.
+func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
+	z, left := zip.NewWriter(to), limit
+	for range format.MaxZipEntries {
+		if err := ctx.Err(); err != nil {
+			return found, err
+		}
+		at := bytes.Index(data, []byte(localSignature))
+		if at < 0 || len(data) < at+localHeaderSize {
+			break
+		}
+		data = data[at:]
+		name, method, body, ok := localHeader(data)
+		if !ok {
+			data = data[len(localSignature):]
+			continue
+		}
+		start := len(data) - len(body)
+		if method == zip.Store { // its end is known by its size alone
+			body = body[:min(int64(len(body)), int64(binary.LittleEndian.Uint32(data[18:])))]
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
+		if err != nil {
+			return found, format.NotA("docx, pptx or xlsx file", err)
+		}
+		used, size, err := unpackInto(ctx, w, method, body, min(left, format.MaxPart))
+		switch {
+		case err != nil:
+			return found, err
+		case size > left:
+			return found, format.Errorf(format.TooLarge, "the file unpacks to more than %s", format.SizeText(limit))
+		case size > format.MaxPart:
+			return found, format.Errorf(format.TooLarge, "part %q of the file unpacks to more than %s", format.Cut(name, 100), format.SizeText(format.MaxPart))
+		}
+		left -= size
+		if size > 0 {
+			found++
+		}
+		data = data[start+used:]
+	}
+	if err := z.Close(); err != nil {
+		return 0, format.NotA("docx, pptx or xlsx file", err)
+	}
+	return found, nil
+}
+
+// localHeader reads the header at the start of data; body is all that follows it.
+func localHeader(data []byte) (name string, method uint16, body []byte, ok bool) {
+	le := binary.LittleEndian
+	flags, method := le.Uint16(data[6:]), le.Uint16(data[8:])
+	nameLen, extraLen := int(le.Uint16(data[26:])), int(le.Uint16(data[28:]))
+	if flags&1 != 0 || method != zip.Store && method != zip.Deflate || nameLen == 0 || nameLen > 512 || len(data) < localHeaderSize+nameLen+extraLen {
+		return "", 0, nil, false
+	}
+	name = string(data[localHeaderSize : localHeaderSize+nameLen])
+	return name, method, data[localHeaderSize+nameLen+extraLen:], true
+}
+
+// unpackInto unpacks one part as far as it goes, up to one byte more than limit. It returns how many bytes of the
+// container it took and how many it became.
+func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
+	if method == zip.Store {
+		n, err := w.Write(body[:min(int64(len(body)), limit+1)])
+		if err != nil {
+			return n, int64(n), format.NotA("docx, pptx or xlsx file", err)
+		}
+		return n, int64(n), nil
+	}
+	src := bytes.NewReader(body)
+	// flate reads a source that gives single bytes no further than it must.
+	size, err = io.Copy(w, io.LimitReader(contextReader{ctx, flate.NewReader(src)}, limit+1))
+	var corrupt flate.CorruptInputError
+	if ctx.Err() != nil {
+		return 0, size, ctx.Err()
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &corrupt) {
+		return 0, size, format.NotA("docx, pptx or xlsx file", err)
+	}
+	return len(body) - src.Len(), size, nil
+}
+
+// contextReader reads until its context is over.
+type contextReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (r contextReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
+}

@@ -1,0 +1,202 @@
+// Package zip opens documents that are zip files of parts, checks their sizes before anything is unpacked, and finds the
+// parts of those that were cut short. Packed formats read their parts through it.
+package zip
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+// Archive is an office container whose sizes have been checked before anything is unpacked.
+type Archive struct {
+	P     *format.Parser
+	Files map[string]*zip.File // by partName
+	Twice bool                 // some part is packed more than once
+	cut   bool                 // some of it is lost: its directory, or the end of a part
+	Left  int64                // bytes that may still be unpacked
+	max   int64
+}
+
+// Format reads what is packed in a zip file as the format whose parts it has.
+var Format = format.Format{Type: format.TypeZip, Packed: true, Read: read}
+
+// read opens the zip file, decides by its parts which format it is, and reads it.
+func read(p *format.Parser) error {
+	zr, whole := zip.NewReader(p.Src.Data, p.Src.Size)
+	if whole != nil {
+		var err error
+		if zr, err = salvage(p, whole); err != nil {
+			return err
+		}
+	}
+	a, err := newArchive(p, zr)
+	if err != nil {
+		return err
+	}
+	a.cut = whole != nil
+	p.Container = a
+	f := p.Formats.Packed(p)
+	if f == nil {
+		if a.cut {
+			return format.NotA(p.Formats.PackedNames()+" file", ErrNoPart)
+		}
+		return p.Formats.Unsupported(format.TypeZip)
+	}
+	p.Doc.MIMEType = f.Type
+	if err := f.Read(p); err != nil {
+		return err
+	}
+	if a.cut && p.Out.Letters == 0 { // the text is in the part that is lost
+		return format.NotA(p.Formats.PackedNames()+" file", whole)
+	}
+	return nil
+}
+
+// Opened is the archive that readZip has opened for the document.
+func Opened(p *format.Parser) *Archive { return p.Container.(*Archive) }
+
+// Open opens the whole zip file that the document is; format says what it should be.
+func Open(p *format.Parser, numberFormat string) (*Archive, error) {
+	zr, err := zip.NewReader(p.Src.Data, p.Src.Size)
+	if err != nil {
+		return nil, format.NotA(numberFormat, err)
+	}
+	return newArchive(p, zr)
+}
+
+// newArchive refuses containers that promise to unpack to too much. Promises can be false, so reads are bounded too.
+// Of parts with the same name the first counts: what a later one would put in its place is never read.
+func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
+	if len(zr.File) > format.MaxZipEntries {
+		return nil, format.Errorf(format.TooLarge, "the file packs %d parts, more than the %d that are read", len(zr.File), format.MaxZipEntries)
+	}
+	a := &Archive{P: p, Files: make(map[string]*zip.File, len(zr.File)), Left: p.Lim.MaxUnpacked, max: p.Lim.MaxUnpacked}
+	var total uint64
+	for _, f := range zr.File {
+		if f.UncompressedSize64 > uint64(a.max) {
+			return nil, a.tooLarge()
+		}
+		if total += f.UncompressedSize64; total > uint64(a.max) {
+			return nil, a.tooLarge()
+		}
+		if f.Flags&1 != 0 {
+			return nil, format.Errorf(format.Encrypted, "the file is packed with a password; remove the password and send it again")
+		}
+		name := PartName(f.Name)
+		if a.Files[name] != nil {
+			a.Twice = true
+			p.Out.Warn(fmt.Sprintf("the file packs the part %q more than once; the first was read", format.Cut(name, 100)))
+			continue
+		}
+		a.Files[name] = f
+	}
+	if total > format.MinBomb && total/uint64(max(p.Src.Size, 1)) > format.MaxRatio {
+		return nil, format.Errorf(format.TooLarge, "the file unpacks to %d times its size, more than the %d times that are read", total/uint64(max(p.Src.Size, 1)), format.MaxRatio)
+	}
+	return a, nil
+}
+
+// PartName is the name by which a part is looked up: producers agree neither on case nor on slashes, and names that
+// climb out of the container are names within it.
+func PartName(name string) string {
+	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/"))
+}
+
+func (a *Archive) tooLarge() *format.Error {
+	return format.Errorf(format.TooLarge, "the file unpacks to more than %s", format.SizeText(a.max))
+}
+
+// Has reports whether any part lies in the folder.
+func (a *Archive) Has(folder string) bool {
+	for name := range a.Files {
+		if strings.HasPrefix(name, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// ErrNoPart says that the archive has no part of a name.
+var ErrNoPart = errors.New("the part is missing")
+
+// partReader unpacks a part within the bounds of maxPart and of the archive's total.
+type partReader struct {
+	a    *Archive
+	name string
+	r    io.ReadCloser
+	left int64
+}
+
+// Read returns a TooLarge *Error when a bound is reached.
+func (r *partReader) Read(b []byte) (int, error) {
+	n, err := r.r.Read(b)
+	r.left -= int64(n)
+	r.a.Left -= int64(n)
+	switch {
+	case r.left < 0:
+		return n, format.Errorf(format.TooLarge, "part %q of the file unpacks to more than %s", format.Cut(r.name, 100), format.SizeText(format.MaxPart))
+	case r.a.Left < 0:
+		return n, r.a.tooLarge()
+	}
+	return n, err
+}
+
+func (r *partReader) Close() error { return r.r.Close() }
+
+// Open unpacks one part as a stream; errNoPart when there is none. Close it.
+func (a *Archive) Open(name string) (*partReader, error) {
+	f := a.Files[PartName(name)]
+	if f == nil {
+		return nil, fmt.Errorf("opening part %q: %w", name, ErrNoPart)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("opening part %q: %w", name, err)
+	}
+	return &partReader{a: a, name: name, r: r, left: format.MaxPart}, nil
+}
+
+// Read unpacks one part as a whole. With an error it returns what was read before it.
+func (a *Archive) Read(name string) ([]byte, error) {
+	r, err := a.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return data, fmt.Errorf("unpacking part %q: %w", name, err)
+	}
+	return data, nil
+}
+
+// Walk scans one part as it is unpacked. It returns errors that end the document; damage of the part alone is left
+// in the scanner for take to look at, and a part that is not there is not walked.
+func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
+	r, err := a.Open(name)
+	if err != nil {
+		if errors.Is(err, ErrNoPart) {
+			return nil
+		}
+		sc := xmlscan.New(a.P.Ctx, bytes.NewReader(nil))
+		sc.Over, sc.Damage = true, err
+		return a.Scan(sc, take)
+	}
+	defer r.Close()
+	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
+}
+
+// Scan lets take walk the part, and notes when it is damaged.
+func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
+	take(sc)
+	a.cut = a.cut || sc.Damage != nil
+	return sc.Err
+}
