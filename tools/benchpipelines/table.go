@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// writeTable writes how long everyone took. Sluice comes first, and the others are told as multiples of it.
+// writeTable writes how long each pipeline took. Sluice comes first, and the ratio is to its time.
 func writeTable(out io.Writer, title string, g gathered, results []result) {
 	what := "documents"
 	if g.made {
 		what = "made-up documents"
 	}
 	fmt.Fprintf(out, "%d %s of %.1f MB, %s, %d processors.\n\n", len(g.paths), what, float64(g.bytes)/1e6, title, runtime.NumCPU())
-	columns := []string{"", "until all can be searched", "times as long", "documents/s", "read", "different words of each", "chunks"}
+	columns := []string{"", "all searchable after", "ratio", "documents/s", "read", "different words per file", "chunks"}
 	counted := slices.ContainsFunc(results, func(r result) bool { return r.Tokens > 0 })
 	if counted {
 		columns = append(columns, "tokens embedded", "cut off")
