@@ -130,7 +130,7 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 			"a datastore that is not there":       {t.Context(), key, []string{"--datastore", "none", "--queries", queries}, `there is no datastore "none"`, false},
 			"a key that is not valid":             {t.Context(), nil, []string{"--datastore", storeID, "--queries", queries, "--key", "sk_wrong"}, "SLUICE_API_KEY or --key gives the key", false},
 			"a service that is not there":         {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "http://127.0.0.1:1"}, "does the service run", false},
-			"an address that is none":             {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "here"}, "is no address of a service", true},
+			"an address that is none":             {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "here"}, "is not the address of a service", true},
 			"a file that is not there":            {t.Context(), key, []string{"--datastore", storeID, "--queries", "/none.jsonl"}, "/none.jsonl", false},
 			"a line that cannot be read":          {t.Context(), key, []string{"--datastore", storeID, "--queries", broken}, "b.jsonl: questions, line 2: is no JSON object", false},
 			"documents of another datastore":      {t.Context(), key, []string{"--datastore", storeID, "--queries", strange}, "has none of the documents", false},

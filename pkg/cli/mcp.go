@@ -37,7 +37,7 @@ func (p *Program) relay(ctx context.Context, where Where) error {
 	}
 	base, err := url.Parse(at.Address)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.User != nil {
-		return Misusedf("%q is no address of a service: it must look like http://127.0.0.1:8080", at.Address)
+		return Misusedf("%q is not the address of a service: it must look like http://127.0.0.1:8080", at.Address)
 	}
 	relay := mcp.Relay{Endpoint: base.JoinPath("mcp").String(), Key: at.Key, Version: p.Version,
 		Log: slog.New(telemetry.Discreet(slog.NewTextHandler(p.Err, &slog.HandlerOptions{Level: slog.LevelWarn}), domain.Secrets{}))}

@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// CreateAgent makes an agent.
+// CreateAgent creates an agent.
 func (c *Client) CreateAgent(ctx context.Context, a AgentCreate) (*Agent, error) {
 	return one[Agent](c.endpoints.CreateAgent(ctx, nil, a))
 }
 
-// GetAgent reads an agent.
+// GetAgent returns an agent.
 func (c *Client) GetAgent(ctx context.Context, id string) (*Agent, error) {
 	return of[Agent](ctx, id, c.endpoints.GetAgent)
 }
@@ -23,7 +23,7 @@ func (c *Client) ListAgents(ctx context.Context) iter.Seq2[Agent, error] {
 	})
 }
 
-// UpdateAgent changes the fields of the agent that are not nil.
+// UpdateAgent changes those fields of the agent that are not nil in the update.
 func (c *Client) UpdateAgent(ctx context.Context, id string, p AgentPatch) (*Agent, error) {
 	return with[AgentPatch, Agent](ctx, id, p, c.endpoints.UpdateAgent)
 }
@@ -33,30 +33,30 @@ func (c *Client) DeleteAgent(ctx context.Context, id string) error {
 	return deleted(ctx, id, c.endpoints.DeleteAgent)
 }
 
-// QueryAgent asks an agent and returns its whole answer. [Client.StreamAgent] gives it as it is made.
+// QueryAgent asks an agent and returns the complete answer. [Client.StreamAgent] streams it.
 func (c *Client) QueryAgent(ctx context.Context, id string, q AgentQuery) (*AgentAnswer, error) {
 	q.Streaming = nil
 	return posted[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, nil, q, c.endpoints.QueryAgent)
 }
 
-// ExplainAgent asks an agent, and has its answer say how the fragments that it is from came about.
+// ExplainAgent asks an agent. The answer includes an explanation of the fragments that it is based on.
 func (c *Client) ExplainAgent(ctx context.Context, id string, q AgentQuery) (*AgentAnswer, error) {
 	q.Streaming = nil
 	explain := true
 	return posted[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, &QueryAgentParams{Explain: &explain}, q, c.endpoints.QueryAgent)
 }
 
-// ListConversations iterates over conversations, newest first. Limit and Cursor of p are set here; p may be nil.
+// ListConversations iterates over conversations, newest first. Limit and Cursor of p are ignored; p may be nil.
 func (c *Client) ListConversations(ctx context.Context, p *ListConversationsParams) iter.Seq2[Conversation, error] {
 	asked := value(p)
 	return pages[Conversation](func(limit *int, cursor *string) (*http.Response, error) {
-		asked := asked // the iterator may be ranged over by several at once
+		asked := asked // the iterator may be used concurrently
 		asked.Limit, asked.Cursor = limit, cursor
 		return c.endpoints.ListConversations(ctx, &asked)
 	})
 }
 
-// GetConversation reads a conversation with its newest 200 messages, the oldest of them first.
+// GetConversation returns a conversation with its newest 200 messages, oldest first.
 func (c *Client) GetConversation(ctx context.Context, id string) (*ConversationDetail, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (c *Client) GetConversation(ctx context.Context, id string) (*ConversationD
 	return one[ConversationDetail](c.endpoints.GetConversation(ctx, id, &GetConversationParams{Limit: &limit}))
 }
 
-// DeleteConversation deletes a conversation with its messages, at once and for good.
+// DeleteConversation permanently deletes a conversation with its messages.
 func (c *Client) DeleteConversation(ctx context.Context, id string) error {
 	return deleted(ctx, id, func(ctx context.Context, id string, body Empty, editors ...RequestEditorFn) (*http.Response, error) {
 		return c.endpoints.DeleteConversation(ctx, id, nil, body, editors...)

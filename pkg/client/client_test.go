@@ -115,7 +115,7 @@ func TestListsAreIteratedOverPageByPage(t *testing.T) {
 		break // and nothing is left open, which TestMain looks for
 	}
 	for _, err := range open(t).ListChunks(ctx, "..") {
-		if err == nil || !strings.Contains(err.Error(), "no id") {
+		if err == nil || !strings.Contains(err.Error(), "not a valid id") {
 			t.Errorf("an id that is none: %v", err)
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// CreateDatastore makes a datastore.
+// CreateDatastore creates a datastore.
 func (c *Client) CreateDatastore(ctx context.Context, d DatastoreCreate) (*Datastore, error) {
 	return one[Datastore](c.endpoints.CreateDatastore(ctx, nil, d))
 }
 
-// GetDatastore reads a datastore.
+// GetDatastore returns a datastore.
 func (c *Client) GetDatastore(ctx context.Context, id string) (*Datastore, error) {
 	return of[Datastore](ctx, id, c.endpoints.GetDatastore)
 }
@@ -23,12 +23,13 @@ func (c *Client) ListDatastores(ctx context.Context) iter.Seq2[Datastore, error]
 	})
 }
 
-// UpdateDatastore changes the fields of the datastore that are not nil. Another engine or embedding model moves its content.
+// UpdateDatastore changes those fields of the datastore that are not nil in the update. A different engine or embedding
+// model starts a move of its content.
 func (c *Client) UpdateDatastore(ctx context.Context, id string, p DatastorePatch) (*Datastore, error) {
 	return with[DatastorePatch, Datastore](ctx, id, p, c.endpoints.UpdateDatastore)
 }
 
-// DeleteDatastore deletes a datastore with everything in it.
+// DeleteDatastore deletes a datastore with all its content.
 func (c *Client) DeleteDatastore(ctx context.Context, id string) error {
 	return deleted(ctx, id, c.endpoints.DeleteDatastore)
 }
@@ -39,7 +40,7 @@ func (c *Client) QueryDatastore(ctx context.Context, id string, q DatastoreQuery
 	return value(found), err
 }
 
-// ExplainQuery is QueryDatastore that says how each fragment came about, and what was left out.
+// ExplainQuery is like QueryDatastore, with an explanation of the ranking and of dropped candidates.
 func (c *Client) ExplainQuery(ctx context.Context, id string, q DatastoreQuery) (*ExplainedFragments, error) {
 	explain := true
 	return posted[QueryDatastoreParams, DatastoreQuery, ExplainedFragments](in(ctx, manner{read: true}), id, &QueryDatastoreParams{Explain: &explain}, q,
@@ -51,22 +52,22 @@ func (c *Client) CountDatasources(ctx context.Context, id string) (*DatasourceCo
 	return of[DatasourceCounts](ctx, id, c.endpoints.CountDatasources)
 }
 
-// ResyncDatastore has all of the datastore processed again: ResyncModeReindex from the content that is kept, ResyncModeRefresh
-// fetching web content anew. It returns how many datasources were queued.
+// ResyncDatastore re-indexes all content of the datastore: ResyncModeReindex uses the stored content, ResyncModeRefresh
+// fetches web content again. It returns the number of queued datasources.
 func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode) (queued int64, err error) {
 	got, err := posted[ResyncDatastoreParams, Resync, ResyncResult](ctx, id, nil, Resync{Mode: &mode}, c.endpoints.ResyncDatastore)
 	return value(got).Queued, err
 }
 
-// UpsertDocuments adds texts, at most 1,000 at once, and returns the ids of their datasources in order. One whose metadata has the
-// custom_id of another in the datastore replaces it. [Client.Settled] waits until they can be found.
+// UpsertDocuments adds up to 1,000 texts and returns the ids of their datasources, in order. A text whose metadata has
+// the custom_id of an existing text replaces it. [Client.Settled] waits until the texts are searchable.
 func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Document) (ids []string, err error) {
 	got, err := posted[UpsertDocumentsParams, UpsertRequest, UpsertResponse](ctx, id, nil, UpsertRequest{Documents: documents},
 		c.endpoints.UpsertDocuments)
 	return value(got).Ids, err
 }
 
-// UpdateDocument replaces the content of one datasource. What was there stays searchable until the new text is.
+// UpdateDocument replaces the content of one datasource. The old content stays searchable until the new text is.
 func (c *Client) UpdateDocument(ctx context.Context, id string, u UpdateRequest) error {
 	_, err := posted[UpdateDocumentParams, UpdateRequest, UpdateResponse](ctx, id, nil, u, c.endpoints.UpdateDocument)
 	return err

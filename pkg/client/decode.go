@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// one decodes an answer.
+// one decodes a JSON answer.
 func one[T any](resp *http.Response, err error) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -26,19 +26,19 @@ func one[T any](resp *http.Response, err error) (*T, error) {
 	return &v, nil
 }
 
-// isOf refuses an answer of another type, as whatever else listens at an address has it.
+// isOf fails if an answer has another media type, as an answer of another server would.
 func isOf(resp *http.Response, kind string) error {
 	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" && strings.HasPrefix(got, "application/vnd.sluice.") && strings.HasSuffix(got, "+json") {
 		return nil
 	}
 	if got != kind {
-		return fmt.Errorf("%s answered with %q where a Sluice answers with %q: is it the address of one?", resp.Request.URL.Host, got, kind)
+		return fmt.Errorf("%s answered with content type %q instead of %q: is this the address of a Sluice service?", resp.Request.URL.Host, got, kind)
 	}
 	return nil
 }
 
-// of decodes the answer of an endpoint that takes but an id.
+// of decodes the answer of an endpoint with an id.
 func of[T any](ctx context.Context, id string, call func(context.Context, string, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func of[T any](ctx context.Context, id string, call func(context.Context, string
 	return one[T](call(ctx, id))
 }
 
-// with decodes the answer of an endpoint that takes an id and a body.
+// with decodes the answer of an endpoint with an id and a body.
 func with[B, T any](ctx context.Context, id string, body B,
 	call func(context.Context, string, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
@@ -55,7 +55,7 @@ func with[B, T any](ctx context.Context, id string, body B,
 	return one[T](call(ctx, id, body))
 }
 
-// posted decodes the answer of an endpoint that takes an id, parameters that may be nil, and a body.
+// posted decodes the answer of an endpoint with an id, optional parameters and a body.
 func posted[P, B, T any](ctx context.Context, id string, params *P, body B,
 	call func(context.Context, string, *P, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
@@ -64,7 +64,7 @@ func posted[P, B, T any](ctx context.Context, id string, params *P, body B,
 	return one[T](call(ctx, id, params, body))
 }
 
-// deleted makes a DELETE.
+// deleted sends a DELETE.
 func deleted(ctx context.Context, id string, call func(context.Context, string, Empty, ...RequestEditorFn) (*http.Response, error)) error {
 	if err := check(id); err != nil {
 		return err
@@ -76,15 +76,15 @@ func deleted(ctx context.Context, id string, call func(context.Context, string, 
 	return resp.Body.Close()
 }
 
-// check refuses what would make another address of the request.
+// check refuses an id that would change the path of the request.
 func check(id string) error {
 	if id == "" || id == "." || id == ".." {
-		return fmt.Errorf("%q is no id", id)
+		return fmt.Errorf("%q is not a valid id", id)
 	}
 	return nil
 }
 
-// value is what p points to, or the zero value.
+// value returns *p, or the zero value if p is nil.
 func value[T any](p *T) T {
 	if p == nil {
 		return *new(T)
@@ -92,7 +92,7 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// pageSize is the largest page that the service gives.
+// pageSize is the maximum page size of the service.
 const pageSize = 200
 
 // page is a page of a list.
@@ -101,7 +101,7 @@ type page[T any] struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// pages iterates over a list, page after page, until it ends or a page cannot be read: then the last pair has the error.
+// pages iterates over a list, page by page. If a page cannot be read, the last pair has the error.
 func pages[T any](fetch func(limit *int, cursor *string) (*http.Response, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		size, cursor := pageSize, ""
@@ -125,7 +125,7 @@ func pages[T any](fetch func(limit *int, cursor *string) (*http.Response, error)
 			case "":
 				return
 			case cursor:
-				yield(*new(T), fmt.Errorf("the list does not go on: its page %s leads to itself", strings.ToValidUTF8(next, "")))
+				yield(*new(T), fmt.Errorf("the list is broken: page %s refers to itself", strings.ToValidUTF8(next, "")))
 				return
 			}
 			cursor = strings.Clone(next)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The codes of errors, as the service names them.
+// Error codes of the service.
 const (
 	CodeInvalid          = ProblemErrorINVALIDREQUEST
 	CodeUsageLimit       = ProblemErrorUSAGELIMIT
@@ -25,17 +25,17 @@ const (
 	CodeInternal         = ProblemErrorINTERNAL
 )
 
-// Error is an answer of the service that is no success.
+// Error is an error answer of the service.
 type Error struct {
-	Status     int           // of HTTP; 200 when a stream had opened already
-	Code       ProblemError  // CodeNotFound and so on; "" when what answered was no Sluice, or a stream broke off
-	Message    string        // what is wrong and the way out
-	Fields     []FieldError  // every fault of the request
-	RetryAfter time.Duration // when to try again; 0 when it is not said
-	RequestID  string        // under which the service's log has it
+	Status     int           // HTTP status; 200 if a stream had already started
+	Code       ProblemError  // such as CodeNotFound; "" if another server answered, or a stream was interrupted
+	Message    string        // what is wrong and what to do
+	Fields     []FieldError  // all invalid fields of the request
+	RetryAfter time.Duration // delay before the next attempt; 0 if unknown
+	RequestID  string        // id of the request in the service's log
 }
 
-// Error says what is wrong, every faulty field by name.
+// Error implements error. The text names every invalid field.
 func (e *Error) Error() string {
 	said := e.Message
 	if len(e.Fields) > 1 {
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, said)
 }
 
-// Field is the first field that is wrong, or "".
+// Field returns the first invalid field, or "".
 func (e *Error) Field() string {
 	if len(e.Fields) == 0 {
 		return ""
@@ -59,7 +59,7 @@ func (e *Error) Field() string {
 	return e.Fields[0].Field
 }
 
-// CodeOf is the code of an [*Error] anywhere in err, or "".
+// CodeOf returns the code of an [*Error] wrapped by err, or "".
 func CodeOf(err error) ProblemError {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -67,7 +67,7 @@ func CodeOf(err error) ProblemError {
 	return ""
 }
 
-// errorOf reads an answer that is no success, in the service's form, OpenAI's, or whatever a proxy says.
+// errorOf decodes an error answer in the service's form, in OpenAI's form, or of a proxy.
 func errorOf(resp *http.Response, body []byte) *Error {
 	e := &Error{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header), RequestID: resp.Header.Get("X-Request-Id")}
 	var problem Problem
@@ -89,14 +89,14 @@ func errorOf(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// codesByStatus are the codes of answers in OpenAI's form, which has others.
+// codesByStatus maps statuses to codes for errors in OpenAI's form, which has other codes.
 var codesByStatus = map[int]ProblemError{
 	http.StatusBadRequest: CodeInvalid, http.StatusUnauthorized: CodeUnauthorized, http.StatusPaymentRequired: CodeUsageLimit,
 	http.StatusForbidden: CodeUnauthorized, http.StatusNotFound: CodeNotFound, http.StatusRequestEntityTooLarge: CodeTooLarge,
 	http.StatusTooManyRequests: CodeRateLimit, http.StatusInternalServerError: CodeInternal, http.StatusServiceUnavailable: CodeUnavailable,
 }
 
-// retryAfter reads the header in either of its forms (RFC 9110, section 10.2.3).
+// retryAfter parses both forms of the header Retry-After (RFC 9110, section 10.2.3).
 func retryAfter(h http.Header) time.Duration {
 	given := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(given, 10, 31); err == nil {
@@ -108,7 +108,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// shortened is the beginning of what something that is no Sluice has answered.
+// shortened returns the beginning of another server's answer.
 func shortened(s string) string {
 	const most = 200
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")

@@ -88,7 +88,7 @@ func TestWhatWasDoneIsNotDoneTwiceWhenItsAnswerWasLost(t *testing.T) {
 	})
 	t.Run("an upload that can be read but once", func(t *testing.T) {
 		_, err := through("POST").Upload(ctx, store, client.File{Name: "pump.txt", Content: onlyReader{strings.NewReader(pump)}})
-		if err == nil || !strings.Contains(err.Error(), "can be read but once") {
+		if err == nil || !strings.Contains(err.Error(), "can be read only once") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -300,15 +300,15 @@ func TestWhatComesIsBounded(t *testing.T) {
 		says   string
 	}{
 		"an answer beyond the bound":     {saying("application/json", `{"name":"`+strings.Repeat("x", 2000)+`"}`), get, "longer than 1000 bytes"},
-		"a page of something else":       {saying("text/html", "<p>Hello</p>"), get, "is it the address of one?"},
+		"a page of something else":       {saying("text/html", "<p>Hello</p>"), get, "is this the address of a Sluice service?"},
 		"an error of something else":     {lost, get, "Not Found"},
 		"an answer that is cut":          {cut, get, "unexpected EOF"},
 		"no answer":                      {silent, get, "silent for too long"},
-		"a redirect without the body":    {moved, create, "points to https://moved.example"},
-		"a stream of something else":     {saying("application/json", "{}"), stream, "is it the address of one?"},
+		"a redirect without the body":    {moved, create, "redirects to https://moved.example"},
+		"a stream of something else":     {saying("application/json", "{}"), stream, "is this the address of a Sluice service?"},
 		"an event that does not end":     {endless, stream, "reading the stream"},
 		"an error within a stream":       {saying("text/event-stream", "data: [ERROR] the model is gone\n\n"), stream, "the model is gone"},
-		"a stream without its end":       {saying("text/event-stream", "event: answer\ndata: half\n\n"), stream, "before its end"},
+		"a stream without its end":       {saying("text/event-stream", "event: answer\ndata: half\n\n"), stream, "without its end marker"},
 		"news of something that is gone": {saying("text/event-stream", news), watch, "gone, then " + client.ErrUnfinished.Error()},
 	} {
 		c := openAt(t, serve(t, test.answer), "", new(waits).option(), client.WithMaxBody(1000), client.WithSilence(silence(name)))

@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	firstWait   = 250 * time.Millisecond // before the second attempt; doubled each time
-	longestWait = 30 * time.Second       // that a request waits for its next attempt, whatever the service asks for
-	maxProblem  = 64 << 10               // bytes of an answer that says what is wrong
+	firstWait  = 250 * time.Millisecond // before the second attempt; doubles each time
+	maxWait    = 30 * time.Second       // maximum pause between attempts, whatever the service asks for
+	maxProblem = 64 << 10               // maximum size of an error answer in bytes
 )
 
-// ErrSilent is a request on whose connection nothing has moved for the time of [WithSilence].
+// ErrSilent means that a request has neither sent nor received data for the time set by [WithSilence].
 var ErrSilent = errors.New("the service has been silent for too long")
 
-// errContent is content of an upload that could not be read, or not be read again.
+// errContent means that the content of an upload could not be read, or not be read again.
 var errContent = errors.New("reading the content to upload")
 
-// sender makes the requests of the generated code: with the key, again where that may help, and with what is no success as an error.
+// sender performs the requests of the generated code. It adds the key, retries, and turns failures into errors.
 type sender struct {
 	http             *http.Client
 	base, key, agent string
@@ -43,7 +43,7 @@ type sender struct {
 func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	how, _ := req.Context().Value(mannerContext).(manner)
 	s.dress(req, how)
-	isLost := false // an earlier attempt may have been worked on
+	isLost := false // the service may have processed an earlier attempt
 	for attempt := 1; ; attempt++ {
 		resp, err := s.once(req, how)
 		if err == nil {
@@ -61,11 +61,11 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 		if answered && refused.RetryAfter > 0 {
 			delay = refused.RetryAfter
 		}
-		if end, limited := req.Context().Deadline(); delay > longestWait || limited && time.Until(end) < delay {
+		if end, limited := req.Context().Deadline(); delay > maxWait || limited && time.Until(end) < delay {
 			return nil, err
 		}
 		if s.wait(req.Context(), delay) != nil {
-			return nil, err // which says more than that the caller has stopped waiting
+			return nil, err // more informative than the context's error
 		}
 		if req.Body != nil && req.Body != http.NoBody {
 			if req.GetBody == nil {
@@ -80,7 +80,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// dress gives the request what all have.
+// dress adds the common headers to a request.
 func (s *sender) dress(req *http.Request, how manner) {
 	if s.key != "" {
 		req.Header.Set("Authorization", "Bearer "+s.key)
@@ -92,8 +92,8 @@ func (s *sender) dress(req *http.Request, how manner) {
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
 		if s.attempts == 1 || how.read {
-			// There is no repeat that the service would have to tell from another request. Keeping a key costs it two commits, which
-			// is more than a search takes.
+			// No retry needs to be recognised. Storing a key costs the service two commits, which is more than a
+			// search.
 			return
 		}
 		key = uuid.NewString()
@@ -101,7 +101,8 @@ func (s *sender) dress(req *http.Request, how manner) {
 	req.Header.Set("Idempotency-Key", key)
 }
 
-// once makes the request. What is returned without an error is a success, whose body has been read unless it is a stream.
+// once performs one attempt. Without an error, the response is a success, and its body has been read unless it is a
+// stream.
 func (s *sender) once(req *http.Request, how manner) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	moving := &silence{limit: s.silence, timer: time.AfterFunc(s.silence, func() { cancel(ErrSilent) })}
@@ -133,14 +134,14 @@ func (s *sender) once(req *http.Request, how manner) (*http.Response, error) {
 	switch {
 	case err != nil && isSuccess:
 		return nil, fmt.Errorf("reading the answer of %s: %w", s.base, err)
-	case !isSuccess: // however little of it has come
+	case !isSuccess: // even if the error answer is incomplete
 		return nil, errorOf(resp, body)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
-// unreached says why there is no answer, without the address's query, which may hold what people search for.
+// unreached returns the error of a request without an answer. It omits the URL's query, which may contain search terms.
 func (s *sender) unreached(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -151,7 +152,7 @@ func (s *sender) unreached(ctx context.Context, err error) error {
 	return fmt.Errorf("asking %s: %w", s.base, err)
 }
 
-// readAll reads a body to its end and closes it. One that is longer than most is an error, or cut.
+// readAll reads a body completely and closes it. A longer body results in an error, or is cut off.
 func readAll(body io.ReadCloser, most int64, whole bool) ([]byte, error) {
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, most+1))
@@ -164,28 +165,28 @@ func readAll(body io.ReadCloser, most int64, whole bool) ([]byte, error) {
 	return b, err
 }
 
-// tooLong is an answer beyond the bound.
+// tooLong returns the error for an answer beyond the limit.
 type tooLong struct{ most int64 }
 
 func (t *tooLong) Error() string {
 	return fmt.Sprintf("it is longer than %d bytes, the most that is read; ask for less at once", t.most)
 }
 
-// isUnsent reports whether the request has not reached the service: there was no connection.
+// isUnsent reports whether there was no connection, so that the service cannot have received the request.
 func isUnsent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
 
-// isWorthRepeating reports whether the next attempt may fare better, and may be made.
+// isWorthRepeating reports whether a retry may succeed and does no harm.
 func isWorthRepeating(err error, isRepeatable bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
-		case http.StatusTooManyRequests, http.StatusServiceUnavailable: // nothing was done
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable: // the service did not process it
 			return true
 		case http.StatusBadGateway, http.StatusGatewayTimeout:
 			return isRepeatable
-		case http.StatusConflict: // an earlier attempt with the Idempotency-Key is still being worked on
+		case http.StatusConflict: // an earlier attempt with the same Idempotency-Key is still being processed
 			return isRepeatable && e.RetryAfter > 0
 		default:
 			return false
@@ -202,26 +203,26 @@ func isWorthRepeating(err error, isRepeatable bool) bool {
 	return isRepeatable && !isLong && !isForeign && !isPlain && !errors.Is(err, ErrSilent) && !errors.Is(err, errContent)
 }
 
-// backoff is how long to wait after the attempt: twice as long each time, and up to half of it less, so that clients which failed
-// together do not come again together.
+// backoff returns the pause after an attempt. It doubles each time, minus a random part of up to half, so that clients
+// which failed together do not retry together.
 func backoff(attempt int) time.Duration {
-	d := min(firstWait<<min(attempt-1, 10), longestWait)
+	d := min(firstWait<<min(attempt-1, 10), maxWait)
 	return d - rand.N(d/2)
 }
 
-// silence ends a request when its timer runs out, which is set anew whenever something moves.
+// silence cancels a request when its timer expires. The timer restarts whenever data is transferred.
 type silence struct {
 	limit time.Duration
 	timer *time.Timer
 }
 
-// movingBody is a body whose reading shows that something moves. For a request's the time runs between reads too, when what was
-// read is on its way; for an answer's it does not, for then the caller is at work.
+// movingBody is a body whose reads restart the timer of silence. For a request, the timer also runs between reads,
+// while the data is sent. For an answer it does not, because then the caller is working.
 type movingBody struct {
 	io.ReadCloser
 	silence *silence
 	whole   bool
-	ctx     context.Context //nolint:containedctx // of the request that it is the answer of
+	ctx     context.Context //nolint:containedctx // of the request
 	end     func()
 }
 

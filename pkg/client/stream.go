@@ -14,11 +14,11 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// ErrUnfinished is a stream that ended before it said so: what came of it is not the whole.
-var ErrUnfinished = errors.New("the stream ended before its end was told")
+// ErrUnfinished means that a stream was cut off: the received part is incomplete.
+var ErrUnfinished = errors.New("the stream ended without its end marker")
 
-// StreamAgent asks an agent, calls text with each piece of the answer as it comes, and returns the whole of it with its sources. When
-// text fails, the question is cancelled and its error returned.
+// StreamAgent asks an agent, calls text with each piece of the answer as it arrives, and returns the complete answer
+// with its sources. If text fails, StreamAgent cancels the request and returns the error.
 func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text func(piece string) error) (*AgentAnswer, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -54,22 +54,23 @@ func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text 
 	return nil, ErrUnfinished
 }
 
-// opened makes sure that the answer is a stream of events.
+// opened checks that the answer is an event stream.
 func opened(resp *http.Response, err error) (*http.Response, error) {
 	if err == nil {
 		if err = isOf(resp, "text/event-stream"); err != nil {
-			_ = resp.Body.Close() // it was not read
+			_ = resp.Body.Close() // the body was not read
 		}
 	}
 	return resp, err
 }
 
-// events reads server-sent events until the stream ends; an error is the last. What the service reports in the stream is an *Error.
+// events iterates over server-sent events until the stream ends. An error is the last item; errors reported by the
+// service in the stream are an *Error.
 func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
 	return func(yield func(sse.Event, error) bool) {
 		for event, err := range sse.Read(body, &sse.ReadConfig{MaxEventSize: int(c.sender.maxBody)}) {
 			switch {
-			case errors.Is(err, sse.ErrUnexpectedEOF): // within an event, even if that was but a comment
+			case errors.Is(err, sse.ErrUnexpectedEOF): // in the middle of an event or comment
 				yield(event, ErrUnfinished)
 				return
 			case err != nil:
@@ -87,15 +88,16 @@ func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
 	}
 }
 
-// Change is news of a datasource: what it has become, or that it is gone.
+// Change is a change of a datasource: its new state, or its deletion.
 type Change struct {
-	Datasource *DatasourceEvent // nil when it is gone
-	DeletedID  string           // of the one that is gone
+	Datasource *DatasourceEvent // nil if it was deleted
+	DeletedID  string           // id of the deleted datasource
 }
 
-// WatchDatastore follows the datasources of a datastore. It returns once the service watches, so that what is read after it and what is
-// iterated over leave no gap. The iteration, which is to be made once, goes on until the context ends or the stream breaks: the last
-// pair has the error, [ErrUnfinished] when the service has ended. Then watch again, and read what was missed.
+// WatchDatastore streams the changes of a datastore's datasources. It returns once the service is watching, so a list
+// that is read afterwards and the changes leave no gap. The iterator can be used once. It ends when the context ends or
+// the stream breaks; the last pair has the error, which is [ErrUnfinished] if the service stopped. Then watch again,
+// and read the list again.
 func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Change, error], error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -116,7 +118,7 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 				var gone struct{ ID string }
 				err = json.Unmarshal([]byte(event.Data), &gone)
 				change.DeletedID = gone.ID
-			default: // of a service that is newer
+			default: // an event of a newer service
 				continue
 			}
 			if !yield(change, err) || err != nil {
@@ -127,8 +129,8 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 	}, nil
 }
 
-// Settled returns when no datasource of the datastore waits or is worked on, whether they are synched by then or have failed. each,
-// unless it is nil, is told how it goes.
+// Settled waits until no datasource of the datastore is queued or being processed; some may have failed. each, unless
+// nil, is called with the progress.
 func (c *Client) Settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) error {
 	for {
 		settled, err := c.settled(ctx, datastoreID, each)
@@ -141,10 +143,10 @@ func (c *Client) Settled(ctx context.Context, datastoreID string, each func(Data
 	}
 }
 
-// recount is the least time between two looks at a datastore that changes all the time.
+// recount is the minimum time between two counts of a datastore that keeps changing.
 const recount = 200 * time.Millisecond
 
-// settled counts whenever something has come to its end, as long as the stream lasts.
+// settled counts the datasources whenever one is finished, until the stream ends.
 func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes, err := c.WatchDatastore(ctx, datastoreID)

@@ -14,23 +14,24 @@ import (
 	"sync"
 )
 
-// File is content to upload.
+// File is a file to upload.
 type File struct {
-	// Name is what the file is called; its ending helps to tell its type.
+	// Name is the file name. Its extension helps to detect the type.
 	Name string
-	// Content is read from where it stands to its end. An io.Seeker, as files are, is sent with its length, and again
-	// when an attempt has failed; of anything else an attempt that has read from it is the last.
+	// Content is read from its current position to the end. If it is an io.Seeker, its length is sent, and failed
+	// attempts are retried. Otherwise an attempt that has read from it is not retried.
 	Content io.Reader
-	// CustomID is what filters can ask for; "" for none.
+	// CustomID is the caller's id, for filters; "" for none.
 	CustomID string
-	// Metadata is what filters can ask for, and fragments show; nil for none.
+	// Metadata is used by filters and returned with fragments; nil for none.
 	Metadata map[string]any
-	// Progress, unless it is nil, is told how much of the content has been sent, of how much; -1 when that is not known. It is
-	// called from another goroutine, one call at a time, and begins anew with each attempt.
+	// Progress, unless nil, is called with the number of bytes sent and the total, -1 if unknown. It is called from
+	// another goroutine, one call at a time, and starts again with each attempt.
 	Progress func(sent, size int64)
 }
 
-// Upload hands a file in. It returns when the service has it safely; it can be found when its status is synched.
+// Upload uploads a file. When it returns, the service has stored the file durably. The file is searchable once its
+// status is synched.
 func (c *Client) Upload(ctx context.Context, datastoreID string, f File) (*Datasource, error) {
 	u, err := newUpload(datastoreID, f)
 	if err != nil {
@@ -41,7 +42,7 @@ func (c *Client) Upload(ctx context.Context, datastoreID string, f File) (*Datas
 	return made, err
 }
 
-// UploadFile hands in the file at the path.
+// UploadFile uploads the file at the path.
 func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Datasource, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,13 +52,13 @@ func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Dat
 	return c.Upload(ctx, datastoreID, File{Name: filepath.Base(path), Content: f})
 }
 
-// upload is a form with a file in it, which is not in memory.
+// upload is a multipart form with a file that is streamed.
 type upload struct {
 	file           File
 	contentType    string
-	before, behind []byte // of the content, in the form
-	size           int64  // of the content; -1 when it is not known
-	begin          int64  // where a Seeker stood
+	before, behind []byte // parts of the form before and after the content
+	size           int64  // of the content in bytes; -1 if unknown
+	begin          int64  // initial position of a Seeker
 	last           *lease // of the content
 }
 
@@ -75,14 +76,14 @@ func newUpload(datastoreID string, f File) (*upload, error) {
 				_, err = s.Seek(u.begin, io.SeekStart)
 			}
 		}
-		if err != nil { // a pipe in the form of a file
+		if err != nil { // for example a pipe
 			u.size = -1
 		}
 	}
 	return u, u.write(datastoreID)
 }
 
-// write makes the form around the content.
+// write creates the form around the content.
 func (u *upload) write(datastoreID string) error {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -116,7 +117,7 @@ func (u *upload) write(datastoreID string) error {
 	return nil
 }
 
-// into makes the form the body of the request.
+// into sets the form as the body of the request.
 func (u *upload) into(_ context.Context, req *http.Request) error {
 	req.ContentLength = -1
 	if u.size >= 0 {
@@ -128,7 +129,7 @@ func (u *upload) into(_ context.Context, req *http.Request) error {
 	return err
 }
 
-// body is the form from its beginning. The body before it reads no more.
+// body returns the form from its beginning. It stops the previous body.
 func (u *upload) body() (io.ReadCloser, error) {
 	wasRead := u.release()
 	switch {
@@ -137,7 +138,7 @@ func (u *upload) body() (io.ReadCloser, error) {
 			return nil, fmt.Errorf("%w %s again: %w", errContent, u.file.Name, err)
 		}
 	case wasRead:
-		return nil, fmt.Errorf("%w %s again: it can be read but once, and was sent in part", errContent, u.file.Name)
+		return nil, fmt.Errorf("%w %s again: it can be read only once, and was partly sent", errContent, u.file.Name)
 	}
 	u.last = &lease{upload: u}
 	form := io.MultiReader(bytes.NewReader(u.before), u.last, bytes.NewReader(u.behind))
@@ -147,17 +148,17 @@ func (u *upload) body() (io.ReadCloser, error) {
 	}{form, u.last}, nil
 }
 
-// release takes the content back from the body that has it, and reports whether that has read from it.
+// release stops the previous body and reports whether it has read from the content.
 func (u *upload) release() (wasRead bool) {
 	if u.last == nil {
 		return false
 	}
-	_ = u.last.Close() // has nothing to fail at
+	_ = u.last.Close() // cannot fail
 	return u.last.sent > 0
 }
 
-// lease lets one body read the content until it is closed: the transport may go on reading for a while when an answer is there
-// already, and must not take from the next attempt.
+// lease allows one body to read the content until it is closed. After an early answer, the transport may continue to
+// read for a while, and must not take data from the next attempt.
 type lease struct {
 	upload *upload
 
@@ -174,7 +175,7 @@ func (l *lease) Read(p []byte) (int, error) {
 	if l.closed {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	if u.size >= 0 { // what has grown meanwhile is sent as it was
+	if u.size >= 0 { // a file that has grown is sent with its initial length
 		if left := u.size - l.sent; left == 0 {
 			return 0, io.EOF
 		} else if int64(len(p)) > left {
@@ -188,7 +189,7 @@ func (l *lease) Read(p []byte) (int, error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF) && l.sent < u.size:
-		return n, fmt.Errorf("%w %s: it has become shorter while it was sent", errContent, u.file.Name)
+		return n, fmt.Errorf("%w %s: it became shorter while it was being sent", errContent, u.file.Name)
 	case err != nil && !errors.Is(err, io.EOF):
 		return n, fmt.Errorf("%w %s: %w", errContent, u.file.Name, err)
 	}

@@ -119,7 +119,7 @@ func TestUploadsFailWhenNothingIsHeardAnyMore(t *testing.T) {
 	s := &store{told: make(chan string), status: func(string) string { return "" }}
 	close(s.told)
 	r := loadStore(t, s, 3, func(int) Item { return Item{Content: []byte("a text")} })
-	want := []Failure{{"watching the datastore: the stream ended before its end was told", 3}}
+	want := []Failure{{"watching the datastore: the stream ended without its end marker", 3}}
 	if diff := cmp.Diff(want, r.Failures); diff != "" {
 		t.Error(diff)
 	}
