@@ -10,10 +10,9 @@ import (
 
 // startControl starts the loops by which the catalog drives the pipeline.
 func (s *Service) startControl(ctx context.Context) error {
-	s.hub = control.NewHub()
-	tell := announcer{hub: s.hub, broker: s.broker}
-	applier := control.Applier{Events: s.broker, States: s.stages.States(s.catalog, s.options.Traces), Hub: tell, Log: s.log}
-	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: tell, Log: s.log, Now: s.now}
+	s.hub = control.NewHub(s.broker.Announce)
+	applier := control.Applier{Events: s.broker, States: s.stages.States(s.catalog, s.options.Traces), Hub: s.hub, Log: s.log}
+	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: s.hub, Log: s.log, Now: s.now}
 	if s.options.hooks.publisher != nil {
 		dispatcher.Jobs = s.options.hooks.publisher(dispatcher.Jobs)
 	}
@@ -27,8 +26,8 @@ func (s *Service) startControl(ctx context.Context) error {
 		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
 		Holder: s.holder, Log: s.log, Now: s.now, Aged: s.aged, Audited: s.rebuild.audited,
 	}
-	sites := control.SiteKeeper{Sites: s.catalog, Hub: tell, Log: s.log}
-	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: tell, Log: s.log}
+	sites := control.SiteKeeper{Sites: s.catalog, Hub: s.hub, Log: s.log}
+	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: s.hub, Log: s.log}
 	keeper := &control.Keeper{Streams: s.broker, Originals: s.originals, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
 	repairer := control.Repairer{Requests: s.catalog, Keeper: keeper, Auditor: s.auditor, Scheduler: scheduler, Log: s.log}
 	if err := s.catchUp(ctx); err != nil {
@@ -36,7 +35,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	}
 	s.control = newGroup(ctx, s.failed)
 	s.control.run("applying events", applier.Run)
-	s.control.run("hearing of changes", tell.listen)
+	s.control.run("hearing of changes", func(ctx context.Context) error { return s.broker.Announcements(ctx, s.hub.Heard) })
 	if s.config.DatabaseURL != "" {
 		s.control.run("agreeing on the NATS servers", s.keepAgreeing)
 	}

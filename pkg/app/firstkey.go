@@ -10,23 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
-
-// Keys is where API keys are kept.
-type Keys interface {
-	EnsureWorkspace(ctx context.Context, id, name string) error
-	CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error)
-	KeyByHash(ctx context.Context, hash string) (domain.APIKey, error)
-	CountKeys(ctx context.Context) (int64, error)
-}
 
 // minSecret is the minimum length of the key in the data directory: a shorter one was cut short.
 const minSecret = 16
 
 // firstKey sees to it that somebody can get in: the configured key is made valid, or, where there is no key at all, one
 // is made, kept in keyFile (0600) and shown once on out, with the address of the console that takes it.
-func firstKey(ctx context.Context, keys Keys, configured, keyFile, console string, now time.Time, out io.Writer) error {
+func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, console string, now time.Time, out io.Writer) error {
 	if err := keys.EnsureWorkspace(ctx, domain.DefaultWorkspace, "Default"); err != nil {
 		return fmt.Errorf("making the default workspace: %w", err)
 	}
@@ -61,7 +54,7 @@ func consoleAt(listening net.Addr) string {
 	return "http://" + listening.String() + "/"
 }
 
-func ensureKey(ctx context.Context, keys Keys, secret, name string, now time.Time) error {
+func ensureKey(ctx context.Context, keys *catalog.Catalog, secret, name string, now time.Time) error {
 	_, err := keys.KeyByHash(ctx, domain.HashKey(secret))
 	if domain.CodeOf(err) != domain.CodeNotFound {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/rerank"
+	"github.com/sluice/sluice/pkg/seal"
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
@@ -227,7 +228,7 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 	if _, err := os.Stat(s.dir.Join(datadir.Index)); errors.Is(err, fs.ErrNotExist) {
 		s.build() // the first start, or the first after a restore, or all of it is lost
 	}
-	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.note(ctx, s.catalog) }
+	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.note(ctx, s.catalog.Rebuilding) }
 	if s.engines.embedded, err = embedded.Open(s.dir.Join(datadir.Index), embedded.Options{
 		Log: s.log, Alarm: s.raise, CacheBytes: cacheMemoryOf(s.config).postings, RowCacheBytes: cacheMemoryOf(s.config).rows,
 	}); err != nil {
@@ -239,4 +240,17 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 
 func (s *Service) firstKey(ctx context.Context) error {
 	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.Join(datadir.APIKey), consoleAt(s.listener.Addr()), s.now(), s.options.Out)
+}
+
+// openSealer uses the key of the settings. Without one, a process that runs all services uses the key in the data
+// directory, which crawlers in other processes would not have.
+func (s *Service) openSealer(context.Context) (err error) {
+	key := s.config.SecretKey
+	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {
+		if key, err = seal.KeyFile(s.dir.Join(datadir.SecretKey)); err != nil {
+			return err
+		}
+	}
+	s.sealer, err = seal.NewSealer(key)
+	return err
 }

@@ -40,13 +40,8 @@ func (r *rebuild) audited(began time.Time) {
 	r.looked = r.looked || !began.Before(r.raised)
 }
 
-// waiting counts what is still to be read again.
-type waiting interface {
-	Rebuilding(ctx context.Context) (datasources catalog.Waiting, err error)
-}
-
-// note says what is missing, "" when nothing is.
-func (r *rebuild) note(ctx context.Context, c waiting) string {
+// note says what is missing, "" when nothing is. waiting counts what is still to be read again.
+func (r *rebuild) note(ctx context.Context, waiting func(context.Context) (catalog.Waiting, error)) string {
 	r.mu.Lock()
 	raised, absent, looked := r.raised, r.absent, r.looked
 	r.mu.Unlock()
@@ -57,7 +52,7 @@ func (r *rebuild) note(ctx context.Context, c waiting) string {
 	if absent {
 		why = "there was no index, as after a restore"
 	}
-	w, err := c.Rebuilding(ctx)
+	w, err := waiting(ctx)
 	switch {
 	case err != nil: // the catalog's own check says so
 		return why + "; how much of it is missing is not known"

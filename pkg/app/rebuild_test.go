@@ -10,11 +10,6 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// waitingFunc counts what is still to be read again.
-type waitingFunc func() (catalog.Waiting, error)
-
-func (f waitingFunc) Rebuilding(context.Context) (catalog.Waiting, error) { return f() }
-
 func TestTheNoteOfTheIndexSaysWhyItIsBuiltAndHowFarItIs(t *testing.T) {
 	t.Parallel()
 	const none, damaged = "there was no index, as after a restore", "the index was damaged, or files of it were gone"
@@ -45,11 +40,11 @@ func TestTheNoteOfTheIndexSaysWhyItIsBuiltAndHowFarItIs(t *testing.T) {
 			for _, f := range c.happens {
 				f(&r)
 			}
-			if got := r.note(t.Context(), waitingFunc(func() (catalog.Waiting, error) { return c.waits, c.err })); got != c.want {
+			if got := r.note(t.Context(), func(context.Context) (catalog.Waiting, error) { return c.waits, c.err }); got != c.want {
 				t.Errorf("it says %q, want %q", got, c.want)
 			}
 			if c.want == "" && len(c.happens) > 0 && c.waits.Any {
-				busy := waitingFunc(func() (catalog.Waiting, error) { return busy, nil })
+				busy := func(context.Context) (catalog.Waiting, error) { return busy, nil }
 				if got := r.note(t.Context(), busy); strings.Contains(got, "index") {
 					t.Errorf("it says %q of documents that are read for the first time", got)
 				}

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/retrieve"
 	"github.com/sluice/sluice/pkg/telemetry"
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
@@ -135,11 +136,11 @@ func (s *Service) handler() (http.Handler, error) {
 		Usage:          s.catalog,
 		Accounts:       s.catalog,
 		Claims:         s.catalog,
-		Originals:      uploads{store: s.originals, max: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
-		Chunks:         chunkReader{catalog: s.catalog, engines: s.engines},
+		Originals:      originals.Uploads{Store: s.originals, MaxBytes: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
+		Chunks:         retrieve.ChunkReader{Catalog: s.catalog, Index: s.engines.index},
 		Retriever:      s.stages.Retriever(finder),
 		Answerer:       s.stages.Answerer(answerer),
-		Watcher:        announcer{hub: s.hub, broker: s.broker},
+		Watcher:        s.hub,
 		Scheduled:      s.reschedule,
 		Planner:        sites,
 		DetectType:     extract.DetectType,

@@ -20,6 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/originals"
+	"github.com/sluice/sluice/pkg/seal"
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
@@ -42,7 +43,7 @@ type Service struct {
 	models    answer.Models
 	reranker  *instrument.Reranker // nil: there is none
 	crawler   *web                 // nil: other processes crawl
-	sealer    *sealer              // nil: no key shared with the crawlers
+	sealer    *seal.Sealer         // nil: no key shared with the crawlers
 	hub       *control.Hub
 	auditor   *control.Auditor
 	rescuer   *control.Rescuer

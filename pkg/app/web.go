@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/config"
@@ -79,6 +80,11 @@ func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browse
 	case path == "auto":
 		if path = render.Find(); path == "" {
 			return nil, errors.New("SLUICE_CHROMIUM is auto, and there is no Chromium on the PATH: install one, or set its path")
+		}
+	}
+	if path != "" {
+		if _, err := exec.LookPath(path); err != nil {
+			return nil, fmt.Errorf("SLUICE_CHROMIUM is %q, which cannot be run: %w; set it to the path of a Chromium, or to auto to look for one on the PATH", path, err)
 		}
 	}
 	browser, err := render.New(render.Options{

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/lockdir"
 	"github.com/sluice/sluice/pkg/originals"
+	"github.com/sluice/sluice/pkg/seal"
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
@@ -143,7 +144,7 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 }
 
 func (w *Worker) startCrawler(ctx context.Context) error {
-	keys, err := openSealer(w.config.SecretKey)
+	keys, err := seal.NewSealer(w.config.SecretKey)
 	if err != nil {
 		return err
 	}

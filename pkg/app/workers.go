@@ -12,6 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/processors"
+	"github.com/sluice/sluice/pkg/seal"
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
@@ -32,6 +33,11 @@ func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 	return newExtractor(c, "", "", slog.New(slog.DiscardHandler)), newChunker(c)
 }
 
+// chunkers is the ingestor's view of the chunker.
+type chunkers struct{ sized *chunk.Chunker }
+
+func (c chunkers) Chunker(sizes domain.Chunking) ingest.Chunker { return c.sized.Sized(sizes) }
+
 func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
 }
@@ -42,16 +48,16 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 		indexes = o.hooks.indexes(indexes)
 	}
 	return &ingest.Ingestor{
-		Originals: times.Originals(firstReader{store}), Extractor: times.Extractor(reader), Chunkers: times.Chunkers(chunkers{sized: newChunker(c)}),
+		Originals: times.Originals(store), Extractor: times.Extractor(reader), Chunkers: times.Chunkers(chunkers{sized: newChunker(c)}),
 		Embedders: times.Embedders(models), Indexes: indexes, Recent: ingest.NewRecent(int(cacheMemoryOf(c).vectors)), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
 		Events: times.Events(events), Now: now, Log: o.Log,
 	}
 }
 
-func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, keys *sealer, times *instrument.Stages, now func() time.Time) *ingest.Crawler {
+func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, keys *seal.Sealer, times *instrument.Stages, now func() time.Time) *ingest.Crawler {
 	w := &ingest.Crawler{Web: times.Web(site), Originals: store, Events: events, Now: now, MaxTries: c.CrawlTries}
 	if keys != nil {
-		w.Access = keys.open
+		w.Access = keys.Open
 	}
 	return w
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -45,7 +44,7 @@ func (w Where) Locate(environ []string) (Located, error) {
 	if w.DataDir != "" {
 		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+w.DataDir)
 	}
-	c, err := config.Parse(nil, environ, io.Discard)
+	c, err := config.ParseEnviron(environ)
 	at := Located{Address: w.URL, Key: w.Key, Config: c}
 	if err != nil {
 		return at, WithExit(Misused, err)

@@ -266,6 +266,15 @@ var foreign = map[string]bool{"SLUICE_URL": true}
 // Parse reads args (without the program's name) and environ ("K=V"). It reports every fault at once. flag.ErrHelp is
 // returned after usage was written to out.
 func Parse(args, environ []string, out io.Writer) (Config, error) {
+	return parse(args, environ, out, func(s Setting) string { return fmt.Sprintf("%s (--%s)", s.Env, s.Flag) })
+}
+
+// ParseEnviron is Parse for a command that has flags of its own: its faults name the variables alone.
+func ParseEnviron(environ []string) (Config, error) {
+	return parse(nil, environ, io.Discard, func(s Setting) string { return s.Env })
+}
+
+func parse(args, environ []string, out io.Writer, name func(Setting) string) (Config, error) {
 	settings := Settings()
 	values := make(map[string]string, len(settings))
 	known := make(map[string]bool, len(settings))
@@ -313,7 +322,7 @@ func Parse(args, environ []string, out io.Writer) (Config, error) {
 			if s.Secret {
 				shown = ""
 			}
-			faults = append(faults, fmt.Errorf("%s (--%s)%s: %w", s.Env, s.Flag, shown, err))
+			faults = append(faults, fmt.Errorf("%s%s: %w", name(s), shown, err))
 		}
 	}
 	if c.Window == 0 {
@@ -353,6 +362,9 @@ func (c Config) check() error {
 	}
 	if authority, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(c.DatabaseURL, "postgres://"), "postgresql://"), "/"); strings.Count(authority, "@") > 1 {
 		return errors.New("DATABASE_URL has more than one @ before its host: write an @ of the user or the password as %40")
+	}
+	if scheme, _, found := strings.Cut(c.MilvusAddr, "://"); found {
+		return fmt.Errorf("MILVUS_ADDR is %q and must be host:port: leave out %s://, and set MILVUS_TLS=true where the connection is to be encrypted", c.MilvusAddr, scheme)
 	}
 	if c.MilvusAddr != "" && !strings.Contains(c.MilvusAddr, ":") {
 		return fmt.Errorf("MILVUS_ADDR is %q and must name a port: %s:19530", c.MilvusAddr, c.MilvusAddr)

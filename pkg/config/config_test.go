@@ -67,6 +67,17 @@ func TestFaultsAreReportedTogetherAndWithoutSecrets(t *testing.T) {
 	}
 }
 
+func TestFaultsOfTheEnvironmentNameNoFlags(t *testing.T) {
+	t.Parallel()
+	environ := []string{"SLUICE_API_KEY=two words"}
+	if _, err := ParseEnviron(environ); err == nil || !strings.HasPrefix(err.Error(), "SLUICE_API_KEY: ") {
+		t.Errorf("of a command with flags of its own: %v", err)
+	}
+	if _, err := Parse(nil, environ, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "SLUICE_API_KEY (--api-key): ") {
+		t.Errorf("of the service: %v", err)
+	}
+}
+
 func TestTheEmbeddedIndexIsOpenedWhereItMakesSense(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -95,6 +106,8 @@ func TestSettingsThatMakeNoSenseTogetherAreRefused(t *testing.T) {
 		"DATABASE_URL=postgres:pw@h":        "must have the form",
 		"DATABASE_URL=postgres://u:p@w@h/d": "write an @ of the user or the password as %40",
 		"MILVUS_ADDR=milvus":                "milvus:19530",
+		"MILVUS_ADDR=http://milvus:19530":   "must be host:port: leave out http://",
+		"MILVUS_ADDR=https://milvus":        "MILVUS_TLS=true",
 		"NATS_CREDS=/no/such/file":          "can be read",
 	} {
 		if _, err := Parse(nil, []string{environ}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {

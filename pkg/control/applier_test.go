@@ -66,7 +66,7 @@ func TestApplierLetsOnlyWhatPassesByItselfComeAgain(t *testing.T) {
 
 func TestApplierTellsWatchersOfThePageAndItsSite(t *testing.T) {
 	t.Parallel()
-	hub := NewHub()
+	hub := NewHub(nil)
 	defer hub.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 
 func TestHubTellsASlowWatcherOnceAboutEachChange(t *testing.T) {
 	t.Parallel()
-	hub := NewHub()
+	hub := NewHub(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	changes, err := hub.Watch(ctx, "store")
 	if err != nil {

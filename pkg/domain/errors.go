@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -53,6 +54,16 @@ func (e *Error) Unwrap() error { return e.Err }
 // Errorf makes an Error of the given code whose message is shown to the caller.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Passing returns err as a CodeUnavailable fault with the message, unless it is nil, has a code, or says that the caller has left. It is
+// for engines whose faults pass by themselves.
+func Passing(err error, message string) error {
+	var known *Error
+	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &Error{Code: CodeUnavailable, Message: message, Err: err}
 }
 
 // Invalid makes a CodeInvalid error that names one field.

@@ -81,7 +81,7 @@ type pipeline struct {
 	log     log
 }
 
-func (p *pipeline) Get(_ context.Context, key string) (io.ReadCloser, error) { return p.get(key) }
+func (p *pipeline) Take(_ context.Context, key string) (io.ReadCloser, error) { return p.get(key) }
 func (p *pipeline) Extract(_ context.Context, r extract.Request) (*domain.Document, error) {
 	return p.extract(r)
 }

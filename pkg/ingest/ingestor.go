@@ -26,8 +26,9 @@ type Events interface {
 
 // Originals is the store of raw content.
 type Originals interface {
-	// Get fails with originals.ErrNotFound if the key does not exist.
-	Get(ctx context.Context, key string) (io.ReadCloser, error)
+	// Take returns the content under a key to its first reader, and may forget what was kept in memory for that. It fails with
+	// originals.ErrNotFound if the key does not exist.
+	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
 // Extractor turns raw content into a document. An *extract.Error is permanent.
@@ -169,7 +170,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	if job.Original == nil {
 		return nil, jobs.Permanent(errors.New("its content was not stored; upload it again"))
 	}
-	body, err := i.Originals.Get(ctx, job.Original.Key)
+	body, err := i.Originals.Take(ctx, job.Original.Key)
 	switch {
 	case errors.Is(err, originals.ErrNotFound):
 		// The content was replaced or deleted, so the outcome of this job does not matter.

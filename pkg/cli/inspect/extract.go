@@ -70,7 +70,7 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 		flag := map[string]string{domain.FieldTargetTokens: "--chunk-tokens", domain.FieldMaxTokens: "--max-chunk-tokens"}[faults[0].Field]
 		return cli.Misusedf("%s %s", flag, faults[0].Message)
 	}
-	c, err := config.Parse(nil, p.Environ, io.Discard)
+	c, err := config.ParseEnviron(p.Environ)
 	if err != nil {
 		return cli.WithExit(cli.Misused, err)
 	}

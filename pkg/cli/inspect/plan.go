@@ -75,7 +75,7 @@ func runPlan(ctx context.Context, p *cli.Program, open func(config.Config) (*cra
 	case site.MaxDepth < 0:
 		return cli.Misusedf("--max-depth is %d; it must be at least 1", site.MaxDepth)
 	}
-	c, err := config.Parse(nil, p.Environ, io.Discard)
+	c, err := config.ParseEnviron(p.Environ)
 	if err != nil {
 		return cli.WithExit(cli.Misused, err)
 	}

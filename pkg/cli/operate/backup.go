@@ -96,7 +96,7 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 	if b.dir != "" {
 		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+b.dir)
 	}
-	c, err := config.Parse(nil, environ, io.Discard)
+	c, err := config.ParseEnviron(environ)
 	if err != nil {
 		return nil, cli.WithExit(cli.Misused, err)
 	}

@@ -3,7 +3,6 @@ package operate
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,7 +21,7 @@ func openCatalog(ctx context.Context, environ []string, dir string) (*catalog.Ca
 	if dir != "" {
 		environ = append(environ, "SLUICE_DATA_DIR="+dir)
 	}
-	c, err := config.Parse(nil, environ, io.Discard)
+	c, err := config.ParseEnviron(environ)
 	if err != nil {
 		return nil, cli.WithExit(cli.Misused, err)
 	}

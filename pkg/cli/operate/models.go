@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ func (p commands) modelsCommand() *cobra.Command {
 	var dir, from string
 	configured := func(do func(context.Context, config.Config, []string) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
-			c, err := config.Parse(nil, p.Environ, io.Discard)
+			c, err := config.ParseEnviron(p.Environ)
 			if err != nil {
 				return cli.WithExit(cli.Misused, err)
 			}

@@ -20,7 +20,7 @@ type replayed struct {
 	look   func(n int)
 }
 
-func (r *replayed) ReplayProgress(context.Context, string) (total, done, failed int64, err error) {
+func (r *replayed) progress(context.Context, string) (total, done, failed int64, err error) {
 	if r.looks == len(r.states) {
 		return 0, 0, 0, errors.New("there is nothing more to see")
 	}
@@ -66,7 +66,7 @@ func TestAReplayIsShownUntilAllHasEnded(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
-				err := watchReplay(t.Context(), &replayed{states: test.states}, "id", test.show(&out))
+				err := watchReplay(t.Context(), (&replayed{states: test.states}).progress, "id", test.show(&out))
 				if (err == nil) != (test.err == "") || err != nil && err.Error() != test.err {
 					t.Errorf("err = %v, want %q", err, test.err)
 				}
@@ -83,7 +83,7 @@ func TestAReplayThatIsNoLongerWatchedGoesOn(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	var out bytes.Buffer
 	r := &replayed{states: [][3]int64{{4, 0, 0}}, look: func(int) { leave() }}
-	if err := watchReplay(ctx, r, "id", cli.NewProgress(&out)); err != nil {
+	if err := watchReplay(ctx, r.progress, "id", cli.NewProgress(&out)); err != nil {
 		t.Error(err)
 	}
 	if got, want := out.String(), "the replay goes on without being watched\n"; got != want {

@@ -73,7 +73,7 @@ func (p commands) replay(ctx context.Context, f catalog.ReplayFilter, since, dir
 	if err != nil || queued == 0 || !follow {
 		return errors.Join(err, p.replayed(queued))
 	}
-	return errors.Join(watchReplay(ctx, c, f.ReplayID, cli.NewProgress(p.Aside())), p.replayed(queued))
+	return errors.Join(watchReplay(ctx, c.ReplayProgress, f.ReplayID, cli.NewProgress(p.Aside())), p.replayed(queued))
 }
 
 // replayed tells machines how much was queued.
@@ -108,18 +108,16 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or how long ago (36h)")
 }
 
-// replays counts the datasources of a replay: all, those that are synched, and those that have failed.
-type replays interface {
-	ReplayProgress(ctx context.Context, id string) (total, done, failed int64, err error)
-}
+// replayProgress counts the datasources of a replay: all, those that are synched, and those that have failed.
+type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
 // watchReplay shows how far the replay is, until all is done or ctx ends. Leaving does not stop it. What was deleted
 // meanwhile, or replaced by something newer, is no longer a part of it.
-func watchReplay(ctx context.Context, c replays, id string, show cli.Progress) error {
+func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
 	for {
-		total, synched, failed, err := c.ReplayProgress(ctx, id)
+		total, synched, failed, err := progress(ctx, id)
 		if ctx.Err() != nil {
 			show.End("the replay goes on without being watched")
 			return nil

@@ -101,10 +101,10 @@ type timedOriginals struct {
 	stages *Stages
 }
 
-func (t timedOriginals) Get(ctx context.Context, key string) (body io.ReadCloser, err error) {
+func (t timedOriginals) Take(ctx context.Context, key string) (body io.ReadCloser, err error) {
 	ctx, end := t.stages.begin(ctx, stageRead)
 	defer func() { end(err) }()
-	return t.Originals.Get(ctx, key)
+	return t.Originals.Take(ctx, key)
 }
 
 // Extractor times extraction.

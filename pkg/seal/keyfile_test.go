@@ -1,31 +1,29 @@
-package app
+package seal
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/sluice/sluice/pkg/datadir"
 )
 
 func TestTheSealingKeyIsWrittenAsAWhole(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, datadir.SecretKey)
+	path := filepath.Join(dir, "secret-key")
 	// An earlier start was cut short before the file got its name.
 	if err := os.WriteFile(path+".new", []byte("half of a k"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	key, err := keptSecretKey(path)
+	key, err := KeyFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := keptSecretKey(path); err != nil || again != key {
+	if again, err := KeyFile(path); err != nil || again != key {
 		t.Errorf("the second start has another key, or %v", err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 || entries[0].Name() != datadir.SecretKey {
+	if err != nil || len(entries) != 1 || entries[0].Name() != "secret-key" {
 		t.Errorf("the directory holds %v, %v", entries, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -36,11 +34,11 @@ func TestTheSealingKeyIsWrittenAsAWhole(t *testing.T) {
 func TestADamagedSealingKeyIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"", "short", strings.Repeat("\x00\xfe", 40), strings.Repeat("key ", 20)} {
-		path := filepath.Join(t.TempDir(), datadir.SecretKey)
+		path := filepath.Join(t.TempDir(), "secret-key")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := keptSecretKey(path); err == nil || !strings.Contains(err.Error(), "remove it") || !strings.Contains(err.Error(), path) {
+		if _, err := KeyFile(path); err == nil || !strings.Contains(err.Error(), "remove it") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: got %v", content, err)
 		}
 		if kept, err := os.ReadFile(path); err != nil || string(kept) != content {
@@ -52,7 +50,7 @@ func TestADamagedSealingKeyIsNotReplaced(t *testing.T) {
 func TestASealingKeyThatIsADirectoryIsNamed(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
-	if _, err := keptSecretKey(path); err == nil || !strings.Contains(err.Error(), "remove it") || !strings.Contains(err.Error(), path) {
+	if _, err := KeyFile(path); err == nil || !strings.Contains(err.Error(), "remove it") || !strings.Contains(err.Error(), path) {
 		t.Errorf("got %v", err)
 	}
 }

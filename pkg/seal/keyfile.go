@@ -1,0 +1,57 @@
+package seal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/durable"
+)
+
+// KeyFile reads the key of a data directory from its file. If the file does not exist, it creates one with a new key.
+func KeyFile(path string) (string, error) {
+	kept, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return newKeyFile(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the key that encrypts the headers of protected sites: %w; %s", err, withoutKeyFile)
+	}
+	key := strings.TrimSpace(string(kept))
+	if len(key) < MinKeyBytes || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s is damaged: it does not hold the key that encrypts the headers of protected sites; %s", path, withoutKeyFile)
+	}
+	return key, nil
+}
+
+// withoutKeyFile is the way out for an operator whose key is lost.
+const withoutKeyFile = "restore it from a backup, or remove it and send the headers of protected sites again"
+
+// newKeyFile creates the file with a new key.
+func newKeyFile(path string) (string, error) {
+	key := NewKey()
+	if err := writeKeyFile(path, key); err != nil {
+		return "", fmt.Errorf("storing the key that encrypts the headers of protected sites: %w", err)
+	}
+	return key, nil
+}
+
+// writeKeyFile writes the file to disk before it gets its name, so that a loss of power leaves the whole file or none.
+func writeKeyFile(path, key string) error {
+	unfinished := path + ".new"
+	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(unfinished, []byte(key+"\n"), 0o600); err != nil {
+		return err
+	}
+	if err := durable.File(unfinished); err != nil {
+		return err
+	}
+	if err := os.Rename(unfinished, path); err != nil {
+		return err
+	}
+	return durable.Dir(filepath.Dir(path))
+}
