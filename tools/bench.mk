@@ -74,12 +74,12 @@ bench-index: ## filters of 200,000 chunks proved against a full scan and timed, 
 	done
 
 .PHONY: bench-peers
-bench-peers: build ## queries beside the stores of Python, which it installs in an environment of its own: PEERS_VENV, else ~/.cache/sluice/peers; figures of docs/performance.md
-	go run ./tools/benchpeers -api $(BIN)/sluice $(if $(PEERS_VENV),-venv $(PEERS_VENV)) -write docs/performance.md
+bench-peers: build ## compare queries with other stores, installed in PEERS_VENV (default ~/.cache/sluice/peers); writes tools/benchpeers/README.md
+	go run ./tools/benchpeers -api $(BIN)/sluice $(if $(PEERS_VENV),-venv $(PEERS_VENV)) -write tools/benchpeers/README.md
 
 .PHONY: bench-pipelines
-bench-pipelines: build ## from upload to searchable, beside LlamaIndex and Haystack, on made-up documents or those of FILES; BENCH_MODEL: with that model, too
-	go run ./tools/benchpipelines -api $(BIN)/sluice $(if $(FILES),-files $(FILES)) -write docs/performance.md
+bench-pipelines: build ## compare ingestion with LlamaIndex and Haystack, on made-up documents or those of FILES; BENCH_MODEL: with that model too; writes tools/benchpipelines/README.md
+	go run ./tools/benchpipelines -api $(BIN)/sluice $(if $(FILES),-files $(FILES)) -write tools/benchpipelines/README.md
 
 .PHONY: bench-report
 bench-report: ## short benchmarks of each stage, beside the figures of the last release

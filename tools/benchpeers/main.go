@@ -2,7 +2,7 @@
 // Python that run in process. All get the same vectors, texts and questions; Sluice is asked over HTTP, and its index by itself in
 // this process, the others through their own clients. What it prints is Markdown.
 //
-//	go run ./tools/benchpeers [-rows 100000] [-peers chroma,qdrant] [-venv folder] [-alone] [-write docs/performance.md]
+//	go run ./tools/benchpeers [-rows 100000] [-peers chroma,qdrant] [-venv folder] [-alone] [-write tools/benchpeers/README.md]
 package main
 
 import (

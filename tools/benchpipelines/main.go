@@ -2,7 +2,7 @@
 // ingestion pipelines of LlamaIndex and Haystack, which read, split and keep the same files in memory; without embedding
 // on their side, and with the same sentence-transformer on both. What it prints is Markdown.
 //
-//	go run ./tools/benchpipelines [-documents 1000] [-files folder] [-model folder] [-alone] [-write docs/performance.md]
+//	go run ./tools/benchpipelines [-documents 1000] [-files folder] [-model folder] [-alone] [-write tools/benchpipelines/README.md]
 package main
 
 import (
