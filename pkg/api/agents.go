@@ -127,7 +127,7 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	return p
 }
 
-// datastoreIDs are the ids that a body carries, each once, and the field they stand in; nil when it carries none.
+// datastoreIDs returns the ids of a body, each once, and their field; nil when it has none.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {
@@ -152,7 +152,7 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
-// originsOf is a list that originFaults has passed as it is kept, each origin once.
+// originsOf returns the stored form of a list that package rules has passed, each origin once.
 func originsOf(list []string) []string {
 	out := []string{}
 	for _, text := range list {

@@ -40,7 +40,7 @@ func (s *server) authenticate(c *gin.Context) {
 	c.Request = c.Request.WithContext(access.WithCaller(c.Request.Context(), who))
 }
 
-// identify returns who calls. A key that there is, and that may not call the operation, is told with the error.
+// identify returns the caller. A key that exists but may not call the operation is returned with the error.
 func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller, error) {
 	secret, err := access.Bearer(c.GetHeader("Authorization"))
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller
 	return access.Caller{Key: key}, nil
 }
 
-// isPublic answers domain.CodeUnauthorized unless the route leads to something that may be queried without a key. It is
-// found out before the body is read: whoever has no key is told so first, and cannot make the service read for nothing.
+// isPublic answers domain.CodeUnauthorized unless the route leads to something that may be queried without a key. It runs
+// before the body is read: a client without a key learns that first, and cannot make the service read in vain.
 func (s *server) isPublic(ctx context.Context, id string, op *document.Operation) error {
 	if !op.Public || !domain.ValidID(id) {
 		return problem.NoKey()

@@ -76,7 +76,7 @@ type chat struct {
 	instructions string
 }
 
-// readChat takes messages apart that chatRule has passed: the last one of a user is the question.
+// readChat reads messages that package rules has passed: the last one of a user is the question.
 func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	var c chat
 	var instructions []string

@@ -14,9 +14,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// check reads a request's parameters and JSON body, holds them against the document, and lets pass only what is valid.
-// What passes is rewritten: empty parameters and null fields are gone, and whole numbers are written as integers, so
-// that decoding into the generated types cannot fail.
+// check reads a request's parameters and JSON body, holds them against the document, and lets only valid ones pass. It
+// rewrites them: empty parameters and null fields are removed, and whole numbers are written as integers, so that decoding
+// into the generated types cannot fail.
 func (s *server) check(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil {

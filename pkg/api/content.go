@@ -87,7 +87,7 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 	}), nil
 }
 
-// writeOriginal sends the content. What cannot be read to its end cuts the connection: a part must not pass for the whole.
+// writeOriginal sends the content. Content that cannot be read to its end cuts the connection: a part must not pass for the whole.
 func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d domain.Datasource, content io.Reader) error {
 	h := w.Header()
 	h.Set("Content-Type", originalType(d.Original.MIMEType))
@@ -109,7 +109,7 @@ func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d dom
 	return nil
 }
 
-// originalType is the type as it may stand in a header; what is no type is a stream of bytes.
+// originalType returns a type that is valid in a header; an invalid one becomes a stream of bytes.
 func originalType(kind string) string {
 	if _, _, err := mime.ParseMediaType(kind); err != nil {
 		return "application/octet-stream"

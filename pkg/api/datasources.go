@@ -177,7 +177,7 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// aside is a context for finishing what must be finished though the client may have left.
+// aside returns a context for work that must be finished even if the client has left.
 func aside(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }

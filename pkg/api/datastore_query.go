@@ -50,7 +50,7 @@ func encode(contentType string, fragments any) written {
 	return func(w http.ResponseWriter) error {
 		encoded := answerPool.Get().(*bytes.Buffer)
 		defer func() {
-			if encoded.Cap() <= mostKept {
+			if encoded.Cap() <= maxKept {
 				answerPool.Put(encoded)
 			}
 		}()
@@ -65,10 +65,10 @@ func encode(contentType string, fragments any) written {
 	}
 }
 
-// answerPool keeps the room in which answers are encoded, unless it is larger than mostKept.
+// answerPool keeps the buffers in which answers are encoded, up to maxKept bytes each.
 var answerPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-const mostKept = 1 << 20
+const maxKept = 1 << 20
 
 // QueryDatastoreResults implements StrictServerInterface.
 func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResultsRequestObject) (QueryDatastoreResultsResponseObject, error) {

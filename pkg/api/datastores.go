@@ -100,7 +100,7 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 		return nil, err
 	}
 	if patch.Chunking != nil {
-		// All of it, each time: the same request again completes one that was interrupted, and what is cut as it should be stays.
+		// All content, each time: the same request again completes one that was interrupted, and chunks of the right size stay.
 		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: who.Workspace(), DatastoreID: d.ID}); err != nil {
 			return nil, err
 		}

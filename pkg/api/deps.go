@@ -20,9 +20,9 @@ type Originals interface {
 	// Put stores all of r as a datasource's content, under a fresh key, and returns once it is safe.
 	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
 	// Get returns the content under a key, which must be closed; domain.CodeNotFound when it is no longer kept. A reader
-	// fails in place of ending when what was read is not what was stored.
+	// fails in place of ending when the content differs from the stored one.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
-	// Delete removes what no row refers to.
+	// Delete removes content that no row refers to.
 	Delete(ctx context.Context, key string) error
 }
 
@@ -47,7 +47,7 @@ type Answerer interface {
 	Answer(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 }
 
-// Watcher tells of changes to datasources.
+// Watcher reports changes to datasources.
 type Watcher interface {
 	// Watch returns a channel that receives the id of every datasource of the datastore whose row has changed, after
 	// the change is stored. It is closed when ctx ends or nothing more can be told. A slow reader may miss ids.

@@ -1,4 +1,4 @@
-// Package api is the HTTP face of Sluice. The OpenAPI document beside this file is the contract: types and routing are
+// Package api is the HTTP face of Sluice. The OpenAPI document in this directory is the contract: types and routing are
 // generated from it, requests are checked against it before a handler sees them, and the documentation page shows it.
 //
 // A request passes these steps, in this order, and a handler can rely on all of them:

@@ -189,7 +189,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if err != nil {
 		return nil, err
 	}
-	if d.DatastoreID != store.ID { // the path says what may be changed, not the body alone
+	if d.DatastoreID != store.ID { // the datasource has to be in the datastore of the path
 		return nil, domain.Errorf(domain.CodeNotFound, "datastore %q has no datasource with id %q", store.ID, d.ID)
 	}
 	if d.Type == domain.TypeWebSite {

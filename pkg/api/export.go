@@ -56,7 +56,7 @@ type conversationWriter interface {
 	begin(domain.Conversation) error
 	message(domain.Conversation, domain.Message) error
 	end() error
-	// close writes what is left, after the last conversation.
+	// close writes the rest, after the last conversation.
 	close() error
 }
 

@@ -14,8 +14,8 @@ func (s *server) GetHealth(context.Context, GetHealthRequestObject) (GetHealthRe
 	return GetHealth200JSONResponse{Status: HealthStatusOk}, nil
 }
 
-// GetReadiness implements StrictServerInterface. It asks all dependencies at once. What they say goes to the log;
-// callers, who need no key, learn which one is down and no more.
+// GetReadiness implements StrictServerInterface. It asks all dependencies at once. Their errors go to the log;
+// callers, which need no key, only learn which one is down.
 func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) (GetReadinessResponseObject, error) {
 	ctx, _ = access.CallerOf(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.opts.ReadyTimeout)
@@ -41,7 +41,7 @@ func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) 
 	return GetReadiness200JSONResponse(out), nil
 }
 
-// ask runs one check. A check that ignores ctx must not hold up the answer, so it is left behind; it ends by itself.
+// ask runs one check. A check that ignores ctx must not hold up the answer: it is left running, and ends by itself.
 func (s *server) ask(ctx context.Context, check Check) DependencyCheck {
 	answer := make(chan error, 1)
 	note := "" // read only after an answer

@@ -105,7 +105,7 @@ func (l library) search(ctx context.Context, who access.Caller, q mcp.Search) ([
 	return found.Fragments, err
 }
 
-// queryFaults says what is wrong with a question that no schema has been held against.
+// queryFaults returns the faults of a question, which no schema has checked.
 func (s *server) queryFaults(field, query string) []domain.FieldError {
 	switch n := utf8.RuneCountInString(query); {
 	case strings.TrimSpace(query) == "":

@@ -76,8 +76,8 @@ type Deps struct {
 	DetectType     func(head []byte, name, declared string) string
 	SupportedTypes []string // MIME types that are taken
 
-	// Scheduled is called when a datasource has got, changed or lost the times at which it is fetched again; nil: nobody
-	// asks.
+	// Scheduled is called when a datasource has got, changed or lost the times at which it is fetched again; may be
+	// nil.
 	Scheduled func()
 
 	// Planner shows what a crawl would fetch; nil: this process does not crawl.

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds of a plan: it is looked at by somebody who waits for it.
+// Bounds of a plan, for which a person waits.
 const (
 	maxPlanAddresses = 100 // that are asked for or listed
 	maxPlanShown     = 300 // with those left out

@@ -211,7 +211,7 @@ func operationOf(c *gin.Context) *document.Operation {
 	return op
 }
 
-// recover answers a panic like any other internal error. What http.ErrAbortHandler asks for is done.
+// recover answers a panic like any other internal error. http.ErrAbortHandler passes.
 func (s *server) recover(c *gin.Context) {
 	defer func() {
 		switch cause := recover(); cause {

@@ -80,7 +80,7 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 	return out, nil
 }
 
-// keyUsage is what was used with each key that is there or was used in the month, those that are there first.
+// keyUsage returns the use of each key that exists or was used in the month, existing keys first.
 func (s *server) keyUsage(ctx context.Context, ws string, month time.Time) ([]KeyUsage, error) {
 	used, err := s.Accounts.KeyUsage(ctx, ws, month)
 	if err != nil {
@@ -107,8 +107,8 @@ func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits d
 	})
 }
 
-// countSearch makes a search that is not part of an answer, and counts it when it has found what there is. No limit is on searches, so
-// that their count can wait until it is stored with others: storing each by itself takes longer than a search.
+// countSearch makes a search that is not part of an answer, and counts it when it succeeds. Searches have no limit, so their
+// counts are stored in batches: storing each by itself takes longer than a search.
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()
 	if err == nil {

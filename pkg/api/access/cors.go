@@ -15,10 +15,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// anAgentQuery is the paths by which an agent is asked, and the id in them.
+// anAgentQuery matches the paths of questions to an agent, and the id in them.
 var anAgentQuery = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
 
-// What pages of other origins may send, and read beside the body.
+// Methods and headers that pages of other origins may send, and headers that they may read.
 const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
@@ -41,7 +41,7 @@ type Pages struct {
 
 // Check holds browsers to where they may call from. Pages of the origins that the service is configured with may call
 // everything, with a key; those that a public agent lists may ask that agent. The rest may read no answer, and without
-// a key ask no agent. What no browser sends has no Origin, and is none of this function's business.
+// a key ask no agent. Requests without an Origin do not come from a browser, and pass.
 func (p *Pages) Check(c *gin.Context) error {
 	agentID := ""
 	if m := anAgentQuery.FindStringSubmatch(c.Request.URL.Path); m != nil {

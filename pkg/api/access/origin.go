@@ -31,7 +31,7 @@ func CheckOrigin(r *http.Request, ours []string) error {
 	return nil
 }
 
-// isOurs reports whether the host is one by which clients are told to reach the service.
+// isOurs reports whether the host is one that the configuration names for clients.
 func isOurs(ours []string, host string) bool {
 	name := hostName(host)
 	return slices.ContainsFunc(ours, func(our string) bool { return our == "*" || strings.EqualFold(our, name) })

@@ -25,11 +25,11 @@ import (
 
 // The classes of requests that are bounded apart, so that a rush of one leaves the others alone.
 const (
-	classSearch = "search" // what a datastore is asked
-	classAnswer = "answer" // what an agent is asked
+	classSearch = "search" // queries of datastores
+	classAnswer = "answer" // questions to agents
 	classUpload = "upload" // content
 	classOther  = "other"
-	classAlways = "" // what tells how the process is, and must be told above all when it is busy
+	classAlways = "" // health and metrics, which matter most when the process is busy
 )
 
 // Options say how many requests are served at once. A request counts from its beginning until its answer begins, so that
@@ -143,8 +143,8 @@ func (g *gates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if class == classSearch || class == classAnswer {
-		// Who has just been let in lets those go first who only want to be refused, or to write what is done: on a processor that
-		// is busy, a connection is otherwise found ready tens of milliseconds late.
+		// Goroutines that refuse a request or write an answer run first: on a busy processor, a connection is otherwise found
+		// ready tens of milliseconds late.
 		runtime.Gosched()
 	}
 	if class != classUpload && r.Body != nil && r.Body != http.NoBody {
@@ -176,8 +176,8 @@ func (g *gates) refuse(w http.ResponseWriter, r *http.Request, class, cause, mes
 	problem.Write(w, problem.FormOf(r.URL.Path), id, e)
 }
 
-// seat is what a request has that was let in: it is given up when the answer begins. It belongs to the goroutine of the
-// request, but for the timer of a body that is slow.
+// seat is the permit of a request that was let in, given up when the answer begins. It belongs to the goroutine of the request,
+// except for the timer of a slow body.
 type seat struct {
 	http.ResponseWriter
 	gates *gates

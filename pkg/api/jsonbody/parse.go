@@ -1,5 +1,5 @@
-// Package jsonbody reads the JSON bodies of requests, strictly, and says in words for people in what one differs from the
-// OpenAPI document.
+// Package jsonbody reads the JSON bodies of requests, strictly, and describes how one differs from the OpenAPI document, in words
+// for people. It knows neither operations nor HTTP; pkg/api and the packages below it may import it.
 package jsonbody
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxDepth bounds the nesting of a JSON body. What people send is not deeper than ten.
+// maxDepth bounds the nesting of a JSON body. Real bodies have at most ten levels.
 const maxDepth = 64
 
 // Parse reads one JSON value of maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
-// bytes that are not UTF-8, a key that stands twice, NUL characters, numbers that no float64 holds and nesting beyond
+// bytes that are not UTF-8, a repeated key, NUL characters, numbers that no float64 holds and nesting beyond
 // maxDepth are faults, because each of them reads differently on different machines. A byte order mark is skipped.
 func Parse(raw []byte) (any, []domain.FieldError) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))

@@ -20,8 +20,7 @@ func Check(schema *openapi3.Schema, value any) []domain.FieldError {
 	return append(SchemaFaults(schema, "", value), strayFaults(schema, "", value)...)
 }
 
-// SchemaFaults returns everything in which the value differs from the schema, in words for people: the field's path,
-// the value, and the way out.
+// SchemaFaults returns every difference between the value and the schema: the field's path, the value, and the way out.
 func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	err := schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.EnableFormatValidation())
 	if err == nil {
@@ -78,7 +77,7 @@ func oneEach(sorted []domain.FieldError) []domain.FieldError {
 	return kept
 }
 
-// complaint says what is wrong with one value.
+// complaint describes the fault of one value.
 func complaint(e *openapi3.SchemaError) string {
 	switch e.SchemaField {
 	case "required":

@@ -11,15 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxFields bounds the fields of an object whose names the document lists. It is many times as many as any has.
+// maxFields bounds the fields of an object whose names the document lists. No object of the document has nearly as many.
 const maxFields = 1000
 
-// strayFaults finds the fields of a body that the schema does not know. Where the schema is closed each is a fault: what a
-// query is narrowed by, and what a key may do, must not get lost in a name. Elsewhere only what is plainly meant for a
-// field that there is, here or at another endpoint, and everything of a body of which nothing is known: that one would do
-// nothing. The rest is ignored, as clients send what they know of other services, and send back whole what they have
-// read. Objects with free keys have no strays. If an object is stored with its unknown fields, only plain
-// slips are faults.
+// strayFaults finds the fields of a body that the schema does not know. Where the schema is closed, each is a fault: filters of
+// a query and scopes of a key must not get lost by a misspelt name. Elsewhere, names that resemble a known field, here or at
+// another endpoint, are faults, and all fields of a body without any known one, which would do nothing. The rest is ignored:
+// clients send fields of other services, and send back whole objects that they have read. Objects with free keys have no
+// strays. If an object is stored with its unknown fields, only plain slips are faults.
 func strayFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	var faults []domain.FieldError
 	switch v := value.(type) {
@@ -81,7 +80,7 @@ func elsewhere(schema *openapi3.Schema, name string) string {
 	return ""
 }
 
-// strayFault says what is wrong with a field of an object that the schema does not know, if it matters.
+// strayFault returns the fault of a field that the schema does not know, if it is one.
 func strayFault(schema *openapi3.Schema, path, name string, closed bool) []domain.FieldError {
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	message := "is not known; "

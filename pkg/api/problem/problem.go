@@ -102,7 +102,7 @@ func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err 
 	return discreet(e, secrets)
 }
 
-// discreet returns the error without keys: callers send them in the place of an id, and messages say what was sent.
+// discreet returns the error without keys: clients send them in the place of an id, and messages quote the request.
 func discreet(e *domain.Error, secrets domain.Secrets) *domain.Error {
 	shown := *e
 	shown.Message = secrets.Hide(e.Message)

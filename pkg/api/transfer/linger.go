@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Bounds of what is read of a body that is not taken.
+// Bounds for reading on from a body that is refused.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 20
@@ -29,9 +29,9 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Linger lets a client that is still sending a large body read why it is not taken: most read no answer before they have
-// sent all, and lose it with a connection that is closed before. It returns what is to be called once the answer is
-// written, which reads on for a little.
+// Linger lets a client that is still sending a large body read why it is refused: most read no answer before they have sent
+// all, and lose it if the connection is closed before. The caller calls after once the answer is written; it reads on for a
+// little.
 func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
@@ -73,6 +73,6 @@ func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after fun
 		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 			return
 		}
-		_, _ = io.CopyN(io.Discard, sent, lingerBytes) // whatever comes of it, the connection is closed
+		_, _ = io.CopyN(io.Discard, sent, lingerBytes) // the connection is closed in any case
 	}
 }
