@@ -291,7 +291,7 @@ func TestToolsSayWhatIsWrong(t *testing.T) {
 		"an argument that is not known":  {"search", object{"query": "q", "limit": 3}, "limit"},
 		"a datastore that is not there":  {"search", object{"query": "q", "datastores": []string{nobody}}, "no datastore with id"},
 		"a filter that cannot be":        {"search", object{"query": "q", "filters": object{"metadata": object{"a": nil}}}, "filters.metadata.a"},
-		"an id that is none":             {"fetch", object{"id": "../../x"}, "is no id of a document"},
+		"an id that is none":             {"fetch", object{"id": "../../x"}, "is not the id of a document"},
 		"an id that is not there":        {"fetch", object{"id": nobody}, "no datasource with id"},
 		"a part that is not there":       {"fetch", object{"id": s.datasource + "#7"}, "search again"},
 		"a site":                         {"fetch", object{"id": s.site}, "is a web site"},

@@ -10,15 +10,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Arguments looks at the arguments of a call before its tool does, and returns them as the tool is to read them. Its error
-// is shown to the caller, whom it tells what to send instead. It is safe for concurrent use.
+// Arguments validates the arguments of a tool call, and returns them as the tool should read them. Its error is shown
+// to the caller and says what to send instead. It is safe for concurrent use.
 type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 
-// ArgumentsOf makes Arguments of a tool from their JSON schema.
+// ArgumentsOf returns the Arguments of a tool for a JSON schema.
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
-// checkArguments puts the checks before the tools they are of: what the SDK says of arguments is written for programmers of
-// schemas, and read by models.
+// checkArguments runs the validation before the tools. The SDK's own messages are written for authors of schemas, but
+// models read them.
 func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -36,21 +36,21 @@ func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	}
 }
 
-// toolbox gathers the tools of a server and the checks of their arguments.
+// toolbox collects the tools of a server and the validation of their arguments.
 type toolbox struct {
 	server *sdk.Server
-	check  ArgumentsOf // nil: the SDK's own
+	check  ArgumentsOf // nil: only the SDK's validation
 	checks map[string]Arguments
 }
 
-// addTool adds a tool; bound narrows the schema of its arguments by what struct tags cannot express.
+// addTool adds a tool. bound adds limits to the schema of its arguments that struct tags cannot express.
 func addTool[In, Out any](box *toolbox, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
 	if err == nil && box.check != nil {
 		box.checks[tool.Name], err = checkOf(box.check, schema)
 	}
 	if err != nil {
-		panic(fmt.Errorf("describing the arguments of %s: %w", tool.Name, err)) // the types are this package's own
+		panic(fmt.Errorf("describing the arguments of %s: %w", tool.Name, err)) // cannot happen: the types belong to this package
 	}
 	tool.InputSchema = schema
 	sdk.AddTool(box.server, tool, handler)
@@ -64,8 +64,8 @@ func checkOf(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
 	return check(encoded)
 }
 
-// schemaOf is the schema of a tool's arguments. Lists are described as lists, though they may be left out: some clients take
-// no alternatives.
+// schemaOf returns the schema of a tool's arguments. Optional lists are described as lists, without null: some clients
+// do not support alternatives.
 func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -76,7 +76,7 @@ func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonsc
 	return schema, nil
 }
 
-// oneType leaves null out of the types of fields.
+// oneType removes null from the types of fields.
 func oneType(schema *jsonschema.Schema) {
 	for _, field := range schema.Properties {
 		if types := slices.DeleteFunc(slices.Clone(field.Types), func(t string) bool { return t == "null" }); len(types) == 1 {
@@ -86,7 +86,7 @@ func oneType(schema *jsonschema.Schema) {
 	}
 }
 
-// text bounds a string of the arguments.
+// text limits a string argument.
 func text(schema *jsonschema.Schema, most int) {
 	schema.MinLength, schema.MaxLength = new(1), &most
 }

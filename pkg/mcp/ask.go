@@ -63,7 +63,8 @@ func addAsk(box *toolbox, lib Library) {
 	})
 }
 
-// progress passes the pieces of an answer on as progress, nil when the caller does not ask for that.
+// progress returns a function that sends the pieces of an answer as progress, or nil if the caller did not request
+// progress.
 func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -76,7 +77,7 @@ func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error 
 	}
 }
 
-// agentFor is the agent named, or the only one there is.
+// agentFor returns the named agent, or the only agent.
 func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	const shown = 20
 	if id != "" {
@@ -88,7 +89,7 @@ func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	}
 	switch len(agents) {
 	case 0:
-		return "", domain.Errorf(domain.CodeInvalid, "agent: the workspace has none; POST /agents makes one")
+		return "", domain.Errorf(domain.CodeInvalid, "agent: the workspace has no agent; create one with POST /agents")
 	case 1:
 		return agents[0].ID, nil
 	}
@@ -103,7 +104,7 @@ func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	return "", domain.Errorf(domain.CodeInvalid, "agent: is required, since there are several: %s%s", strings.Join(names, ", "), more)
 }
 
-// plain is the answer for clients that show text alone.
+// plain returns the answer for clients that show only text.
 func (a askAnswer) plain() string {
 	var out strings.Builder
 	out.WriteString(a.Answer)

@@ -8,11 +8,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// codeServer is JSON-RPC's first code for faults of a server's own; what is wrong stands in the message.
+// codeServer is the first of JSON-RPC's codes for server-defined errors.
 const codeServer = -32000
 
-// protocolError is an error of the library as a method other than a tool answers it. Tools answer theirs as results, which
-// models read.
+// protocolError converts an error of the library to a JSON-RPC error, for all methods but tool calls. Tools return
+// errors as results, which models can read.
 func protocolError(err error) error {
 	var e *domain.Error
 	if !errors.As(err, &e) {

@@ -16,7 +16,7 @@ type fetchArguments struct {
 	ID string `json:"id" jsonschema:"an id of search's results, a datasource's id, or metadata.next of the part before"`
 }
 
-// document is what connectors ask of fetch.
+// document is the result of fetch that connectors require.
 type document struct {
 	ID       string            `json:"id"`
 	Title    string            `json:"title"`
@@ -52,7 +52,7 @@ func addFetch(box *toolbox, lib Library) {
 	})
 }
 
-// webAddress is the address that a datasource was fetched from, or that its metadata names.
+// webAddress returns the address from which a datasource was fetched, or the one in its metadata.
 func webAddress(d domain.Datasource) string {
 	if named, ok := d.Metadata["source"].(string); ok && d.Config.SourceURL == "" {
 		return named
@@ -60,14 +60,13 @@ func webAddress(d domain.Datasource) string {
 	return d.Config.SourceURL
 }
 
-// describe writes down what is known of a document beside its text. What the caller gave comes first, so that it cannot
-// pass for what is known.
+// describe returns the properties of a document. The caller's metadata is set first, so that it cannot override them.
 func describe(d domain.Datasource) map[string]string {
 	out := map[string]string{}
 	for key, value := range d.Metadata {
 		if text, ok := value.(string); ok {
 			out[key] = text
-		} else if encoded, err := json.Marshal(value); err == nil { // decoded JSON always encodes
+		} else if encoded, err := json.Marshal(value); err == nil { // cannot fail for decoded JSON
 			out[key] = string(encoded)
 		}
 	}

@@ -14,26 +14,27 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxQuestionCharacters is what a query or question of the schemas may have; the service may be configured to take less.
+// maxQuestionCharacters is the maximum length of a query or question in the schemas. The service may be configured for
+// less.
 const maxQuestionCharacters = 100_000
 
-// Options tune a Handler. The zero value of each field means its default.
+// Options configure a Handler. The zero value of each field means its default.
 type Options struct {
-	Version      string        // of the service, told to clients
-	WriteTimeout time.Duration // for one piece of an answer to reach the client; default 30 s
-	Patience     time.Duration // for one request from its body to the end of its answer; default 10 minutes
-	Log          *slog.Logger  // nil: none
-	Arguments    ArgumentsOf   // checks what tools are called with; nil: the SDK does, in its words
+	Version      string        // of the service, shown to clients
+	WriteTimeout time.Duration // time limit for sending one piece of an answer; default 30 s
+	Patience     time.Duration // time limit of one request; default 10 minutes
+	Log          *slog.Logger  // nil: no log
+	Arguments    ArgumentsOf   // validates the arguments of tools; nil: only the SDK does
 }
 
-// Handler serves the protocol over HTTP (streamable HTTP, without sessions). Who calls it has checked the key and read the
+// Handler serves the protocol over streamable HTTP, without sessions. The caller must have checked the key and read the
 // body.
 type Handler struct {
 	full, askOnly http.Handler
 	opts          Options
 }
 
-// NewHandler returns the server of a library.
+// NewHandler returns a server for a library.
 func NewHandler(lib Library, opts Options) *Handler {
 	if opts.WriteTimeout <= 0 {
 		opts.WriteTimeout = 30 * time.Second
@@ -51,8 +52,8 @@ func NewHandler(lib Library, opts Options) *Handler {
 		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 			Stateless:                    true,
 			Logger:                       opts.Log,
-			MaxRequestBodyBytes:          -1,   // it has been read
-			DisableLocalhostProtection:   true, // hosts and origins have been checked
+			MaxRequestBodyBytes:          -1,   // already read
+			DisableLocalhostProtection:   true, // the caller has checked host and origin
 			PropagateRequestCancellation: true,
 		})
 	}
@@ -60,11 +61,11 @@ func NewHandler(lib Library, opts Options) *Handler {
 	return h
 }
 
-// Serve answers one message, which stands in body. askOnly leaves the caller the tool ask alone. What the tools do ends
-// when r's context does.
+// Serve answers the message in body. With askOnly, only the tool ask is available. Tool calls are cancelled when r's
+// context ends.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, askOnly bool) {
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		// Newer versions of the protocol have no batches, and each of their messages would have to be counted.
+		// Newer versions of the protocol have no batches, and rate limits would have to count each message of a batch.
 		writeMessage(w, http.StatusBadRequest, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
 			"code": jsonrpc.CodeInvalidRequest, "message": "a batch of messages is not taken; send each in a request of its own",
 		}})
@@ -81,12 +82,12 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 	next.ServeHTTP(&pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: h.opts.WriteTimeout}, r)
 }
 
-// requestKey is under which a message's context carries that of its HTTP request.
+// requestKey is the context key for the context of the HTTP request.
 type requestKey struct{}
 
-// answerable ends what is done for a message when its HTTP request ends, which the SDK does for the newest version of the
-// protocol only: an answer has no other way to its client. Subscriptions, which would last, are not taken. A panic is the
-// message's error: the SDK works in goroutines of its own, where the server of HTTP does not catch it.
+// answerable cancels the processing of a message when its HTTP request ends, since the answer could not be delivered.
+// The SDK does so only for the newest version of the protocol. It refuses subscriptions. A panic becomes the message's
+// error: the SDK uses its own goroutines, where the HTTP server does not recover it.
 func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -110,27 +111,27 @@ func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 
 func writeMessage(w http.ResponseWriter, status int, message map[string]any) {
 	body, err := json.Marshal(message)
-	if err != nil { // what this package puts in always encodes
+	if err != nil { // cannot fail for this package's types
 		body = []byte(`{}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that left needs no answer
+	_, _ = w.Write(body) // an error means that the client has disconnected
 }
 
-// pacedWriter gives up a client that does not take what is written.
+// pacedWriter sets a deadline for each write, so that a client that does not read is disconnected.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
 }
 
-// Unwrap lets a response controller reach the writer.
+// Unwrap returns the writer for http.ResponseController.
 func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // Write implements io.Writer.
 func (p *pacedWriter) Write(b []byte) (int, error) {
-	// Where deadlines are not supported, in tests without a connection, there is nobody to be slow.
+	// Deadlines are not supported only in tests without a connection.
 	_ = p.control.SetWriteDeadline(time.Now().Add(p.timeout))
 	return p.ResponseWriter.Write(b)
 }

@@ -6,27 +6,26 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds of arguments.
+// Limits of arguments.
 const (
-	MaxDatastores   = 64  // that one search covers
-	DefaultResults  = 10  // of a search that does not say
+	MaxDatastores   = 64  // in one search
+	DefaultResults  = 10  // of a search without a number
 	MaxResults      = 100 // of a search
 	MaxFilterValues = 1000
 	MaxMetadataKeys = 20 // of a filter
 )
 
-// Library is what the server shows, to the caller that the context carries. Its errors are shown to the caller.
+// Library provides the content for the caller in the context. Its errors are shown to the caller.
 type Library interface {
 	// Search returns at most Results fragments, best first.
 	Search(ctx context.Context, q Search) ([]domain.Fragment, error)
-	// Datasource returns one datasource; domain.CodeNotFound when there is none.
+	// Datasource returns a datasource. It fails with domain.CodeNotFound if there is none.
 	Datasource(ctx context.Context, id string) (domain.Datasource, error)
 	// Datasources lists them, newest first, and returns the cursor of the next page, "" after the last.
 	Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error)
-	// Chunks returns up to limit chunks of what is searchable of the datasource, from the ordinal on.
+	// Chunks returns up to limit searchable chunks of the datasource, from the ordinal on.
 	Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error)
-	// Ask puts a question to an agent, and passes the answer's text to emit as it comes. A nil emit says that nobody waits
-	// for pieces.
+	// Ask asks an agent. It passes the answer's text to emit as it arrives, unless emit is nil.
 	Ask(ctx context.Context, q Question, emit func(text string) error) (Answer, error)
 	// Agents lists the agents that can be asked, newest first, up to the limit.
 	Agents(ctx context.Context, limit int) ([]domain.Agent, error)
@@ -35,7 +34,7 @@ type Library interface {
 // Search is a search for fragments.
 type Search struct {
 	Query      string
-	Datastores []string // ids; none: all of the workspace
+	Datastores []string // ids; empty: all datastores of the workspace
 	Results    int      // 1 to MaxResults
 	Filters    domain.Filters
 }
@@ -47,9 +46,9 @@ type Question struct {
 	ConversationID string // "": a new conversation
 }
 
-// Answer is what an agent says.
+// Answer is the answer of an agent.
 type Answer struct {
 	Text           string
 	ConversationID string
-	Sources        []domain.Fragment // with their Citation
+	Sources        []domain.Fragment // with their citation numbers
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxIDCharacters bounds the ids and addresses that callers send.
+// Maximum length of ids and addresses from callers.
 const maxIDCharacters = 200
 
-// resourcePrefix begins the addresses of datasources as resources.
+// resourcePrefix is the URI prefix of datasources as resources.
 const resourcePrefix = "sluice://datasources/"
 
-// place is where in a datasource to read.
+// place is a position in a datasource.
 type place struct {
 	datasourceID string
 	ordinal      int  // of the first chunk
-	around       bool // some of what comes before belongs to it, and all of it if the datasource is short
+	around       bool // include some chunks before it, or the whole datasource if it is short
 }
 
-// parsePlace reads an id: a datasource's; a chunk's, with the datasource, a generation that may be gone by now, and the
-// ordinal; or that of a part, with the datasource and the ordinal.
+// parsePlace parses an id of a datasource, of a chunk (datasource, generation and ordinal; the generation may be
+// outdated), or of a part (datasource and ordinal).
 func parsePlace(id string) (place, error) {
 	datasource, rest, isPart := strings.Cut(id, "#")
 	p := place{datasourceID: datasource}
@@ -35,7 +35,7 @@ func parsePlace(id string) (place, error) {
 		}
 	}
 	if err != nil || !domain.ValidID(p.datasourceID) {
-		return place{}, domain.Errorf(domain.CodeNotFound, "%.80q is no id of a document or passage; search returns ids", id)
+		return place{}, domain.Errorf(domain.CodeNotFound, "%.80q is not the id of a document or passage; search returns ids", id)
 	}
 	return p, nil
 }
@@ -45,7 +45,7 @@ func ordinalOf(text string) (int, error) {
 	return int(n), err
 }
 
-// String is the id that parsePlace reads.
+// String returns the id in the form that parsePlace parses.
 func (p place) String() string {
 	if p.ordinal == 0 {
 		return p.datasourceID
@@ -53,7 +53,7 @@ func (p place) String() string {
 	return p.datasourceID + "#" + strconv.Itoa(p.ordinal)
 }
 
-// resourceURI is the address of a datasource, from a chunk on, as a resource.
+// resourceURI returns the URI of a datasource as a resource, starting at a chunk.
 func resourceURI(datasourceID string, ordinal int) string {
 	if ordinal == 0 {
 		return resourcePrefix + datasourceID
@@ -61,7 +61,7 @@ func resourceURI(datasourceID string, ordinal int) string {
 	return resourcePrefix + datasourceID + "?from=" + strconv.Itoa(ordinal)
 }
 
-// parseURI reads a resource's address; ok is false for what is none.
+// parseURI parses a resource's URI. ok is false if it is invalid.
 func parseURI(uri string) (p place, ok bool) {
 	rest, ok := strings.CutPrefix(uri, resourcePrefix)
 	id, from, hasFrom := strings.Cut(rest, "?from=")

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// maxPartBytes bounds the text of one answer: some 25,000 tokens, which is more than most models are given at once.
+	// Maximum size of the text in one answer: about 25,000 tokens.
 	maxPartBytes = 100_000
-	// chunksAtOnce are read together.
+	// Number of chunks read at a time.
 	chunksAtOnce = 100
-	// chunksBefore come before the passage that a part of a long document is read for.
+	// Number of chunks before the requested passage of a long document.
 	chunksBefore = 5
 )
 
-// part is a stretch of a document's text: its chunks from one ordinal up to another, which is not in it.
+// part is the text of consecutive chunks: from one ordinal up to, but not including, another.
 type part struct {
 	text     string
 	from, to int
@@ -25,8 +25,8 @@ type part struct {
 
 func (p part) whole() bool { return p.from == 0 && p.to >= p.of }
 
-// readDocument reads a datasource's text at a place, as much as one answer holds. Around a passage it begins with the
-// document if all of it has room, and else a few chunks before.
+// readDocument reads a datasource's text at a place, up to the size of one answer. For a passage, it returns the whole
+// document if it fits, and otherwise starts a few chunks before.
 func readDocument(ctx context.Context, lib Library, where place) (domain.Datasource, part, error) {
 	d, err := lib.Datasource(ctx, where.datasourceID)
 	if err != nil {
@@ -35,13 +35,13 @@ func readDocument(ctx context.Context, lib Library, where place) (domain.Datasou
 	if !readable(d) {
 		return d, part{}, noText(d)
 	}
-	if where.around && d.TextBytes <= maxPartBytes/2 { // overlaps and blank lines come to it
+	if where.around && d.TextBytes <= maxPartBytes/2 { // leaves space for overlaps and blank lines
 		where.ordinal = 0
 	} else if where.around {
 		where.ordinal = max(0, where.ordinal-chunksBefore)
 	}
 	if where.ordinal >= int(d.Chunks) {
-		return d, part{}, domain.Errorf(domain.CodeNotFound, "%q has %d passages and none from %d on: it may have been read anew since; search again", d.Name, d.Chunks, where.ordinal+1)
+		return d, part{}, domain.Errorf(domain.CodeNotFound, "%q has only %d passages, none from %d on: it may have been re-indexed; search again", d.Name, d.Chunks, where.ordinal+1)
 	}
 	p := part{from: where.ordinal, to: where.ordinal, of: int(d.Chunks)}
 	var text joiner
@@ -59,17 +59,17 @@ func readDocument(ctx context.Context, lib Library, where place) (domain.Datasou
 			p.to = c.Ordinal + 1
 		}
 		if len(chunks) == 0 {
-			break // it has been read anew since, and is shorter
+			break // it was re-indexed and is shorter now
 		}
 	}
 	p.text = text.String()
 	return d, p, nil
 }
 
-// readable reports whether a datasource has text.
+// readable returns an error if a datasource has no text.
 func readable(d domain.Datasource) bool { return d.ActiveGeneration != 0 && d.Chunks > 0 }
 
-// noText says why there is nothing to read.
+// noText returns the reason why a datasource has no text.
 func noText(d domain.Datasource) error {
 	switch {
 	case d.Type == domain.TypeWebSite:
@@ -81,7 +81,7 @@ func noText(d domain.Datasource) error {
 	}
 }
 
-// joiner puts chunks together again. A chunk may open with the end of the one before, which is then left out.
+// joiner joins consecutive chunks. If a chunk starts with the end of the previous one, that overlap is removed.
 type joiner struct {
 	text strings.Builder
 	last domain.Chunk
@@ -102,7 +102,7 @@ func (j *joiner) add(c domain.Chunk) {
 	switch again := -gap; {
 	case again > 0 && again < len(text) && strings.HasSuffix(j.last.Text, text[:again]):
 		text = text[again:]
-	case gap == 0 || gap == 1: // the paragraph goes on; white space between its sentences may have been cut off
+	case gap == 0 || gap == 1: // same paragraph; white space between sentences may be missing
 		j.text.WriteString(" "[:gap])
 	default:
 		j.text.WriteString("\n\n")

@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// maxRefusalBytes bounds what is read of a refusal.
+// Maximum size of a refusal's body, in bytes.
 const maxRefusalBytes = 64 << 10
 
-// refusal is why the service did not take a message: its key, a limit, or its own state. The SDK's client knows no more of
-// it than the status.
+// refusal is the service's error for a message that it did not process, for example because of its key or a limit. The
+// SDK's client knows only the status.
 type refusal struct {
 	status  int
 	message string
@@ -32,13 +32,12 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s (%d)", text, r.status)
 }
 
-// refusalOf returns the refusal that a response to a message is, nil when it is none. Of a refusal the body is read and
-// closed.
+// refusalOf returns the refusal in a response, or nil. It reads and closes the body of a refusal.
 func refusalOf(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest {
 		return nil
 	}
-	defer func() { _ = res.Body.Close() }() // it has been read
+	defer func() { _ = res.Body.Close() }() // already read
 	var body struct {
 		Error struct {
 			Message string `json:"message"`
@@ -46,7 +45,7 @@ func refusalOf(res *http.Response) error {
 	}
 	raw, err := bounded.ReadAll(res.Body, maxRefusalBytes)
 	if err == nil && json.Unmarshal(raw, &body) != nil {
-		body.Error.Message = "" // of something before the service, in a form of its own
+		body.Error.Message = "" // the error of a proxy, in another format
 	}
 	return &refusal{status: res.StatusCode, message: strings.TrimSpace(body.Error.Message), after: res.Header.Get("Retry-After")}
 }

@@ -13,18 +13,18 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Relay serves one client over a pair of streams, as desktop clients want that start a server as a command, and passes
-// everything on to the Handler of a running service. So it has the tools, keys and limits of that one.
+// Relay serves one client over a pair of streams, for desktop clients that start a server as a command. It forwards
+// everything to the Handler of a running service, so it has the same tools, keys and limits.
 type Relay struct {
-	Endpoint string // of the service: http://127.0.0.1:8080/mcp
+	Endpoint string // of the service, such as http://127.0.0.1:8080/mcp
 	Key      string
 	Version  string
-	Client   *http.Client // asks the service; nil: http.DefaultClient
-	Log      *slog.Logger // nil: none
+	Client   *http.Client // client for the service; nil: http.DefaultClient
+	Log      *slog.Logger // nil: no log
 }
 
-// Run serves the client until it closes its stream or ctx ends. A service that cannot be reached is no reason to end: the
-// client is told with every request, until it can be.
+// Run serves the client until it closes its stream or ctx ends. While the service is unreachable, each request gets an
+// error.
 func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	link := &link{relay: r, ctx: ctx}
 	defer link.drop()
@@ -39,17 +39,17 @@ func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) er
 	return err
 }
 
-// link is the relay's connection to the service, made when it is first needed and again after it broke.
+// link is the relay's connection to the service. It is opened on first use and again after it broke.
 type link struct {
 	relay Relay
-	ctx   context.Context // of the relay: the connection outlives the request that it was made for
+	ctx   context.Context // of the relay: the connection outlives the first request
 
 	mu      sync.Mutex
 	session *sdk.ClientSession
-	client  *sdk.ServerSession // the relay's own client, to which progress is passed back
+	client  *sdk.ServerSession // the relay's client, which receives progress
 }
 
-// pass answers by the service what is its to answer, and the rest, beginning with the handshake, by the SDK.
+// pass forwards requests to the service, and lets the SDK handle others, such as the handshake.
 func (l *link) pass(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		ask, known := passedOn(req.GetParams())
@@ -70,15 +70,15 @@ func (l *link) pass(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isAnswer reports whether an error is what the service answered. The SDK's own, for what did not reach the service, has a
-// code of the SDK's.
+// isAnswer reports whether an error is the service's answer. If the request did not reach the service, the error has a
+// code of the SDK.
 func isAnswer(err error) bool {
 	const rejected = -32005
 	var answered *jsonrpc.Error
 	return errors.As(err, &answered) && answered.Code != rejected
 }
 
-// passedOn is how a request of these parameters is put to the service, if it is one that the service answers.
+// passedOn returns how to send a request with these parameters to the service, if the service handles it.
 func passedOn(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) (sdk.Result, error), known bool) {
 	switch p := params.(type) {
 	case *sdk.ListToolsParams:
@@ -87,7 +87,7 @@ func passedOn(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) 
 		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) {
 			call := &sdk.CallToolParams{Name: p.Name, Arguments: p.Arguments}
 			if token := p.GetProgressToken(); token != nil {
-				call.Meta = sdk.Meta{"progressToken": token} // as it came: a number has become a float64, which SetProgressToken does not take
+				call.Meta = sdk.Meta{"progressToken": token} // unchanged: a number is a float64, which SetProgressToken does not accept
 			}
 			result, err := s.CallTool(ctx, call)
 			if err != nil {
@@ -136,24 +136,24 @@ func orDefault(c *http.Client) *http.Client {
 	return c
 }
 
-// drop gives the connection up.
+// drop closes the connection.
 func (l *link) drop() {
 	l.mu.Lock()
 	session := l.session
 	l.session = nil
 	l.mu.Unlock()
 	if session != nil {
-		_ = session.Close() // it may be what broke
+		_ = session.Close() // it may be broken already
 	}
 }
 
-// progress passes on how far a call is. Its token is the relay's client's own.
+// progress forwards the progress of a call. Its token is that of the relay's client.
 func (l *link) progress(ctx context.Context, r *sdk.ProgressNotificationClientRequest) {
 	l.mu.Lock()
 	client := l.client
 	l.mu.Unlock()
 	if client != nil {
-		_ = client.NotifyProgress(ctx, r.Params) // a client that left needs none
+		_ = client.NotifyProgress(ctx, r.Params) // an error means that the client has disconnected
 	}
 }
 
@@ -166,7 +166,7 @@ func (l *link) unreachable(err error) error {
 	return &jsonrpc.Error{Code: codeServer, Message: message}
 }
 
-// keyed sends the key along, and makes an error of a message's refusal.
+// keyed adds the key to requests, and turns refusals into errors.
 type keyed struct {
 	next http.RoundTripper // nil: http.DefaultTransport
 	key  string

@@ -8,10 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// resourcesAtOnce is how many resources a page of their list has.
+// Page size of the list of resources.
 const resourcesAtOnce = 100
 
-// addResources makes the datasources resources. They are listed from the library, page by page: there may be millions.
+// addResources serves the datasources as resources. They are listed page by page, since there may be millions.
 func addResources(server *sdk.Server, lib Library) {
 	server.AddResourceTemplate(&sdk.ResourceTemplate{
 		Name:        "datasource",
@@ -47,7 +47,7 @@ func listResources(ctx context.Context, lib Library, params *sdk.ListResourcesPa
 	out.CacheScope = private
 	for _, d := range datasources {
 		if !readable(d) {
-			continue // so a page may have fewer
+			continue // pages may be shorter than the limit
 		}
 		out.Resources = append(out.Resources, &sdk.Resource{
 			URI: resourceURI(d.ID, 0), Name: d.ID, Title: d.Name, Description: d.Config.SourceURL, MIMEType: textType, Size: d.TextBytes,

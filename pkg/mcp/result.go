@@ -7,55 +7,55 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// marksResults is the first version of the protocol whose results must say that they are complete, and should say whose
-// they are. Versions are dates, and compare as texts.
+// marksResults is the first version of the protocol whose results must say that they are complete, and should name the
+// server. Versions are dates and compare as strings.
 const marksResults = "2026-07-28"
 
-// isMarked reports whether the result of a request must be marked. Requests of the versions that want it name their version,
-// with these metadata.
+// isMarked reports whether the result of a request must be marked. Requests of such versions name their version in
+// these metadata.
 func isMarked(meta map[string]any) bool {
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
 	return version >= marksResults
 }
 
-// emptyResult is the result of a call before anything is in it. The SDK marks what its own handlers return, and has no
-// other way to a mark than to read one.
+// emptyResult returns an empty, marked result. The SDK marks the results of its own handlers; otherwise a mark can only
+// be set by decoding one.
 func emptyResult(marked bool) *sdk.CallToolResult {
 	var result sdk.CallToolResult
 	if marked {
 		if err := json.Unmarshal([]byte(`{"resultType":"complete"}`), &result); err != nil {
-			panic(err) // the text is this package's own
+			panic(err) // cannot happen: the JSON is a constant
 		}
 	}
 	return &result
 }
 
-// failed is an error as the result of a call, which models read.
+// failed returns an error as the result of a tool call, which models can read.
 func failed(err error, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.SetError(err)
 	return result
 }
 
-// passedBack is the result of a call in the form of the version of who is to have it, whatever version it came by.
+// passedBack returns the result of a call in the format of the client's version of the protocol.
 func passedBack(from *sdk.CallToolResult, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.Meta, result.Content, result.StructuredContent, result.IsError = from.Meta, from.Content, from.StructuredContent, from.IsError
 	return result
 }
 
-// identity is what the server calls itself.
+// identity returns the server's name and version.
 func identity(version string) *sdk.Implementation {
 	return &sdk.Implementation{Name: "sluice", Title: "Sluice", Version: version}
 }
 
-// Call is what must be known of a message that calls a tool to answer it without serving it.
+// Call identifies a tool call, so that it can be answered without being processed.
 type Call struct {
 	id     json.RawMessage
 	marked bool
 }
 
-// ReadCall reads a message, and reports whether it calls a tool.
+// ReadCall parses a message, and reports whether it is a tool call.
 func ReadCall(message []byte) (call Call, isCall bool) {
 	var read struct {
 		ID     json.RawMessage `json:"id"`
@@ -68,14 +68,14 @@ func ReadCall(message []byte) (call Call, isCall bool) {
 		return Call{}, false
 	}
 	switch first := read.ID[0]; {
-	case first == '"', first == '-', first >= '0' && first <= '9': // ids are texts or numbers
+	case first == '"', first == '-', first >= '0' && first <= '9': // ids are strings or numbers
 		return Call{id: read.ID, marked: isMarked(read.Params.Meta)}, true
 	default:
 		return Call{}, false
 	}
 }
 
-// FailCall answers a call of a tool with why it was not made, as the call's result.
+// FailCall answers a tool call with an error, as the call's result.
 func (h *Handler) FailCall(w http.ResponseWriter, call Call, why error) {
 	result := failed(why, call.marked)
 	if call.marked {

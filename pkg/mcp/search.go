@@ -27,7 +27,7 @@ type searchResults struct {
 	Results []searchResult `json:"results" jsonschema:"passages, best first"`
 }
 
-// searchResult is a passage. The first three fields are what connectors ask for.
+// searchResult is a passage. Connectors require the first three fields.
 type searchResult struct {
 	ID    string `json:"id" jsonschema:"of the passage; fetch reads more around it"`
 	Title string `json:"title"`
@@ -79,7 +79,7 @@ func addSearch(box *toolbox, lib Library) {
 	})
 }
 
-// addressOf is where a document can be read: on the web, or as a resource of this server.
+// addressOf returns the address of a document: on the web, or as a resource of this server.
 func addressOf(source, datasourceID string) string {
 	if strings.HasPrefix(source, "https://") || strings.HasPrefix(source, "http://") {
 		return source

@@ -44,7 +44,7 @@ async def check(session, name):
     assert templates[0].uriTemplate.startswith("sluice://datasources/"), templates
 
     wrong = await session.call_tool("fetch", {"id": "nonsense"})
-    assert wrong.isError and "no id of a document" in wrong.content[0].text, wrong
+    assert wrong.isError and "not the id of a document" in wrong.content[0].text, wrong
     print("  ", name)
 
 
