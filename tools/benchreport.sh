@@ -17,7 +17,7 @@ stages='
 ./pkg/embed/transformer   Multiply
 ./pkg/index/embedded      Hybrid200|Lexical|Dense
 ./pkg/retrieve            WeighDocuments|Choose
-./pkg/answer              Extractive
+./pkg/answer/extractive   Extractive
 '
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -13,6 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/answer/citation"
+	"github.com/sluice/sluice/pkg/answer/followup"
+	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
@@ -34,7 +38,7 @@ type Deps struct {
 	Retriever     Retriever
 	Datastores    Datastores
 	Conversations Conversations
-	Models        Models
+	Models        chat.Models
 	Now           func() time.Time
 	NewID         func() string
 	Log           *slog.Logger
@@ -60,9 +64,6 @@ type Options struct {
 // and with the built-in model, it loses up to 4 in 100 questions that a collection answers; of questions put to a
 // collection of another subject it turns away 34 to 98 in 100, of questions on much the same subjects 26 to 32.
 const DefaultMinScore = 0.25
-
-// maxAnswerBytes bounds what is taken from a provider.
-const maxAnswerBytes = 1 << 20
 
 // storeTimeout is how long storing an exchange may take once its reader has left.
 const storeTimeout = 10 * time.Second
@@ -165,8 +166,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	}
 	var out outcome
 	if draft.grounded && len(draft.prompt.Fragments) == 0 {
-		out.delivery = newDelivery(Prompt{}, emit)
-		err = out.delivery.write(phrasesFor(req.Query, s.history, nil).nothing)
+		out.delivery = citation.NewDelivery(chat.Prompt{}, emit)
+		err = out.delivery.Write(language.PhrasesFor(req.Query, s.history, nil).Nothing)
 	} else {
 		out, err = a.complete(ctx, req.model(), draft, emit)
 	}
@@ -178,13 +179,13 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 		explanation.Model = &out.explained
 	}
 	if err == nil {
-		err = d.finish()
+		err = d.Finish()
 	}
-	ans.Text = d.text.String()
+	ans.Text = d.Text.String()
 	if !done.Unanswered {
-		ans.Sources = d.sources()
+		ans.Sources = d.Sources()
 	}
-	left := d.failed != nil || outer.Err() != nil
+	left := d.Failed != nil || outer.Err() != nil
 	if err != nil && (!left || strings.TrimSpace(ans.Text) == "") {
 		return ans, a.timedOut(outer, err)
 	}
@@ -212,7 +213,7 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d draft, e *domain.Explanation, err error) {
 	d.style, d.history, d.instructions = req.style(), s.history, req.Instructions
 	p := &d.prompt
-	*p = Prompt{
+	*p = chat.Prompt{
 		Model:    req.model(),
 		Stream:   stream,
 		Params:   req.params(),
@@ -228,7 +229,11 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 	}
 	p.NoDatastores = len(stores) == 0
 	if len(stores) > 0 {
-		p.Search, d.rewriting = a.searchFor(ctx, req, s.history)
+		var rewriters []chat.Model
+		if a.opts.Composes {
+			rewriters = a.deps.Models.Models(req.model())
+		}
+		p.Search, d.rewriting = followup.Search(ctx, req.Query, req.model(), s.history, rewriters, a.deps.Log)
 		found, err := a.deps.Retriever.Retrieve(ctx, retrieve.Request{
 			WorkspaceID: req.Agent.WorkspaceID,
 			Datastores:  stores,
@@ -244,7 +249,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 		if p.Search != req.Query {
 			bar *= followUpShare
 		}
-		p.Fragments = a.relevant(found, bar, codesIn(p.Search))
+		p.Fragments = a.relevant(found, bar, language.Codes(p.Search))
 		if len(p.Fragments) == 0 && !a.opts.Composes {
 			p.Fragments = a.relevant(found, bar*quotableShare, nil)
 		}
@@ -285,7 +290,7 @@ func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) 
 	var out []domain.Fragment
 	budget := a.opts.ContextTokens
 	for i, f := range found.Fragments {
-		if found.Relevance(i) < bar && !holdsCode(f.Text, codes) {
+		if found.Relevance(i) < bar && !language.HoldsCode(f.Text, codes) {
 			continue
 		}
 		budget -= chunk.Tokens(f.Text)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -24,8 +25,8 @@ type world struct {
 	mu            sync.Mutex
 	found         retrieve.Result
 	asked         []retrieve.Request
-	prompts       []Prompt
-	complete      func(ctx context.Context, p Prompt, emit func(string) error) (Completion, error)
+	prompts       []chat.Prompt
+	complete      func(ctx context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error)
 	conversations map[string]domain.Conversation
 	messages      map[string][]domain.Message
 	holders       map[string]string // of turns
@@ -38,13 +39,13 @@ func newWorld(found ...domain.Fragment) *world {
 		conversations: make(map[string]domain.Conversation),
 		messages:      make(map[string][]domain.Message),
 		holders:       make(map[string]string),
-		complete: func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
+		complete: func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 			for _, piece := range []string{"It opens at six [", "2]. Closed ", "[9] by ten [1]."} {
 				if err := emit(piece); err != nil {
-					return Completion{}, err
+					return chat.Completion{}, err
 				}
 			}
-			return Completion{Model: "m", PromptTokens: 11, CompletionTokens: 7}, nil
+			return chat.Completion{Model: "m", PromptTokens: 11, CompletionTokens: 7}, nil
 		},
 	}
 }
@@ -61,7 +62,7 @@ func (w *world) Datastore(_ context.Context, ws, id string) (domain.Datastore, e
 	}
 	return domain.Datastore{ID: id, WorkspaceID: ws}, nil
 }
-func (w *world) Complete(ctx context.Context, p Prompt, emit func(string) error) (Completion, error) {
+func (w *world) Complete(ctx context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	w.mu.Lock()
 	w.prompts = append(w.prompts, p)
 	w.mu.Unlock()
@@ -125,7 +126,7 @@ func (w *world) EndTurn(_ context.Context, id, holder string) error {
 
 func (w *world) answerer(opts Options) *Answerer {
 	return New(Deps{
-		Retriever: w, Datastores: w, Conversations: w, Models: Only(w), Log: slog.New(slog.DiscardHandler),
+		Retriever: w, Datastores: w, Conversations: w, Models: chat.Only(w), Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Unix(1_700_000_000, 0) },
 		NewID: func() string {
 			w.mu.Lock()
@@ -201,8 +202,8 @@ func TestAnswerStreamsACheckedAnswerWithItsSources(t *testing.T) {
 func TestAnswerCitingNothingHasTheFragmentsThatItsWordsAreFrom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
-	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
-		return Completion{}, emit("At six.")
+	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
+		return chat.Completion{}, emit("At six.")
 	}
 	got, err := w.answerer(Options{}).Answer(t.Context(), ask(), nil)
 	if err != nil {
@@ -297,10 +298,10 @@ func TestAnswerGoesOnWithAConversation(t *testing.T) {
 	if second.ConversationID != first.ConversationID || second.VisitorID != first.VisitorID {
 		t.Errorf("went on as %q in %q", second.VisitorID, second.ConversationID)
 	}
-	want := []Turn{
-		{domain.RoleUser, "When does the gate open?"},
-		{domain.RoleAssistant, "It opens at six. Closed by ten."},
-		{domain.RoleUser, "And when does it close?"},
+	want := []chat.Turn{
+		{Role: domain.RoleUser, Text: "When does the gate open?"},
+		{Role: domain.RoleAssistant, Text: "It opens at six. Closed by ten."},
+		{Role: domain.RoleUser, Text: "And when does it close?"},
 	}
 	if diff := cmp.Diff(want, w.prompts[1].Messages); diff != "" {
 		t.Error(diff)
@@ -363,13 +364,13 @@ func TestAnswerStopsTheModelWhenTheReaderIsCancelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
 	ctx, cancel := context.WithCancel(t.Context())
-	w.complete = func(ctx context.Context, _ Prompt, emit func(string) error) (Completion, error) {
+	w.complete = func(ctx context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		if err := emit("It opens"); err != nil {
-			return Completion{}, err
+			return chat.Completion{}, err
 		}
 		cancel()
 		<-ctx.Done()
-		return Completion{}, ctx.Err()
+		return chat.Completion{}, ctx.Err()
 	}
 	got, err := w.answerer(Options{}).Answer(ctx, ask(), func(string) error { return nil })
 	if !errors.Is(err, context.Canceled) {
@@ -384,8 +385,8 @@ func TestAnswerStoresNothingWhenTheModelFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
 	down := domain.Errorf(domain.CodeUnavailable, "the model server failed")
-	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
-		return Completion{}, errors.Join(emit("It opens"), down)
+	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
+		return chat.Completion{}, errors.Join(emit("It opens"), down)
 	}
 	_, err := w.answerer(Options{}).Answer(t.Context(), ask(), func(string) error { return nil })
 	if domain.CodeOf(err) != domain.CodeUnavailable {
@@ -399,9 +400,9 @@ func TestAnswerStoresNothingWhenTheModelFails(t *testing.T) {
 func TestAnswerEndsWithItsTimeOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
-	w.complete = func(ctx context.Context, _ Prompt, _ func(string) error) (Completion, error) {
+	w.complete = func(ctx context.Context, _ chat.Prompt, _ func(string) error) (chat.Completion, error) {
 		<-ctx.Done()
-		return Completion{}, ctx.Err()
+		return chat.Completion{}, ctx.Err()
 	}
 	_, err := w.answerer(Options{Timeout: time.Millisecond}).Answer(t.Context(), ask(), nil)
 	if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "1ms") {
@@ -412,10 +413,10 @@ func TestAnswerEndsWithItsTimeOut(t *testing.T) {
 func TestAnswerBoundsWhatAModelMaySay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
-	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
+	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		for {
 			if err := emit(strings.Repeat("x", 64<<10)); err != nil {
-				return Completion{}, err
+				return chat.Completion{}, err
 			}
 		}
 	}
@@ -429,13 +430,13 @@ func TestAnswerTakesQuestionsOfOneConversationInTurn(t *testing.T) {
 	w := newWorld(fragments()...)
 	var mu sync.Mutex
 	busy := false
-	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
+	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		if !mu.TryLock() {
-			return Completion{}, errors.New("two answers at once")
+			return chat.Completion{}, errors.New("two answers at once")
 		}
 		defer mu.Unlock()
 		busy = true
-		return Completion{}, emit("At six [1].")
+		return chat.Completion{}, emit("At six [1].")
 	}
 	a := w.answerer(Options{})
 	var wg sync.WaitGroup
@@ -488,8 +489,8 @@ func TestAnswerGivesUpItsTurnWhenTheReaderLeaves(t *testing.T) {
 func TestAnswerHasNoSourcesWhereTheProviderFoundNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
-	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
-		return Completion{Unanswered: true}, emit("No answer.")
+	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
+		return chat.Completion{Unanswered: true}, emit("No answer.")
 	}
 	got, err := w.answerer(Options{}).Answer(t.Context(), ask(), nil)
 	if err != nil {

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/answer/citation"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // outcome is what became of asking the models.
 type outcome struct {
-	delivery   *delivery
-	completion Completion
+	delivery   *citation.Delivery
+	completion chat.Completion
 	explained  domain.ExplainedModel
 }
 
@@ -22,26 +24,26 @@ func (a *Answerer) complete(ctx context.Context, name string, d draft, emit func
 	for i, m := range models {
 		out, err := a.completeBy(ctx, m, d, emit)
 		out.explained.Fallback = i > 0
-		if err == nil || out.delivery.begun || ctx.Err() != nil || i == len(models)-1 {
+		if err == nil || out.delivery.Begun || ctx.Err() != nil || i == len(models)-1 {
 			return out, err
 		}
 		a.deps.Log.WarnContext(ctx, "model failed before its answer began; the fallback is asked", "model", m.Name, "fallback", models[i+1].Name, "error", err)
 	}
-	return outcome{delivery: newDelivery(Prompt{}, emit)}, domain.Errorf(domain.CodeUnavailable, "no model is configured for %s", name)
+	return outcome{delivery: citation.NewDelivery(chat.Prompt{}, emit)}, domain.Errorf(domain.CodeUnavailable, "no model is configured for %s", name)
 }
 
 // completeBy asks one model. When it finds the prompt too long for its window, which is known only roughly or not at all,
 // it is asked once more with half as much.
-func (a *Answerer) completeBy(ctx context.Context, m Model, d draft, emit func(string) error) (outcome, error) {
+func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d draft, emit func(string) error) (outcome, error) {
 	if m.Name != "" {
 		d.prompt.Model = m.Name
 	}
 	p, err := d.pack(m, m.Window)
 	if err != nil {
-		return outcome{delivery: newDelivery(Prompt{}, emit)}, err
+		return outcome{delivery: citation.NewDelivery(chat.Prompt{}, emit)}, err
 	}
 	out, err := a.put(ctx, m, d, p, emit)
-	if err == nil || out.delivery.begun || !errors.Is(err, ErrTooLong) {
+	if err == nil || out.delivery.Begun || !errors.Is(err, chat.ErrTooLong) {
 		return out, err
 	}
 	tried := p.Tokens()*10/usableTenths + d.answerTokens(m, 2*p.Tokens())
@@ -54,9 +56,9 @@ func (a *Answerer) completeBy(ctx context.Context, m Model, d draft, emit func(s
 }
 
 // put puts one prompt to a model.
-func (a *Answerer) put(ctx context.Context, m Model, d draft, p Prompt, emit func(string) error) (out outcome, err error) {
-	out.delivery = newDelivery(p, emit)
-	out.completion, err = m.Provider.Complete(ctx, p, out.delivery.write)
+func (a *Answerer) put(ctx context.Context, m chat.Model, d draft, p chat.Prompt, emit func(string) error) (out outcome, err error) {
+	out.delivery = citation.NewDelivery(p, emit)
+	out.completion, err = m.Provider.Complete(ctx, p, out.delivery.Write)
 	c := &out.completion
 	if asked := d.prompt.Params.MaxTokens; asked != nil && *asked != *p.Params.MaxTokens && !slices.Contains(c.Ignored, "maxTokens") {
 		c.Ignored = append(c.Ignored, "maxTokens")

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -19,8 +20,8 @@ func TestAFirstQuestionThatFailsLeavesNoConversation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(fragments()...)
-			w.complete = func(context.Context, Prompt, func(string) error) (Completion, error) {
-				return Completion{}, errors.New("no model")
+			w.complete = func(context.Context, chat.Prompt, func(string) error) (chat.Completion, error) {
+				return chat.Completion{}, errors.New("no model")
 			}
 			if _, err := w.answerer(Options{}).Answer(t.Context(), ask(change), nil); err == nil {
 				t.Fatal("answered")
@@ -36,14 +37,14 @@ func TestOfFirstQuestionsThatTwoProcessesAreAskedAtOnceTheFirstAnsweredBeginsThe
 	t.Parallel()
 	w := newWorld(fragments()...)
 	var asked atomic.Int64
-	w.complete = func(_ context.Context, p Prompt, emit func(string) error) (Completion, error) {
+	w.complete = func(_ context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		switch n := asked.Add(1); {
 		case n == 1:
-			return Completion{}, errors.New("no model")
+			return chat.Completion{}, errors.New("no model")
 		case len(p.Messages) != int(2*n-3):
 			t.Errorf("question %d was given %d messages", n, len(p.Messages))
 		}
-		return Completion{}, emit("At six [1].")
+		return chat.Completion{}, emit("At six [1].")
 	}
 	processes := []*Answerer{w.answerer(Options{HistoryTokens: 10_000}), w.answerer(Options{HistoryTokens: 10_000})}
 	var failed atomic.Int64
@@ -76,11 +77,11 @@ func TestAConversationThatWasDeletedMeanwhileIsNotBegunAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
 	w.conversations[someConversation] = domain.Conversation{ID: someConversation, WorkspaceID: "ws", AgentID: "ag", VisitorID: "anna"}
-	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
+	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		w.mu.Lock()
 		delete(w.conversations, someConversation)
 		w.mu.Unlock()
-		return Completion{}, emit("At six [1].")
+		return chat.Completion{}, emit("At six [1].")
 	}
 	if _, err := w.answerer(Options{}).Answer(t.Context(), ask(in(someConversation, "anna")), nil); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("got %v", err)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/answer/citation"
+	"github.com/sluice/sluice/pkg/answer/fence"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -40,7 +42,7 @@ const maxHistoryMessages = 40
 type session struct {
 	conversation domain.Conversation
 	stored       bool // the conversation is in the catalog
-	history      []Turn
+	history      []chat.Turn
 	end          func() // its turn; to be called once
 }
 
@@ -83,7 +85,7 @@ func (a *Answerer) begin(req Request, id string) domain.Conversation {
 	}
 	return domain.Conversation{
 		ID: id, CallerID: req.CallerID, WorkspaceID: req.Agent.WorkspaceID, AgentID: req.Agent.ID, VisitorID: visitor,
-		Title: oneLine(req.Query, titleCharacters), CreatedAt: now, UpdatedAt: now,
+		Title: fence.OneLine(req.Query, titleCharacters), CreatedAt: now, UpdatedAt: now,
 	}
 }
 
@@ -137,7 +139,7 @@ func (a *Answerer) store(ctx context.Context, s session, question, answer string
 // recent returns the newest turns within the budget of tokens, beginning with a question. Citations are taken out:
 // their numbers mean nothing beside other documents. Of a last exchange that is longer than the budget the beginnings
 // are kept, for it is what the next question leans on.
-func recent(messages []domain.Message, budget int) []Turn {
+func recent(messages []domain.Message, budget int) []chat.Turn {
 	if budget <= 0 {
 		return nil
 	}
@@ -146,7 +148,7 @@ func recent(messages []domain.Message, budget int) []Turn {
 	if saidTokens(messages[last:]) > budget {
 		most = budget / 2
 	}
-	var turns []Turn
+	var turns []chat.Turn
 	for i, m := range slices.Backward(messages) {
 		text := said(m)
 		if text == "" { // an answer of citations alone
@@ -158,7 +160,7 @@ func recent(messages []domain.Message, budget int) []Turn {
 		if budget -= chunk.Tokens(text); budget < 0 || text == "" {
 			break
 		}
-		turns = append(turns, Turn{Role: m.Role, Text: text})
+		turns = append(turns, chat.Turn{Role: m.Role, Text: text})
 	}
 	slices.Reverse(turns)
 	for len(turns) > 0 && turns[0].Role != domain.RoleUser {
@@ -170,7 +172,7 @@ func recent(messages []domain.Message, budget int) []Turn {
 // said is a message as it is said again.
 func said(m domain.Message) string {
 	if m.Role == domain.RoleAssistant {
-		return withoutCitations(m.Text)
+		return citation.Without(m.Text)
 	}
 	return m.Text
 }
@@ -196,10 +198,4 @@ func beginning(text string, tokens int) string {
 		}
 	}
 	return ""
-}
-
-func withoutCitations(text string) string {
-	c := newCiter(anyMark)
-	c.hidden = true
-	return strings.TrimSpace(c.write(text) + c.close())
 }

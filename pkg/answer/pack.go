@@ -4,21 +4,22 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // draft is what a prompt is written from, for whichever model it turns out to be.
 type draft struct {
-	prompt       Prompt // without System and Messages
+	prompt       chat.Prompt // without System and Messages
 	style        promptStyle
 	instructions string // the caller's, behind all others
-	history      []Turn
-	grounded     bool       // without fragments there is no answer
-	rewriting    Completion // what it took to find out what to search for
+	history      []chat.Turn
+	grounded     bool            // without fragments there is no answer
+	rewriting    chat.Completion // what it took to find out what to search for
 }
 
 // write writes the prompt with the history and fragments given.
-func (d draft) write(fragments []domain.Fragment, history []Turn) Prompt {
+func (d draft) write(fragments []domain.Fragment, history []chat.Turn) chat.Prompt {
 	p := d.prompt
 	p.Fragments, p.Earlier = fragments, d.history
 	p.System, p.Messages = d.style.prompt(materials{question: p.Question, fragments: fragments, history: history})
@@ -32,8 +33,8 @@ const usableTenths = 9
 
 // pack writes the prompt so that it fits into a window together with the answer. What is left out goes in this order: the
 // history but for its last exchange, the fragments from the least relevant one but for the first, and the last exchange.
-// It fails with an error that wraps ErrTooLong when the instructions, the question and the best fragment do not fit.
-func (d draft) pack(m Model, window int) (Prompt, error) {
+// It fails with an error that wraps chat.ErrTooLong when the instructions, the question and the best fragment do not fit.
+func (d draft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	fragments, history := d.prompt.Fragments, d.history
 	p := d.write(fragments, history)
 	if window <= 0 {
@@ -49,7 +50,7 @@ func (d draft) pack(m Model, window int) (Prompt, error) {
 		case len(history) > 0:
 			history = nil
 		default:
-			return p, &domain.Error{Code: domain.CodeInvalid, Err: ErrTooLong, Message: fmt.Sprintf(
+			return p, &domain.Error{Code: domain.CodeInvalid, Err: chat.ErrTooLong, Message: fmt.Sprintf(
 				"the prompts and the question take about %d tokens, and the model's window of %d has room for %d beside the answer: shorten systemPrompt, userPrompt or query, or lower maxTokens",
 				p.Tokens(), window, max(room, 0))}
 		}
@@ -64,7 +65,7 @@ func (d draft) pack(m Model, window int) (Prompt, error) {
 
 // answerTokens is what is kept free for the answer: what the request asks for up to half of the window, else the model's
 // usual up to a quarter.
-func (d draft) answerTokens(m Model, window int) int {
+func (d draft) answerTokens(m chat.Model, window int) int {
 	if n := d.prompt.Params.MaxTokens; n != nil {
 		return min(*n, window/2)
 	}
@@ -72,9 +73,9 @@ func (d draft) answerTokens(m Model, window int) int {
 }
 
 // withoutOldest leaves out the first exchange: what is left begins with a question.
-func withoutOldest(history []Turn) []Turn {
+func withoutOldest(history []chat.Turn) []chat.Turn {
 	rest := history[1:]
-	i := slices.IndexFunc(rest, func(t Turn) bool { return t.Role == domain.RoleUser })
+	i := slices.IndexFunc(rest, func(t chat.Turn) bool { return t.Role == domain.RoleUser })
 	if i < 0 {
 		return nil
 	}

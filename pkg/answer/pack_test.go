@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -15,19 +16,19 @@ func words(n int) string { return strings.TrimSpace(strings.Repeat("weir ", n)) 
 
 // packable is a draft of five fragments of 100 tokens and three exchanges of 100.
 func packable() draft {
-	d := draft{prompt: Prompt{Question: "When does the gate open?"}}
+	d := draft{prompt: chat.Prompt{Question: "When does the gate open?"}}
 	for i := range 5 {
 		d.prompt.Fragments = append(d.prompt.Fragments, domain.Fragment{ChunkID: fmt.Sprint(i), Text: words(100)})
 	}
 	for range 3 {
-		d.history = append(d.history, Turn{domain.RoleUser, words(50)}, Turn{domain.RoleAssistant, words(50)})
+		d.history = append(d.history, chat.Turn{Role: domain.RoleUser, Text: words(50)}, chat.Turn{Role: domain.RoleAssistant, Text: words(50)})
 	}
 	return d
 }
 
 func TestAPromptIsPackedIntoTheModelsWindow(t *testing.T) {
 	t.Parallel()
-	all, err := packable().pack(Model{}, 0)
+	all, err := packable().pack(chat.Model{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestAPromptIsPackedIntoTheModelsWindow(t *testing.T) {
 			}
 			d, n := packable(), answer
 			d.prompt.Params.MaxTokens = &n
-			p, err := d.pack(Model{}, window)
+			p, err := d.pack(chat.Model{}, window)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,8 +84,8 @@ func TestAPromptThatFitsNoWindowIsRefusedWithTheWayOut(t *testing.T) {
 	t.Parallel()
 	d := packable()
 	d.style.system = words(5000)
-	_, err := d.pack(Model{Answer: 4096}, 4096)
-	if domain.CodeOf(err) != domain.CodeInvalid || !errors.Is(err, ErrTooLong) || !strings.Contains(err.Error(), "shorten systemPrompt") {
+	_, err := d.pack(chat.Model{Answer: 4096}, 4096)
+	if domain.CodeOf(err) != domain.CodeInvalid || !errors.Is(err, chat.ErrTooLong) || !strings.Contains(err.Error(), "shorten systemPrompt") {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -106,7 +107,7 @@ func TestTheAnswerKeepsItsRoomInTheWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, m := packable(), Model{Answer: 4096}
+			d, m := packable(), chat.Model{Answer: 4096}
 			if test.asked > 0 {
 				d.prompt.Params.MaxTokens = &test.asked
 			}
@@ -127,29 +128,29 @@ func TestTheAnswerKeepsItsRoomInTheWindow(t *testing.T) {
 // failing answers as its steps say, the last one again and again: an error, or "" for an answer.
 type failing struct {
 	steps   []error
-	prompts []Prompt
+	prompts []chat.Prompt
 }
 
-func (f *failing) Complete(_ context.Context, p Prompt, emit func(string) error) (Completion, error) {
+func (f *failing) Complete(_ context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	step := f.steps[min(len(f.prompts), len(f.steps)-1)]
 	f.prompts = append(f.prompts, p)
 	if step != nil && !errors.Is(step, errMidway) {
-		return Completion{}, step
+		return chat.Completion{}, step
 	}
-	return Completion{Model: p.Model, PromptTokens: 3, CompletionTokens: 4}, errors.Join(emit("At six [1]."), step)
+	return chat.Completion{Model: p.Model, PromptTokens: 3, CompletionTokens: 4}, errors.Join(emit("At six [1]."), step)
 }
 
 // errMidway fails after the first piece.
 var errMidway = domain.Errorf(domain.CodeUnavailable, "broke in the middle")
 
-type listed []Model
+type listed []chat.Model
 
-func (l listed) Models(string) []Model { return l }
+func (l listed) Models(string) []chat.Model { return l }
 
 func TestModelsAreAskedInTurnUntilOneHasSaidSomething(t *testing.T) {
 	t.Parallel()
 	down := domain.Errorf(domain.CodeUnavailable, "the model server failed")
-	tooLong := &domain.Error{Code: domain.CodeInvalid, Message: "too long", Err: ErrTooLong}
+	tooLong := &domain.Error{Code: domain.CodeInvalid, Message: "too long", Err: chat.ErrTooLong}
 	tests := map[string]struct {
 		first, second []error
 		asked         string // how often each was asked
@@ -208,25 +209,13 @@ func TestWhatIsLeftOutOfThePromptIsNoSource(t *testing.T) {
 	for i := range 6 {
 		w.found.Fragments = append(w.found.Fragments, domain.Fragment{ChunkID: fmt.Sprint(i), Text: words(300), Score: 0.9})
 	}
-	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
-		return Completion{}, emit("At six [1][6].")
+	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
+		return chat.Completion{}, emit("At six [1][6].")
 	}
 	a := w.answerer(Options{})
 	a.deps.Models = listed{{Name: "small", Provider: w, Window: 2048, Answer: 4096}}
 	got, err := a.Answer(t.Context(), ask(), nil)
 	if err != nil || got.Text != "At six [1]." || len(got.Sources) != 1 {
 		t.Fatalf("got %q with %d sources, %v", got.Text, len(got.Sources), err)
-	}
-}
-
-func TestWindowsOfKnownModels(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]int{
-		"gpt-4": 8192, "gpt-4-0613": 8192, "gpt-4o-mini": 128_000, "gpt-4.1-nano": 1_047_576, "openai/gpt-4-32k": 32_768, "GPT-35-Turbo": 16_385,
-		"claude-sonnet-4-5": 200_000, "anthropic/claude-3-haiku": 200_000, "llama3.1:8b": 0, "my-deployment": 0, "": 0,
-	} {
-		if got := KnownWindow(name); got != want {
-			t.Errorf("%q has %d, want %d", name, got, want)
-		}
 	}
 }

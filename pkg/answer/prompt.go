@@ -3,6 +3,8 @@ package answer
 import (
 	"strings"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/answer/fence"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -71,17 +73,17 @@ func (s promptStyle) grounded() bool {
 type materials struct {
 	question  string
 	fragments []domain.Fragment
-	history   []Turn
+	history   []chat.Turn
 }
 
 // prompt writes the instructions, the documents, the history and the question, in this order unless placeholders say
 // otherwise. The question is never left out: where no placeholder asks for it, it comes last.
-func (s promptStyle) prompt(m materials) (system string, messages []Turn) {
+func (s promptStyle) prompt(m materials) (system string, messages []chat.Turn) {
 	both := s.system + s.user
 	replace := strings.NewReplacer(
 		placeholderQuery, m.question,
-		placeholderContext, fence(m.fragments),
-		placeholderHistory, transcript(m.history),
+		placeholderContext, fence.Documents(m.fragments),
+		placeholderHistory, chat.Transcript(m.history),
 	).Replace
 
 	user := s.user
@@ -101,7 +103,7 @@ func (s promptStyle) prompt(m materials) (system string, messages []Turn) {
 	if !strings.Contains(both, placeholderHistory) {
 		messages = append(messages, m.history...)
 	}
-	return replace(system), append(messages, Turn{Role: domain.RoleUser, Text: replace(user)})
+	return replace(system), append(messages, chat.Turn{Role: domain.RoleUser, Text: replace(user)})
 }
 
 // join puts two parts apart by an empty line.
@@ -110,17 +112,4 @@ func join(a, b string) string {
 		return a + b
 	}
 	return a + "\n\n" + b
-}
-
-// transcript writes turns out for a placeholder.
-func transcript(history []Turn) string {
-	var out strings.Builder
-	for _, t := range history {
-		who := "User"
-		if t.Role == domain.RoleAssistant {
-			who = "Assistant"
-		}
-		out.WriteString(who + ": " + t.Text + "\n")
-	}
-	return strings.TrimSuffix(out.String(), "\n")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -133,8 +134,8 @@ func (r Request) model() string {
 	}
 }
 
-func (r Request) params() Params {
-	p := Params{
+func (r Request) params() chat.Params {
+	p := chat.Params{
 		Temperature:      r.Temperature,
 		TopP:             r.TopP,
 		PresencePenalty:  r.PresencePenalty,

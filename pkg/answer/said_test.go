@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -27,7 +28,7 @@ func TestACallerMayKeepTheConversationHimself(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("the model sees what was said, without citations", func(t *testing.T) {
-		want := []Turn{{domain.RoleUser, "Which gate is the oldest?"}, {domain.RoleAssistant, "The Aurora gate."}, {domain.RoleUser, "When does it open?"}}
+		want := []chat.Turn{{Role: domain.RoleUser, Text: "Which gate is the oldest?"}, {Role: domain.RoleAssistant, Text: "The Aurora gate."}, {Role: domain.RoleUser, Text: "When does it open?"}}
 		if diff := cmp.Diff(want, w.prompts[0].Messages); diff != "" {
 			t.Error(diff)
 		}
@@ -128,8 +129,8 @@ func TestInstructionsStandBehindTheSystemPromptAsTheyAre(t *testing.T) {
 func TestAnAnswerThatWasCutSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
-	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
-		return Completion{Cut: true}, emit("At si")
+	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
+		return chat.Completion{Cut: true}, emit("At si")
 	}
 	if got, err := w.answerer(Options{}).Answer(t.Context(), ask(), nil); err != nil || !got.Cut {
 		t.Errorf("got %+v, %v", got, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -61,11 +62,11 @@ func TestATurnIsKeptForAsLongAsTheAnswerTakes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
 	r := renewals{w, make(chan string, 1)}
-	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
+	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		for range 3 {
 			<-r.asked
 		}
-		return Completion{}, emit("At six [1].")
+		return chat.Completion{}, emit("At six [1].")
 	}
 	a := w.answerer(Options{turnTime: 30 * time.Millisecond})
 	a.deps.Conversations = r
@@ -82,7 +83,9 @@ func TestATurnEndsHoweverTheAnswerEnds(t *testing.T) {
 	gone := errors.New("gone")
 	tests := map[string]func(w *world, a *Answerer, ctx context.Context) error{
 		"when the model fails": func(w *world, a *Answerer, ctx context.Context) error {
-			w.complete = func(context.Context, Prompt, func(string) error) (Completion, error) { return Completion{}, gone }
+			w.complete = func(context.Context, chat.Prompt, func(string) error) (chat.Completion, error) {
+				return chat.Completion{}, gone
+			}
 			_, err := a.Answer(ctx, ask(in(someConversation, "anna")), nil)
 			return err
 		},
@@ -120,14 +123,14 @@ func TestQuestionsThatTwoProcessesAreAskedAtOnceKnowEachOther(t *testing.T) {
 	w := newWorld(fragments()...)
 	var mu sync.Mutex
 	said := 0
-	w.complete = func(_ context.Context, p Prompt, emit func(string) error) (Completion, error) {
+	w.complete = func(_ context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		said++
 		if n := len(p.Messages); n != 2*said-1 {
 			t.Errorf("answer %d was given %d messages, want all before it", said, n)
 		}
-		return Completion{}, emit(fmt.Sprintf("Answer %d [1].", said))
+		return chat.Completion{}, emit(fmt.Sprintf("Answer %d [1].", said))
 	}
 	processes := []*Answerer{w.answerer(Options{HistoryTokens: 10_000}), w.answerer(Options{HistoryTokens: 10_000})}
 	var wg sync.WaitGroup

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/answer/anthropic"
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/answer/extractive"
 	answeropenai "github.com/sluice/sluice/pkg/answer/openai"
 	"github.com/sluice/sluice/pkg/answer/remote"
 	"github.com/sluice/sluice/pkg/config"
@@ -20,19 +21,19 @@ type chatProvider struct {
 	settings string // one of which configures it
 	address  string // "": the provider's own
 	key      string
-	open     func(address, key string, limits remote.Limits) (answer.Provider, error)
+	open     func(address, key string, limits remote.Limits) (chat.Provider, error)
 }
 
 // chatProviders are in the order in which a model without a provider's name looks for its own.
 func chatProviders(c config.Config) []chatProvider {
 	return []chatProvider{
-		{"openai", "OPENAI_BASE_URL or OPENAI_API_KEY", c.OpenAIBaseURL, c.OpenAIKey, func(address, key string, limits remote.Limits) (answer.Provider, error) {
+		{"openai", "OPENAI_BASE_URL or OPENAI_API_KEY", c.OpenAIBaseURL, c.OpenAIKey, func(address, key string, limits remote.Limits) (chat.Provider, error) {
 			return answeropenai.New(answeropenai.Options{BaseURL: address, APIKey: key, Limits: limits})
 		}},
-		{"azure", "AZURE_OPENAI_ENDPOINT", c.AzureEndpoint, "", func(address, _ string, limits remote.Limits) (answer.Provider, error) {
+		{"azure", "AZURE_OPENAI_ENDPOINT", c.AzureEndpoint, "", func(address, _ string, limits remote.Limits) (chat.Provider, error) {
 			return answeropenai.New(answeropenai.Options{BaseURL: address, APIKey: c.AzureKey, Azure: true, AzureVersion: c.AzureVersion, Limits: limits})
 		}},
-		{"anthropic", "ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL", c.AnthropicURL, c.AnthropicKey, func(address, key string, limits remote.Limits) (answer.Provider, error) {
+		{"anthropic", "ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL", c.AnthropicURL, c.AnthropicKey, func(address, key string, limits remote.Limits) (chat.Provider, error) {
 			return anthropic.New(anthropic.Options{BaseURL: address, APIKey: key, MaxTokens: c.ChatMaxTokens, Limits: limits})
 		}},
 	}
@@ -41,19 +42,19 @@ func chatProviders(c config.Config) []chatProvider {
 func (p chatProvider) configured() bool { return p.address != "" || p.key != "" }
 
 // chatModels are the models that write answers, by the interface's names.
-type chatModels map[string][]answer.Model
+type chatModels map[string][]chat.Model
 
-// Models implements answer.Models.
-func (m chatModels) Models(name string) []answer.Model { return m[name] }
+// Models implements chat.Models.
+func (m chatModels) Models(name string) []chat.Model { return m[name] }
 
 // openChatModels chooses who writes answers: chat models where they are named, else the documents' own sentences, for
 // which words tells kindred words.
-func openChatModels(c config.Config, words answer.WordVectors) (answer.Models, error) {
+func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {
 			return nil, errors.New("SLUICE_CHAT_FALLBACK is set and SLUICE_CHAT_MODEL is not: name the model that is asked first")
 		}
-		return answer.Only(answer.NewExtractive(words)), nil
+		return chat.Only(extractive.New(words)), nil
 	}
 	unnamed := c.ChatModel
 	if unnamed == "" {
@@ -62,7 +63,7 @@ func openChatModels(c config.Config, words answer.WordVectors) (answer.Models, e
 	if unnamed == "" {
 		return nil, fmt.Errorf("SLUICE_MODEL_* names some models and not %s: set SLUICE_CHAT_MODEL for the others", domain.DefaultModelName)
 	}
-	open := &chatOpener{config: c, known: chatProviders(c), opened: map[string]answer.Provider{}}
+	open := &chatOpener{config: c, known: chatProviders(c), opened: map[string]chat.Provider{}}
 	models := chatModels{}
 	for _, name := range domain.ModelNames {
 		written := c.ModelNames[name]
@@ -85,10 +86,10 @@ func openChatModels(c config.Config, words answer.WordVectors) (answer.Models, e
 }
 
 // openDefaultChatModel opens the model that answers for agents that name none.
-func openDefaultChatModel(c config.Config) (answer.Model, error) {
+func openDefaultChatModel(c config.Config) (chat.Model, error) {
 	models, err := openChatModels(c, nil)
 	if err != nil {
-		return answer.Model{}, err
+		return chat.Model{}, err
 	}
 	return models.Models(domain.DefaultModelName)[0], nil
 }
@@ -97,12 +98,12 @@ func openDefaultChatModel(c config.Config) (answer.Model, error) {
 type chatOpener struct {
 	config config.Config
 	known  []chatProvider
-	opened map[string]answer.Provider
+	opened map[string]chat.Provider
 }
 
 // model finds the model that is written as "model" or "provider:model". Other words before a colon are part of the
 // model's name: Ollama's names have colons.
-func (o *chatOpener) model(written string) (answer.Model, error) {
+func (o *chatOpener) model(written string) (chat.Model, error) {
 	provider, name, found := strings.Cut(written, ":")
 	i := slices.IndexFunc(o.known, func(p chatProvider) bool { return p.name == provider })
 	if !found || i < 0 {
@@ -114,19 +115,19 @@ func (o *chatOpener) model(written string) (answer.Model, error) {
 		for _, p := range o.known {
 			settings = append(settings, p.settings)
 		}
-		return answer.Model{}, errors.New("no model server is configured: set " + strings.Join(settings, ", or "))
+		return chat.Model{}, errors.New("no model server is configured: set " + strings.Join(settings, ", or "))
 	}
 	if name == "" {
-		return answer.Model{}, errors.New("the name of the model is missing after its provider")
+		return chat.Model{}, errors.New("the name of the model is missing after its provider")
 	}
 	p, err := o.open(o.known[i])
 	if err != nil {
-		return answer.Model{}, err
+		return chat.Model{}, err
 	}
-	return answer.Model{Name: name, Provider: p, Window: window(o.config.ChatWindows, written, name), Answer: o.config.ChatMaxTokens}, nil
+	return chat.Model{Name: name, Provider: p, Window: window(o.config.ChatWindows, written, name), Answer: o.config.ChatMaxTokens}, nil
 }
 
-func (o *chatOpener) open(p chatProvider) (answer.Provider, error) {
+func (o *chatOpener) open(p chatProvider) (chat.Provider, error) {
 	if opened := o.opened[p.name]; opened != nil {
 		return opened, nil
 	}
@@ -144,10 +145,10 @@ func (o *chatOpener) open(p chatProvider) (answer.Provider, error) {
 // window is what the configuration says of a model, by the name as it is written or the model's own, else what is known
 // of the model.
 func window(configured config.Windows, written, name string) int {
-	for _, n := range []int{configured.ByModel[written], configured.ByModel[name], configured.All, answer.KnownWindow(name)} {
+	for _, n := range []int{configured.ByModel[written], configured.ByModel[name], configured.All, chat.KnownWindow(name)} {
 		if n > 0 {
 			return n
 		}
 	}
-	return answer.UnknownWindow
+	return chat.UnknownWindow
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/answer/anthropic"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/openai"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // shown is how the tests write a model down: its provider, name and window.
-func shown(models []answer.Model) string {
+func shown(models []chat.Model) string {
 	var out []string
 	for _, m := range models {
 		kind := "built-in"

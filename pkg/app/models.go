@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/extractive"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
@@ -22,8 +22,8 @@ const queryCache = 1024
 // embedders are the embedding models of a process by id.
 type embedders struct {
 	byID    map[string]embed.Embedder
-	order   []string           // the default first
-	builtin answer.WordVectors // the built-in model, which knows single words
+	order   []string               // the default first
+	builtin extractive.WordVectors // the built-in model, which knows single words
 }
 
 // openEmbedders opens the models that the configuration names and those in the data directory. The first of these is what

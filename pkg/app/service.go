@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/control"
@@ -40,7 +40,7 @@ type Service struct {
 	originals *originals.Store
 	engines   *engines
 	embedders *embedders
-	models    answer.Models
+	models    chat.Models
 	reranker  *instrument.Reranker // nil: there is none
 	crawler   *web                 // nil: other processes crawl
 	sealer    *seal.Sealer         // nil: no key shared with the crawlers

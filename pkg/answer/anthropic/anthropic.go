@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/remote"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/modelhttp"
@@ -26,7 +26,7 @@ type Options struct {
 	HTTPClient *http.Client // default: remote.Client()
 }
 
-// Provider is an answer.Provider. It is safe for concurrent use.
+// Provider is an chat.Provider. It is safe for concurrent use.
 type Provider struct {
 	address string
 	header  http.Header
@@ -66,10 +66,10 @@ func New(opts Options) (*Provider, error) {
 // version is the version of the API whose events are read here.
 const version = "2023-06-01"
 
-// Complete implements answer.Provider. The API has no penalties, and takes either temperature or topP; where both are
+// Complete implements chat.Provider. The API has no penalties, and takes either temperature or topP; where both are
 // given, the temperature counts. The server always streams, whatever the prompt asks for: so it is known while it answers
 // that it does.
-func (p *Provider) Complete(ctx context.Context, prompt answer.Prompt, emit func(string) error) (answer.Completion, error) {
+func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
 		r.Ignored = ignored(prompt.Params, sent)
@@ -112,7 +112,7 @@ type contentBlock struct {
 func textBlock(text string) []contentBlock { return []contentBlock{{"text", text}} }
 
 // body makes the request of a prompt, with what the model is not known to refuse.
-func (p *Provider) body(prompt answer.Prompt) (request, remote.Parameters) {
+func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	known := p.quirks.Of(prompt.Model)
 	asked, most := prompt.Params, p.options.MaxTokens
 	if asked.MaxTokens != nil {
@@ -143,7 +143,7 @@ func (p *Provider) body(prompt answer.Prompt) (request, remote.Parameters) {
 }
 
 // ignored are the interface's names of the parameters that were asked for and not sent as they were.
-func ignored(asked answer.Params, sent remote.Parameters) []string {
+func ignored(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	_, warm := sent[temperature]
 	_, nucleus := sent[topP]

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/remote"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -114,14 +114,14 @@ func status(code int, kind, message string) http.HandlerFunc {
 	}
 }
 
-func prompt() answer.Prompt {
-	return answer.Prompt{
+func prompt() chat.Prompt {
+	return chat.Prompt{
 		Model: "claude-x", Stream: true, System: "Be brief.",
-		Messages: []answer.Turn{{Role: domain.RoleUser, Text: "Hi"}, {Role: domain.RoleAssistant, Text: "Hello"}, {Role: domain.RoleUser, Text: "When?"}},
+		Messages: []chat.Turn{{Role: domain.RoleUser, Text: "Hi"}, {Role: domain.RoleAssistant, Text: "Hello"}, {Role: domain.RoleUser, Text: "When?"}},
 	}
 }
 
-func complete(t *testing.T, p *Provider, in answer.Prompt) (string, answer.Completion, error) {
+func complete(t *testing.T, p *Provider, in chat.Prompt) (string, chat.Completion, error) {
 	t.Helper()
 	var text strings.Builder
 	c, err := p.Complete(t.Context(), in, func(s string) error { text.WriteString(s); return nil })
@@ -136,12 +136,12 @@ func TestCompleteStreams(t *testing.T) {
 	t.Parallel()
 	p, s := started(t, nil, events(start, ping, block, delta("Six\n\n"), delta("\"水闸\" 👨‍👩‍👧 [1]"), close, ending("end_turn"), stop))
 	in := prompt()
-	in.Params = answer.Params{Temperature: number(0.3), MaxTokens: count(99)}
+	in.Params = chat.Params{Temperature: number(0.3), MaxTokens: count(99)}
 	got, c, err := complete(t, p, in)
 	if err != nil || got != "Six\n\n\"水闸\" 👨‍👩‍👧 [1]" {
 		t.Fatalf("got %q, %v", got, err)
 	}
-	if diff := cmp.Diff(answer.Completion{Model: "claude-x-1", PromptTokens: 25, CompletionTokens: 7}, c); diff != "" {
+	if diff := cmp.Diff(chat.Completion{Model: "claude-x-1", PromptTokens: 25, CompletionTokens: 7}, c); diff != "" {
 		t.Error(diff)
 	}
 	text := func(role, text string) any {
@@ -185,25 +185,25 @@ func TestCompleteSaysWhatTheAPIDoesNotTake(t *testing.T) {
 	t.Parallel()
 	ok := events(start, block, delta("Six."), close, ending("end_turn"), stop)
 	tests := map[string]struct {
-		params  answer.Params
+		params  chat.Params
 		steps   []http.HandlerFunc
 		ignored []string
 		sent    map[string]any
 	}{
 		"penalties are unknown": {
-			params:  answer.Params{PresencePenalty: number(1), FrequencyPenalty: number(-1), TopP: number(0.1)},
+			params:  chat.Params{PresencePenalty: number(1), FrequencyPenalty: number(-1), TopP: number(0.1)},
 			ignored: []string{"presencePenalty", "frequencyPenalty"}, sent: map[string]any{"top_p": 0.1, "max_tokens": 4096.0},
 		},
 		"of temperature and topP the first counts": {
-			params: answer.Params{Temperature: number(0), TopP: number(0.1)}, ignored: []string{"topP"}, sent: map[string]any{"temperature": 0.0, "max_tokens": 4096.0},
+			params: chat.Params{Temperature: number(0), TopP: number(0.1)}, ignored: []string{"topP"}, sent: map[string]any{"temperature": 0.0, "max_tokens": 4096.0},
 		},
 		"a model that refuses the temperature is asked without": {
-			params:  answer.Params{Temperature: number(0.3)},
+			params:  chat.Params{Temperature: number(0.3)},
 			steps:   []http.HandlerFunc{status(400, "invalid_request_error", "temperature: is not supported by this model")},
 			ignored: []string{"temperature"}, sent: map[string]any{"max_tokens": 4096.0},
 		},
 		"a model that writes less is asked for that": {
-			params:  answer.Params{MaxTokens: count(100_000)},
+			params:  chat.Params{MaxTokens: count(100_000)},
 			steps:   []http.HandlerFunc{status(400, "invalid_request_error", "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for claude-x")},
 			ignored: []string{"maxTokens"}, sent: map[string]any{"max_tokens": 8192.0},
 		},
@@ -297,7 +297,7 @@ func TestCompleteFails(t *testing.T) {
 			if test.got != "" && (c.PromptTokens != 25 || c.CompletionTokens == 0) {
 				t.Errorf("what was said is not counted: %+v", c)
 			}
-			if tooLong := strings.Contains(test.says, "too long"); errors.Is(err, answer.ErrTooLong) != tooLong {
+			if tooLong := strings.Contains(test.says, "too long"); errors.Is(err, chat.ErrTooLong) != tooLong {
 				t.Errorf("too long is %v", !tooLong)
 			}
 		})

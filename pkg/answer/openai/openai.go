@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/remote"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/modelhttp"
@@ -30,7 +30,7 @@ type Options struct {
 	HTTPClient *http.Client // default: remote.Client()
 }
 
-// Provider is an answer.Provider. It is safe for concurrent use.
+// Provider is an chat.Provider. It is safe for concurrent use.
 type Provider struct {
 	base    *url.URL
 	header  http.Header
@@ -80,9 +80,9 @@ func (p *Provider) address(model string) string {
 	}
 }
 
-// Complete implements answer.Provider. The server always streams, whatever the prompt asks for: so it is known while it
+// Complete implements chat.Provider. The server always streams, whatever the prompt asks for: so it is known while it
 // answers that it does.
-func (p *Provider) Complete(ctx context.Context, prompt answer.Prompt, emit func(string) error) (answer.Completion, error) {
+func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
 		r.Ignored = ignored(prompt.Params, sent)
@@ -101,7 +101,7 @@ type turn struct {
 }
 
 // body makes the request of a prompt, with what the model is not known to refuse.
-func (p *Provider) body(prompt answer.Prompt) (map[string]any, remote.Parameters) {
+func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) {
 	sent := p.allowed(prompt)
 	instructions := prompt.System
 	var turns []turn
@@ -122,11 +122,11 @@ func (p *Provider) body(prompt answer.Prompt) (map[string]any, remote.Parameters
 
 // alternating merges consecutive turns of the same role, because the templates of many models require alternating roles.
 // Instructions for a model without a system role are put before the first user turn.
-func alternating(turns []answer.Turn, instructions string) []answer.Turn {
+func alternating(turns []chat.Turn, instructions string) []chat.Turn {
 	if instructions != "" {
-		turns = append([]answer.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)
+		turns = append([]chat.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)
 	}
-	var out []answer.Turn
+	var out []chat.Turn
 	for _, t := range turns {
 		if last := len(out) - 1; last >= 0 && out[last].Role == t.Role {
 			out[last].Text += "\n\n" + t.Text

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/remote"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -114,14 +114,14 @@ func status(code int, body string, header ...string) http.HandlerFunc {
 	}
 }
 
-func prompt() answer.Prompt {
-	return answer.Prompt{
+func prompt() chat.Prompt {
+	return chat.Prompt{
 		Model: "large", Stream: true, System: "Be brief.",
-		Messages: []answer.Turn{{Role: domain.RoleUser, Text: "Hi"}, {Role: domain.RoleAssistant, Text: "Hello"}, {Role: domain.RoleUser, Text: "When?"}},
+		Messages: []chat.Turn{{Role: domain.RoleUser, Text: "Hi"}, {Role: domain.RoleAssistant, Text: "Hello"}, {Role: domain.RoleUser, Text: "When?"}},
 	}
 }
 
-func complete(t *testing.T, p *Provider, in answer.Prompt) (pieces []string, c answer.Completion, err error) {
+func complete(t *testing.T, p *Provider, in chat.Prompt) (pieces []string, c chat.Completion, err error) {
 	t.Helper()
 	c, err = p.Complete(t.Context(), in, func(s string) error { pieces = append(pieces, s); return nil })
 	return pieces, c, err
@@ -142,7 +142,7 @@ func TestCompleteStreams(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(answer.Completion{Model: "large-2026", PromptTokens: 9, CompletionTokens: 4}, c); diff != "" {
+	if diff := cmp.Diff(chat.Completion{Model: "large-2026", PromptTokens: 9, CompletionTokens: 4}, c); diff != "" {
 		t.Error(diff)
 	}
 	wantBody := map[string]any{
@@ -169,7 +169,7 @@ func TestCompletePassesParametersOn(t *testing.T) {
 	n := 77
 	in := prompt()
 	in.Stream, in.Model, in.Messages, in.System = false, "small", in.Messages[2:], ""
-	in.Params = answer.Params{Temperature: f(0), TopP: f(0.1), PresencePenalty: f(-2), FrequencyPenalty: f(2), MaxTokens: &n}
+	in.Params = chat.Params{Temperature: f(0), TopP: f(0.1), PresencePenalty: f(-2), FrequencyPenalty: f(2), MaxTokens: &n}
 	got, c, err := complete(t, p, in)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 package openai
 
 import (
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/remote"
 )
 
@@ -17,7 +17,7 @@ const (
 )
 
 // allowed are the parameters of a prompt that its model is not known to refuse.
-func (p *Provider) allowed(prompt answer.Prompt) remote.Parameters {
+func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 	known := p.quirks.Of(prompt.Model)
 	out := remote.Parameters{}
 	add := func(name string, v *float64) {
@@ -64,7 +64,7 @@ func set(body map[string]any, sent remote.Parameters) {
 }
 
 // ignored are the interface's names of the parameters that were asked for and not sent as they were.
-func ignored(asked answer.Params, sent remote.Parameters) []string {
+func ignored(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	missing := func(name, field string, v *float64) {
 		if _, ok := sent[name]; v != nil && !ok {

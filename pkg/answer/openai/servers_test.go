@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -68,7 +68,7 @@ func TestCompleteLearnsWhatAModelDoesNotTake(t *testing.T) {
 	)
 	warm, n := 0.3, 100_000
 	in := prompt()
-	in.Params = answer.Params{Temperature: &warm, PresencePenalty: &warm, FrequencyPenalty: &warm, MaxTokens: &n}
+	in.Params = chat.Params{Temperature: &warm, PresencePenalty: &warm, FrequencyPenalty: &warm, MaxTokens: &n}
 	for range 2 {
 		got, c, err := complete(t, p, in)
 		if err != nil || strings.Join(got, "") != "Six." || !slices.Equal(c.Ignored, []string{"temperature", "presencePenalty", "maxTokens"}) {
@@ -177,7 +177,7 @@ func TestTurnsOfOneRoleBecomeOneMessage(t *testing.T) {
 	t.Parallel()
 	p, s, _ := started(t, nil, events(delta("Six."), stop, "[DONE]"))
 	in := prompt()
-	in.Messages = []answer.Turn{{Role: domain.RoleUser, Text: "Hi"}, {Role: domain.RoleUser, Text: "When?"}}
+	in.Messages = []chat.Turn{{Role: domain.RoleUser, Text: "Hi"}, {Role: domain.RoleUser, Text: "When?"}}
 	if _, _, err := complete(t, p, in); err != nil {
 		t.Fatal(err)
 	}

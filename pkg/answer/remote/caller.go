@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
@@ -90,7 +90,7 @@ const maxAdjustments = 10
 // that may pass by themselves (connection, 408, 409, 429, 5xx) are tried again after a growing wait, or the one that the
 // server asks for. ask passes what it reads to the Reply and returns nil at the answer's proper end. The error is
 // emit's or ctx's as it is, else a *domain.Error.
-func (c *Caller) Complete(ctx context.Context, prompt answer.Prompt, emit func(string) error, ask func(context.Context, *Reply) error) (answer.Completion, error) {
+func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error, ask func(context.Context, *Reply) error) (chat.Completion, error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -127,9 +127,9 @@ func (c *Caller) Complete(ctx context.Context, prompt answer.Prompt, emit func(s
 		}
 		if c.limits.Wait(ctx, delay) != nil {
 			if outer.Err() != nil {
-				return answer.Completion{}, outer.Err()
+				return chat.Completion{}, outer.Err()
 			}
-			return answer.Completion{}, c.explain(err, false)
+			return chat.Completion{}, c.explain(err, false)
 		}
 		attempt++
 	}
@@ -193,8 +193,8 @@ func (r *Reply) missing() error {
 
 // completion counts what the server says it used, or an estimate where it does not say. What failed before it began
 // counts only what the server says: nobody charges for a refusal.
-func (r *Reply) completion(prompt answer.Prompt) answer.Completion {
-	c := answer.Completion{
+func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
+	c := chat.Completion{
 		Model: r.Model, PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cut: r.Cut, Ignored: r.Ignored,
 	}
 	if c.Model == "" {

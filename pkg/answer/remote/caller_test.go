@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -29,7 +29,7 @@ func TestTheTimeToTheFirstPieceHoldsForAllAttemptsTogether(t *testing.T) {
 	t.Run("while one of them waits for the server", func(t *testing.T) {
 		t.Parallel()
 		asked := 0
-		_, err := caller(Limits{FirstToken: 500 * time.Millisecond}).Complete(t.Context(), answer.Prompt{}, discard, func(ctx context.Context, _ *Reply) error {
+		_, err := caller(Limits{FirstToken: 500 * time.Millisecond}).Complete(t.Context(), chat.Prompt{}, discard, func(ctx context.Context, _ *Reply) error {
 			if asked++; asked == 1 {
 				return &Status{HTTP: 500, HasWait: true}
 			}
@@ -43,7 +43,7 @@ func TestTheTimeToTheFirstPieceHoldsForAllAttemptsTogether(t *testing.T) {
 	t.Run("and no attempt is made that would come too late", func(t *testing.T) {
 		t.Parallel()
 		asked := 0
-		_, err := caller(Limits{FirstToken: 200 * time.Millisecond}).Complete(t.Context(), answer.Prompt{}, discard, func(context.Context, *Reply) error {
+		_, err := caller(Limits{FirstToken: 200 * time.Millisecond}).Complete(t.Context(), chat.Prompt{}, discard, func(context.Context, *Reply) error {
 			asked++
 			return &Status{HTTP: 503}
 		})
@@ -53,7 +53,7 @@ func TestTheTimeToTheFirstPieceHoldsForAllAttemptsTogether(t *testing.T) {
 	})
 	t.Run("and not for what a model thinks", func(t *testing.T) {
 		t.Parallel()
-		_, err := caller(Limits{FirstToken: 500 * time.Millisecond, NextToken: time.Minute}).Complete(t.Context(), answer.Prompt{}, discard, func(ctx context.Context, r *Reply) error {
+		_, err := caller(Limits{FirstToken: 500 * time.Millisecond, NextToken: time.Minute}).Complete(t.Context(), chat.Prompt{}, discard, func(ctx context.Context, r *Reply) error {
 			r.Thought()
 			timer := time.NewTimer(time.Second)
 			defer timer.Stop()
@@ -79,7 +79,7 @@ func TestASlowReaderIsNotTheServersFault(t *testing.T) {
 		<-timer.C
 		return nil
 	}
-	_, err := c.Complete(t.Context(), answer.Prompt{}, slow, func(ctx context.Context, r *Reply) error {
+	_, err := c.Complete(t.Context(), chat.Prompt{}, slow, func(ctx context.Context, r *Reply) error {
 		for range 3 {
 			if err := r.Pass("x"); err != nil {
 				return err
@@ -96,7 +96,7 @@ func TestAReaderThatLeavesWhileItIsWaitedEndsIt(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	c := caller(Limits{Wait: func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }})
-	_, err := c.Complete(ctx, answer.Prompt{}, discard, func(context.Context, *Reply) error { return &Status{HTTP: 500} })
+	_, err := c.Complete(ctx, chat.Prompt{}, discard, func(context.Context, *Reply) error { return &Status{HTTP: 500} })
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
@@ -105,7 +105,7 @@ func TestAReaderThatLeavesWhileItIsWaitedEndsIt(t *testing.T) {
 func TestAServerThatIsNeverContentIsGivenUp(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	_, err := caller(Limits{}).Complete(t.Context(), answer.Prompt{}, discard, func(context.Context, *Reply) error {
+	_, err := caller(Limits{}).Complete(t.Context(), chat.Prompt{}, discard, func(context.Context, *Reply) error {
 		asked++
 		return ErrAdjusted
 	})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -118,7 +118,7 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	case s.TooLong():
 		out.Code = domain.CodeInvalid
 		out.Message = "the question with its documents is too long for the model: shorten the prompts or the question, or lower maxTokens"
-		out.Err = fmt.Errorf("%w: %w", answer.ErrTooLong, out.Err)
+		out.Err = fmt.Errorf("%w: %w", chat.ErrTooLong, out.Err)
 	case s.HTTP == sentInStream:
 		out.Message = fmt.Sprintf("%s reported an error while it answered; try again", name)
 	case s.Filtered():

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-var prompt = answer.Prompt{Model: "asked-for", System: "Be brief.", Messages: []answer.Turn{{Role: domain.RoleUser, Text: "When does it open?"}}}
+var prompt = chat.Prompt{Model: "asked-for", System: "Be brief.", Messages: []chat.Turn{{Role: domain.RoleUser, Text: "When does it open?"}}}
 
 func TestWhatFailsAfterTheFirstPieceIsNotTriedAgainAndWhatWasSaidCounts(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestWhatFailsAfterTheFirstPieceIsNotTriedAgainAndWhatWasSaidCounts(t *testi
 			if domain.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v", err)
 			}
-			want := answer.Completion{Model: "asked-for", PromptTokens: int64(prompt.Tokens()), CompletionTokens: 5, Estimated: true}
+			want := chat.Completion{Model: "asked-for", PromptTokens: int64(prompt.Tokens()), CompletionTokens: 5, Estimated: true}
 			if diff := cmp.Diff(want, completion); diff != "" {
 				t.Error(diff)
 			}
@@ -69,7 +69,7 @@ func TestOfABrokenAnswerWhatTheServerCountedGoesBeforeAnEstimate(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	if diff := cmp.Diff(answer.Completion{Model: "answered", PromptTokens: 70, CompletionTokens: 2}, got); diff != "" {
+	if diff := cmp.Diff(chat.Completion{Model: "answered", PromptTokens: 70, CompletionTokens: 2}, got); diff != "" {
 		t.Error(diff)
 	}
 }

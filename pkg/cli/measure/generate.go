@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
@@ -89,16 +89,16 @@ func writeQuestions(w io.Writer, questions []generate.Question) error {
 	return nil
 }
 
-// asking puts one question to a chat model, which is what an answer.Model can do too.
-type asking struct{ model answer.Model }
+// asking puts one question to a chat model, which is what an chat.Model can do too.
+type asking struct{ model chat.Model }
 
 // Ask implements generate.Model.
 func (a asking) Ask(ctx context.Context, system, user string) (string, error) {
 	var text strings.Builder
 	cold, most := 0.0, 1000 // room for models that think first
-	_, err := a.model.Provider.Complete(ctx, answer.Prompt{
-		Model: a.model.Name, System: system, Messages: []answer.Turn{{Role: domain.RoleUser, Text: user}},
-		Params: answer.Params{Temperature: &cold, MaxTokens: &most},
+	_, err := a.model.Provider.Complete(ctx, chat.Prompt{
+		Model: a.model.Name, System: system, Messages: []chat.Turn{{Role: domain.RoleUser, Text: user}},
+		Params: chat.Params{Temperature: &cold, MaxTokens: &most},
 	}, func(piece string) error { text.WriteString(piece); return nil })
 	return text.String(), err
 }

@@ -5,7 +5,7 @@ package measure
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 )
@@ -13,11 +13,11 @@ import (
 // commands are the commands with what they share.
 type commands struct {
 	*cli.Program
-	chat func(config.Config) (answer.Model, error)
+	chat func(config.Config) (chat.Model, error)
 }
 
 // Commands returns the commands. chat opens the chat model that the settings name, which makes up questions.
-func Commands(p *cli.Program, chat func(config.Config) (answer.Model, error)) []*cobra.Command {
+func Commands(p *cli.Program, chat func(config.Config) (chat.Model, error)) []*cobra.Command {
 	c := commands{p, chat}
 	return []*cobra.Command{c.evalCommand(), c.benchCommand()}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/retrieve"
 	"github.com/sluice/sluice/pkg/telemetry"
@@ -19,22 +19,22 @@ const (
 )
 
 // tracedChat is a provider whose calls are spans.
-type tracedChat struct{ answer.Provider }
+type tracedChat struct{ chat.Provider }
 
-// Complete implements answer.Provider.
-func (t tracedChat) Complete(ctx context.Context, p answer.Prompt, emit func(string) error) (c answer.Completion, err error) {
+// Complete implements chat.Provider.
+func (t tracedChat) Complete(ctx context.Context, p chat.Prompt, emit func(string) error) (c chat.Completion, err error) {
 	ctx, span := telemetry.Start(ctx, spanChat, telemetry.Text("sluice.model", p.Model))
 	defer func() { span.End(err) }()
 	return t.Provider.Complete(ctx, p, emit)
 }
 
 // ChatModels makes the calls of chat models spans.
-func ChatModels(next answer.Models) answer.Models { return tracedModels{next} }
+func ChatModels(next chat.Models) chat.Models { return tracedModels{next} }
 
-type tracedModels struct{ next answer.Models }
+type tracedModels struct{ next chat.Models }
 
-// Models implements answer.Models.
-func (t tracedModels) Models(name string) []answer.Model {
+// Models implements chat.Models.
+func (t tracedModels) Models(name string) []chat.Model {
 	models := slices.Clone(t.next.Models(name))
 	for i := range models {
 		models[i].Provider = tracedChat{models[i].Provider}

@@ -1,0 +1,46 @@
+package chat
+
+import "strings"
+
+// UnknownWindow is the window of a model that KnownWindow does not know.
+const UnknownWindow = 8192
+
+// KnownWindow is the window of a model by its name, in tokens, as its maker has published it. Makers' prefixes
+// ("openai/", "anthropic/") are left aside, which gateways put before names. It returns 0 for names that say nothing: what
+// runs on somebody's own server has the window that the server was started with.
+func KnownWindow(model string) int {
+	model = strings.ToLower(model[strings.LastIndex(model, "/")+1:])
+	best, window := "", 0
+	for prefix, n := range knownWindows {
+		if strings.HasPrefix(model, prefix) && len(prefix) > len(best) {
+			best, window = prefix, n
+		}
+	}
+	return window
+}
+
+// knownWindows are by the beginnings of names, of which the longest counts.
+var knownWindows = map[string]int{
+	"gpt-3.5-turbo":          16_385,
+	"gpt-35-turbo":           16_385, // Azure's spelling
+	"gpt-3.5-turbo-instruct": 4_096,
+	"gpt-4":                  8_192,
+	"gpt-4-32k":              32_768,
+	"gpt-4-turbo":            128_000,
+	"gpt-4-1106":             128_000,
+	"gpt-4-0125":             128_000,
+	"gpt-4o":                 128_000,
+	"gpt-4.1":                1_047_576,
+	"gpt-4.5":                128_000,
+	"gpt-5":                  272_000, // of 400,000, the rest being the answer's
+	"gpt-5-chat":             128_000,
+	"chatgpt-4o":             128_000,
+	"o1":                     200_000,
+	"o1-mini":                128_000,
+	"o1-preview":             128_000,
+	"o3":                     200_000,
+	"o4-mini":                200_000,
+	"claude-":                200_000,
+	"claude-2.0":             100_000,
+	"claude-instant":         100_000,
+}

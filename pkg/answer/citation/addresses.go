@@ -1,0 +1,145 @@
+package citation
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// addresses are the web addresses that a model was given with a prompt. They are gathered when the first one is asked for.
+type addresses struct {
+	gather func() (texts []string, sources []domain.Fragment)
+	once   sync.Once
+	given  map[string]bool // without scheme and the last slash
+	hosts  map[string]bool // of the sources
+}
+
+// maxAddresses bounds what is gathered from a prompt.
+const maxAddresses = 10_000
+
+const (
+	quotes   = "\"'`"
+	trailing = ".,;:!?*_~'\"`)]}>|" // marks at the end of an address that are the sentence's
+)
+
+// schemeOrWWW is what an address in a text begins with.
+var schemeOrWWW = regexp.MustCompile(`(?i)https?://|www\.`)
+
+// addressesOf are the addresses in a prompt: in its instructions, which are the agent's, in the documents, the history and
+// the question.
+func addressesOf(p chat.Prompt) *addresses {
+	return &addresses{gather: func() ([]string, []domain.Fragment) {
+		texts := []string{p.System}
+		for _, m := range p.Messages {
+			texts = append(texts, m.Text)
+		}
+		for _, f := range p.Fragments {
+			page, _, _ := strings.Cut(f.Source, "#") // an address with a fragment includes the page's address
+			texts = append(texts, f.Source, page, f.Text)
+		}
+		return texts, p.Fragments
+	}}
+}
+
+// has reports whether an address was given, under http or https.
+func (a *addresses) has(address string) bool {
+	a.once.Do(a.read)
+	return a.given[key(address)]
+}
+
+// ofSource reports whether an address was given whose host is one of the sources'.
+func (a *addresses) ofSource(address string) bool {
+	return a.has(address) && a.hosts[hostOf(address)]
+}
+
+func (a *addresses) read() {
+	a.given, a.hosts = make(map[string]bool), make(map[string]bool)
+	texts, sources := a.gather()
+	a.gather = nil
+	for _, text := range texts {
+		for _, at := range schemeOrWWW.FindAllStringIndex(text, -1) {
+			if len(a.given) >= maxAddresses {
+				return
+			}
+			n, _ := addressRun(text[at[1]:])
+			if address := cutAddress(text[at[1] : at[1]+n]); address != "" {
+				a.given[key(text[at[0]:at[1]]+address)] = true
+			}
+		}
+	}
+	for _, f := range sources {
+		if host := hostOf(f.Source); host != "" {
+			a.hosts[host] = true
+		}
+	}
+}
+
+// key is what an address is known by: all of it but the scheme and a last slash.
+func key(address string) string {
+	if at := schemeOrWWW.FindStringIndex(address); at != nil && at[0] == 0 && address[at[1]-1] == '/' {
+		address = address[at[1]:]
+	}
+	return strings.TrimSuffix(address, "/")
+}
+
+// hostOf is the host of a web address in lower case, "" when it is none.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+// addressRun is how many bytes of the beginning of s may belong to an address, at most maxAddressBytes, and whether what
+// follows them ends it: white space, "<", the bracket of a citation, a script without spaces or punctuation outside ASCII. A character that is cut off
+// by the end of s is left out.
+func addressRun(s string) (n int, ended bool) {
+	for n < len(s) && n < maxAddressBytes {
+		if s[n] < utf8.RuneSelf {
+			if s[n] <= ' ' || s[n] == '<' || s[n] == '[' || s[n] == 0x7f {
+				return n, true
+			}
+			n++
+			continue
+		}
+		if !utf8.FullRuneInString(s[n:]) {
+			return n, false
+		}
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) ||
+			unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Hangul) {
+			return n, true
+		}
+		n += size
+	}
+	return n, false
+}
+
+// cutAddress is the part of a run that is the address: up to a quotation mark, a bar or a bracket that was not opened in
+// it, without the sentence's marks.
+func cutAddress(run string) string {
+	depth := 0
+	for i := range len(run) {
+		switch run[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth < 0 {
+				return strings.TrimRight(run[:i], trailing)
+			}
+		case '"', '\'', '`', '|', ']', '}', '>':
+			return strings.TrimRight(run[:i], trailing)
+		}
+	}
+	if depth > 0 || !strings.HasSuffix(run, ")") {
+		return strings.TrimRight(run, trailing)
+	}
+	return run
+}

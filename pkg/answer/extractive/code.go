@@ -1,0 +1,127 @@
+package extractive
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/answer/language"
+)
+
+// Bounds of code that is quoted.
+const (
+	maxCodeLines      = 40
+	maxCodeCharacters = 2000
+)
+
+// stretch is a piece of a text: a block of code that stood between fences, or what lies between such blocks.
+type stretch struct {
+	text string
+	code bool
+	lang string
+}
+
+// fenceLine opens or closes a block of code, with the name of its language. Tildes do so, too, but underline headings more often.
+var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
+
+// fencedIn divides a text at the fences of its code. A fragment may begin or end within code: where fences do not come
+// in pairs and the first one names no language, that one closes what began before.
+func fencedIn(text string) []stretch {
+	lines := strings.Split(text, "\n")
+	fences, first := 0, ""
+	for _, line := range lines {
+		if m := fenceLine.FindStringSubmatch(line); m != nil {
+			if fences++; fences == 1 {
+				first = m[2]
+			}
+		}
+	}
+	if fences == 0 {
+		return []stretch{{text: text}}
+	}
+	s := stretch{code: fences%2 == 1 && first == ""}
+	mark := "" // that opened the code; "" when it was opened before the fragment
+	var out []stretch
+	var held []string
+	flush := func(next stretch) {
+		s.text = strings.Join(held, "\n")
+		if strings.TrimSpace(s.text) != "" {
+			out = append(out, s)
+		}
+		s, held = next, nil
+	}
+	for _, line := range lines {
+		m := fenceLine.FindStringSubmatch(line)
+		switch {
+		case m == nil, s.code && mark != "" && (len(m[1]) < len(mark) || m[2] != ""):
+			held = append(held, line)
+		case s.code:
+			flush(stretch{})
+		default:
+			mark = m[1]
+			flush(stretch{code: true, lang: m[2]})
+		}
+	}
+	flush(stretch{})
+	return out
+}
+
+// codeSigns are what lines of programs, commands and settings have and prose has not.
+var codeSigns = regexp.MustCompile(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
+	` --?[a-zA-Z][\w-]*|[{;]$|^[})\]]+[;,]?$|\w\([^ )]*\)|=>|->|::|&&| \| | \|\| |^[\w.\[\]"']+ ?:?= ?\S|^ {2,}\S+:`)
+
+// looksLikeCode reports whether the lines of a paragraph without fences are code: none ends as a sentence does, and half of
+// them have signs of it.
+func looksLikeCode(text string) bool {
+	if strings.Contains(text, "\t") && !strings.HasPrefix(text, "\t") {
+		return false // a table
+	}
+	lines, signs := 0, 0
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		last, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(line))
+		if recordLine.MatchString(line) || itemLine.MatchString(line) || unicode.Is(unicode.STerm, last) || strings.ContainsFunc(line, language.Wide) {
+			return false
+		}
+		lines++
+		if codeSigns.MatchString(line) {
+			signs++
+		}
+	}
+	return lines > 0 && signs*2 >= lines
+}
+
+// firstCode is a block of code as far as the bounds let it, and whether it goes on.
+func firstCode(code string) (text string, cut bool) {
+	var out []string
+	length := 0
+	for line := range strings.SplitSeq(strings.Trim(code, "\n"), "\n") {
+		line = strings.TrimRightFunc(line, unicode.IsSpace)
+		length += utf8.RuneCountInString(line)
+		if len(out) == maxCodeLines || length > maxCodeCharacters {
+			return strings.TrimRight(strings.Join(out, "\n"), "\n"), true
+		}
+		out = append(out, line)
+	}
+	return strings.TrimRight(strings.Join(out, "\n"), "\n"), false
+}
+
+// backticks are runs that could close a block of code.
+var backticks = regexp.MustCompile("`+")
+
+// block writes code between fences that nothing in it can close.
+func block(code, lang string, cut bool) string {
+	mark := "```"
+	for _, run := range backticks.FindAllString(code, -1) {
+		if len(run) >= len(mark) {
+			mark = run + "`"
+		}
+	}
+	if cut {
+		code += "\n…"
+	}
+	return mark + lang + "\n" + code + "\n" + mark
+}

@@ -1,0 +1,99 @@
+package extractive
+
+import (
+	"context"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+// WordVectors embeds words, so that "heavy" is known to ask for what "weighs" answers.
+type WordVectors interface {
+	Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error)
+}
+
+// Bounds of the search for kindred words.
+const (
+	kinCosine     = 0.5 // measured on pairs such as phone and call (0.52), cost and price (0.63); unlike pairs have up to 0.27
+	kinShare      = 0.8 // of a term's weight that a kindred word counts
+	minKinLetters = 3
+	maxKinWords   = 2000 // of the fragments
+
+	// maxKin is how many kindred words one may have. A word that the vectors do not know, as they know few of scripts other
+	// than Latin, is like all others of its script, and so has no kin.
+	maxKin = 10
+)
+
+// addKin gives the terms of the question the index terms of kindred words in the fragments. Names and borrowed words have
+// no kin: another product is not the product asked for.
+func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
+	var words []string
+	var of []int // the term of each word
+	for _, w := range language.Words(asked) {
+		for i, is := range termsIn(q.terms, []string{w}) {
+			if is && !q.names[i] && !q.framing[i] && q.own[i] && kinWord(w) {
+				words, of = append(words, w), append(of, i)
+			}
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	asking := len(words)
+	var index []string // the index term of each word of the fragments
+	seen := make(map[string]bool)
+	for _, f := range fragments {
+		lang := analysis.Detect(f.Text)
+		for _, w := range language.Words(f.Heading + "\n" + f.Text) {
+			if !kinWord(w) || seen[w] || analysis.IsFunctionWord(w, lang) || len(index) == maxKinWords {
+				continue
+			}
+			seen[w] = true
+			if terms := analysis.Terms(w, lang); len(terms) == 1 {
+				words, index = append(words, w), append(index, terms[0])
+			}
+		}
+	}
+	found, err := vectors.Embed(ctx, words, embed.Query)
+	if err != nil {
+		return err
+	}
+	for i, t := range of {
+		var kin []string
+		for j, term := range index {
+			if dot(found[i], found[asking+j]) >= kinCosine && !slices.Contains(q.terms[t].Forms, term) {
+				kin = append(kin, term)
+			}
+		}
+		if len(kin) <= maxKin {
+			q.kin[t] = append(q.kin[t], kin...)
+		}
+	}
+	return nil
+}
+
+// kinWord reports whether a word is one whose vector says something.
+func kinWord(w string) bool {
+	if utf8.RuneCountInString(w) < minKinLetters {
+		return false
+	}
+	for _, r := range w {
+		if !unicode.IsLetter(r) || language.Wide(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func dot(a, b []float32) float32 {
+	var sum float32
+	for i := range min(len(a), len(b)) {
+		sum += a[i] * b[i]
+	}
+	return sum
+}

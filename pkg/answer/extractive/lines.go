@@ -1,0 +1,174 @@
+package extractive
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/chunk"
+)
+
+// Bounds of what a sentence that ends in a colon takes along.
+const (
+	maxTakenLines      = 8
+	maxTakenCharacters = 400
+)
+
+// Lines shorter than shortLine were not wrapped: they are code, entries or verse.
+const shortLine = 40
+
+// What a reader's browser would fetch or follow, with what stands for it in a quotation.
+var markup = []struct {
+	pattern *regexp.Regexp
+	text    string
+}{
+	{regexp.MustCompile(`!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])?`), "$1"},                // images
+	{regexp.MustCompile(`\[([^\[\]]*)\](?:\([^()\s]*(?:\s+"[^"]*")?\)|\[\w{1,20}\])`), "$1"}, // links
+	{regexp.MustCompile(`(?m)^ {0,3}\[[^\[\]\n]+\]:\s+\S.*$`), ""},                           // what they refer to
+	{regexp.MustCompile(`(?is)<(script|style)\b[^<>]*>.*?</(?:script|style)\s*>`), ""},
+	{regexp.MustCompile(`(?i)</?(?:a|applet|area|audio|base|body|button|embed|form|frame|iframe|image|img|input|link|math|meta|object|picture|script|source|style|svg|track|video)(?:[\s/][^<>]*)?>`), ""},
+}
+
+// itemLine is an entry of a list.
+var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
+
+// paragraph divides one paragraph.
+func paragraph(text string) []part {
+	if apart(text) {
+		return entries(strings.Split(text, "\n"))
+	}
+	text = unwrapped(text)
+	var out []part
+	for _, s := range wholeSentences(text) {
+		p := part{text: strings.Join(strings.Fields(text[s.Start:s.End]), " ")}
+		switch rest := strings.TrimSpace(text[s.End:]); {
+		case itemLine.MatchString(p.text):
+			p.kind = partEntry
+		case announces(p.text) && rest != "" && itemLine.MatchString(rest):
+			p.text += "\n" + firstLines(rest)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// wholeSentences are the sentences of a paragraph; one does not end within an address or a name, where no space follows.
+func wholeSentences(part string) []analysis.Span {
+	var out []analysis.Span
+	for _, s := range chunk.Sentences(part) {
+		if n := len(out); n == 1 && isAssent(part[out[0].Start:out[0].End]) {
+			out[0].End = s.End
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].End == s.Start && s.Start > 0 && part[s.Start] < utf8.RuneSelf && part[s.Start-1] < utf8.RuneSelf &&
+			!unicode.IsSpace(rune(part[s.Start])) && !unicode.IsSpace(rune(part[s.Start-1])) {
+			out[n-1].End = s.End
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// isAssent reports whether a sentence is one short word, "Yes.", which says something only together with the next one.
+func isAssent(sentence string) bool {
+	sentence = strings.TrimSpace(sentence)
+	return utf8.RuneCountInString(sentence) <= maxAssent && !strings.ContainsFunc(sentence, unicode.IsSpace) && !strings.ContainsFunc(sentence, language.Wide)
+}
+
+// maxAssent is how many characters "Yes." has in the languages that have a long word for it.
+const maxAssent = 5
+
+// unwrapped joins the lines that were wrapped in the middle of a sentence: those that are long, or go on in lower case.
+func unwrapped(part string) string {
+	var out strings.Builder
+	before := ""
+	for line := range strings.SplitSeq(strings.Trim(part, "\n"), "\n") {
+		line = strings.TrimSpace(line)
+		first, _ := utf8.DecodeRuneInString(line)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		switch {
+		case before == "":
+		case language.Wide(first) && language.Wide(last):
+		case itemLine.MatchString(line) || announces(before):
+			out.WriteByte('\n')
+		case unicode.IsLower(first) || unicode.Is(unicode.STerm, last) || utf8.RuneCountInString(before) >= shortLine:
+			out.WriteByte(' ')
+		default:
+			out.WriteByte('\n')
+		}
+		out.WriteString(line)
+		before = line
+	}
+	return out.String()
+}
+
+// apart reports whether the lines of a paragraph say something each, rather than being wrapped prose.
+func apart(part string) bool {
+	if strings.Contains(part, "\t") {
+		return true
+	}
+	lines := strings.Split(strings.Trim(part, "\n"), "\n")
+	if len(lines) < 2 {
+		return false
+	}
+	records, items, short, capitals, sentences := 0, 0, 0, 0, 0
+	for i, line := range lines {
+		if recordLine.MatchString(line) {
+			records++
+		}
+		if itemLine.MatchString(line) {
+			items++
+		}
+		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(line))
+		last, _ := utf8.DecodeLastRuneInString(line)
+		n := utf8.RuneCountInString(line)
+		if n < shortLine && !language.Wide(first) {
+			short++
+		}
+		if (unicode.IsUpper(first) || unicode.IsDigit(first)) && (i == len(lines)-1 || !unicode.Is(unicode.STerm, last)) {
+			capitals++
+		}
+		if !unicode.IsLower(first) && unicode.Is(unicode.STerm, last) && !language.Wide(first) {
+			sentences++
+		}
+	}
+	switch {
+	case records*2 >= len(lines), short == len(lines), items == len(lines):
+		return true
+	default:
+		return len(lines) > 2 && (capitals == len(lines) || sentences == len(lines))
+	}
+}
+
+// announces reports whether a sentence ends in a colon.
+func announces(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")
+}
+
+// isHeading reports whether a paragraph is a lone short line without an end: the heading of what follows, unless it
+// looks like code.
+func isHeading(part string) bool {
+	part = strings.TrimSpace(part)
+	first, _ := utf8.DecodeRuneInString(part)
+	return !strings.Contains(part, "\n") && unicode.IsUpper(first) && chunk.Tokens(part) <= scrapTokens &&
+		!strings.ContainsAny(part, ".;!?=(){}[]<>$_/")
+}
+
+// firstLines returns the lines of a text as far as the bounds of an announcement let them.
+func firstLines(text string) string {
+	var out []string
+	length := 0
+	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
+		length += utf8.RuneCountInString(line)
+		if len(out) == maxTakenLines || len(out) > 0 && length > maxTakenCharacters {
+			break
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}

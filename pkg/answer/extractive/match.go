@@ -1,0 +1,197 @@
+package extractive
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/analysis"
+)
+
+// look finds the question's words in a text, its heading and the sentence before it.
+func (q question) look(own, before, heading, under wording) (e evidence) {
+	share := headingShare
+	if near := q.near(under.at); near > 0 && q.share(under, wording{}) >= nearlyAll {
+		share, e.near = ownHeadingShare, ownHeadingShare*near
+	}
+	for i, w := range q.weights {
+		w /= q.total
+		here, above, earlier := q.holds(own, i), q.holds(heading, i), q.holds(before, i)
+		switch {
+		case here > 0:
+			e.own += w * here
+		case above > 0:
+			e.own += w * above * share
+		case earlier > 0:
+			e.before += w * earlier
+		}
+	}
+	e.near = max(e.near, q.near(own.at))
+	return e
+}
+
+// lacksNames is the share of the question's names that a fragment lacks, negative; and whether a number or a code is among
+// them: another model, year or version is not the one that was asked for.
+func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
+	names, lacking := 0.0, 0.0
+	for i, name := range q.names {
+		if !name {
+			continue
+		}
+		names++
+		if q.holds(whole, i)+q.holds(heading, i) == 0 {
+			lacking++
+			coded = coded || q.own[i] && strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit)
+		}
+	}
+	if names == 0 {
+		return 0, false
+	}
+	return -lacking / names, coded
+}
+
+// halfHeld is how many of the other words a row must have that is known by a name.
+const halfHeld = 0.5
+
+// nearlyAll is the share of the question's words that makes good for the rarest one.
+const nearlyAll = 0.75
+
+// tells reports whether a row, an entry or a block of code speaks of what is asked. It is about one thing: it or its heading
+// must hold all names of the question and its rarest other word, or nearly all words; the sentence before code may hold them.
+func (q question) tells(own, before, heading wording) bool {
+	if q.unspaced { // pairs of characters: many are no words, none can be demanded
+		return true
+	}
+	return q.holdsAll(q.names, own, before, heading) && (q.holdsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
+}
+
+// share is how much of the question, names apart, a text and its heading hold.
+func (q question) share(own, heading wording) float64 {
+	held, total := 0.0, 0.0
+	for i, w := range q.weights {
+		if q.names[i] {
+			continue
+		}
+		total += w
+		held += w * max(q.holds(own, i), headingShare*q.holds(heading, i))
+	}
+	if total == 0 {
+		return 1
+	}
+	return held / total
+}
+
+// identifies reports whether a row is that of the name or code which the question has, and tells what is asked of it: one
+// of its columns is called so or has a value of that kind, and it has half of the question's other words. For a code these will do; in another language the
+// code alone, for words are not held there, but the value may not be missing.
+func (q question) identifies(p part, own wording, lang analysis.Language) bool {
+	if p.kind != partRow || !q.holdsAll(q.names, own) {
+		return false
+	}
+	columns := wording{at: positions(analysis.Terms(columnsOf(p.text), lang))}
+	named, coded, column := false, false, false
+	asked, held := 0.0, 0.0
+	for i := range q.terms {
+		switch {
+		case q.names[i]:
+			named = true
+			coded = coded || strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit)
+		case !q.framing[i] && q.own[i]:
+			asked++
+			held += q.holds(own, i)
+			column = column || q.holds(columns, i) > 0 || q.implied[i] && slices.ContainsFunc(strings.Split(p.text, cellSeparator), q.wants.heldBy)
+		}
+	}
+	most := held >= halfHeld*asked
+	if !coded {
+		return named && column && most
+	}
+	foreign := q.lang != analysis.Unknown && lang != q.lang
+	return most || foreign && q.value(own) >= 0
+}
+
+// holdsAll reports whether texts hold all terms that are marked, one or another.
+func (q question) holdsAll(marked []bool, texts ...wording) bool {
+	for i, is := range marked {
+		if is && !slices.ContainsFunc(texts, func(t wording) bool { return q.holds(t, i) > 0 }) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds tells how far a text holds a term: 1 when it does, kinShare when it has a kindred word or the value that the term
+// asks for, else 0.
+func (q question) holds(t wording, i int) float64 {
+	if len(occurrences(t.at, q.terms[i])) > 0 {
+		return 1
+	}
+	if t.value && t.lone && q.implied[i] {
+		return kinShare
+	}
+	for _, k := range q.kin[i] {
+		if len(t.at[k]) > 0 {
+			return kinShare
+		}
+	}
+	return 0
+}
+
+// near is the weight of the question's pairs of neighbouring terms that stand near each other here, over that of all
+// pairs.
+func (q question) near(at map[string][]int) float64 {
+	sum, total := 0.0, 0.0
+	for i := 1; i < len(q.terms); i++ {
+		w := q.weights[i-1] + q.weights[i]
+		total += w
+		if distance(occurrences(at, q.terms[i-1]), occurrences(at, q.terms[i])) <= nearDistance {
+			sum += w
+		}
+	}
+	if total == 0 {
+		return 0
+	}
+	return sum / total
+}
+
+// distance is the least distance between two positions; math.MaxInt when either list is empty.
+func distance(a, b []int) int {
+	least := math.MaxInt
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		d := a[i] - b[j]
+		if d < 0 {
+			d, i = -d, i+1
+		} else {
+			j++
+		}
+		least = min(least, d)
+	}
+	return least
+}
+
+// occurrences returns where the first form of the term that occurs does.
+func occurrences(at map[string][]int, t analysis.QueryTerm) []int {
+	for _, f := range t.Forms {
+		if found := at[f]; len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+func positions(terms []string) map[string][]int {
+	at := make(map[string][]int, len(terms))
+	for i, t := range terms {
+		at[t] = append(at[t], i)
+	}
+	return at
+}
+
+func keys(at map[string][]int) map[string]bool {
+	out := make(map[string]bool, len(at))
+	for t := range at {
+		out[t] = true
+	}
+	return out
+}

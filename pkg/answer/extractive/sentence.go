@@ -1,0 +1,201 @@
+package extractive
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// sentence is a part of a fragment, with what speaks for its being the answer.
+type sentence struct {
+	part
+	fragment int    // index in Prompt.Fragments
+	position int    // within the fragment
+	last     bool   // of the fragment
+	rare     bool   // it or its heading holds the question's rarest word, names apart
+	listed   bool   // it is an entry of a list whose heading is what is asked for
+	shown    string // the text, fit to be quoted
+	terms    map[string]bool
+	evidence evidence
+	score    float64
+}
+
+// repeats reports whether s says what other says, by the overlap of their words. Where figures differ they say different
+// things, and whoever asks must see both.
+func (s sentence) repeats(other sentence) bool {
+	small, large := s.terms, other.terms
+	if !maps.Equal(figures(small), figures(large)) {
+		return false
+	}
+	if len(small) > len(large) {
+		small, large = large, small
+	}
+	shared := 0
+	for t := range small {
+		if large[t] {
+			shared++
+		}
+	}
+	return float64(shared) >= sameTerms*float64(len(small))
+}
+
+// figures are the terms with a digit.
+func figures(terms map[string]bool) map[string]bool {
+	out := make(map[string]bool)
+	for t := range terms {
+		if strings.ContainsFunc(t, unicode.IsDigit) {
+			out[t] = true
+		}
+	}
+	return out
+}
+
+// wording is what is looked for words in.
+type wording struct {
+	at    map[string][]int // the positions of its terms
+	value bool             // it has a value of the kind that is asked for
+	lone  bool             // its value is that of its subject: it is a row, an entry, or names whose address it has
+}
+
+// readFragment looks at the parts of a fragment. best is the score of the best fragment.
+func (q question) readFragment(i int, f domain.Fragment, best float64) []sentence {
+	if q.total == 0 {
+		return nil
+	}
+	lang := analysis.Detect(f.Text)
+	var analyzer analysis.Analyzer // remembers stems
+	read := func(s string) wording { return wording{at: positions(analyzer.Terms(s, lang))} }
+	names, coded := q.lacksNames(read(f.Text), read(titleOf(f)))
+	if coded {
+		return nil
+	}
+	parts := partsOf(f)
+	titles := titlesOf(f, parts)
+	headings := make(map[string]wording)
+	readOnce := func(s string) wording {
+		t, known := headings[s]
+		if !known {
+			t = read(s)
+			headings[s] = t
+		}
+		return t
+	}
+	var before wording
+	var out []sentence
+	for n, p := range parts {
+		if p.kind == partHeading {
+			before = wording{}
+			continue
+		}
+		heading, under := readOnce(titles(p)), readOnce(p.under)
+		own := read(p.words())
+		own.value, own.lone = q.wants.heldBy(p.words()), p.single() || q.wants.speaking() && q.holdsAll(q.names, own)
+		said := own // with the question that it answers
+		if p.asked != "" {
+			said = read(p.asked + "\n" + p.words())
+			said.value, said.lone = own.value, own.lone
+		}
+		if p.kind != partProse && p.kind != partCode {
+			before = wording{} // rows and entries stand by themselves
+		}
+		e := q.look(said, before, heading, under)
+		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
+		e.value, e.strange = q.value(own), q.strange[i]
+		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.saysNoMore(own)
+		e.certain = q.identifies(p, own, lang)
+		tells := (p.kind == partProse || p.kind == partEntry && ends(p.text) && !itemLine.MatchString(p.text)) && !isQuestion(p.text) || q.tells(said, before, heading) || e.certain
+		if before = own; p.single() {
+			before = wording{}
+		}
+		if e.own == 0 && (p.kind != partCode || e.before == 0) || !tells || e.value < 0 && q.wants.plain() {
+			continue
+		}
+		e.told = p.single() && q.holdsAll(q.rarest, own)
+		out = append(out, sentence{
+			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading), listed: p.single() && q.lists(p.kind, own, under),
+			shown: quotation(p.text), terms: keys(own.at), evidence: e, score: e.total(),
+		})
+	}
+	return out
+}
+
+// saysNoMore reports whether all words of a text are those of the question.
+func (q question) saysNoMore(t wording) bool {
+	held := 0
+	for i := range q.terms {
+		if len(occurrences(t.at, q.terms[i])) > 0 {
+			held++
+		}
+	}
+	return !q.unspaced && held >= len(t.at)
+}
+
+// titlesOf says what a fragment's parts stand under: its datasource and headings. The heading of its section is not that of
+// parts that stand under another one.
+func titlesOf(f domain.Fragment, parts []part) func(part) string {
+	title, above := lastHeading(f.Heading), ""
+	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
+		above = f.Heading[:i]
+	}
+	within := slices.ContainsFunc(parts, func(p part) bool { return p.kind == partHeading && p.text == title })
+	return func(p part) string {
+		out := f.DatasourceName + "\n" + above
+		if !within || p.under == title {
+			out += "\n" + title
+		}
+		if p.under != title {
+			out += "\n" + p.under
+		}
+		return out
+	}
+}
+
+// value is the evidence of a value of the kind that is asked for: 1 where a text has one, -1 where it has none, 0 where none is
+// asked for.
+func (q question) value(t wording) float64 {
+	switch {
+	case q.wants.kind == wantAny:
+		return 0
+	case t.value:
+		return 1
+	}
+	return -1
+}
+
+// lists reports whether an entry is of a list that the question asks for as a whole: its heading holds what is asked, and not
+// the entry by itself.
+func (q question) lists(kind partKind, own, heading wording) bool {
+	itself, above := 0.0, 0.0
+	for i, w := range q.weights {
+		if q.framing[i] {
+			continue
+		}
+		if q.holds(own, i) > 0 {
+			itself += w
+		}
+		if q.holds(heading, i) > 0 {
+			above += w
+		}
+	}
+	return above > 0 && (itself == 0 || kind == partEntry && above >= nearlyAll*q.total)
+}
+
+// isScrap reports whether a text without an end is a heading or a label: a few words without a figure.
+func isScrap(text string) bool {
+	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
+}
+
+// minScore keeps shares of scores finite.
+const minScore = 0.01
+
+// ends reports whether a text ends as a sentence does.
+func ends(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.Is(unicode.STerm, last)
+}

@@ -1,0 +1,270 @@
+package extractive
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/wordset"
+)
+
+// want is the kind of value that a question asks for, as far as its words show: an answer has such a value.
+type want struct {
+	kind  wantKind
+	units map[string]bool // index terms of what is counted: the days of "how many days"
+}
+
+type wantKind int
+
+const (
+	wantAny   wantKind = iota // the words do not show
+	wantCount                 // a figure, beside its unit where one was named
+	wantMoney
+	wantTime // a date or a time of day
+	wantDuration
+	wantMass
+	wantPhone
+	wantMail
+)
+
+// Words by which a question shows what it asks for, in languages that part words.
+var (
+	countWords   = wordset.Of(`many much viele viel wieviel wieviele combien cuánto cuántos cuánta cuántas quanti quante quanto quanta quantos quantas hoeveel сколько`)
+	afterHow     = wordset.Of(`many much viel viele`) // count only behind one of countLeads
+	countLeads   = wordset.Of(`how wie so`)
+	howWords     = wordset.Of(`how wie`)
+	doingWords   = wordset.Of(`do does did can could to should would kann können muss soll sollte mache geht funktioniert`) // after howWords
+	longWords    = wordset.Of(`long lange lang`)                                                                            // with howWords
+	lastingWords = wordset.Of(`temps dure durent dura duran tiempo tempo durano`)                                           // with countWords
+	moneyWords   = wordset.Of(`cost costs price prices priced fee fees kostet kosten preis preise teuer gebühr gebühren coûte coûtent coûter prix tarif tarifs
+		cuesta cuestan precio precios costa costano prezzo prezzi custa custam preço kost prijs стоит стоят цена стоимость`)
+	timeWords  = wordset.Of(`when wann quand cuándo wanneer когда`)
+	massWords  = wordset.Of(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
+	phoneWords = wordset.Of(`phone telephone telefon telefonnummer rufnummer téléphone teléfono telefono telefone telefoonnummer телефон`)
+	mailWords  = wordset.Of(`email mail courriel emailadresse mailadresse`)
+	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // beside phone and mail
+
+	// otherWords ask for something else, whatever they ask about: who pays the costs, where the price list is.
+	otherWords = wordset.Of(`who whom whose where why wer wem wen wo warum wieso wozu qui où pourquoi quién dónde chi dove perché quem onde waar waarom кто где почему`)
+
+	// whatWords ask, too, but for something that they do not show.
+	whatWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
+
+	// occasionWords say of a thing only that it takes place; what has a date says so too.
+	occasionWords = wordset.Of(`begin begins beginning start starts starting take takes place happen happens occur occurs held due
+		beginnt beginnen anfängt anfangen startet starten findet finden statt stattfinden los losgehen
+		commence commencer débute lieu empieza comienza inizia comincia começa begint начинается`)
+)
+
+// maxLead is how many words may stand before the one that asks for a time, as in "until when"; further on, "when" joins clauses.
+const maxLead = 3
+
+// wantIn tells what a question asks for. One that asks more than one thing, or how something is done, asks for no one value.
+func wantIn(question string) want {
+	words := language.Words(partedIdentifiers(question))
+	has := func(list map[string]bool) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return list[w] })
+	}
+	asked := 0
+	for _, w := range words {
+		if otherWords[w] || timeWords[w] || howWords[w] || whatWords[w] {
+			asked++
+		}
+	}
+	count := countAt(words)
+	switch {
+	case asked > 1, has(otherWords), len(words) > 1 && howWords[words[0]] && doingWords[words[1]]:
+		return want{}
+	case slices.ContainsFunc(words[:min(maxLead, len(words))], func(w string) bool { return timeWords[w] }):
+		return want{kind: wantTime}
+	case has(timeWords):
+		return want{}
+	case has(phoneWords):
+		return want{kind: wantPhone}
+	case has(mailWords):
+		return want{kind: wantMail}
+	case has(moneyWords):
+		return want{kind: wantMoney}
+	case has(massWords):
+		return want{kind: wantMass}
+	case has(longWords) && has(howWords), count >= 0 && has(lastingWords):
+		return want{kind: wantDuration}
+	case count >= 0:
+		return want{kind: wantCount, units: unitsIn(words[count+1:])}
+	}
+	return want{}
+}
+
+// countAt is where a question asks how many, -1 when it does not.
+func countAt(words []string) int {
+	for i, w := range words {
+		if countWords[w] && (!afterHow[w] || i > 0 && countLeads[words[i-1]]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// unitsIn are the index terms of the first word that is counted: not of "are" in "how many are there".
+func unitsIn(words []string) map[string]bool {
+	if len(words) > 0 && (words[0] == "de" || words[0] == "d") { // combien de jours
+		words = words[1:]
+	}
+	if len(words) == 0 || language.IsFunctionWord(words[0]) || utf8.RuneCountInString(words[0]) < minKinLetters {
+		return nil
+	}
+	out := make(map[string]bool)
+	for _, lang := range []analysis.Language{"en", "de", "fr", "es", "it", "pt", "nl", "ru"} {
+		for _, form := range analysis.Terms(words[0], lang) {
+			out[form] = true
+		}
+	}
+	return out
+}
+
+// plain reports whether values of the kind look the same everywhere, so that a text without one that is seen has none.
+func (w want) plain() bool { return w.kind == wantMoney || w.kind == wantPhone || w.kind == wantMail }
+
+// speaking reports whether values of the kind say what they are, so that "Lena (lena@example.org)" need not say "mail"; whose it is it must.
+func (w want) speaking() bool { return w.kind == wantPhone || w.kind == wantMail }
+
+// covers reports whether a word of the question only says which kind of value is asked for.
+func (w want) covers(word string) bool {
+	switch w.kind {
+	case wantMoney:
+		return moneyWords[word]
+	case wantMass:
+		return massWords[word]
+	case wantTime:
+		return occasionWords[word]
+	case wantPhone:
+		return phoneWords[word] || sendWords[word]
+	case wantMail:
+		return mailWords[word] || sendWords[word]
+	}
+	return false
+}
+
+// What values look like.
+var (
+	money = regexp.MustCompile(`(?i)[€$£¥₽₹₩₪₴₺฿₫₦]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|pln|zł|czk|huf|jpy|yen|cny|yuan|rubel|rupees?|kronor|kronen|kroner?|krónur|rubles?|roubles?|zlotys?|złotych|forints?|dirhams?|dinars?|riyals?|shekels?|baht|pence|inr|krw|brl|mxn|aud|cad|nzd|sgd|hkd|thb|ils|aed|zar)\b|` +
+		`\d\s?(?:crowns?|korun\pL?|kč|ft|lei|leva|lira|rials?|rupia\pL?|won|ringgit|rupiah|pesos?|reais|real|rand|shillings?|hryvn\pL+|rmb|kn|try|credits?)(?:[^\pL]|$)|руб|грн|円|元|원|\d\s?(?:million|billion|mio|mrd|milliard|mill[oó]n|miliard)|` +
+		`\b(?:price|cost|fee|preis|gebühr|prix|tarif|precio|prezzo|preço|prijs)s?\b[^;:.]{0,20}:`)
+	free     = regexp.MustCompile(`(?i)\b(?:free(?: of charge)?|at no charge|kostenlos|kostenfrei|gratuits?|gratuitement|gratis|gratuit[oa]s?|offerte?s?)\b|бесплатн`)
+	mass     = regexp.MustCompile(`(?i)\d\s?(?:kg|g|t|lbs?|oz|kilos?|kilogram\pL*|gram\pL*|tonn?e[sn]?|tons?|pounds?|pfund|кг|公斤)(?:[^\pL]|$)`)
+	duration = regexp.MustCompile(`(?i)\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|centur(?:y|ies)|sekunden?|minuten?|stunden?|tagen?|tag|wochen?|monate?n?|jahre?n?|jahrhunderte?|` +
+		`secondes?|heures?|jours?|semaines?|mois|ans?|années?|siècles?|segundos?|minutos?|horas?|días?|semanas?|meses|mes|años?|siglos?|secondi|minuti|ore|giorni|settiman[ae]|mesi|anni|secoli|min|sec)(?:[^\pL]|$)|` +
+		`\d ?[hsd](?:[^\pL]|$)|лет|год|дн[яей]|час|минут|недел|месяц`)
+	phone = regexp.MustCompile(`\+?\(?\d[\d ()/.-]{4,}\d|\b(?:extension|ext\.|durchwahl|poste)\b`)
+	mail  = regexp.MustCompile(`\S@\S`)
+	date  = regexp.MustCompile(`(?i)\d{1,2}[:.h]\d{2}|\d{1,2} ?(?:h|uhr|am|pm|a\.m|p\.m|o'clock)(?:[^\pL]|$)|\d{4}-\d{2}|\d{1,2}[./]\d{1,2}[./]|(?:^|[^\d.,])(?:1\d|20)\d{2}(?:[^\d]|$)|[年月日時时]|` +
+		`\b(?:` + months + `)(?:[^\pL]|$)|\d(?:st|nd|rd|th|er)?\.? ?(?:of |de |di )?(?:` + shortMonths + `)(?:[^\pL]|$)|\b(?:` + shortMonths + `)\.? ?\d|\b(?:in|im|by|since|until|till|seit|ab|bis|en|em) (?:` + shortMonths + `)(?:[^\pL]|$)|` +
+		`\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|diens|donners|frei|sams|sonn)tags?\b|\bmittwochs?\b|\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b|` +
+		`\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b|\b(?:century|jahrhundert|siècle|siglo|secolo|noon|midnight|morning|evening|o'clock|mittag|mitternacht|midi|minuit)\b|век`)
+)
+
+// Months by their names. Short ones are words of their own as well, and are months beside a figure or a word for a time.
+const (
+	months = `january|february|march|april|june|july|august|september|october|november|december|januar|jänner|februar|märz|juni|juli|oktober|dezember|` +
+		`janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|` +
+		`gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|januari|februari|maart|augustus`
+	shortMonths = `jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|mai|mei|mär|okt|dez|janv|févr|avr|juil|déc|ene|abr|ago|dic|gen|mag|giu|lug|set|ott`
+)
+
+// heldBy reports whether a text has a value of the kind that is asked for.
+func (w want) heldBy(text string) bool {
+	if w.kind == wantAny {
+		return false
+	}
+	text = partedIdentifiers(text)
+	digits := strings.ContainsFunc(text, unicode.IsDigit)
+	switch w.kind {
+	case wantMoney:
+		return digits && (money.MatchString(text) || saysAmount(text)) || free.MatchString(text)
+	case wantMass:
+		return digits && mass.MatchString(text)
+	case wantTime:
+		return date.MatchString(text) || duration.MatchString(text)
+	case wantDuration:
+		return duration.MatchString(text)
+	case wantPhone:
+		return phone.MatchString(text)
+	case wantMail:
+		return mail.MatchString(text)
+	case wantCount:
+		return w.counts(text)
+	}
+	return false
+}
+
+// Words between what is to be paid and its amount.
+var (
+	amountVerbs  = wordset.Of(`cost costs kostet kosten coûte coûtent cuesta cuestan costa costano custa custam kost стоит стоят`) // words for money themselves
+	amountLinks  = wordset.Of(`is are was were remains ist sind war beträgt betragen bleibt est sont reste es son è sono é são is zijn bedraagt bedragen`)
+	approximates = wordset.Of(`only just about around currently still at to nur etwa rund derzeit noch ca seulement environ actuellement solo unos cerca circa soltanto apenas slechts ongeveer`)
+)
+
+// saysAmount reports whether a text says of a price, a fee or the like, in so many words, that it is some figure: of what, such
+// as credits or a currency that money does not know, does not matter then.
+func saysAmount(text string) bool {
+	words := language.Words(text)
+	paid := 0 // how many words ago there was one for money; 0: none
+	for i, word := range words {
+		if moneyWords[word] {
+			paid = 1
+		} else if paid > 0 {
+			paid++
+		}
+		if !amountVerbs[word] && (!amountLinks[word] || paid == 0 || paid > maxLead+2) {
+			continue
+		}
+		next := words[i+1:]
+		for len(next) > 0 && approximates[next[0]] {
+			next = next[1:]
+		}
+		if len(next) == 0 {
+			return false
+		}
+		if first, _ := utf8.DecodeRuneInString(next[0]); unicode.IsDigit(first) {
+			return true
+		}
+	}
+	return false
+}
+
+// unitDistance is how many words may lie between a figure and its unit: 30 paid days.
+const unitDistance = 2
+
+// counts reports whether a text has a figure, with its unit beside it where one is asked for.
+func (w want) counts(text string) bool {
+	words := language.Words(text)
+	lang := sync.OnceValue(func() analysis.Language { return analysis.Detect(text) }) // which takes long beside a figure
+	var analyzer analysis.Analyzer
+	for i, word := range words {
+		if first, _ := utf8.DecodeRuneInString(word); !numerals[word] && !unicode.IsDigit(first) {
+			continue
+		}
+		if len(w.units) == 0 {
+			return true
+		}
+		for _, near := range words[i+1 : min(i+2+unitDistance, len(words))] {
+			if slices.ContainsFunc(analyzer.Terms(near, lang()), func(term string) bool { return w.units[term] }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// numerals are figures in words.
+var numerals = wordset.Of(`one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred thousand million billion
+	zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig fünfzig hundert tausend
+	deux trois quatre cinq sept huit neuf dix onze douze quinze vingt trente cent mille
+	dos tres cuatro cinco seis siete ocho nueve diez once doce veinte treinta cien mil
+	due tre quattro cinque sei sette otto nove dieci venti trenta cento
+	два две три четыре пять шесть семь восемь девять десять двадцать`)

@@ -1,0 +1,138 @@
+// Package language tells the language of a question, its words, names and codes, and has the few phrases that the service says by
+// itself. Packages followup, extractive and answer use it.
+package language
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Phrases are the few words that the service says by itself.
+type Phrases struct {
+	Quotes  string // before quotations
+	Nothing string // the documents have no answer
+	Empty   string // there are no documents at all
+	Open    string // quotation marks
+	Close   string
+}
+
+// phrasebook holds the phrases by language; English serves all others.
+var phrasebook = map[analysis.Language]Phrases{
+	"en": {"In the words of the documents:", "The documents do not answer this question.", "This agent has no documents yet.", "“", "”"},
+	"de": {"Im Wortlaut der Dokumente:", "Die Dokumente beantworten diese Frage nicht.", "Dieser Agent hat noch keine Dokumente.", "„", "“"},
+	"fr": {"Selon les termes mêmes des documents :", "Les documents ne répondent pas à cette question.", "Cet agent n'a pas encore de documents.", "« ", " »"},
+	"es": {"En palabras de los documentos:", "Los documentos no responden a esta pregunta.", "Este agente aún no tiene documentos.", "«", "»"},
+	"it": {"Con le parole dei documenti:", "I documenti non rispondono a questa domanda.", "Questo agente non ha ancora documenti.", "«", "»"},
+	"pt": {"Nas palavras dos documentos:", "Os documentos não respondem a esta pergunta.", "Este agente ainda não tem documentos.", "“", "”"},
+	"nl": {"In de woorden van de documenten:", "De documenten beantwoorden deze vraag niet.", "Deze agent heeft nog geen documenten.", "“", "”"},
+	"ru": {"Словами документов:", "В документах нет ответа на этот вопрос.", "У этого агента пока нет документов.", "«", "»"},
+	"zh": {"文档原文如下：", "文档中没有这个问题的答案。", "该智能体还没有文档。", "“", "”"},
+	"ja": {"文書には次のように書かれています。", "文書の中にこの質問の答えは見つかりませんでした。", "このエージェントにはまだ文書がありません。", "「", "」"},
+	"ko": {"문서의 원문은 다음과 같습니다:", "문서에서 이 질문의 답을 찾을 수 없습니다.", "이 에이전트에는 아직 문서가 없습니다.", "“", "”"},
+}
+
+// functionWords tell the language of a question too short for detection.
+var functionWords = map[analysis.Language]string{
+	"en": "when how who where why what which is are do does did can could may should must the of and to for in with my your it",
+	"de": "wann wie wer wo wohin woher womit warum was welche welcher welches welchem welchen wieviel wem wen bis seit ab zum zur den dem darf kann muss soll ich wir ist sind gibt hat haben der die das ein eine einen im mit und für nicht wird werden",
+	"fr": "quand comment pourquoi quel quelle quels quelles combien où qui est-ce puis peut peux dois est sont le les des du une et pour dans avec je nous il elle",
+	"es": "cuándo cómo qué quién dónde cuál cuánto cuántos puedo debo es son el los las una y para con hay mi se",
+	"it": "quando come perché quale quanto dove chi cosa posso devo è sono il gli una per con c'è",
+	"pt": "quando como quem onde qual quanto posso devo são uma para com há não",
+	"nl": "wanneer hoe wie waar waarom welke wat mag moet kan ik wij zijn het een van voor met",
+}
+
+// QuestionWords lists the languages of each function word.
+var QuestionWords = func() map[string][]analysis.Language {
+	out := make(map[string][]analysis.Language)
+	for lang, words := range functionWords {
+		for w := range strings.FieldsSeq(words) {
+			out[w] = append(out[w], lang)
+		}
+	}
+	return out
+}()
+
+// Of tells the language of a question by its function words, "" when nothing shows.
+func Of(question string) analysis.Language {
+	votes := make(map[analysis.Language]int)
+	for _, w := range Words(question) {
+		for _, lang := range QuestionWords[w] {
+			votes[lang]++
+		}
+	}
+	best, second := analysis.Unknown, 0
+	for _, lang := range []analysis.Language{"en", "de", "fr", "es", "it", "pt", "nl"} {
+		switch {
+		case votes[lang] > votes[best]:
+			best, second = lang, votes[best]
+		case votes[lang] > second:
+			second = votes[lang]
+		}
+	}
+	if votes[best] > second {
+		return best
+	}
+	if detected := analysis.Detect(question); detected != analysis.English {
+		return detected
+	}
+	return best // Detect says English of what shows nothing, too
+}
+
+// PhrasesFor returns the phrases of the question's language; where the question does not show one, of the last one before that
+// does; where none does, of the language that all fragments plainly are in.
+func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragment) Phrases {
+	lang := Of(question)
+	for _, t := range slices.Backward(history) {
+		if lang == analysis.Unknown && t.Role == domain.RoleUser {
+			lang = Of(t.Text)
+		}
+	}
+	if lang == analysis.Unknown {
+		for i, f := range fragments {
+			if found := plainLanguage(f); i == 0 {
+				lang = found
+			} else if found != lang {
+				lang = analysis.English
+			}
+		}
+	}
+	if p, ok := phrasebook[lang]; ok {
+		return p
+	}
+	return phrasebook["en"]
+}
+
+// From how many different function words of a language, and from what share of the words, a text plainly is in it. In sentences
+// they are a third or more; what rows, labels and measures have of them are names and abbreviations.
+const (
+	plainWords = 2
+	plainShare = 0.15
+)
+
+// plainLanguage tells the language of a fragment: that which its words show plainly, else that which its datasource states; "" when
+// neither does.
+func plainLanguage(f domain.Fragment) analysis.Language {
+	lang := analysis.Detect(f.Text)
+	if _, latin := functionWords[lang]; !latin && lang != analysis.Unknown {
+		return lang // its script shows it, or there are no phrases in it
+	}
+	words, held := Words(f.Text), 0
+	different := make(map[string]bool)
+	for _, w := range words {
+		if utf8.RuneCountInString(w) > 1 && analysis.IsFunctionWord(w, lang) && (lang == analysis.English || !analysis.IsFunctionWord(w, analysis.English)) {
+			different[w] = true
+			held++
+		}
+	}
+	if len(different) >= plainWords && float64(held) >= plainShare*float64(len(words)) {
+		return lang
+	}
+	stated, _, _ := strings.Cut(strings.ReplaceAll(domain.StatedLanguage(f.Metadata), "_", "-"), "-")
+	return analysis.Language(strings.ToLower(strings.TrimSpace(stated)))
+}

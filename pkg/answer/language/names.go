@@ -1,0 +1,102 @@
+package language
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/wordset"
+)
+
+// Framing are words that only shape a question: they say how it is asked, not about what. An answer need not hold them.
+var Framing = wordset.Of(`
+	long high large big far old tall wide deep often soon late early many much please tell give show shows explain
+	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works look looks like
+	lange lang hoch groß weit alt oft viel viele wieviel bitte sag nenne zeige gibt bekomme bekommt verwende verwenden benutze benutzen nutze nutzen sieht aussehen
+	combien donne dis montre trouve fait utilise utiliser
+	cuánto cuántos cuánta cuántas dime dame muestra
+`)
+
+// Names returns the words of a question that name something: numbers and codes, and words written with a capital
+// letter inside the question. Where nouns are capitalised as well, only those beside a number or a code count.
+func Names(text string) []string {
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"'()«»“”„’`, r)
+	})
+	german := Of(text) == "de"
+	names := make([]bool, len(words))
+	capitals, lower := 0, 0
+	for i, w := range words {
+		first, _ := utf8.DecodeRuneInString(w)
+		code := strings.ContainsFunc(w, unicode.IsDigit) && !strings.ContainsFunc(w, Wide)
+		upper := unicode.IsUpper(first)
+		switch {
+		case code:
+			names[i] = true
+		case upper && i > 0 && !IsFunctionWord(w):
+			capitals++
+			names[i] = !german || i+1 < len(words) && strings.ContainsFunc(words[i+1], unicode.IsDigit)
+		case i > 0 && utf8.RuneCountInString(w) > 3:
+			lower++
+		}
+	}
+	title := capitals > 2 && lower == 0 // Every Word Begins With A Capital
+	var out []string
+	for i, w := range words {
+		if names[i] && (!title || strings.ContainsFunc(w, unicode.IsDigit)) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Codes returns the words of a question that have letters and figures, which hardly anything is called by chance.
+func Codes(text string) []string {
+	return slices.DeleteFunc(Names(text), func(w string) bool {
+		return utf8.RuneCountInString(w) < minCode || !strings.ContainsFunc(w, unicode.IsLetter) || !strings.ContainsFunc(w, unicode.IsDigit)
+	})
+}
+
+// minCode is how many characters a code has at least.
+const minCode = 4
+
+// HoldsCode reports whether a text has one of the codes, as a word.
+func HoldsCode(text string, codes []string) bool {
+	for _, c := range codes {
+		for rest := text; ; {
+			i := strings.Index(rest, c)
+			if i < 0 {
+				break
+			}
+			before, _ := utf8.DecodeLastRuneInString(rest[:i])
+			after, _ := utf8.DecodeRuneInString(rest[i+len(c):])
+			if !PartOfWord(before) && !PartOfWord(after) {
+				return true
+			}
+			rest = rest[i+len(c):]
+		}
+	}
+	return false
+}
+
+// PartOfWord reports letters and digits.
+func PartOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// IsFunctionWord reports whether a capitalised word is one that names nothing.
+func IsFunctionWord(w string) bool {
+	_, ok := QuestionWords[strings.ToLower(w)]
+	return ok || utf8.RuneCountInString(w) == 1
+}
+
+// Words returns the words of a text in lower case.
+func Words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+}
+
+// Wide reports whether a character is of a script that packs words tightly, where short lines are wrapped ones.
+func Wide(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}

@@ -1,0 +1,32 @@
+package answer
+
+import (
+	"testing"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func TestWhoOnlyQuotesIsGivenWhatScoresLess(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		score    float64
+		composes bool
+		asked    bool
+	}{
+		"a model is not asked about what is hardly relevant":      {DefaultMinScore - 0.1, true, false},
+		"the built-in answerer looks at it":                       {DefaultMinScore - 0.1, false, true},
+		"nobody is asked about what has nothing of the question":  {DefaultMinScore*quotableShare - 0.01, false, false},
+		"a model is asked about what is as relevant as it should": {DefaultMinScore, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(domain.Fragment{Text: "The gate opens at six.", Score: c.score})
+			if _, err := w.answerer(Options{Composes: c.composes}).Answer(t.Context(), ask(func(*Request) {}), nil); err != nil {
+				t.Fatal(err)
+			}
+			if asked := len(w.prompts) > 0; asked != c.asked {
+				t.Errorf("asked is %v", asked)
+			}
+		})
+	}
+}
