@@ -425,7 +425,7 @@ func (o outstanding) Outstanding(_ context.Context, job domain.Job) (bool, error
 func TestRescuerReissuesOnlyWhatTheStreamHasLost(t *testing.T) {
 	t.Parallel()
 	w := &waiting{stuck: []catalog.StuckDatasource{
-		{Datasource: domain.Datasource{ID: "slow", JobID: "j1"}}, {Datasource: domain.Datasource{ID: "lost", JobID: "j2"}},
+		{Datasource: domain.Datasource{ID: "slow", Processing: domain.Processing{JobID: "j1"}}}, {Datasource: domain.Datasource{ID: "lost", Processing: domain.Processing{JobID: "j2"}}},
 	}}
 	r := Rescuer{Waiting: w, Stream: outstanding{"j1": true}, Log: quiet, Now: time.Now}
 	n, err := r.Rescue(t.Context(), time.Minute)
@@ -447,7 +447,7 @@ func (s *silent) Stuck(_ context.Context, before time.Time, _ int) ([]catalog.St
 	if s.issuedNow.Load() || !s.since.Before(before) {
 		return nil, nil
 	}
-	return []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "page", JobID: "j1"}}}, nil
+	return []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "page", Processing: domain.Processing{JobID: "j1"}}}}, nil
 }
 
 func (s *silent) Reissue(context.Context, string, string, domain.Job) (bool, error) {

@@ -164,7 +164,7 @@ func TestJobsAreIssuedAnewAtOnceWhenTheirNewsIsLost(t *testing.T) {
 		if lost != "" {
 			s.streams.Streams = []string{lost}
 		}
-		w := &waiting{stuck: []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "lost", JobID: "j"}}}}
+		w := &waiting{stuck: []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "lost", Processing: domain.Processing{JobID: "j"}}}}}
 		k := Keeper{Streams: s, Originals: remade(false), Marks: s, Rescuer: &Rescuer{Waiting: w, Stream: s, Log: quiet, Now: time.Now}, Log: quiet}
 		if n, err := k.keep(t.Context(), t.Logf); err != nil || n != want {
 			t.Errorf("without stream %q %d jobs are issued anew, want %d: %v", lost, n, want, err)

@@ -9,7 +9,7 @@ import (
 func pageOf(address, canonical string) Datasource {
 	site := siteOfPages()
 	return Datasource{
-		ID: ChildID(site.ID, address), GroupID: site.ID, Type: TypeWebPage, Status: StatusSynched, ActiveGeneration: 1,
+		ID: ChildID(site.ID, address), GroupID: site.ID, Type: TypeWebPage, Status: StatusSynched, Processing: Processing{ActiveGeneration: 1},
 		Original: &Original{SHA256: address}, Config: DatasourceConfig{SourceURL: address, Canonical: canonical},
 	}
 }

@@ -47,22 +47,32 @@ type Datasource struct {
 	Config      DatasourceConfig
 	Original    *Original // the raw content, nil until there is any
 
-	Status        Status
-	Progress      Progress
-	Error         string   // why Status is error or skipped, in words for people
-	Warnings      []string // what was read with losses (pages without text, a truncated table)
-	DiscoveryDone bool     // web_site: the sitemap, or the root, has been read
-	FollowLinks   bool     // web_site: pages are found by following links, not by a sitemap
-	Unchanged     bool     // web_page: the newest fetch brought nothing new
-	DuplicateOf   string   // web_page of a site, skipped: the id of the page that has its content
-	Crawl         *Crawl   // web_site: its newest crawl; nil before the first
+	Status    Status
+	Progress  Progress
+	Error     string   // why Status is error or skipped, in words for people
+	Warnings  []string // what was read with losses (pages without text, a truncated table)
+	Chunks    int64    // chunks of the active generation
+	TextBytes int64    // bytes of text in them
+	Crawl     *Crawl   // web_site: its newest crawl; nil before the first
+
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	LastSynch *time.Time // when the active generation became active
+
+	Processing
+}
+
+// Processing is how far the pipeline is with a datasource. Users see what follows from it: Status, Progress, Error.
+type Processing struct {
+	DiscoveryDone bool   // web_site: the sitemap, or the root, has been read
+	FollowLinks   bool   // web_site: pages are found by following links, not by a sitemap
+	Unchanged     bool   // web_page: the newest fetch brought nothing new
+	DuplicateOf   string // web_page of a site, skipped: the id of the page that has its content
 
 	JobID            string // the newest accepted job; events of any other job do not change Status
 	Runs             int    // ingest jobs issued so far, counted when put into the outbox: more than one may have left rows behind
 	ActiveGeneration uint64 // the generation readers see; 0: none yet
 	Fence            uint64 // no generation up to it becomes active any more: a job of it has failed
-	Chunks           int64  // chunks of the active generation
-	TextBytes        int64  // bytes of text in them
 	Fingerprint      string // of the active generation: see Version
 	Inputs           string // what the active generation was made of: see Job.Inputs; "" when that is not known
 
@@ -73,10 +83,6 @@ type Datasource struct {
 	// Resume is what the datasource goes back to when its move job has ended; nil when its newest job is none, or has
 	// done its work.
 	Resume *Resume
-
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	LastSynch *time.Time // when the active generation became active
 }
 
 // Target is a generation in the place that a datastore moves to.

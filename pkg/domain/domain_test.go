@@ -68,7 +68,7 @@ func TestCrawlJobAsksConditionallyOnlyForWhatIsIndexed(t *testing.T) {
 
 func TestPageJobIsTheSameForOneRunOfTheSite(t *testing.T) {
 	t.Parallel()
-	site := Datasource{ID: "s", Type: TypeWebSite, Config: DatasourceConfig{SourceURL: "http://x/"}, FollowLinks: true}
+	site := Datasource{ID: "s", Type: TypeWebSite, Config: DatasourceConfig{SourceURL: "http://x/"}, Processing: Processing{FollowLinks: true}}
 	page := Datasource{ID: "p", Type: TypeWebPage, GroupID: "s", Config: DatasourceConfig{SourceURL: "http://x/a", Depth: 2}}
 	job := NewPageJob(site, page, "run-1", settled())
 	equal(t, job.ID, NewPageJob(site, page, "run-1", settled()).ID)

@@ -12,7 +12,7 @@ var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func source(change func(*Datasource)) Datasource {
 	d := Datasource{
 		ID: "src", WorkspaceID: "ws", DatastoreID: "store", Type: TypeFile, Name: "handbook.pdf",
-		Status: StatusPending, JobID: "job-2", Runs: 1,
+		Status: StatusPending, Processing: Processing{JobID: "job-2", Runs: 1},
 	}
 	if change != nil {
 		change(&d)

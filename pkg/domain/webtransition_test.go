@@ -344,7 +344,7 @@ func TestSettlePagesWithPagesLeftOut(t *testing.T) {
 
 func TestAPageThatWasLeftOutIsNotSynchedByALateWordThatItHasNotChanged(t *testing.T) {
 	t.Parallel()
-	d := Datasource{ID: "p", Type: TypeWebPage, GroupID: "s", JobID: "j", Status: StatusSkipped, Error: "It repeats another."}
+	d := Datasource{ID: "p", Type: TypeWebPage, GroupID: "s", Processing: Processing{JobID: "j"}, Status: StatusSkipped, Error: "It repeats another."}
 	out := Apply(&d, Datastore{}, Event{Type: EventUnchanged, JobKind: JobCrawl, JobID: "j", DatasourceID: "p", Generation: 3})
 	if d.Status != StatusSkipped || d.Error == "" || out.Changed || out.Settled {
 		t.Errorf("%+v, %+v", d, out)

@@ -17,7 +17,7 @@ type book struct {
 }
 
 func newBook(texts ...string) *book {
-	b := &book{datasource: domain.Datasource{ID: someID, Name: "Book", ActiveGeneration: 1, Chunks: int64(len(texts))}}
+	b := &book{datasource: domain.Datasource{ID: someID, Name: "Book", Processing: domain.Processing{ActiveGeneration: 1}, Chunks: int64(len(texts))}}
 	offset := 0
 	for i, text := range texts {
 		b.chunks = append(b.chunks, domain.Chunk{Ordinal: i, Text: text, Offset: offset})

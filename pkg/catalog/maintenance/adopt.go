@@ -172,8 +172,8 @@ func recovered(job domain.Job) domain.Datasource {
 	d := domain.Datasource{
 		ID: job.DatasourceID, WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID, GroupID: job.GroupID, Type: job.Type,
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata, Original: job.Original,
-		Config: domain.DatasourceConfig{CustomID: job.CustomID},
-		Runs:   1, // which may have left rows that nobody refers to: the next run sweeps them
+		Config:     domain.DatasourceConfig{CustomID: job.CustomID},
+		Processing: domain.Processing{Runs: 1}, // which may have left rows that nobody refers to: the next run sweeps them
 	}
 	if o := job.Original; o != nil {
 		d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
