@@ -5,181 +5,182 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func (w *world) adopt(j domain.Job) catalog.Adopted {
-	w.t.Helper()
-	what, err := w.Adopt(w.ctx, j)
-	ok(w.t, err)
+func AdoptJob(w *world.World, j domain.Job) catalog.Adopted {
+	w.T.Helper()
+	what, err := w.Adopt(w.Ctx, j)
+	world.OK(w.T, err)
 	return what
 }
 
 // lateJob is a job that the log has of a datasource, of after the copy of the database that was put in place.
-func (w *world) lateJob(d domain.Datasource, generation uint64) domain.Job {
+func lateJob(w *world.World, d domain.Datasource, generation uint64) domain.Job {
 	d.Original = &domain.Original{Key: "late", SHA256: "late", Size: 9, MIMEType: "text/plain", Name: "late.txt"}
 	d.Name, d.CustomID, d.Metadata = "Late", "late", map[string]any{"v": "late"}
-	j := domain.NewIngestJob(d, w.settled())
+	j := domain.NewIngestJob(d, w.Settled())
 	j.Generation = generation
 	return j
 }
 
-func testAdoption(t *testing.T, open Open) {
+func testAdoption(t *testing.T, open world.Open) {
 	t.Run("the job log of a catalog that lost nothing has nothing to take over, wherever jobs are", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
+		w := world.New(t, open)
 		var log []domain.Job
 		note := func(jobs ...domain.Job) { log = append(log, jobs...) }
-		done, flying, failed, replaced, lost := w.createFile(), w.createFile(), w.createFile(), w.createFile(), w.createFile()
+		done, flying, failed, replaced, lost := w.CreateFile(), w.CreateFile(), w.CreateFile(), w.CreateFile(), w.CreateFile()
 		page := domain.Datasource{
-			ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: w.store, Type: domain.TypeWebPage,
+			ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, Type: domain.TypeWebPage,
 			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/a"},
 		}
-		page = w.create(catalog.NewDatasource{Datasource: page, Job: domain.NewCrawlJob(page, w.settled())})[0]
-		site := w.createSite(domain.DatasourceConfig{}, pageA)
-		jobs, err := w.Outbox(w.ctx, 100)
-		ok(t, err)
+		page = w.Create(catalog.NewDatasource{Datasource: page, Job: domain.NewCrawlJob(page, w.Settled())})[0]
+		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
+		jobs, err := w.Outbox(w.Ctx, 100)
+		world.OK(t, err)
 		for i := range jobs {
-			w.seq++
-			jobs[i].Generation = w.seq
+			w.Seq++
+			jobs[i].Generation = w.Seq
 			note(jobs[i])
 			if jobs[i].DatasourceID != lost.ID { // the dispatcher has died before it could note this one
-				ok(t, w.Published(w.ctx, jobs[i], w.seq))
+				world.OK(t, w.Published(w.Ctx, jobs[i], w.Seq))
 			}
 		}
-		note(w.publishAll()...)
-		w.apply(done, domain.EventSynched)
-		w.apply(failed, domain.EventError)
+		note(w.PublishAll()...)
+		w.ApplyEvent(done, domain.EventSynched)
+		w.ApplyEvent(failed, domain.EventError)
 		for _, d := range []domain.Datasource{replaced, lost} {
-			_, err := w.ReplaceContent(w.ctx, w.ws, d.ID, catalog.Replacement{Original: domain.Original{Key: "new"}, Job: domain.Job{ID: domain.NewID()}})
-			ok(t, err)
+			_, err := w.ReplaceContent(w.Ctx, w.WS, d.ID, catalog.Replacement{Original: domain.Original{Key: "new"}, Job: domain.Job{ID: domain.NewID()}})
+			world.OK(t, err)
 		}
-		for _, p := range []domain.Datasource{page, w.page(site, pageA)} {
-			w.apply(p, domain.EventFetched, fetched("a"))
+		for _, p := range []domain.Datasource{page, w.PageAt(site, world.PageA)} {
+			w.ApplyEvent(p, domain.EventFetched, world.Fetched("a"))
 		}
 		check := func() {
 			t.Helper()
 			for _, j := range log {
-				before := w.get(j.DatasourceID)
-				equal(t, catalog.NothingAdopted, w.adopt(j))
-				equal(t, before, w.get(j.DatasourceID))
+				before := w.Get(j.DatasourceID)
+				world.Equal(t, catalog.NothingAdopted, AdoptJob(w, j))
+				world.Equal(t, before, w.Get(j.DatasourceID))
 			}
 		}
 		check()
-		note(w.publishAll()...)
+		note(w.PublishAll()...)
 		check()
-		move := w.send(elsewhere).Move
-		note(w.issue(move)...)
+		move := send(w, elsewhere).Move
+		note(issue(w, move)...)
 		check()
-		equal(t, domain.StatusPending, w.get(flying.ID).Status)
+		world.Equal(t, domain.StatusPending, w.Get(flying.ID).Status)
 	})
 	t.Run("a datasource that is known with older content takes over what the log has, once", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.synch(w.createFile().ID)
-		late := w.lateJob(d, w.seq+50)
-		equal(t, catalog.AdoptedContent, w.adopt(late))
-		equal(t, catalog.NothingAdopted, w.adopt(late))
-		got := w.get(d.ID)
-		equal(t, []any{"Late", "late", late.Metadata, late.Original, domain.StatusUnsynched, d.ActiveGeneration},
+		w := world.New(t, open)
+		d := w.Synch(w.CreateFile().ID)
+		late := lateJob(w, d, w.Seq+50)
+		world.Equal(t, catalog.AdoptedContent, AdoptJob(w, late))
+		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, late))
+		got := w.Get(d.ID)
+		world.Equal(t, []any{"Late", "late", late.Metadata, late.Original, domain.StatusUnsynched, d.ActiveGeneration},
 			[]any{got.Name, got.CustomID, got.Metadata, got.Original, got.Status, got.ActiveGeneration})
-		jobs, err := w.Outbox(w.ctx, 10)
-		ok(t, err)
-		equal(t, 1, len(jobs))
-		equal(t, true, jobs[0].ID != late.ID && !jobs[0].Force)
-		equal(t, late.Original, jobs[0].Original)
-		mark, err := w.MaxGeneration(w.ctx)
-		ok(t, err)
-		equal(t, late.Generation, mark)
-		equal(t, []string{d.Original.Key}, w.sweeps()[0].Originals)
+		jobs, err := w.Outbox(w.Ctx, 10)
+		world.OK(t, err)
+		world.Equal(t, 1, len(jobs))
+		world.Equal(t, true, jobs[0].ID != late.ID && !jobs[0].Force)
+		world.Equal(t, late.Original, jobs[0].Original)
+		mark, err := w.MaxGeneration(w.Ctx)
+		world.OK(t, err)
+		world.Equal(t, late.Generation, mark)
+		world.Equal(t, []string{d.Original.Key}, w.AllSweeps()[0].Originals)
 	})
 	t.Run("what callers have accepted since is not taken back", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.synch(w.createFile().ID)
-		late := w.lateJob(d, w.seq+50)
-		newer, err := w.ReplaceContent(w.ctx, w.ws, d.ID, catalog.Replacement{Original: domain.Original{Key: "newer"}, Job: domain.Job{ID: domain.NewID()}})
-		ok(t, err)
-		equal(t, catalog.NothingAdopted, w.adopt(late))
-		equal(t, newer, w.get(d.ID))
+		w := world.New(t, open)
+		d := w.Synch(w.CreateFile().ID)
+		late := lateJob(w, d, w.Seq+50)
+		newer, err := w.ReplaceContent(w.Ctx, w.WS, d.ID, catalog.Replacement{Original: domain.Original{Key: "newer"}, Job: domain.Job{ID: domain.NewID()}})
+		world.OK(t, err)
+		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, late))
+		world.Equal(t, newer, w.Get(d.ID))
 	})
 	t.Run("a datasource that is unknown comes back with its datastore and its workspace, once", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
+		w := world.New(t, open)
 		lost := domain.Datasource{ID: domain.NewID(), WorkspaceID: domain.NewID(), DatastoreID: domain.NewID(), Type: domain.TypeFile}
-		j := w.lateJob(lost, 70)
+		j := lateJob(w, lost, 70)
 		j.Places = []domain.Place{elsewhere}
-		equal(t, catalog.AdoptedUnknown, w.adopt(j))
-		equal(t, catalog.NothingAdopted, w.adopt(j))
-		store, err := w.Datastore(w.ctx, lost.WorkspaceID, lost.DatastoreID)
-		ok(t, err)
-		equal(t, []any{"Recovered datastore", domain.Private, elsewhere}, []any{store.Name, store.Visibility, store.Serving()})
-		got, err := w.Datasource(w.ctx, lost.WorkspaceID, lost.ID)
-		ok(t, err)
-		equal(t, []any{"Late", "late", j.Original, domain.StatusUnsynched, "late.txt"},
+		world.Equal(t, catalog.AdoptedUnknown, AdoptJob(w, j))
+		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, j))
+		store, err := w.Datastore(w.Ctx, lost.WorkspaceID, lost.DatastoreID)
+		world.OK(t, err)
+		world.Equal(t, []any{"Recovered datastore", domain.Private, elsewhere}, []any{store.Name, store.Visibility, store.Serving()})
+		got, err := w.Datasource(w.Ctx, lost.WorkspaceID, lost.ID)
+		world.OK(t, err)
+		world.Equal(t, []any{"Late", "late", j.Original, domain.StatusUnsynched, "late.txt"},
 			[]any{got.Name, got.CustomID, got.Original, got.Status, got.Config.FileName})
-		equal(t, []string{lost.ID}, w.outbox())
-		second := w.lateJob(domain.Datasource{ID: domain.NewID(), WorkspaceID: lost.WorkspaceID, DatastoreID: lost.DatastoreID}, 71)
-		equal(t, catalog.AdoptedUnknown, w.adopt(second))
+		world.Equal(t, []string{lost.ID}, w.OutboxIDs())
+		second := lateJob(w, domain.Datasource{ID: domain.NewID(), WorkspaceID: lost.WorkspaceID, DatastoreID: lost.DatastoreID}, 71)
+		world.Equal(t, catalog.AdoptedUnknown, AdoptJob(w, second))
 	})
 	t.Run("a site and its page come back as what they were", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
+		w := world.New(t, open)
 		site := domain.Datasource{
-			ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: w.store, Type: domain.TypeWebSite, Name: "Pumps",
+			ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, Type: domain.TypeWebSite, Name: "Pumps",
 			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/", Include: []string{"/a*"}, MaxDepth: 3},
 		}
 		page := domain.Datasource{
-			ID: domain.ChildID(site.ID, pageA), WorkspaceID: w.ws, DatastoreID: w.store, GroupID: site.ID, Type: domain.TypeWebPage,
-			Config: domain.DatasourceConfig{SourceURL: pageA, Depth: 1},
+			ID: domain.ChildID(site.ID, world.PageA), WorkspaceID: w.WS, DatastoreID: w.StoreID, GroupID: site.ID, Type: domain.TypeWebPage,
+			Config: domain.DatasourceConfig{SourceURL: world.PageA, Depth: 1},
 		}
-		jobs := []domain.Job{domain.NewCrawlJob(site, w.settled()), domain.NewPageJob(site, page, "run", w.settled())}
+		jobs := []domain.Job{domain.NewCrawlJob(site, w.Settled()), domain.NewPageJob(site, page, "run", w.Settled())}
 		jobs[1].Crawl.ETag, jobs[1].Crawl.LastModified = "lost", "yesterday"
 		for i := range jobs {
 			jobs[i].Generation = 80 + uint64(i)
-			equal(t, catalog.AdoptedUnknown, w.adopt(jobs[i]))
+			world.Equal(t, catalog.AdoptedUnknown, AdoptJob(w, jobs[i]))
 		}
-		equal(t, site.Config, w.get(site.ID).Config)
-		got := w.get(page.ID)
-		equal(t, []any{site.ID, pageA, 1}, []any{got.GroupID, got.Config.SourceURL, got.Config.Depth})
+		world.Equal(t, site.Config, w.Get(site.ID).Config)
+		got := w.Get(page.ID)
+		world.Equal(t, []any{site.ID, world.PageA, 1}, []any{got.GroupID, got.Config.SourceURL, got.Config.Depth})
 		// "Not modified" would leave it without content.
-		equal(t, domain.CrawlSpec{URL: pageA, Depth: 1, Site: jobs[1].Crawl.Site}, *w.publishAll()[1].Crawl)
-		equal(t, 1, w.apply(w.get(site.ID), domain.EventDiscovered, links(pageA)).NewPages)
+		world.Equal(t, domain.CrawlSpec{URL: world.PageA, Depth: 1, Site: jobs[1].Crawl.Site}, *w.PublishAll()[1].Crawl)
+		world.Equal(t, 1, w.ApplyEvent(w.Get(site.ID), domain.EventDiscovered, world.Links(world.PageA)).NewPages)
 	})
 	t.Run("what is being deleted does not come back", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		jobs := w.publishAll()
-		late := w.lateJob(d, w.seq+9)
-		_, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
-		ok(t, err)
-		equal(t, catalog.NothingAdopted, w.adopt(late))
-		equal(t, catalog.NothingAdopted, w.adopt(jobs[0]))
-		second := w.lateJob(w.createFile(), w.seq+10)
-		_, err = w.DeleteDatastore(w.ctx, w.ws, w.store)
-		ok(t, err)
-		equal(t, catalog.NothingAdopted, w.adopt(second))
+		w := world.New(t, open)
+		d := w.CreateFile()
+		jobs := w.PublishAll()
+		late := lateJob(w, d, w.Seq+9)
+		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
+		world.OK(t, err)
+		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, late))
+		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, jobs[0]))
+		second := lateJob(w, w.CreateFile(), w.Seq+10)
+		_, err = w.DeleteDatastore(w.Ctx, w.WS, w.StoreID)
+		world.OK(t, err)
+		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, second))
 	})
 	t.Run("a job that a deleted datasource still finishes leaves nothing in the log", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		j := w.publishAll()[0]
-		_, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
-		ok(t, err)
-		w.clear()
-		w.clock.advance(time.Minute)
-		w.end(j, domain.EventSynched)
-		equal(t, true, w.sweeps()[0].Jobs)
-		equal(t, catalog.NothingAdopted, w.adopt(j))
+		w := world.New(t, open)
+		d := w.CreateFile()
+		j := w.PublishAll()[0]
+		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
+		world.OK(t, err)
+		w.ClearSweeps()
+		w.Clock.Advance(time.Minute)
+		w.End(j, domain.EventSynched)
+		world.Equal(t, true, w.AllSweeps()[0].Jobs)
+		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, j))
 	})
 	t.Run("a job of another workspace's datastore, one of a move and one without content are left", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		j := w.lateJob(domain.Datasource{ID: domain.NewID(), WorkspaceID: w.workspace(), DatastoreID: w.store}, 90)
-		equal(t, catalog.NothingAdopted, w.adopt(j))
-		j.WorkspaceID = w.ws
+		w := world.New(t, open)
+		j := lateJob(w, domain.Datasource{ID: domain.NewID(), WorkspaceID: w.NewWorkspace(), DatastoreID: w.StoreID}, 90)
+		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, j))
+		j.WorkspaceID = w.WS
 		for _, change := range []func(*domain.Job){
 			func(j *domain.Job) { j.Move = "move" },
 			func(j *domain.Job) { j.Original = nil },
@@ -187,8 +188,8 @@ func testAdoption(t *testing.T, open Open) {
 		} {
 			changed := j
 			change(&changed)
-			equal(t, catalog.NothingAdopted, w.adopt(changed))
+			world.Equal(t, catalog.NothingAdopted, AdoptJob(w, changed))
 		}
-		equal(t, catalog.AdoptedUnknown, w.adopt(j))
+		world.Equal(t, catalog.AdoptedUnknown, AdoptJob(w, j))
 	})
 }

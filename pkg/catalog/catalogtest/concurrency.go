@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func testConcurrency(t *testing.T, open Open) {
+func testConcurrency(t *testing.T, open world.Open) {
 	t.Run("dispatching, working, crawling, deleting and reading at once end with everything in its place", func(t *testing.T) {
 		t.Parallel()
-		newBustle(newWorld(t, open)).run()
+		newBustle(world.New(t, open)).run()
 	})
 }
 
 // bustle is a service in which everything happens at once, in every process that shares the catalog.
 type bustle struct {
-	*world
+	*world.World
 	processes []*catalog.Catalog
 	site      domain.Datasource
 	// stream is what dispatchers publish and workers take. Its capacity holds every job there can be.
@@ -32,17 +33,17 @@ type bustle struct {
 
 const uploaders, uploads = 4, 15
 
-func newBustle(w *world, others ...*catalog.Catalog) *bustle {
+func newBustle(w *world.World, others ...*catalog.Catalog) *bustle {
 	b := &bustle{
-		world: w, processes: append([]*catalog.Catalog{w.Catalog}, others...),
+		World: w, processes: append([]*catalog.Catalog{w.Catalog}, others...),
 		stream: make(chan domain.Job, 1000), applied: make(chan struct{}, 1), published: map[string]uint64{},
 	}
-	b.site = w.createSite(domain.DatasourceConfig{}) // its own job is published; the rest of its crawl is in run
+	b.site = w.CreateSite(domain.DatasourceConfig{}) // its own job is published; the rest of its crawl is in run
 	return b
 }
 
 func (b *bustle) run() {
-	b.t.Helper()
+	b.T.Helper()
 	var uploading, working, dispatching sync.WaitGroup
 	stop := make(chan struct{})
 	for u := range uploaders {
@@ -55,17 +56,17 @@ func (b *bustle) run() {
 		dispatching.Go(func() { b.dispatch(c, stop) })
 	}
 	uploading.Wait()
-	if _, err := b.Apply(b.ctx, b.event(b.site, domain.EventSynched)); err != nil {
-		b.t.Error(err)
+	if _, err := b.Apply(b.Ctx, b.Event(b.site, domain.EventSynched)); err != nil {
+		b.T.Error(err)
 	}
-	b.waitSynched(b.applied, uploaders*uploads*4/5+uploaders*7+1)
+	waitSynched(b.World, b.applied, uploaders*uploads*4/5+uploaders*7+1)
 	close(stop)
 	dispatching.Wait()
 	close(b.stream)
 	working.Wait()
-	equal(b.t, []string{}, b.outbox())
-	equal(b.t, int64(0), b.inFlight())
-	equal(b.t, domain.StatusSynched, b.get(b.site.ID).Status)
+	world.Equal(b.T, []string{}, b.OutboxIDs())
+	world.Equal(b.T, int64(0), b.CountInFlight())
+	world.Equal(b.T, domain.StatusSynched, b.Get(b.site.ID).Status)
 }
 
 func (b *bustle) process(i int) *catalog.Catalog { return b.processes[i%len(b.processes)] }
@@ -74,36 +75,36 @@ func (b *bustle) process(i int) *catalog.Catalog { return b.processes[i%len(b.pr
 func (b *bustle) upload(u int) {
 	c := b.process(u)
 	for i := range uploads {
-		d, err := c.CreateDatasources(b.ctx, []catalog.NewDatasource{b.file()})
+		d, err := c.CreateDatasources(b.Ctx, []catalog.NewDatasource{b.File()})
 		if err != nil {
-			b.t.Error(err)
+			b.T.Error(err)
 			return
 		}
-		if _, err := c.Active(b.ctx, datasourceIDs(d)); err != nil {
-			b.t.Error(err)
+		if _, err := c.Active(b.Ctx, world.DatasourceIDs(d)); err != nil {
+			b.T.Error(err)
 		}
 		if i%5 == 4 {
-			if _, err := b.process(u+1).DeleteDatasource(b.ctx, b.ws, d[0].ID); err != nil {
-				b.t.Error(err)
+			if _, err := b.process(u+1).DeleteDatasource(b.Ctx, b.WS, d[0].ID); err != nil {
+				b.T.Error(err)
 			}
 		}
-		ev := b.event(b.site, domain.EventDiscovered, links(fmt.Sprintf("https://pumps.example/%d/%d", u, i%7)))
-		if _, err := c.Apply(b.ctx, ev); err != nil {
-			b.t.Error(err)
+		ev := b.Event(b.site, domain.EventDiscovered, world.Links(fmt.Sprintf("https://pumps.example/%d/%d", u, i%7)))
+		if _, err := c.Apply(b.Ctx, ev); err != nil {
+			b.T.Error(err)
 		}
 	}
 }
 
 func (b *bustle) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 	for {
-		jobs, err := c.Outbox(b.ctx, 8)
+		jobs, err := c.Outbox(b.Ctx, 8)
 		if err != nil {
-			b.t.Error(err)
+			b.T.Error(err)
 			return
 		}
 		for _, j := range jobs {
-			if err := c.Published(b.ctx, j, b.publish(j)); err != nil {
-				b.t.Error(err)
+			if err := c.Published(b.Ctx, j, b.publish(j)); err != nil {
+				b.T.Error(err)
 			}
 		}
 		if len(jobs) > 0 {
@@ -132,15 +133,15 @@ func (b *bustle) publish(j domain.Job) uint64 {
 
 func (b *bustle) work(c *catalog.Catalog) {
 	for j := range b.stream {
-		ev := j.Event(domain.EventRunning, b.clock.now())
+		ev := j.Event(domain.EventRunning, b.Clock.Now())
 		evs := []domain.Event{ev, ev}
 		evs[1].Type, evs[1].Chunks = domain.EventSynched, 1
 		if j.Kind == domain.JobCrawl {
 			evs[1].Type = domain.EventFetched
 			evs[1].Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", j.Generation)}}
 		}
-		if _, err := c.ApplyAll(b.ctx, evs); err != nil {
-			b.t.Error(err)
+		if _, err := c.ApplyAll(b.Ctx, evs); err != nil {
+			b.T.Error(err)
 		}
 		select {
 		case b.applied <- struct{}{}:
@@ -150,18 +151,18 @@ func (b *bustle) work(c *catalog.Catalog) {
 }
 
 // waitSynched returns when the datastore holds so many datasources and all are synched.
-func (w *world) waitSynched(applied <-chan struct{}, want int) {
-	w.t.Helper()
+func waitSynched(w *world.World, applied <-chan struct{}, want int) {
+	w.T.Helper()
 	for {
-		counts, err := w.DatastoreCounts(w.ctx, w.ws, w.store)
-		ok(w.t, err)
+		counts, err := w.DatastoreCounts(w.Ctx, w.WS, w.StoreID)
+		world.OK(w.T, err)
 		if counts[domain.StatusSynched] == int64(want) && len(counts) == 1 {
 			return
 		}
 		select {
 		case <-applied:
 		case <-time.After(time.Minute):
-			w.t.Fatalf("nothing happens any more; datasources by status: %v, want %d synched", counts, want)
+			w.T.Fatalf("nothing happens any more; datasources by status: %v, want %d synched", counts, want)
 		}
 	}
 }

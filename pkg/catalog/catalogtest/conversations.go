@@ -10,86 +10,87 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func testConversations(t *testing.T, open Open) {
-	setup := func(t *testing.T) (*world, domain.Conversation) {
-		w := newWorld(t, open)
-		a := w.agent()
-		return w, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: a.ID, VisitorID: "visitor"}
+func testConversations(t *testing.T, open world.Open) {
+	setup := func(t *testing.T) (*world.World, domain.Conversation) {
+		w := world.New(t, open)
+		a := NewAgent(w)
+		return w, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: a.ID, VisitorID: "visitor"}
 	}
 	t.Run("a conversation is made once and then found", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		first, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
+		first, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
 		v.VisitorID = "somebody else"
-		again, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		equal(t, first, again)
-		equal(t, "visitor", again.VisitorID)
+		again, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
+		world.Equal(t, first, again)
+		world.Equal(t, "visitor", again.VisitorID)
 	})
 	t.Run("a conversation of another agent is not found and not taken over", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		_, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		v.AgentID = w.agent().ID
-		_, err = w.EnsureConversation(w.ctx, v)
-		code(t, domain.CodeNotFound, err)
+		_, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
+		v.AgentID = NewAgent(w).ID
+		_, err = w.EnsureConversation(w.Ctx, v)
+		world.Code(t, domain.CodeNotFound, err)
 	})
 	t.Run("a conversation is found without its agent, in its workspace alone", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		made, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		got, err := w.Conversation(w.ctx, w.ws, "", v.ID)
-		ok(t, err)
-		equal(t, made, got)
-		_, err = w.Conversation(w.ctx, domain.NewID(), "", v.ID)
-		code(t, domain.CodeNotFound, err)
+		made, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
+		got, err := w.Conversation(w.Ctx, w.WS, "", v.ID)
+		world.OK(t, err)
+		world.Equal(t, made, got)
+		_, err = w.Conversation(w.Ctx, domain.NewID(), "", v.ID)
+		world.Code(t, domain.CodeNotFound, err)
 	})
 	t.Run("a conversation is found by the id that its caller has chosen, in its workspace alone", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		v.ID, v.CallerID = domain.CallerConversationID(w.ws, v.AgentID, "", "größe/1"), "größe/1"
-		first, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		v.ID, v.VisitorID = domain.CallerConversationID(w.ws, v.AgentID, "anna", v.CallerID), "anna"
-		second, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		plain := domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: v.AgentID, VisitorID: "anna"}
-		_, err = w.EnsureConversation(w.ctx, plain)
-		ok(t, err)
+		v.ID, v.CallerID = domain.CallerConversationID(w.WS, v.AgentID, "", "größe/1"), "größe/1"
+		first, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
+		v.ID, v.VisitorID = domain.CallerConversationID(w.WS, v.AgentID, "anna", v.CallerID), "anna"
+		second, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
+		plain := domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: v.AgentID, VisitorID: "anna"}
+		_, err = w.EnsureConversation(w.Ctx, plain)
+		world.OK(t, err)
 		for _, c := range []struct {
 			ws, agent, visitor, id string
 			limit                  int
 			want                   []domain.Conversation
 		}{
-			{w.ws, "", "", v.CallerID, 10, []domain.Conversation{second, first}},
-			{w.ws, "", "", v.CallerID, 1, []domain.Conversation{second}},
-			{w.ws, v.AgentID, "visitor", v.CallerID, 10, []domain.Conversation{first}},
-			{w.ws, w.agent().ID, "", v.CallerID, 10, nil},
-			{w.ws, "", "", "other", 10, nil},
-			{w.ws, "", "", "", 10, nil},
+			{w.WS, "", "", v.CallerID, 10, []domain.Conversation{second, first}},
+			{w.WS, "", "", v.CallerID, 1, []domain.Conversation{second}},
+			{w.WS, v.AgentID, "visitor", v.CallerID, 10, []domain.Conversation{first}},
+			{w.WS, NewAgent(w).ID, "", v.CallerID, 10, nil},
+			{w.WS, "", "", "other", 10, nil},
+			{w.WS, "", "", "", 10, nil},
 			{domain.NewID(), "", "", v.CallerID, 10, nil},
 		} {
-			got, err := w.ConversationsByCallerID(w.ctx, c.ws, c.agent, c.visitor, c.id, c.limit)
-			ok(t, err)
-			equal(t, conversationIDs(c.want), conversationIDs(got))
+			got, err := w.ConversationsByCallerID(w.Ctx, c.ws, c.agent, c.visitor, c.id, c.limit)
+			world.OK(t, err)
+			world.Equal(t, conversationIDs(c.want), conversationIDs(got))
 		}
-		got, exists, err := w.FindConversation(w.ctx, w.ws, v.AgentID, first.ID)
-		ok(t, err)
-		equal(t, true, exists)
-		equal(t, "größe/1", got.CallerID)
+		got, exists, err := w.FindConversation(w.Ctx, w.WS, v.AgentID, first.ID)
+		world.OK(t, err)
+		world.Equal(t, true, exists)
+		world.Equal(t, "größe/1", got.CallerID)
 	})
 	t.Run("a conversation with an unknown agent is not found", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
 		v.AgentID = domain.NewID()
-		_, err := w.EnsureConversation(w.ctx, v)
-		code(t, domain.CodeNotFound, err)
+		_, err := w.EnsureConversation(w.Ctx, v)
+		world.Code(t, domain.CodeNotFound, err)
 	})
 	t.Run("a conversation is begun with what was first said in it, all of it or nothing", func(t *testing.T) {
 		t.Parallel()
@@ -98,132 +99,132 @@ func testConversations(t *testing.T, open Open) {
 			return domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: text}
 		}
 		twice := say("one")
-		_, err := w.EnsureConversation(w.ctx, v, twice, twice)
-		code(t, domain.CodeConflict, err)
-		_, exists, err := w.FindConversation(w.ctx, w.ws, v.AgentID, v.ID)
-		ok(t, err)
-		equal(t, false, exists)
+		_, err := w.EnsureConversation(w.Ctx, v, twice, twice)
+		world.Code(t, domain.CodeConflict, err)
+		_, exists, err := w.FindConversation(w.Ctx, w.WS, v.AgentID, v.ID)
+		world.OK(t, err)
+		world.Equal(t, false, exists)
 
-		made, err := w.EnsureConversation(w.ctx, v, say("one"), say("two"))
-		ok(t, err)
-		again, err := w.EnsureConversation(w.ctx, v, say("three"))
-		ok(t, err)
-		equal(t, made.ID, again.ID)
-		got, exists, err := w.FindConversation(w.ctx, w.ws, v.AgentID, v.ID)
-		ok(t, err)
-		equal(t, true, exists)
-		equal(t, "one", got.Title)
+		made, err := w.EnsureConversation(w.Ctx, v, say("one"), say("two"))
+		world.OK(t, err)
+		again, err := w.EnsureConversation(w.Ctx, v, say("three"))
+		world.OK(t, err)
+		world.Equal(t, made.ID, again.ID)
+		got, exists, err := w.FindConversation(w.Ctx, w.WS, v.AgentID, v.ID)
+		world.OK(t, err)
+		world.Equal(t, true, exists)
+		world.Equal(t, "one", got.Title)
 		v.VisitorID = "somebody else"
-		_, err = w.EnsureConversation(w.ctx, v, say("four"))
-		code(t, domain.CodeNotFound, err)
-		ms, err := w.Messages(w.ctx, v.ID, 10)
-		ok(t, err)
-		equal(t, []string{"one", "two", "three"}, ids(ms, func(m domain.Message) string { return m.Text }))
+		_, err = w.EnsureConversation(w.Ctx, v, say("four"))
+		world.Code(t, domain.CodeNotFound, err)
+		ms, err := w.Messages(w.Ctx, v.ID, 10)
+		world.OK(t, err)
+		world.Equal(t, []string{"one", "two", "three"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
 	})
 	t.Run("an id in use by another agent or workspace is told from one that is not in use", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		_, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		_, _, err = w.FindConversation(w.ctx, w.ws, w.agent().ID, v.ID)
-		code(t, domain.CodeNotFound, err)
-		_, _, err = w.FindConversation(w.ctx, domain.NewID(), v.AgentID, v.ID)
-		code(t, domain.CodeNotFound, err)
-		_, exists, err := w.FindConversation(w.ctx, w.ws, v.AgentID, domain.NewID())
-		ok(t, err)
-		equal(t, false, exists)
+		_, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
+		_, _, err = w.FindConversation(w.Ctx, w.WS, NewAgent(w).ID, v.ID)
+		world.Code(t, domain.CodeNotFound, err)
+		_, _, err = w.FindConversation(w.Ctx, domain.NewID(), v.AgentID, v.ID)
+		world.Code(t, domain.CodeNotFound, err)
+		_, exists, err := w.FindConversation(w.Ctx, w.WS, v.AgentID, domain.NewID())
+		world.OK(t, err)
+		world.Equal(t, false, exists)
 	})
 	t.Run("the newest messages come back oldest first, with their sources", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		_, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
+		_, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
 		sources := []domain.Fragment{{ChunkID: "c", Text: "tighten\nthe bolt", Score: 0.5, Citation: 1}}
-		ok(t, w.AppendMessages(w.ctx, v.ID,
+		world.OK(t, w.AppendMessages(w.Ctx, v.ID,
 			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: strings.Repeat("ü", 100)},
 			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: "two"},
 		))
-		ok(t, w.AppendMessages(w.ctx, v.ID,
+		world.OK(t, w.AppendMessages(w.Ctx, v.ID,
 			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: "three"},
 			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: "four", Sources: sources},
 		))
-		ms, err := w.Messages(w.ctx, v.ID, 3)
-		ok(t, err)
-		equal(t, []string{"two", "three", "four"}, ids(ms, func(m domain.Message) string { return m.Text }))
-		equal(t, sources, ms[2].Sources)
-		got, err := w.Conversation(w.ctx, w.ws, v.AgentID, v.ID)
-		ok(t, err)
-		equal(t, strings.Repeat("ü", 79)+"…", got.Title)
+		ms, err := w.Messages(w.Ctx, v.ID, 3)
+		world.OK(t, err)
+		world.Equal(t, []string{"two", "three", "four"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
+		world.Equal(t, sources, ms[2].Sources)
+		got, err := w.Conversation(w.Ctx, w.WS, v.AgentID, v.ID)
+		world.OK(t, err)
+		world.Equal(t, strings.Repeat("ü", 79)+"…", got.Title)
 	})
 	t.Run("messages of one call are stored all or none", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		_, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
+		_, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
 		id := domain.NewID()
-		code(t, domain.CodeConflict, w.AppendMessages(w.ctx, v.ID, domain.Message{ID: id, Role: domain.RoleUser, Text: "one"},
+		world.Code(t, domain.CodeConflict, w.AppendMessages(w.Ctx, v.ID, domain.Message{ID: id, Role: domain.RoleUser, Text: "one"},
 			domain.Message{ID: id, Role: domain.RoleAssistant, Text: "two"}))
-		ms, err := w.Messages(w.ctx, v.ID, 10)
-		ok(t, err)
-		equal(t, 0, len(ms))
+		ms, err := w.Messages(w.Ctx, v.ID, 10)
+		world.OK(t, err)
+		world.Equal(t, 0, len(ms))
 	})
 	t.Run("messages of an unknown conversation are refused", func(t *testing.T) {
 		t.Parallel()
 		w, _ := setup(t)
-		code(t, domain.CodeNotFound, w.AppendMessages(w.ctx, domain.NewID(), domain.Message{ID: domain.NewID(), Role: domain.RoleUser}))
+		world.Code(t, domain.CodeNotFound, w.AppendMessages(w.Ctx, domain.NewID(), domain.Message{ID: domain.NewID(), Role: domain.RoleUser}))
 	})
 	t.Run("conversations are listed by workspace and by agent, and go with their agent", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		_, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		other := domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: w.agent().ID}
-		_, err = w.EnsureConversation(w.ctx, other)
-		ok(t, err)
+		_, err := w.EnsureConversation(w.Ctx, v)
+		world.OK(t, err)
+		other := domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: NewAgent(w).ID}
+		_, err = w.EnsureConversation(w.Ctx, other)
+		world.OK(t, err)
 		id := func(v domain.Conversation) string { return v.ID }
-		all, _, err := w.Conversations(w.ctx, w.ws, catalog.ConversationFilter{}, catalog.Page{})
-		ok(t, err)
-		equal(t, []string{other.ID, v.ID}, ids(all, id))
-		_, err = w.DeleteAgent(w.ctx, w.ws, other.AgentID)
-		ok(t, err)
+		all, _, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{}, catalog.Page{})
+		world.OK(t, err)
+		world.Equal(t, []string{other.ID, v.ID}, world.IDs(all, id))
+		_, err = w.DeleteAgent(w.Ctx, w.WS, other.AgentID)
+		world.OK(t, err)
 		for _, agent := range []string{"", v.AgentID} {
-			left, next, err := w.Conversations(w.ctx, w.ws, catalog.ConversationFilter{AgentID: agent}, catalog.Page{})
-			ok(t, err)
-			equal(t, []string{v.ID}, ids(left, id))
-			equal(t, "", next)
+			left, next, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{AgentID: agent}, catalog.Page{})
+			world.OK(t, err)
+			world.Equal(t, []string{v.ID}, world.IDs(left, id))
+			world.Equal(t, "", next)
 		}
 	})
 }
 
 // talk makes a conversation of the agent and the visitor in which the texts were said in turn.
-func (w *world) talk(agent, visitor string, texts ...string) domain.Conversation {
-	w.t.Helper()
-	v, err := w.EnsureConversation(w.ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: agent, VisitorID: visitor})
-	ok(w.t, err)
+func talk(w *world.World, agent, visitor string, texts ...string) domain.Conversation {
+	w.T.Helper()
+	v, err := w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent, VisitorID: visitor})
+	world.OK(w.T, err)
 	var ms []domain.Message
 	for i, text := range texts {
 		ms = append(ms, domain.Message{ID: domain.NewID(), Role: []domain.Role{domain.RoleUser, domain.RoleAssistant}[i%2], Text: text})
 	}
-	ok(w.t, w.AppendMessages(w.ctx, v.ID, ms...))
+	world.OK(w.T, w.AppendMessages(w.Ctx, v.ID, ms...))
 	return v
 }
 
 func conversationIDs(vs []domain.Conversation) []string {
-	return ids(vs, func(v domain.Conversation) string { return v.ID })
+	return world.IDs(vs, func(v domain.Conversation) string { return v.ID })
 }
 
-func testConversationLists(t *testing.T, open Open) {
+func testConversationLists(t *testing.T, open world.Open) {
 	t.Run("conversations are filtered by each field", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		sales, support := w.agent().ID, w.agent().ID
-		begin := w.clock.now()
-		first := w.talk(sales, "anna", "Was kostet ein Ölfilter?", "Er kostet 100 % mehr.").ID
-		w.clock.advance(time.Hour)
-		second := w.talk(support, "anna", "How is a_b written?", "Like this.").ID
-		w.clock.advance(time.Hour)
-		third := w.talk(support, "bert", "Does it leak?", "No!").ID
-		stranger := w.workspace()
+		w := world.New(t, open)
+		sales, support := NewAgent(w).ID, NewAgent(w).ID
+		begin := w.Clock.Now()
+		first := talk(w, sales, "anna", "Was kostet ein Ölfilter?", "Er kostet 100 % mehr.").ID
+		w.Clock.Advance(time.Hour)
+		second := talk(w, support, "anna", "How is a_b written?", "Like this.").ID
+		w.Clock.Advance(time.Hour)
+		third := talk(w, support, "bert", "Does it leak?", "No!").ID
+		stranger := w.NewWorkspace()
 		for _, test := range []struct {
 			filter catalog.ConversationFilter
 			want   []string
@@ -243,182 +244,182 @@ func testConversationLists(t *testing.T, open Open) {
 			{catalog.ConversationFilter{Search: "no!"}, []string{third}},
 			{catalog.ConversationFilter{Search: "leak", VisitorID: "bert", AgentID: support, From: begin, To: begin.Add(3 * time.Hour)}, []string{third}},
 		} {
-			got, next, err := w.Conversations(w.ctx, w.ws, test.filter, catalog.Page{})
-			ok(t, err)
-			equal(t, test.want, conversationIDs(got))
-			equal(t, "", next)
-			got, _, err = w.Conversations(w.ctx, stranger, test.filter, catalog.Page{})
-			ok(t, err)
-			equal(t, 0, len(got))
+			got, next, err := w.Conversations(w.Ctx, w.WS, test.filter, catalog.Page{})
+			world.OK(t, err)
+			world.Equal(t, test.want, conversationIDs(got))
+			world.Equal(t, "", next)
+			got, _, err = w.Conversations(w.Ctx, stranger, test.filter, catalog.Page{})
+			world.OK(t, err)
+			world.Equal(t, 0, len(got))
 		}
 	})
 	t.Run("pages of a search follow one another", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		agent := w.agent().ID
+		w := world.New(t, open)
+		agent := NewAgent(w).ID
 		var want []string
 		for i := range 5 {
-			id := w.talk(agent, "anna", fmt.Sprintf("Question %d", i), "Answer").ID
-			w.talk(agent, "anna", "Something else", "Answer")
+			id := talk(w, agent, "anna", fmt.Sprintf("Question %d", i), "Answer").ID
+			talk(w, agent, "anna", "Something else", "Answer")
 			want = append([]string{id}, want...)
 		}
 		var got []string
 		for page := (catalog.Page{Limit: 2}); ; {
-			vs, next, err := w.Conversations(w.ctx, w.ws, catalog.ConversationFilter{Search: "question"}, page)
-			ok(t, err)
+			vs, next, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{Search: "question"}, page)
+			world.OK(t, err)
 			got = append(got, conversationIDs(vs)...)
 			if page.Cursor = next; next == "" {
 				break
 			}
 		}
-		equal(t, want, got)
+		world.Equal(t, want, got)
 	})
 	t.Run("every message of a long conversation is walked in its order", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		v := w.talk(w.agent().ID, "anna")
+		w := world.New(t, open)
+		v := talk(w, NewAgent(w).ID, "anna")
 		var want, got []string
 		for i := range 45 {
 			want = append(want, fmt.Sprint(i))
-			ok(t, w.AppendMessages(w.ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: fmt.Sprint(i)}))
+			world.OK(t, w.AppendMessages(w.Ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: fmt.Sprint(i)}))
 		}
 		walk := func(m domain.Message) error {
 			got = append(got, m.Text)
 			return nil
 		}
-		ok(t, w.EachMessage(w.ctx, v.ID, walk))
-		equal(t, want, got)
+		world.OK(t, w.EachMessage(w.Ctx, v.ID, walk))
+		world.Equal(t, want, got)
 		enough := errors.New("enough")
-		if err := w.EachMessage(w.ctx, v.ID, func(domain.Message) error { return enough }); !errors.Is(err, enough) {
+		if err := w.EachMessage(w.Ctx, v.ID, func(domain.Message) error { return enough }); !errors.Is(err, enough) {
 			t.Fatalf("got %v", err)
 		}
 	})
 }
 
-func testConversationsEnd(t *testing.T, open Open) {
+func testConversationsEnd(t *testing.T, open world.Open) {
 	t.Run("a deleted conversation is returned and gone with its messages, and another workspace cannot delete it", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		v := w.talk(w.agent().ID, "anna", "How?", "So.")
-		_, err := w.DeleteConversation(w.ctx, w.workspace(), v.ID)
-		code(t, domain.CodeNotFound, err)
-		got, err := w.DeleteConversation(w.ctx, w.ws, v.ID)
-		ok(t, err)
-		equal(t, v.ID, got.ID)
-		ms, err := w.Messages(w.ctx, v.ID, 10)
-		ok(t, err)
-		equal(t, 0, len(ms))
-		_, err = w.DeleteConversation(w.ctx, w.ws, v.ID)
-		code(t, domain.CodeNotFound, err)
-		code(t, domain.CodeNotFound, w.AppendMessages(w.ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser}))
+		w := world.New(t, open)
+		v := talk(w, NewAgent(w).ID, "anna", "How?", "So.")
+		_, err := w.DeleteConversation(w.Ctx, w.NewWorkspace(), v.ID)
+		world.Code(t, domain.CodeNotFound, err)
+		got, err := w.DeleteConversation(w.Ctx, w.WS, v.ID)
+		world.OK(t, err)
+		world.Equal(t, v.ID, got.ID)
+		ms, err := w.Messages(w.Ctx, v.ID, 10)
+		world.OK(t, err)
+		world.Equal(t, 0, len(ms))
+		_, err = w.DeleteConversation(w.Ctx, w.WS, v.ID)
+		world.Code(t, domain.CodeNotFound, err)
+		world.Code(t, domain.CodeNotFound, w.AppendMessages(w.Ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser}))
 	})
 	t.Run("an agent with many conversations is deleted with all of them and no other's", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		agent, other := w.agent().ID, w.agent().ID
+		w := world.New(t, open)
+		agent, other := NewAgent(w).ID, NewAgent(w).ID
 		for range 205 {
-			_, err := w.EnsureConversation(w.ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: agent})
-			ok(t, err)
+			_, err := w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent})
+			world.OK(t, err)
 		}
-		kept := w.talk(other, "anna", "How?", "So.").ID
-		_, err := w.DeleteAgent(w.ctx, w.ws, agent)
-		ok(t, err)
-		left, _, err := w.Conversations(w.ctx, w.ws, catalog.ConversationFilter{}, catalog.Page{})
-		ok(t, err)
-		equal(t, []string{kept}, conversationIDs(left))
+		kept := talk(w, other, "anna", "How?", "So.").ID
+		_, err := w.DeleteAgent(w.Ctx, w.WS, agent)
+		world.OK(t, err)
+		left, _, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{}, catalog.Page{})
+		world.OK(t, err)
+		world.Equal(t, []string{kept}, conversationIDs(left))
 	})
 	t.Run("what nobody went on with is forgotten, a batch at a time", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		agent := w.agent().ID
+		w := world.New(t, open)
+		agent := NewAgent(w).ID
 		for range 150 {
-			w.talk(agent, "anna", "How?", "So.")
+			talk(w, agent, "anna", "How?", "So.")
 		}
-		continued := w.talk(agent, "anna", "How?", "So.").ID
-		answered := w.talk(agent, "anna", "How?", "So.").ID
-		w.clock.advance(48 * time.Hour)
-		ok(t, w.AppendMessages(w.ctx, continued, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: "And then?"}))
-		taken, err := w.TakeTurn(w.ctx, answered, "a", time.Minute)
-		ok(t, err)
-		equal(t, true, taken)
-		fresh := w.talk(agent, "anna", "How?", "So.").ID
-		since := w.clock.now().Add(-24 * time.Hour)
+		continued := talk(w, agent, "anna", "How?", "So.").ID
+		answered := talk(w, agent, "anna", "How?", "So.").ID
+		w.Clock.Advance(48 * time.Hour)
+		world.OK(t, w.AppendMessages(w.Ctx, continued, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: "And then?"}))
+		taken, err := w.TakeTurn(w.Ctx, answered, "a", time.Minute)
+		world.OK(t, err)
+		world.Equal(t, true, taken)
+		fresh := talk(w, agent, "anna", "How?", "So.").ID
+		since := w.Clock.Now().Add(-24 * time.Hour)
 		for _, more := range []bool{true, false, false} {
-			got, err := w.ForgetConversations(w.ctx, since)
-			ok(t, err)
-			equal(t, more, got)
+			got, err := w.ForgetConversations(w.Ctx, since)
+			world.OK(t, err)
+			world.Equal(t, more, got)
 		}
-		left, _, err := w.Conversations(w.ctx, w.ws, catalog.ConversationFilter{}, catalog.Page{})
-		ok(t, err)
-		equal(t, []string{fresh, answered, continued}, conversationIDs(left))
+		left, _, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{}, catalog.Page{})
+		world.OK(t, err)
+		world.Equal(t, []string{fresh, answered, continued}, conversationIDs(left))
 	})
 }
 
-func testTurns(t *testing.T, open Open) {
+func testTurns(t *testing.T, open world.Open) {
 	t.Run("one holder at a time has the turn, until it ends it", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		v := w.talk(w.agent().ID, "anna")
+		w := world.New(t, open)
+		v := talk(w, NewAgent(w).ID, "anna")
 		for _, step := range []struct {
 			holder string
 			end    bool
 			want   bool
 		}{{"a", false, true}, {"b", false, false}, {"a", false, true}, {"b", true, false}, {"b", false, false}, {"a", true, false}, {"b", false, true}} {
 			if step.end {
-				ok(t, w.EndTurn(w.ctx, v.ID, step.holder))
+				world.OK(t, w.EndTurn(w.Ctx, v.ID, step.holder))
 				continue
 			}
-			got, err := w.TakeTurn(w.ctx, v.ID, step.holder, time.Minute)
-			ok(t, err)
-			equal(t, step.want, got)
+			got, err := w.TakeTurn(w.Ctx, v.ID, step.holder, time.Minute)
+			world.OK(t, err)
+			world.Equal(t, step.want, got)
 		}
 	})
 	t.Run("a turn that was not ended passes to another with its time, and what its holder says late is stored whole", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		v := w.talk(w.agent().ID, "anna")
-		_, err := w.TakeTurn(w.ctx, v.ID, "a", time.Minute)
-		ok(t, err)
-		w.clock.advance(time.Minute)
-		got, err := w.TakeTurn(w.ctx, v.ID, "b", time.Minute)
-		ok(t, err)
-		equal(t, true, got)
-		got, err = w.TakeTurn(w.ctx, v.ID, "a", time.Minute)
-		ok(t, err)
-		equal(t, false, got)
-		ok(t, w.EndTurn(w.ctx, v.ID, "a")) // not its own any more
-		got, err = w.TakeTurn(w.ctx, v.ID, "c", time.Minute)
-		ok(t, err)
-		equal(t, false, got)
+		w := world.New(t, open)
+		v := talk(w, NewAgent(w).ID, "anna")
+		_, err := w.TakeTurn(w.Ctx, v.ID, "a", time.Minute)
+		world.OK(t, err)
+		w.Clock.Advance(time.Minute)
+		got, err := w.TakeTurn(w.Ctx, v.ID, "b", time.Minute)
+		world.OK(t, err)
+		world.Equal(t, true, got)
+		got, err = w.TakeTurn(w.Ctx, v.ID, "a", time.Minute)
+		world.OK(t, err)
+		world.Equal(t, false, got)
+		world.OK(t, w.EndTurn(w.Ctx, v.ID, "a")) // not its own any more
+		got, err = w.TakeTurn(w.Ctx, v.ID, "c", time.Minute)
+		world.OK(t, err)
+		world.Equal(t, false, got)
 		for _, holder := range []string{"b", "a"} {
-			ok(t, w.AppendMessages(w.ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: holder + "?"},
+			world.OK(t, w.AppendMessages(w.Ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: holder + "?"},
 				domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: holder + "!"}))
 		}
-		ms, err := w.Messages(w.ctx, v.ID, 10)
-		ok(t, err)
-		equal(t, []string{"b?", "b!", "a?", "a!"}, ids(ms, func(m domain.Message) string { return m.Text }))
+		ms, err := w.Messages(w.Ctx, v.ID, 10)
+		world.OK(t, err)
+		world.Equal(t, []string{"b?", "b!", "a?", "a!"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
 	})
 	t.Run("there is a turn in a conversation that is not stored yet, and none is stored by it", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
+		w := world.New(t, open)
 		id := domain.NewID()
 		for i, want := range []bool{true, false} {
-			got, err := w.TakeTurn(w.ctx, id, fmt.Sprint(i), time.Minute)
-			ok(t, err)
-			equal(t, want, got)
+			got, err := w.TakeTurn(w.Ctx, id, fmt.Sprint(i), time.Minute)
+			world.OK(t, err)
+			world.Equal(t, want, got)
 		}
-		_, err := w.Conversation(w.ctx, w.ws, "", id)
-		code(t, domain.CodeNotFound, err)
+		_, err := w.Conversation(w.Ctx, w.WS, "", id)
+		world.Code(t, domain.CodeNotFound, err)
 	})
 	t.Run("of many that ask at once one has the turn", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		v := w.talk(w.agent().ID, "anna")
+		w := world.New(t, open)
+		v := talk(w, NewAgent(w).ID, "anna")
 		var taken atomic.Int64
 		var wg sync.WaitGroup
 		for i := range 16 {
 			wg.Go(func() {
-				got, err := w.TakeTurn(w.ctx, v.ID, fmt.Sprint(i), time.Minute)
+				got, err := w.TakeTurn(w.Ctx, v.ID, fmt.Sprint(i), time.Minute)
 				if err != nil {
 					t.Error(err)
 				}
@@ -428,6 +429,6 @@ func testTurns(t *testing.T, open Open) {
 			})
 		}
 		wg.Wait()
-		equal(t, int64(1), taken.Load())
+		world.Equal(t, int64(1), taken.Load())
 	})
 }

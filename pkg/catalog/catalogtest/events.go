@@ -6,115 +6,116 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func testEvents(t *testing.T, open Open) {
+func testEvents(t *testing.T, open world.Open) {
 	t.Run("progress shows while the job runs", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		w.publishAll()
+		w := world.New(t, open)
+		d := w.CreateFile()
+		w.PublishAll()
 		p := domain.Progress{Stage: "embedding", Done: 3, Total: 9}
-		done := w.apply(d, domain.EventProgress, func(ev *domain.Event) { ev.Progress = &p })
-		equal(t, true, done.Found && done.Changed)
-		equal(t, p, done.Datasource.Progress)
-		equal(t, p, w.get(d.ID).Progress)
-		equal(t, int64(1), w.inFlight())
+		done := w.ApplyEvent(d, domain.EventProgress, func(ev *domain.Event) { ev.Progress = &p })
+		world.Equal(t, true, done.Found && done.Changed)
+		world.Equal(t, p, done.Datasource.Progress)
+		world.Equal(t, p, w.Get(d.ID).Progress)
+		world.Equal(t, int64(1), w.CountInFlight())
 	})
 	t.Run("synched activates the generation, ends the job and is harmless again", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		w.publishAll()
+		w := world.New(t, open)
+		d := w.CreateFile()
+		w.PublishAll()
 		for range 2 {
-			w.apply(d, domain.EventSynched, chunks(3), func(ev *domain.Event) { ev.Warnings = []string{"page 2 has no text"} })
-			got := w.get(d.ID)
-			equal(t, domain.StatusSynched, got.Status)
-			equal(t, w.seq, got.ActiveGeneration)
-			equal(t, int64(3), got.Chunks)
-			equal(t, int64(300), got.TextBytes)
-			equal(t, []string{"page 2 has no text"}, got.Warnings)
-			equal(t, w.clock.now(), *got.LastSynch)
-			equal(t, int64(0), w.inFlight())
-			equal(t, 0, len(w.sweeps()))
+			w.ApplyEvent(d, domain.EventSynched, world.Chunks(3), func(ev *domain.Event) { ev.Warnings = []string{"page 2 has no text"} })
+			got := w.Get(d.ID)
+			world.Equal(t, domain.StatusSynched, got.Status)
+			world.Equal(t, w.Seq, got.ActiveGeneration)
+			world.Equal(t, int64(3), got.Chunks)
+			world.Equal(t, int64(300), got.TextBytes)
+			world.Equal(t, []string{"page 2 has no text"}, got.Warnings)
+			world.Equal(t, w.Clock.Now(), *got.LastSynch)
+			world.Equal(t, int64(0), w.CountInFlight())
+			world.Equal(t, 0, len(w.AllSweeps()))
 		}
 	})
 	t.Run("a newer generation queues the sweep of the older ones with its activation", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.synch(w.createFile().ID)
-		_, err := w.Requeue(w.ctx, w.ws, d.ID, domain.NewIngestJob(d, w.settled()), catalog.PriorityReplay)
-		ok(t, err)
-		again := w.synch(d.ID)
-		equal(t, d.ActiveGeneration+1, again.ActiveGeneration)
-		sweeps := w.sweeps()
-		equal(t, 1, len(sweeps))
-		equal(t, again.ActiveGeneration, sweeps[0].Below)
-		equal(t, d.ID, sweeps[0].DatasourceID)
+		w := world.New(t, open)
+		d := w.Synch(w.CreateFile().ID)
+		_, err := w.Requeue(w.Ctx, w.WS, d.ID, domain.NewIngestJob(d, w.Settled()), catalog.PriorityReplay)
+		world.OK(t, err)
+		again := w.Synch(d.ID)
+		world.Equal(t, d.ActiveGeneration+1, again.ActiveGeneration)
+		sweeps := w.AllSweeps()
+		world.Equal(t, 1, len(sweeps))
+		world.Equal(t, again.ActiveGeneration, sweeps[0].Below)
+		world.Equal(t, d.ID, sweeps[0].DatasourceID)
 	})
 	t.Run("a fetched page gets its ingest job, which goes before what waits", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
+		w := world.New(t, open)
 		page := domain.Datasource{
-			ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: w.store, Type: domain.TypeWebPage,
+			ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, Type: domain.TypeWebPage,
 			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/a"},
 		}
-		page = w.create(catalog.NewDatasource{Datasource: page, Job: domain.NewCrawlJob(page, w.settled()), Priority: catalog.PriorityReplay})[0]
-		equal(t, 0, page.Runs)
-		w.publishAll()
-		crawl := w.event(page, domain.EventFetched, fetched("page-1"))
+		page = w.Create(catalog.NewDatasource{Datasource: page, Job: domain.NewCrawlJob(page, w.Settled()), Priority: catalog.PriorityReplay})[0]
+		world.Equal(t, 0, page.Runs)
+		w.PublishAll()
+		crawl := w.Event(page, domain.EventFetched, world.Fetched("page-1"))
 		for range 2 {
-			_, err := w.Apply(w.ctx, crawl)
-			ok(t, err)
+			_, err := w.Apply(w.Ctx, crawl)
+			world.OK(t, err)
 		}
-		w.createFile(replay)
-		jobs, err := w.Outbox(w.ctx, 10)
-		ok(t, err)
-		equal(t, 2, len(jobs))
-		equal(t, page.ID, jobs[0].DatasourceID)
-		equal(t, domain.JobIngest, jobs[0].Kind)
-		equal(t, "page-1", jobs[0].Original.Key)
-		equal(t, []domain.Place{serving}, jobs[0].Places)
-		equal(t, int64(0), w.inFlight())
-		got := w.get(page.ID)
-		equal(t, jobs[0].ID, got.JobID)
-		equal(t, 1, got.Runs)
-		equal(t, domain.StatusSynched, w.synch(page.ID).Status)
+		w.CreateFile(replay)
+		jobs, err := w.Outbox(w.Ctx, 10)
+		world.OK(t, err)
+		world.Equal(t, 2, len(jobs))
+		world.Equal(t, page.ID, jobs[0].DatasourceID)
+		world.Equal(t, domain.JobIngest, jobs[0].Kind)
+		world.Equal(t, "page-1", jobs[0].Original.Key)
+		world.Equal(t, []domain.Place{world.Serving}, jobs[0].Places)
+		world.Equal(t, int64(0), w.CountInFlight())
+		got := w.Get(page.ID)
+		world.Equal(t, jobs[0].ID, got.JobID)
+		world.Equal(t, 1, got.Runs)
+		world.Equal(t, domain.StatusSynched, w.Synch(page.ID).Status)
 	})
 	t.Run("events of a job that was replaced leave status and flight to the newer one", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		w.publishAll()
-		_, err := w.Requeue(w.ctx, w.ws, d.ID, domain.NewIngestJob(d, w.settled()), catalog.PriorityFresh)
-		ok(t, err)
-		late := w.seq
-		w.publishAll()
-		w.apply(d, domain.EventError, func(ev *domain.Event) { ev.Error = "late" })
-		w.apply(d, domain.EventSynched, func(ev *domain.Event) { ev.Generation = late })
-		got := w.get(d.ID)
-		equal(t, domain.StatusPending, got.Status)
-		equal(t, late, got.ActiveGeneration)
-		equal(t, int64(1), w.inFlight())
+		w := world.New(t, open)
+		d := w.CreateFile()
+		w.PublishAll()
+		_, err := w.Requeue(w.Ctx, w.WS, d.ID, domain.NewIngestJob(d, w.Settled()), catalog.PriorityFresh)
+		world.OK(t, err)
+		late := w.Seq
+		w.PublishAll()
+		w.ApplyEvent(d, domain.EventError, func(ev *domain.Event) { ev.Error = "late" })
+		w.ApplyEvent(d, domain.EventSynched, func(ev *domain.Event) { ev.Generation = late })
+		got := w.Get(d.ID)
+		world.Equal(t, domain.StatusPending, got.Status)
+		world.Equal(t, late, got.ActiveGeneration)
+		world.Equal(t, int64(1), w.CountInFlight())
 	})
 	t.Run("events in any order, each twice, end alike", func(t *testing.T) {
 		t.Parallel()
 		var want *domain.Datasource
 		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1, 2, 0, 1}} {
-			w := newWorld(t, open)
-			d := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.ID = "the-same" })
-			w.publishAll()
+			w := world.New(t, open)
+			d := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.ID = "the-same" })
+			w.PublishAll()
 			evs := []domain.Event{
-				w.event(d, domain.EventRunning),
-				w.event(d, domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "embedding", Total: 5} }),
-				w.event(d, domain.EventSynched, chunks(4)),
+				w.Event(d, domain.EventRunning),
+				w.Event(d, domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "embedding", Total: 5} }),
+				w.Event(d, domain.EventSynched, world.Chunks(4)),
 			}
 			for _, i := range order {
-				_, err := w.Apply(w.ctx, evs[i])
-				ok(t, err)
+				_, err := w.Apply(w.Ctx, evs[i])
+				world.OK(t, err)
 			}
-			got := w.get(d.ID)
+			got := w.Get(d.ID)
 			if want == nil {
 				want = &got
 			}
@@ -123,40 +124,40 @@ func testEvents(t *testing.T, open Open) {
 	})
 	t.Run("several events are applied in their order, all or none", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		first, second := w.createFile(), w.createFile()
-		w.publishAll()
-		evs := []domain.Event{w.event(first, domain.EventRunning), w.event(first, domain.EventSynched, chunks(1)), w.event(second, domain.EventError)}
-		done, err := w.ApplyAll(w.ctx, evs)
-		ok(t, err)
-		equal(t, []domain.Status{domain.StatusRunning, domain.StatusSynched, domain.StatusError},
+		w := world.New(t, open)
+		first, second := w.CreateFile(), w.CreateFile()
+		w.PublishAll()
+		evs := []domain.Event{w.Event(first, domain.EventRunning), w.Event(first, domain.EventSynched, world.Chunks(1)), w.Event(second, domain.EventError)}
+		done, err := w.ApplyAll(w.Ctx, evs)
+		world.OK(t, err)
+		world.Equal(t, []domain.Status{domain.StatusRunning, domain.StatusSynched, domain.StatusError},
 			[]domain.Status{done[0].Datasource.Status, done[1].Datasource.Status, done[2].Datasource.Status})
-		third := w.createFile()
-		_, err = w.ApplyAll(w.ctx, []domain.Event{w.event(third, domain.EventRunning), {Type: domain.EventFetched}})
-		code(t, domain.CodeInvalid, err)
-		equal(t, domain.StatusUnsynched, w.get(third.ID).Status)
+		third := w.CreateFile()
+		_, err = w.ApplyAll(w.Ctx, []domain.Event{w.Event(third, domain.EventRunning), {Type: domain.EventFetched}})
+		world.Code(t, domain.CodeInvalid, err)
+		world.Equal(t, domain.StatusUnsynched, w.Get(third.ID).Status)
 	})
 	t.Run("an event that lacks what its type demands is refused", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
+		w := world.New(t, open)
+		d := w.CreateFile()
 		for _, change := range []func(*domain.Event){
 			func(ev *domain.Event) { ev.Type = domain.EventFetched },
 			func(ev *domain.Event) { ev.DatasourceID = "" },
 			func(ev *domain.Event) { ev.JobID = "" },
 			func(ev *domain.Event) { ev.Links = make([]domain.Link, domain.MaxLinksPerEvent+1) },
 		} {
-			_, err := w.Apply(w.ctx, w.event(d, domain.EventRunning, change))
-			code(t, domain.CodeInvalid, err)
+			_, err := w.Apply(w.Ctx, w.Event(d, domain.EventRunning, change))
+			world.Code(t, domain.CodeInvalid, err)
 		}
 	})
 	t.Run("an unknown type of event changes nothing", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		done := w.apply(d, "renamed")
-		equal(t, false, done.Changed)
-		equal(t, d, w.get(d.ID))
+		w := world.New(t, open)
+		d := w.CreateFile()
+		done := w.ApplyEvent(d, "renamed")
+		world.Equal(t, false, done.Changed)
+		world.Equal(t, d, w.Get(d.ID))
 	})
 }
 

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // testRandom plays random histories: callers that add, change and delete, a dispatcher that publishes and sometimes does
 // not get to say so, and a stream that delivers events late, twice, or after their job was replaced.
-func testRandom(t *testing.T, open Open) {
+func testRandom(t *testing.T, open world.Open) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("whatever happens in history %d, every datasource is waited for in one place, and in the end none", seed), func(t *testing.T) {
 			t.Parallel()
-			h := &history{world: newWorld(t, open), rand: rand.New(rand.NewPCG(seed, 7)), written: map[string][]version{}}
+			h := &history{World: world.New(t, open), rand: rand.New(rand.NewPCG(seed, 7)), written: map[string][]version{}}
 			for range 150 {
 				h.step()
 			}
@@ -25,21 +26,21 @@ func testRandom(t *testing.T, open Open) {
 			h.drain()
 			h.arrive()
 			h.checkActive()
-			counts, err := h.DatastoreCounts(h.ctx, h.ws, h.store)
-			ok(t, err)
+			counts, err := h.DatastoreCounts(h.Ctx, h.WS, h.StoreID)
+			world.OK(t, err)
 			for status := range counts {
-				equal(t, true, status.Terminal())
+				world.Equal(t, true, status.Terminal())
 			}
-			equal(t, int64(0), h.inFlight())
-			equal(t, []string{}, h.outbox())
-			h.clock.advance(time.Hour)
-			equal(t, 0, len(h.stuck(0)))
+			world.Equal(t, int64(0), h.CountInFlight())
+			world.Equal(t, []string{}, h.OutboxIDs())
+			h.Clock.Advance(time.Hour)
+			world.Equal(t, 0, len(h.StuckFor(0)))
 		})
 	}
 }
 
 type history struct {
-	*world
+	*world.World
 	rand   *rand.Rand
 	alive  []string       // ids that callers know
 	events []domain.Event // on their way
@@ -64,24 +65,24 @@ func pick[T any](h *history, items []T) (T, bool) {
 }
 
 func (h *history) step() {
-	h.t.Helper()
-	h.clock.advance(time.Millisecond)
+	h.T.Helper()
+	h.Clock.Advance(time.Millisecond)
 	switch h.rand.IntN(17) {
 	case 0, 1:
-		h.alive = append(h.alive, h.createFile().ID)
+		h.alive = append(h.alive, h.CreateFile().ID)
 	case 2:
 		id := domain.NewID()
 		site := domain.Datasource{
-			ID: id, WorkspaceID: h.ws, DatastoreID: h.store, Type: domain.TypeWebSite,
+			ID: id, WorkspaceID: h.WS, DatastoreID: h.StoreID, Type: domain.TypeWebSite,
 			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/", MaxPages: 4, Exclude: []string{"/" + id + "/"}},
 		}
-		h.create(catalog.NewDatasource{Datasource: site, Job: domain.NewCrawlJob(site, h.settled())})
+		h.Create(catalog.NewDatasource{Datasource: site, Job: domain.NewCrawlJob(site, h.Settled())})
 		h.alive = append(h.alive, site.ID)
 	case 3:
 		h.requeue()
 	case 4:
 		if id, any := pick(h, h.alive); any {
-			_, err := h.DeleteDatasource(h.ctx, h.ws, id)
+			_, err := h.DeleteDatasource(h.Ctx, h.WS, id)
 			h.mayBeGone(err)
 		}
 	case 5, 6, 7:
@@ -89,7 +90,7 @@ func (h *history) step() {
 	case 8:
 		h.checkPlaces()
 	case 9:
-		h.send([]domain.Place{serving, elsewhere, thither}[h.rand.IntN(3)])
+		send(h.World, []domain.Place{world.Serving, elsewhere, thither}[h.rand.IntN(3)])
 	case 10, 11:
 		h.move()
 	case 15:
@@ -103,43 +104,43 @@ func (h *history) step() {
 
 // mayBeGone lets pass that a caller meant what another had deleted.
 func (h *history) mayBeGone(err error) {
-	h.t.Helper()
+	h.T.Helper()
 	if domain.CodeOf(err) != domain.CodeNotFound {
-		ok(h.t, err)
+		world.OK(h.T, err)
 	}
 }
 
 func (h *history) requeue() {
-	h.t.Helper()
+	h.T.Helper()
 	id, any := pick(h, h.alive)
 	if !any {
 		return
 	}
-	d, err := h.Datasource(h.ctx, h.ws, id)
+	d, err := h.Datasource(h.Ctx, h.WS, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return
 	}
-	ok(h.t, err)
+	world.OK(h.T, err)
 	kind := domain.JobCrawl
 	if d.Original != nil {
 		kind = domain.JobIngest
 	}
-	job, err := h.NewJob(h.ctx, d, kind)
-	ok(h.t, err)
-	_, err = h.Requeue(h.ctx, h.ws, id, job, catalog.PriorityReplay)
-	ok(h.t, err)
+	job, err := h.NewJob(h.Ctx, d, kind)
+	world.OK(h.T, err)
+	_, err = h.Requeue(h.Ctx, h.WS, id, job, catalog.PriorityReplay)
+	world.OK(h.T, err)
 }
 
 // publish sends some jobs into the stream. Now and then the dispatcher dies before it can note that.
 func (h *history) publish() {
-	h.t.Helper()
-	jobs, err := h.Outbox(h.ctx, 1+h.rand.IntN(4))
-	ok(h.t, err)
+	h.T.Helper()
+	jobs, err := h.Outbox(h.Ctx, 1+h.rand.IntN(4))
+	world.OK(h.T, err)
 	for _, j := range jobs {
-		h.seq++
-		h.events = append(h.events, h.story(j, h.seq)...)
+		h.Seq++
+		h.events = append(h.events, h.story(j, h.Seq)...)
 		if h.rand.IntN(4) > 0 {
-			ok(h.t, h.Published(h.ctx, j, h.seq))
+			world.OK(h.T, h.Published(h.Ctx, j, h.Seq))
 		}
 	}
 }
@@ -148,12 +149,12 @@ func (h *history) publish() {
 func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 	j.Generation = seq
 	h.jobs = append(h.jobs, j)
-	ev := j.Event(domain.EventRunning, h.clock.now())
+	ev := j.Event(domain.EventRunning, h.Clock.Now())
 	out := []domain.Event{ev}
 	if j.Kind == domain.JobCrawl {
 		found := ev
 		found.Type = domain.EventDiscovered
-		links(fmt.Sprint("https://pumps.example/", h.rand.IntN(6)), fmt.Sprint("https://pumps.example/", h.rand.IntN(6)))(&found)
+		world.Links(fmt.Sprint("https://pumps.example/", h.rand.IntN(6)), fmt.Sprint("https://pumps.example/", h.rand.IntN(6)))(&found)
 		out = append(out, found)
 	}
 	end := ev
@@ -161,8 +162,8 @@ func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 	case dice < 3:
 		end.Type, end.Error = domain.EventError, "the server does not answer"
 	case dice == 3 && j.Kind == domain.JobCrawl:
-		end = j.Event(domain.EventPostponed, h.clock.now())
-		end.Until, end.Tries, end.Error = h.clock.now().Add(time.Millisecond), j.Tries+1, "the server is busy"
+		end = j.Event(domain.EventPostponed, h.Clock.Now())
+		end.Until, end.Tries, end.Error = h.Clock.Now().Add(time.Millisecond), j.Tries+1, "the server is busy"
 	case dice == 4 && j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
 		end.Type, end.Error = domain.EventGone, "it does not exist"
 	case dice == 5 && j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
@@ -177,7 +178,7 @@ func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 			end.Fetched.Canonical = fmt.Sprint("https://pumps.example/", h.rand.IntN(6))
 		}
 	default:
-		end = j.Event(domain.EventSynched, h.clock.now())
+		end = j.Event(domain.EventSynched, h.Clock.Now())
 		end.Chunks, end.Complete = 3, h.rand.IntN(2) == 0
 		for _, p := range j.Places {
 			if j.Kind == domain.JobIngest {
@@ -190,13 +191,13 @@ func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 
 // deliver applies an event out of turn, and keeps it for another time now and then.
 func (h *history) deliver() {
-	h.t.Helper()
+	h.T.Helper()
 	if len(h.events) == 0 {
 		return
 	}
 	i := h.rand.IntN(len(h.events))
-	_, err := h.Apply(h.ctx, h.events[i])
-	ok(h.t, err)
+	_, err := h.Apply(h.Ctx, h.events[i])
+	world.OK(h.T, err)
 	if h.rand.IntN(5) > 0 {
 		h.events = append(h.events[:i], h.events[i+1:]...)
 	}
@@ -204,20 +205,20 @@ func (h *history) deliver() {
 
 // workOnce does a batch of what is to be done about sites.
 func (h *history) workOnce() {
-	h.t.Helper()
-	tasks, err := h.SiteWork(h.ctx, catalog.SiteTask{}, 10)
-	ok(h.t, err)
+	h.T.Helper()
+	tasks, err := h.SiteWork(h.Ctx, catalog.SiteTask{}, 10)
+	world.OK(h.T, err)
 	if task, any := pick(h, tasks); any {
-		_, err := h.WorkOnSite(h.ctx, task)
-		ok(h.t, err)
+		_, err := h.WorkOnSite(h.Ctx, task)
+		world.OK(h.T, err)
 	}
 }
 
 // stop ends a crawl now and then.
 func (h *history) stop() {
-	h.t.Helper()
+	h.T.Helper()
 	if id, any := pick(h, h.alive); any {
-		_, err := h.StopCrawl(h.ctx, h.ws, id)
+		_, err := h.StopCrawl(h.Ctx, h.WS, id)
 		if domain.CodeOf(err) != domain.CodeInvalid { // a file
 			h.mayBeGone(err)
 		}
@@ -226,41 +227,41 @@ func (h *history) stop() {
 
 // move plays a round of the mover.
 func (h *history) move() {
-	h.t.Helper()
-	d := h.where()
+	h.T.Helper()
+	d := where(h.World)
 	if d.Move == nil {
 		return
 	}
-	_, err := h.IssueMoves(h.ctx, h.store, d.Move.ID, 1+h.rand.IntN(3))
-	ok(h.t, err)
-	h.finish(d.Move.ID)
+	_, err := h.IssueMoves(h.Ctx, h.StoreID, d.Move.ID, 1+h.rand.IntN(3))
+	world.OK(h.T, err)
+	finish(h.World, d.Move.ID)
 }
 
 // arrive plays the mover to the end of a move. What cannot be moved is synched again, as people do.
 func (h *history) arrive() {
-	h.t.Helper()
+	h.T.Helper()
 	for range 100 {
-		d := h.where()
+		d := where(h.World)
 		if d.Move == nil {
 			return
 		}
 		h.move()
 		h.drain()
 		for _, id := range h.content() {
-			if got := h.get(id); got.Target == nil && got.Status == domain.StatusError && got.MoveID == d.Move.ID {
-				_, err := h.Requeue(h.ctx, h.ws, id, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
-				ok(h.t, err)
+			if got := h.Get(id); got.Target == nil && got.Status == domain.StatusError && got.MoveID == d.Move.ID {
+				_, err := h.Requeue(h.Ctx, h.WS, id, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
+				world.OK(h.T, err)
 			}
 		}
 		h.drain()
 	}
-	h.t.Fatal("a move does not come to its end")
+	h.T.Fatal("a move does not come to its end")
 }
 
 // content are the datasources of which readers see something.
 func (h *history) content() (out []string) {
-	h.t.Helper()
-	ok(h.t, h.EachActive(h.ctx, h.store, func(a catalog.ActiveState) error {
+	h.T.Helper()
+	world.OK(h.T, h.EachActive(h.Ctx, h.StoreID, func(a catalog.ActiveState) error {
 		if a.Generation > 0 {
 			out = append(out, a.DatasourceID)
 		}
@@ -272,19 +273,19 @@ func (h *history) content() (out []string) {
 // checkActive demands that what readers see was written whole to the place that they are served from, and that no sweep
 // takes it away.
 func (h *history) checkActive() {
-	h.t.Helper()
-	sweeps := h.sweeps()
+	h.T.Helper()
+	sweeps := h.AllSweeps()
 	for _, id := range h.content() {
-		a := h.active(id)
-		equal(h.t, h.where().Serving(), a.Place)
+		a := h.ActiveOne(id)
+		world.Equal(h.T, where(h.World).Serving(), a.Place)
 		here := version{a.Place, a.ActiveGeneration}
 		if !slices.Contains(h.written[id], here) {
-			h.t.Fatalf("readers of %s are shown generation %d in %s, which is not there; written is %v", id, here.generation, here.place, h.written[id])
+			h.T.Fatalf("readers of %s are shown generation %d in %s, which is not there; written is %v", id, here.generation, here.place, h.written[id])
 		}
 		for _, s := range sweeps {
 			if s.DatastoreID == a.DatastoreID && (s.DatasourceID == "" || s.DatasourceID == id) &&
 				(s.Place.IsZero() || s.Place == a.Place) && s.From <= here.generation && here.generation < s.Below {
-				h.t.Fatalf("readers of %s see generation %d in %s, which this takes away: %+v", id, here.generation, here.place, s)
+				h.T.Fatalf("readers of %s see generation %d in %s, which this takes away: %+v", id, here.generation, here.place, s)
 			}
 		}
 	}
@@ -292,14 +293,14 @@ func (h *history) checkActive() {
 
 // drain delivers everything until nothing follows any more.
 func (h *history) drain() {
-	h.t.Helper()
+	h.T.Helper()
 	for range 100 {
 		for len(h.events) > 0 {
 			h.deliver()
 		}
-		h.clock.advance(time.Minute) // what was put off is due
-		h.work()
-		for _, j := range h.publishAll() {
+		h.Clock.Advance(time.Minute) // what was put off is due
+		h.Work()
+		for _, j := range h.PublishAll() {
 			h.events = append(h.events, h.story(j, j.Generation)...)
 		}
 		if len(h.events) == 0 {
@@ -307,50 +308,50 @@ func (h *history) drain() {
 			return
 		}
 	}
-	h.t.Fatal("jobs follow from jobs without end")
+	h.T.Fatal("jobs follow from jobs without end")
 }
 
 // checkPages demands of every site that it counts its pages rightly and is settled only when none waits, and of every page
 // with content that no other of its site has the same, and of every page left out for another that this one is there.
 func (h *history) checkPages() {
-	h.t.Helper()
+	h.T.Helper()
 	for _, id := range h.alive {
-		site, err := h.Datasource(h.ctx, h.ws, id)
+		site, err := h.Datasource(h.Ctx, h.WS, id)
 		if domain.CodeOf(err) == domain.CodeNotFound || site.Type != domain.TypeWebSite {
 			continue
 		}
-		ok(h.t, err)
-		list, _, err := h.Datasources(h.ctx, h.ws, catalog.DatasourceFilter{GroupID: id}, catalog.Page{Limit: catalog.MaxPageSize})
-		ok(h.t, err)
-		equal(h.t, int64(len(list)), h.siteProgress(id).Discovered)
+		world.OK(h.T, err)
+		list, _, err := h.Datasources(h.Ctx, h.WS, catalog.DatasourceFilter{GroupID: id}, catalog.Page{Limit: catalog.MaxPageSize})
+		world.OK(h.T, err)
+		world.Equal(h.T, int64(len(list)), h.ProgressOf(id).Discovered)
 		for _, p := range list {
-			equal(h.t, true, p.Status.Terminal())
+			world.Equal(h.T, true, p.Status.Terminal())
 			if p.DuplicateOf == "" || site.Crawl.Stopped() { // what was to follow for those left out was stopped too
 				continue
 			}
-			keeper, err := h.Datasource(h.ctx, h.ws, p.DuplicateOf)
-			ok(h.t, err)
-			equal(h.t, []any{domain.StatusSkipped, true}, []any{p.Status, keeper.Alive()})
+			keeper, err := h.Datasource(h.Ctx, h.WS, p.DuplicateOf)
+			world.OK(h.T, err)
+			world.Equal(h.T, []any{domain.StatusSkipped, true}, []any{p.Status, keeper.Alive()})
 		}
 	}
 }
 
 // checkPlaces demands that what waits is in the outbox or in flight, or is a site that waits for its pages.
 func (h *history) checkPlaces() {
-	h.t.Helper()
+	h.T.Helper()
 	waiting := map[string]bool{}
 	page := catalog.Page{Limit: catalog.MaxPageSize}
 	for {
-		ds, next, err := h.Datasources(h.ctx, h.ws, catalog.DatasourceFilter{}, page)
-		ok(h.t, err)
+		ds, next, err := h.Datasources(h.Ctx, h.WS, catalog.DatasourceFilter{}, page)
+		world.OK(h.T, err)
 		for _, d := range ds {
 			switch {
 			case d.Status.Terminal():
 			case d.Type == domain.TypeWebSite && d.DiscoveryDone:
-				tasks, err := h.SiteWork(h.ctx, catalog.SiteTask{}, 100)
-				ok(h.t, err)
+				tasks, err := h.SiteWork(h.Ctx, catalog.SiteTask{}, 100)
+				world.OK(h.T, err)
 				working := slices.ContainsFunc(tasks, func(task catalog.SiteTask) bool { return task.SiteID() == d.ID })
-				equal(h.t, true, working || d.Progress.Done < d.Progress.Total)
+				world.Equal(h.T, true, working || d.Progress.Done < d.Progress.Total)
 			default:
 				waiting[d.ID] = true
 			}
@@ -359,10 +360,10 @@ func (h *history) checkPlaces() {
 			break
 		}
 	}
-	h.clock.advance(time.Minute) // what was put off is in the outbox as well
-	queued := h.outbox()
+	h.Clock.Advance(time.Minute) // what was put off is in the outbox as well
+	queued := h.OutboxIDs()
 	for _, id := range queued {
-		equal(h.t, true, waiting[id])
+		world.Equal(h.T, true, waiting[id])
 	}
-	equal(h.t, len(waiting), len(queued)+int(h.inFlight()))
+	world.Equal(h.T, len(waiting), len(queued)+int(h.CountInFlight()))
 }

@@ -7,388 +7,389 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // mark is the highest generation that the catalog knows.
-func (w *world) mark() uint64 {
-	w.t.Helper()
-	g, err := w.MaxGeneration(w.ctx)
-	ok(w.t, err)
+func mark(w *world.World) uint64 {
+	w.T.Helper()
+	g, err := w.MaxGeneration(w.Ctx)
+	world.OK(w.T, err)
 	return g
 }
 
-func testDeletion(t *testing.T, open Open) {
+func testDeletion(t *testing.T, open world.Open) {
 	t.Run("a deleted datasource is returned, gone, out of the outbox and swept", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		got, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
-		ok(t, err)
-		equal(t, d, got)
-		_, err = w.Datasource(w.ctx, w.ws, d.ID)
-		code(t, domain.CodeNotFound, err)
-		equal(t, []string{}, w.outbox())
-		active, err := w.Active(w.ctx, []string{d.ID})
-		ok(t, err)
-		equal(t, 0, len(active))
-		sweeps := w.sweeps()
-		equal(t, 1, len(sweeps))
-		equal(t, domain.Sweep{
-			ID: sweeps[0].ID, WorkspaceID: w.ws, DatastoreID: w.store, DatasourceID: d.ID, Below: w.mark() + 1,
+		w := world.New(t, open)
+		d := w.CreateFile()
+		got, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
+		world.OK(t, err)
+		world.Equal(t, d, got)
+		_, err = w.Datasource(w.Ctx, w.WS, d.ID)
+		world.Code(t, domain.CodeNotFound, err)
+		world.Equal(t, []string{}, w.OutboxIDs())
+		active, err := w.Active(w.Ctx, []string{d.ID})
+		world.OK(t, err)
+		world.Equal(t, 0, len(active))
+		sweeps := w.AllSweeps()
+		world.Equal(t, 1, len(sweeps))
+		world.Equal(t, domain.Sweep{
+			ID: sweeps[0].ID, WorkspaceID: w.WS, DatastoreID: w.StoreID, DatasourceID: d.ID, Below: mark(w) + 1,
 			Originals: []string{d.Original.Key}, Jobs: true,
 		}, sweeps[0].Sweep)
 	})
 	t.Run("a deleted datasource in flight no longer counts as in flight", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		w.publishAll()
-		_, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
-		ok(t, err)
-		equal(t, int64(0), w.inFlight())
+		w := world.New(t, open)
+		d := w.CreateFile()
+		w.PublishAll()
+		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
+		world.OK(t, err)
+		world.Equal(t, int64(0), w.CountInFlight())
 	})
 	t.Run("a site goes with its pages, each of them swept", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		site := w.createSite(domain.DatasourceConfig{}, pageA, pageB)
-		w.publishAll()
-		w.apply(w.page(site, pageA), domain.EventFetched, fetched("a"))
-		_, err := w.DeleteDatasource(w.ctx, w.ws, site.ID)
-		ok(t, err)
-		left, _, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
-		ok(t, err)
-		equal(t, 0, len(left))
-		equal(t, []string{}, w.outbox())
+		w := world.New(t, open)
+		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA, world.PageB)
+		w.PublishAll()
+		w.ApplyEvent(w.PageAt(site, world.PageA), domain.EventFetched, world.Fetched("a"))
+		_, err := w.DeleteDatasource(w.Ctx, w.WS, site.ID)
+		world.OK(t, err)
+		left, _, err := w.Datasources(w.Ctx, w.WS, catalog.DatasourceFilter{}, catalog.Page{})
+		world.OK(t, err)
+		world.Equal(t, 0, len(left))
+		world.Equal(t, []string{}, w.OutboxIDs())
 		// Page a has been fetched. The jobs of the others are withdrawn first, before anything else is swept.
-		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, pageB)}
-		sweeps := w.sweeps()
+		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, world.PageB)}
+		sweeps := w.AllSweeps()
 		for _, s := range sweeps[:2] {
 			withdrawn = append(withdrawn, s.DatasourceID)
-			equal(t, []any{true, false}, []any{s.Crawls > 0, s.Jobs})
+			world.Equal(t, []any{true, false}, []any{s.Crawls > 0, s.Jobs})
 		}
 		slices.Sort(withdrawn)
 		slices.Sort(waiting)
-		equal(t, waiting, withdrawn)
+		world.Equal(t, waiting, withdrawn)
 		for _, s := range sweeps[2:] {
 			swept[s.DatasourceID] = s.Originals
-			equal(t, true, s.Jobs)
-			equal(t, w.mark()+1, s.Below)
+			world.Equal(t, true, s.Jobs)
+			world.Equal(t, mark(w)+1, s.Below)
 		}
-		equal(t, map[string][]string{site.ID: nil, domain.ChildID(site.ID, pageA): {"a"}, domain.ChildID(site.ID, pageB): nil}, swept)
+		world.Equal(t, map[string][]string{site.ID: nil, domain.ChildID(site.ID, world.PageA): {"a"}, domain.ChildID(site.ID, world.PageB): nil}, swept)
 	})
 	t.Run("of a large site nobody sees anything once it is deleted, and its pages are removed in batches", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("it is about numbers, not about goroutines")
 		}
 		t.Parallel()
-		w := newWorld(t, open)
-		site := w.createSite(domain.DatasourceConfig{})
+		w := world.New(t, open)
+		site := w.CreateSite(domain.DatasourceConfig{})
 		var urls []string
 		for i := range 1_150 {
 			urls = append(urls, fmt.Sprintf("https://pumps.example/p%d", i))
 		}
 		for part := range slices.Chunk(urls, domain.MaxLinksPerEvent) {
-			w.apply(site, domain.EventDiscovered, links(part...))
+			w.ApplyEvent(site, domain.EventDiscovered, world.Links(part...))
 		}
-		last := w.page(site, urls[len(urls)-1])
-		w.create(w.file()) // stays
-		_, err := w.DeleteDatasource(w.ctx, w.ws, site.ID)
-		ok(t, err)
+		last := w.PageAt(site, urls[len(urls)-1])
+		w.Create(w.File()) // stays
+		_, err := w.DeleteDatasource(w.Ctx, w.WS, site.ID)
+		world.OK(t, err)
 
 		unseen := func() {
 			t.Helper()
-			left, _, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
-			ok(t, err)
-			equal(t, 1, len(left))
-			w.isGone(last.ID)
-			active, err := w.Active(w.ctx, []string{last.ID})
-			ok(t, err)
-			equal(t, 0, len(active))
-			ids, err := w.ResolveFilters(w.ctx, []string{w.store}, domain.Filters{DatasourceIDs: []string{last.ID, site.ID}})
-			ok(t, err)
-			equal(t, []string{}, ids)
-			counts, err := w.DatastoreCounts(w.ctx, w.ws, w.store)
-			ok(t, err)
-			equal(t, map[domain.Status]int64{domain.StatusUnsynched: 1}, counts)
-			_, err = w.DeleteDatasource(w.ctx, w.ws, last.ID)
-			code(t, domain.CodeNotFound, err)
+			left, _, err := w.Datasources(w.Ctx, w.WS, catalog.DatasourceFilter{}, catalog.Page{})
+			world.OK(t, err)
+			world.Equal(t, 1, len(left))
+			w.IsGone(last.ID)
+			active, err := w.Active(w.Ctx, []string{last.ID})
+			world.OK(t, err)
+			world.Equal(t, 0, len(active))
+			ids, err := w.ResolveFilters(w.Ctx, []string{w.StoreID}, domain.Filters{DatasourceIDs: []string{last.ID, site.ID}})
+			world.OK(t, err)
+			world.Equal(t, []string{}, ids)
+			counts, err := w.DatastoreCounts(w.Ctx, w.WS, w.StoreID)
+			world.OK(t, err)
+			world.Equal(t, map[domain.Status]int64{domain.StatusUnsynched: 1}, counts)
+			_, err = w.DeleteDatasource(w.Ctx, w.WS, last.ID)
+			world.Code(t, domain.CodeNotFound, err)
 		}
 		unseen()
-		equal(t, 1, len(w.publishAll())) // the file's: no page of it is fetched any more
-		w.clear()
+		world.Equal(t, 1, len(w.PublishAll())) // the file's: no page of it is fetched any more
+		w.ClearSweeps()
 		batches := 0
 		for more := true; more; batches++ {
-			more, err = w.RemoveDeleted(w.ctx)
-			ok(t, err)
+			more, err = w.RemoveDeleted(w.Ctx)
+			world.OK(t, err)
 			if more {
-				_, err = w.Datasource(w.ctx, w.ws, last.ID)
-				code(t, domain.CodeNotFound, err)
+				_, err = w.Datasource(w.Ctx, w.WS, last.ID)
+				world.Code(t, domain.CodeNotFound, err)
 			}
 		}
-		equal(t, 2, batches)
+		world.Equal(t, 2, batches)
 		swept := map[string]bool{}
 		for {
-			sweeps := w.sweeps()
+			sweeps := w.AllSweeps()
 			var ids []string
 			for _, s := range sweeps {
 				ids = append(ids, s.ID)
 				swept[s.DatasourceID] = swept[s.DatasourceID] || s.Jobs
 			}
-			ok(t, w.FinishSweep(w.ctx, ids...))
+			world.OK(t, w.FinishSweep(w.Ctx, ids...))
 			if len(sweeps) == 0 {
 				break
 			}
 		}
-		equal(t, true, swept[last.ID])
-		more, err := w.RemoveDeleted(w.ctx)
-		ok(t, err)
-		equal(t, false, more)
-		equal(t, []string{}, w.outbox())
+		world.Equal(t, true, swept[last.ID])
+		more, err := w.RemoveDeleted(w.Ctx)
+		world.OK(t, err)
+		world.Equal(t, false, more)
+		world.Equal(t, []string{}, w.OutboxIDs())
 	})
 	t.Run("the sweep of a deleted page spares what a later crawl writes under the same id", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		site := w.createSite(domain.DatasourceConfig{}, pageA)
-		page := w.synch(w.page(site, pageA).ID)
-		_, err := w.DeleteDatasource(w.ctx, w.ws, page.ID)
-		ok(t, err)
-		w.apply(site, domain.EventDiscovered, links(pageA))
-		w.isGone(page.ID) // its owner does not want it; the next crawl may find it
-		site = w.requeue(w.get(site.ID))
-		w.publishAll()
-		w.apply(site, domain.EventDiscovered, links(pageA))
-		again := w.synch(page.ID)
-		sweeps := w.sweeps()
-		equal(t, 1, len(sweeps))
-		equal(t, true, sweeps[0].Below > page.ActiveGeneration && sweeps[0].Below <= again.ActiveGeneration)
+		w := world.New(t, open)
+		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
+		page := w.Synch(w.PageAt(site, world.PageA).ID)
+		_, err := w.DeleteDatasource(w.Ctx, w.WS, page.ID)
+		world.OK(t, err)
+		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA))
+		w.IsGone(page.ID) // its owner does not want it; the next crawl may find it
+		site = w.FetchAgain(w.Get(site.ID))
+		w.PublishAll()
+		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA))
+		again := w.Synch(page.ID)
+		sweeps := w.AllSweeps()
+		world.Equal(t, 1, len(sweeps))
+		world.Equal(t, true, sweeps[0].Below > page.ActiveGeneration && sweeps[0].Below <= again.ActiveGeneration)
 	})
 	t.Run("a deleted datastore takes everything in it, and is swept whole with its originals", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		agent := w.agent(w.store)
+		w := world.New(t, open)
+		agent := NewAgent(w, w.StoreID)
 		var in []catalog.NewDatasource
 		var keys []string
 		for range 450 {
-			in = append(in, w.file())
+			in = append(in, w.File())
 			keys = append(keys, in[len(in)-1].Datasource.Original.Key)
 		}
-		w.create(in...)
-		kept := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = w.datastore(w.ws).ID })
-		_, err := w.DeleteDatastore(w.ctx, w.ws, w.store)
-		ok(t, err)
-		_, err = w.Datastore(w.ctx, w.ws, w.store)
-		code(t, domain.CodeNotFound, err)
-		equal(t, []string{kept.ID}, w.outbox())
-		left, _, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
-		ok(t, err)
-		equal(t, []string{kept.ID}, datasourceIDs(left))
-		a, err := w.Agent(w.ctx, w.ws, agent.ID)
-		ok(t, err)
-		equal(t, []string{}, a.DatastoreIDs)
+		w.Create(in...)
+		kept := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = w.NewDatastore(w.WS).ID })
+		_, err := w.DeleteDatastore(w.Ctx, w.WS, w.StoreID)
+		world.OK(t, err)
+		_, err = w.Datastore(w.Ctx, w.WS, w.StoreID)
+		world.Code(t, domain.CodeNotFound, err)
+		world.Equal(t, []string{kept.ID}, w.OutboxIDs())
+		left, _, err := w.Datasources(w.Ctx, w.WS, catalog.DatasourceFilter{}, catalog.Page{})
+		world.OK(t, err)
+		world.Equal(t, []string{kept.ID}, world.DatasourceIDs(left))
+		a, err := w.Agent(w.Ctx, w.WS, agent.ID)
+		world.OK(t, err)
+		world.Equal(t, []string{}, a.DatastoreIDs)
 		var swept []string
 		whole := 0
-		for _, s := range w.sweeps() {
+		for _, s := range w.AllSweeps() {
 			swept = append(swept, s.Originals...)
 			if s.DatasourceID == "" {
 				whole++
-				equal(t, w.store, s.DatastoreID)
-				equal(t, true, s.Jobs && s.Below == domain.AllGenerations)
+				world.Equal(t, w.StoreID, s.DatastoreID)
+				world.Equal(t, true, s.Jobs && s.Below == domain.AllGenerations)
 			}
 		}
 		slices.Sort(swept)
 		slices.Sort(keys)
-		equal(t, keys, swept)
-		equal(t, 1, whole)
-		more, err := w.RemoveDeleted(w.ctx)
-		ok(t, err)
-		equal(t, false, more)
+		world.Equal(t, keys, swept)
+		world.Equal(t, 1, whole)
+		more, err := w.RemoveDeleted(w.Ctx)
+		world.OK(t, err)
+		world.Equal(t, false, more)
 	})
 	t.Run("a large datastore is gone for everybody at once, and is removed a part at a time", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("it is about numbers, not about goroutines")
 		}
 		t.Parallel()
-		w := newWorld(t, open)
-		agent := w.agent(w.store)
+		w := world.New(t, open)
+		agent := NewAgent(w, w.StoreID)
 		keys := map[string]bool{}
 		var in []catalog.NewDatasource
 		for range 1100 {
-			in = append(in, w.file(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "sku" }))
+			in = append(in, w.File(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "sku" }))
 			keys[in[len(in)-1].Datasource.Original.Key] = true
 		}
-		made := w.create(in...)
-		flying := w.publishAll()[1050]
-		site := w.createSite(domain.DatasourceConfig{}, pageA)
-		other := w.datastore(w.ws).ID
-		kept := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = other })
-		w.clock.advance(time.Hour)
-		_, err := w.DeleteDatastore(w.ctx, w.ws, w.store)
-		ok(t, err)
+		made := w.Create(in...)
+		flying := w.PublishAll()[1050]
+		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
+		other := w.NewDatastore(w.WS).ID
+		kept := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = other })
+		w.Clock.Advance(time.Hour)
+		_, err := w.DeleteDatastore(w.Ctx, w.WS, w.StoreID)
+		world.OK(t, err)
 		last := made[len(made)-1]
 
 		gone := func() {
 			t.Helper()
 			for _, ask := range []func() error{
-				func() error { _, err := w.Datastore(w.ctx, w.ws, w.store); return err },
-				func() error { _, err := w.DatastoreByID(w.ctx, w.store); return err },
-				func() error { _, err := w.ServingPlace(w.ctx, w.store); return err },
-				func() error { _, err := w.DatastoreCounts(w.ctx, w.ws, w.store); return err },
-				func() error { _, err := w.DeleteDatastore(w.ctx, w.ws, w.store); return err },
-				func() error { _, err := w.Datasource(w.ctx, w.ws, last.ID); return err },
-				func() error { _, err := w.DatasourceByCustomID(w.ctx, w.ws, w.store, "sku"); return err },
-				func() error { _, err := w.DeleteDatasource(w.ctx, w.ws, last.ID); return err },
-				func() error { _, err := w.CreateDatasources(w.ctx, []catalog.NewDatasource{w.file()}); return err },
+				func() error { _, err := w.Datastore(w.Ctx, w.WS, w.StoreID); return err },
+				func() error { _, err := w.DatastoreByID(w.Ctx, w.StoreID); return err },
+				func() error { _, err := w.ServingPlace(w.Ctx, w.StoreID); return err },
+				func() error { _, err := w.DatastoreCounts(w.Ctx, w.WS, w.StoreID); return err },
+				func() error { _, err := w.DeleteDatastore(w.Ctx, w.WS, w.StoreID); return err },
+				func() error { _, err := w.Datasource(w.Ctx, w.WS, last.ID); return err },
+				func() error { _, err := w.DatasourceByCustomID(w.Ctx, w.WS, w.StoreID, "sku"); return err },
+				func() error { _, err := w.DeleteDatasource(w.Ctx, w.WS, last.ID); return err },
+				func() error { _, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{w.File()}); return err },
 				func() error {
-					_, err := w.Requeue(w.ctx, w.ws, last.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
+					_, err := w.Requeue(w.Ctx, w.WS, last.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
 					return err
 				},
 			} {
-				code(t, domain.CodeNotFound, ask())
+				world.Code(t, domain.CodeNotFound, ask())
 			}
-			active, err := w.Active(w.ctx, []string{last.ID})
-			ok(t, err)
-			equal(t, 0, len(active))
-			list, next, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
-			ok(t, err)
-			equal(t, []string{kept.ID}, datasourceIDs(list))
-			equal(t, "", next)
-			stores, _, err := w.Datastores(w.ctx, w.ws, catalog.Page{})
-			ok(t, err)
-			equal(t, 1, len(stores))
-			equal(t, []string{kept.ID}, w.outbox())
-			equal(t, int64(0), w.inFlight())
-			equal(t, 0, len(w.stuck(0)))
-			queued, _, err := w.Replay(w.ctx, catalog.ReplayFilter{WorkspaceID: w.ws, Fetch: true}, "")
-			ok(t, err)
-			equal(t, int64(1), queued)
-			a, err := w.Agent(w.ctx, w.ws, agent.ID)
-			ok(t, err)
-			equal(t, []string{}, a.DatastoreIDs)
+			active, err := w.Active(w.Ctx, []string{last.ID})
+			world.OK(t, err)
+			world.Equal(t, 0, len(active))
+			list, next, err := w.Datasources(w.Ctx, w.WS, catalog.DatasourceFilter{}, catalog.Page{})
+			world.OK(t, err)
+			world.Equal(t, []string{kept.ID}, world.DatasourceIDs(list))
+			world.Equal(t, "", next)
+			stores, _, err := w.Datastores(w.Ctx, w.WS, catalog.Page{})
+			world.OK(t, err)
+			world.Equal(t, 1, len(stores))
+			world.Equal(t, []string{kept.ID}, w.OutboxIDs())
+			world.Equal(t, int64(0), w.CountInFlight())
+			world.Equal(t, 0, len(w.StuckFor(0)))
+			queued, _, err := w.Replay(w.Ctx, catalog.ReplayFilter{WorkspaceID: w.WS, Fetch: true}, "")
+			world.OK(t, err)
+			world.Equal(t, int64(1), queued)
+			a, err := w.Agent(w.Ctx, w.WS, agent.ID)
+			world.OK(t, err)
+			world.Equal(t, []string{}, a.DatastoreIDs)
 		}
 		gone()
-		w.clear()
-		equal(t, catalog.Applied{}, w.apply(last, domain.EventSynched)) // its row may still be there
-		equal(t, catalog.Applied{}, w.apply(site, domain.EventDiscovered, links(pageB)))
-		w.end(flying, domain.EventError)
-		for _, s := range w.sweeps() {
-			equal(t, []any{"", domain.AllGenerations, true}, []any{s.DatasourceID, s.Below, s.Jobs})
+		w.ClearSweeps()
+		world.Equal(t, catalog.Applied{}, w.ApplyEvent(last, domain.EventSynched)) // its row may still be there
+		world.Equal(t, catalog.Applied{}, w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageB)))
+		w.End(flying, domain.EventError)
+		for _, s := range w.AllSweeps() {
+			world.Equal(t, []any{"", domain.AllGenerations, true}, []any{s.DatasourceID, s.Below, s.Jobs})
 		}
 		for rounds := 1; ; rounds++ {
-			more, err := w.RemoveDeleted(w.ctx)
-			ok(t, err)
+			more, err := w.RemoveDeleted(w.Ctx)
+			world.OK(t, err)
 			gone()
 			if !more {
-				equal(t, true, rounds > 1)
+				world.Equal(t, true, rounds > 1)
 				break
 			}
 		}
-		for _, s := range w.sweeps() {
+		for _, s := range w.AllSweeps() {
 			for _, key := range s.Originals {
 				delete(keys, key)
 			}
 		}
-		equal(t, 500, len(keys)) // those of the first batch were swept with the deletion, which this test has cleared
+		world.Equal(t, 500, len(keys)) // those of the first batch were swept with the deletion, which this test has cleared
 	})
 	t.Run("an event of a deleted datasource sweeps what its job wrote", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		w.publishAll()
-		_, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
-		ok(t, err)
-		for _, s := range w.sweeps() {
-			ok(t, w.FinishSweep(w.ctx, s.ID))
+		w := world.New(t, open)
+		d := w.CreateFile()
+		w.PublishAll()
+		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
+		world.OK(t, err)
+		for _, s := range w.AllSweeps() {
+			world.OK(t, w.FinishSweep(w.Ctx, s.ID))
 		}
 		for _, quiet := range []domain.EventType{domain.EventRunning, domain.EventProgress, domain.EventUnchanged} {
-			equal(t, catalog.Applied{}, w.apply(d, quiet))
+			world.Equal(t, catalog.Applied{}, w.ApplyEvent(d, quiet))
 		}
-		equal(t, 0, len(w.sweeps()))
-		equal(t, catalog.Applied{}, w.apply(d, domain.EventSynched))
-		w.apply(d, domain.EventFetched, fetched("late"))
-		sweeps := w.sweeps()
-		equal(t, 2, len(sweeps))
-		equal(t, w.seq+1, sweeps[0].Below)
-		equal(t, []string{"late"}, sweeps[1].Originals)
+		world.Equal(t, 0, len(w.AllSweeps()))
+		world.Equal(t, catalog.Applied{}, w.ApplyEvent(d, domain.EventSynched))
+		w.ApplyEvent(d, domain.EventFetched, world.Fetched("late"))
+		sweeps := w.AllSweeps()
+		world.Equal(t, 2, len(sweeps))
+		world.Equal(t, w.Seq+1, sweeps[0].Below)
+		world.Equal(t, []string{"late"}, sweeps[1].Originals)
 		for _, s := range sweeps { // the job too, but not one of a later datasource with the same id
-			equal(t, []any{true, w.seq + 1}, []any{s.Jobs, s.Below})
+			world.Equal(t, []any{true, w.Seq + 1}, []any{s.Jobs, s.Below})
 		}
 	})
 	t.Run("an event of a deleted datastore sweeps the whole of it again", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		w.publishAll()
-		_, err := w.DeleteDatastore(w.ctx, w.ws, w.store)
-		ok(t, err)
-		w.clear()
-		w.apply(d, domain.EventSynched)
-		sweeps := w.sweeps()
-		equal(t, 1, len(sweeps))
-		equal(t, "", sweeps[0].DatasourceID)
-		equal(t, domain.AllGenerations, sweeps[0].Below)
+		w := world.New(t, open)
+		d := w.CreateFile()
+		w.PublishAll()
+		_, err := w.DeleteDatastore(w.Ctx, w.WS, w.StoreID)
+		world.OK(t, err)
+		w.ClearSweeps()
+		w.ApplyEvent(d, domain.EventSynched)
+		sweeps := w.AllSweeps()
+		world.Equal(t, 1, len(sweeps))
+		world.Equal(t, "", sweeps[0].DatasourceID)
+		world.Equal(t, domain.AllGenerations, sweeps[0].Below)
 	})
 }
 
-func testSweeps(t *testing.T, open Open) {
+func testSweeps(t *testing.T, open world.Open) {
 	t.Run("a sweep stays until it is finished", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		want := domain.Sweep{ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: w.store, DatasourceID: "d", Below: 7, Originals: []string{"a", "b"}}
-		ok(t, w.QueueSweep(w.ctx, want))
+		w := world.New(t, open)
+		want := domain.Sweep{ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, DatasourceID: "d", Below: 7, Originals: []string{"a", "b"}}
+		world.OK(t, w.QueueSweep(w.Ctx, want))
 		for range 2 {
-			equal(t, want, w.sweeps()[0].Sweep)
+			world.Equal(t, want, w.AllSweeps()[0].Sweep)
 		}
-		ok(t, w.FinishSweep(w.ctx, want.ID))
-		equal(t, 0, len(w.sweeps()))
-		ok(t, w.FinishSweep(w.ctx, want.ID))
+		world.OK(t, w.FinishSweep(w.Ctx, want.ID))
+		world.Equal(t, 0, len(w.AllSweeps()))
+		world.OK(t, w.FinishSweep(w.Ctx, want.ID))
 	})
 	t.Run("a deferred sweep is not offered before its time, and counts its attempts", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		ok(t, w.QueueSweep(w.ctx, domain.Sweep{DatastoreID: w.store}))
-		id := w.sweeps()[0].ID
+		w := world.New(t, open)
+		world.OK(t, w.QueueSweep(w.Ctx, domain.Sweep{DatastoreID: w.StoreID}))
+		id := w.AllSweeps()[0].ID
 		for range 2 {
-			ok(t, w.DeferSweep(w.ctx, id, w.clock.now().Add(time.Minute), "the index does not answer"))
-			equal(t, 0, len(w.sweeps()))
-			w.clock.advance(time.Minute)
+			world.OK(t, w.DeferSweep(w.Ctx, id, w.Clock.Now().Add(time.Minute), "the index does not answer"))
+			world.Equal(t, 0, len(w.AllSweeps()))
+			w.Clock.Advance(time.Minute)
 		}
-		equal(t, 2, w.sweeps()[0].Attempts)
+		world.Equal(t, 2, w.AllSweeps()[0].Attempts)
 	})
 	t.Run("sweeps never deferred come first, and no more than asked for", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
+		w := world.New(t, open)
 		var want []string
 		for i := range 4 {
 			id := fmt.Sprint("sweep-", i)
 			want = append(want, id)
-			ok(t, w.QueueSweep(w.ctx, domain.Sweep{ID: id, DatastoreID: w.store}))
+			world.OK(t, w.QueueSweep(w.Ctx, domain.Sweep{ID: id, DatastoreID: w.StoreID}))
 		}
-		ok(t, w.DeferSweep(w.ctx, "sweep-0", w.clock.now(), "busy"))
-		got, err := w.Sweeps(w.ctx, 3)
-		ok(t, err)
-		equal(t, want[1:], ids(got, func(s catalog.SweepTask) string { return s.ID }))
+		world.OK(t, w.DeferSweep(w.Ctx, "sweep-0", w.Clock.Now(), "busy"))
+		got, err := w.Sweeps(w.Ctx, 3)
+		world.OK(t, err)
+		world.Equal(t, want[1:], world.IDs(got, func(s catalog.SweepTask) string { return s.ID }))
 	})
 	t.Run("two sweeps alike are two: the first may be under way", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
+		w := world.New(t, open)
 		for range 2 {
-			ok(t, w.QueueSweep(w.ctx, domain.Sweep{DatastoreID: w.store, DatasourceID: "d", Below: 4}))
+			world.OK(t, w.QueueSweep(w.Ctx, domain.Sweep{DatastoreID: w.StoreID, DatasourceID: "d", Below: 4}))
 		}
-		equal(t, 2, len(w.sweeps()))
+		world.Equal(t, 2, len(w.AllSweeps()))
 	})
 	t.Run("a commit that queues a sweep wakes", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
+		w := world.New(t, open)
 		<-w.SweepWake() // of opening
-		d := w.createFile()
+		d := w.CreateFile()
 		select {
 		case <-w.SweepWake():
 			t.Fatal("woken by a new datasource")
 		default:
 		}
-		_, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
-		ok(t, err)
+		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
+		world.OK(t, err)
 		<-w.SweepWake()
 	})
 }

@@ -7,162 +7,156 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func (w *world) stuck(silence time.Duration) []catalog.StuckDatasource {
-	w.t.Helper()
-	s, err := w.Stuck(w.ctx, w.clock.now().Add(-silence), 100)
-	ok(w.t, err)
-	return s
-}
-
-func testRescue(t *testing.T, open Open) {
+func testRescue(t *testing.T, open world.Open) {
 	t.Run("what is in flight and silent too long is stuck; a sign of life helps", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		silent, lively, ended := w.createFile(), w.createFile(), w.createFile()
-		w.publishAll()
-		w.createFile() // waits in the outbox, however long
-		w.clock.advance(time.Hour)
-		w.apply(lively, domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "embedding"} })
-		w.apply(ended, domain.EventSynched)
-		got := w.stuck(time.Minute)
-		equal(t, 1, len(got))
-		equal(t, silent.ID, got[0].ID)
+		w := world.New(t, open)
+		silent, lively, ended := w.CreateFile(), w.CreateFile(), w.CreateFile()
+		w.PublishAll()
+		w.CreateFile() // waits in the outbox, however long
+		w.Clock.Advance(time.Hour)
+		w.ApplyEvent(lively, domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "embedding"} })
+		w.ApplyEvent(ended, domain.EventSynched)
+		got := w.StuckFor(time.Minute)
+		world.Equal(t, 1, len(got))
+		world.Equal(t, silent.ID, got[0].ID)
 	})
 	t.Run("a site that waits for pages is not stuck, one whose discovery is silent is", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		site := w.createSite(domain.DatasourceConfig{}, pageA)
-		w.clock.advance(time.Hour)
-		equal(t, []string{site.ID}, ids(w.stuck(time.Minute), func(s catalog.StuckDatasource) string { return s.ID }))
-		w.apply(site, domain.EventSynched)
-		w.clock.advance(time.Hour)
-		equal(t, 0, len(w.stuck(time.Minute)))
+		w := world.New(t, open)
+		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
+		w.Clock.Advance(time.Hour)
+		world.Equal(t, []string{site.ID}, world.IDs(w.StuckFor(time.Minute), func(s catalog.StuckDatasource) string { return s.ID }))
+		w.ApplyEvent(site, domain.EventSynched)
+		w.Clock.Advance(time.Hour)
+		world.Equal(t, 0, len(w.StuckFor(time.Minute)))
 	})
 	t.Run("the job to put in place does what the lost one did, under another id", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		site := w.createSite(domain.DatasourceConfig{Include: []string{"/a*"}}, pageA)
-		file := w.createFile()
-		published := w.publishAll()
-		w.clock.advance(time.Hour)
+		w := world.New(t, open)
+		site := w.CreateSite(domain.DatasourceConfig{Include: []string{"/a*"}}, world.PageA)
+		file := w.CreateFile()
+		published := w.PublishAll()
+		w.Clock.Advance(time.Hour)
 		lost := map[string]domain.Job{}
 		for _, j := range published {
 			lost[j.DatasourceID] = j
 		}
 		seen := 0
-		for _, s := range w.stuck(time.Minute) {
+		for _, s := range w.StuckFor(time.Minute) {
 			want, was := lost[s.ID]
 			if !was {
-				equal(t, site.ID, s.ID)
+				world.Equal(t, site.ID, s.ID)
 				continue
 			}
 			seen++
-			equal(t, true, s.Job.ID != want.ID)
+			world.Equal(t, true, s.Job.ID != want.ID)
 			want.ID, want.Generation = s.Job.ID, 0
-			equal(t, want, s.Job)
+			world.Equal(t, want, s.Job)
 		}
-		equal(t, 2, seen)
-		equal(t, file.ID, published[0].DatasourceID)
+		world.Equal(t, 2, seen)
+		world.Equal(t, file.ID, published[0].DatasourceID)
 	})
 	t.Run("reissuing puts the job into the outbox, and only in place of the one expected", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		d := w.createFile()
-		w.publishAll()
-		w.clock.advance(time.Hour)
-		s := w.stuck(time.Minute)[0]
+		w := world.New(t, open)
+		d := w.CreateFile()
+		w.PublishAll()
+		w.Clock.Advance(time.Hour)
+		s := w.StuckFor(time.Minute)[0]
 		for _, want := range []bool{true, false} {
-			done, err := w.Reissue(w.ctx, d.ID, d.JobID, s.Job)
-			ok(t, err)
-			equal(t, want, done)
+			done, err := w.Reissue(w.Ctx, d.ID, d.JobID, s.Job)
+			world.OK(t, err)
+			world.Equal(t, want, done)
 		}
-		equal(t, []string{d.ID}, w.outbox())
-		equal(t, s.Job.ID, w.get(d.ID).JobID)
-		equal(t, 0, len(w.stuck(0)))
-		w.synch(d.ID)
-		done, err := w.Reissue(w.ctx, d.ID, s.Job.ID, s.Job)
-		ok(t, err)
-		equal(t, false, done)
-		done, err = w.Reissue(w.ctx, domain.NewID(), "any", s.Job)
-		ok(t, err)
-		equal(t, false, done)
+		world.Equal(t, []string{d.ID}, w.OutboxIDs())
+		world.Equal(t, s.Job.ID, w.Get(d.ID).JobID)
+		world.Equal(t, 0, len(w.StuckFor(0)))
+		w.Synch(d.ID)
+		done, err := w.Reissue(w.Ctx, d.ID, s.Job.ID, s.Job)
+		world.OK(t, err)
+		world.Equal(t, false, done)
+		done, err = w.Reissue(w.Ctx, domain.NewID(), "any", s.Job)
+		world.OK(t, err)
+		world.Equal(t, false, done)
 	})
 	t.Run("a reissued discovery does not ask again for the pages it had found", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		site := w.createSite(domain.DatasourceConfig{}, pageA)
-		w.publishAll()
-		done, err := w.Reissue(w.ctx, site.ID, site.JobID, domain.NewCrawlJob(site, w.settled()))
-		ok(t, err)
-		equal(t, true, done)
-		w.publishAll()
-		equal(t, 1, w.apply(w.get(site.ID), domain.EventDiscovered, links(pageA, pageB)).NewPages)
+		w := world.New(t, open)
+		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
+		w.PublishAll()
+		done, err := w.Reissue(w.Ctx, site.ID, site.JobID, domain.NewCrawlJob(site, w.Settled()))
+		world.OK(t, err)
+		world.Equal(t, true, done)
+		w.PublishAll()
+		world.Equal(t, 1, w.ApplyEvent(w.Get(site.ID), domain.EventDiscovered, world.Links(world.PageA, world.PageB)).NewPages)
 	})
 	t.Run("every datasource of a datastore and every original is walked, past one batch", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("it is about numbers, not about goroutines")
 		}
 		t.Parallel()
-		w := newWorld(t, open)
+		w := world.New(t, open)
 		var in []catalog.NewDatasource
 		want := map[string]bool{}
 		for range 1100 {
-			n := w.file()
+			n := w.File()
 			in, want[n.Datasource.ID] = append(in, n), true
 		}
-		w.create(in...)
-		synched := w.synch(in[0].Datasource.ID)
-		other := w.datastore(w.ws).ID
-		elsewhere := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = other })
+		w.Create(in...)
+		synched := w.Synch(in[0].Datasource.ID)
+		other := w.NewDatastore(w.WS).ID
+		elsewhere := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = other })
 		got, keys := map[string]bool{}, map[string]bool{}
-		ok(t, w.EachActive(w.ctx, w.store, func(a catalog.ActiveState) error {
+		world.OK(t, w.EachActive(w.Ctx, w.StoreID, func(a catalog.ActiveState) error {
 			got[a.DatasourceID] = true
 			if a.DatasourceID == synched.ID {
-				equal(t, catalog.ActiveState{
+				world.Equal(t, catalog.ActiveState{
 					DatasourceID: synched.ID, Generation: synched.ActiveGeneration, Chunks: 2, Status: domain.StatusSynched,
 				}, a)
 			}
 			return nil
 		}))
-		equal(t, want, got)
-		ok(t, w.EachOriginal(w.ctx, func(o catalog.OriginalRef) error {
+		world.Equal(t, want, got)
+		world.OK(t, w.EachOriginal(w.Ctx, func(o catalog.OriginalRef) error {
 			keys[o.Key] = o.DatasourceID != "" && o.WorkspaceID != ""
 			return nil
 		}))
-		equal(t, 1101, len(keys))
-		equal(t, true, keys[elsewhere.Original.Key])
+		world.Equal(t, 1101, len(keys))
+		world.Equal(t, true, keys[elsewhere.Original.Key])
 	})
 	t.Run("a walk ends with the error of the function it calls", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		w.createFile()
-		w.createFile()
+		w := world.New(t, open)
+		w.CreateFile()
+		w.CreateFile()
 		stop, calls := errors.New("enough"), 0
-		err := w.EachOriginal(w.ctx, func(catalog.OriginalRef) error {
+		err := w.EachOriginal(w.Ctx, func(catalog.OriginalRef) error {
 			calls++
 			return stop
 		})
-		equal(t, true, errors.Is(err, stop))
-		equal(t, 1, calls)
+		world.Equal(t, true, errors.Is(err, stop))
+		world.Equal(t, 1, calls)
 	})
 	t.Run("a job to read a datasource again knows its kind", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
-		site := w.createSite(domain.DatasourceConfig{Exclude: []string{"/old/*"}}, pageA)
-		file := w.createFile()
-		j, err := w.NewJob(w.ctx, file, domain.JobIngest)
-		ok(t, err)
-		equal(t, file.Original, j.Original)
-		j, err = w.NewJob(w.ctx, w.page(site, pageA), domain.JobCrawl)
-		ok(t, err)
-		equal(t, true, slices.Equal(j.Crawl.Site.Exclude, []string{"/old/*"}))
-		j, err = w.NewJob(w.ctx, site, domain.JobCrawl)
-		ok(t, err)
-		equal(t, site.Config.SourceURL, j.Crawl.URL)
-		_, err = w.NewJob(w.ctx, domain.Datasource{DatastoreID: domain.NewID()}, domain.JobIngest)
-		code(t, domain.CodeNotFound, err)
+		w := world.New(t, open)
+		site := w.CreateSite(domain.DatasourceConfig{Exclude: []string{"/old/*"}}, world.PageA)
+		file := w.CreateFile()
+		j, err := w.NewJob(w.Ctx, file, domain.JobIngest)
+		world.OK(t, err)
+		world.Equal(t, file.Original, j.Original)
+		j, err = w.NewJob(w.Ctx, w.PageAt(site, world.PageA), domain.JobCrawl)
+		world.OK(t, err)
+		world.Equal(t, true, slices.Equal(j.Crawl.Site.Exclude, []string{"/old/*"}))
+		j, err = w.NewJob(w.Ctx, site, domain.JobCrawl)
+		world.OK(t, err)
+		world.Equal(t, site.Config.SourceURL, j.Crawl.URL)
+		_, err = w.NewJob(w.Ctx, domain.Datasource{DatastoreID: domain.NewID()}, domain.JobIngest)
+		world.Code(t, domain.CodeNotFound, err)
 	})
 }

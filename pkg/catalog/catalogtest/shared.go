@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -39,10 +40,10 @@ func RunShared(t *testing.T, open OpenShared) {
 }
 
 // newShared makes a world, and others that share its catalog.
-func newShared(t testing.TB, open OpenShared, others int, options ...func(i int, o *catalog.Options)) (*world, []*catalog.Catalog) {
+func newShared(t testing.TB, open OpenShared, others int, options ...func(i int, o *catalog.Options)) (*world.World, []*catalog.Catalog) {
 	t.Helper()
 	var rest []*catalog.Catalog
-	w := newWorld(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {
+	w := world.New(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {
 		all := make([]catalog.Options, 1+others)
 		for i := range all {
 			all[i] = o
@@ -77,18 +78,18 @@ func testSharedUpserts(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3)
 	all := append(others, w.Catalog)
 	for range 5 {
-		ok(t, errors.Join(atOnce(all, func(i int, c *catalog.Catalog) error {
+		world.OK(t, errors.Join(atOnce(all, func(i int, c *catalog.Catalog) error {
 			var in []catalog.NewDatasource
 			for k := range 4 { // each in another order
-				in = append(in, w.file(func(n *catalog.NewDatasource) { n.Datasource.CustomID = fmt.Sprint("sku-", (i+k)%4) }))
+				in = append(in, w.File(func(n *catalog.NewDatasource) { n.Datasource.CustomID = fmt.Sprint("sku-", (i+k)%4) }))
 			}
-			_, err := c.UpsertDatasources(w.ctx, in)
+			_, err := c.UpsertDatasources(w.Ctx, in)
 			return err
 		})...))
 	}
-	ds, _, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
-	ok(t, err)
-	equal(t, 4, len(ds))
+	ds, _, err := w.Datasources(w.Ctx, w.WS, catalog.DatasourceFilter{}, catalog.Page{})
+	world.OK(t, err)
+	world.Equal(t, 4, len(ds))
 }
 
 func testSharedMessages(t *testing.T, open OpenShared) {
@@ -96,82 +97,82 @@ func testSharedMessages(t *testing.T, open OpenShared) {
 		now := o.Now
 		o.Now = func() time.Time { return now().Add(-time.Duration(i) * time.Hour) }
 	})
-	v, err := w.EnsureConversation(w.ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: w.agent().ID})
-	ok(t, err)
+	v, err := w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: NewAgent(w).ID})
+	world.OK(t, err)
 	var want []string
 	for i, c := range []*catalog.Catalog{w.Catalog, others[0], w.Catalog, others[0]} {
 		question, answer := fmt.Sprint("question ", i), fmt.Sprint("answer ", i)
 		want = append(want, question, answer)
-		ok(t, c.AppendMessages(w.ctx, v.ID,
+		world.OK(t, c.AppendMessages(w.Ctx, v.ID,
 			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: question},
 			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: answer}))
 	}
-	got, err := w.Messages(w.ctx, v.ID, 100)
-	ok(t, err)
-	equal(t, want, ids(got, func(m domain.Message) string { return m.Text }))
+	got, err := w.Messages(w.Ctx, v.ID, 100)
+	world.OK(t, err)
+	world.Equal(t, want, world.IDs(got, func(m domain.Message) string { return m.Text }))
 }
 
 func testSharedPatches(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 1)
-	agent := w.agent()
+	agent := NewAgent(w)
 	for round := range 10 {
 		text := fmt.Sprint("round ", round)
-		ok(t, errors.Join(atOnce([]*catalog.Catalog{w.Catalog, others[0]}, func(i int, c *catalog.Catalog) error {
+		world.OK(t, errors.Join(atOnce([]*catalog.Catalog{w.Catalog, others[0]}, func(i int, c *catalog.Catalog) error {
 			agents, stores := domain.AgentPatch{Name: &text}, domain.DatastorePatch{Name: &text}
 			if i == 1 {
 				agents, stores = domain.AgentPatch{Description: &text}, domain.DatastorePatch{Description: &text}
 			}
-			_, err := c.UpdateAgent(w.ctx, w.ws, agent.ID, agents)
-			_, also := c.UpdateDatastore(w.ctx, w.ws, w.store, stores)
+			_, err := c.UpdateAgent(w.Ctx, w.WS, agent.ID, agents)
+			_, also := c.UpdateDatastore(w.Ctx, w.WS, w.StoreID, stores)
 			return errors.Join(err, also)
 		})...))
-		a, err := w.Agent(w.ctx, w.ws, agent.ID)
-		ok(t, err)
-		d, err := w.Datastore(w.ctx, w.ws, w.store)
-		ok(t, err)
-		equal(t, []string{text, text, text, text}, []string{a.Name, a.Description, d.Name, d.Description})
+		a, err := w.Agent(w.Ctx, w.WS, agent.ID)
+		world.OK(t, err)
+		d, err := w.Datastore(w.Ctx, w.WS, w.StoreID)
+		world.OK(t, err)
+		world.Equal(t, []string{text, text, text, text}, []string{a.Name, a.Description, d.Name, d.Description})
 	}
 }
 
 func testSharedMark(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 1)
-	first, second := w.createFile(), w.createFile()
-	ok(t, w.Published(w.ctx, domain.Job{ID: first.JobID, DatasourceID: first.ID, DatastoreID: w.store}, 70))
-	ok(t, others[0].Published(w.ctx, domain.Job{ID: second.JobID, DatasourceID: second.ID, DatastoreID: w.store}, 40))
+	first, second := w.CreateFile(), w.CreateFile()
+	world.OK(t, w.Published(w.Ctx, domain.Job{ID: first.JobID, DatasourceID: first.ID, DatastoreID: w.StoreID}, 70))
+	world.OK(t, others[0].Published(w.Ctx, domain.Job{ID: second.JobID, DatasourceID: second.ID, DatastoreID: w.StoreID}, 40))
 	for _, c := range []*catalog.Catalog{w.Catalog, others[0]} {
-		g, err := c.MaxGeneration(w.ctx)
-		ok(t, err)
-		equal(t, uint64(70), g)
+		g, err := c.MaxGeneration(w.Ctx)
+		world.OK(t, err)
+		world.Equal(t, uint64(70), g)
 	}
 }
 
 func testSharedPages(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3)
-	site := w.createSite(domain.DatasourceConfig{MaxPages: 10})
-	ok(t, errors.Join(atOnce(append(others, w.Catalog), func(i int, c *catalog.Catalog) error {
+	site := w.CreateSite(domain.DatasourceConfig{MaxPages: 10})
+	world.OK(t, errors.Join(atOnce(append(others, w.Catalog), func(i int, c *catalog.Catalog) error {
 		for k := range 8 {
-			ev := w.event(site, domain.EventDiscovered, links(fmt.Sprintf("https://pumps.example/%d/%d", i, k)))
-			if _, err := c.Apply(w.ctx, ev); err != nil {
+			ev := w.Event(site, domain.EventDiscovered, world.Links(fmt.Sprintf("https://pumps.example/%d/%d", i, k)))
+			if _, err := c.Apply(w.Ctx, ev); err != nil {
 				return err
 			}
 		}
 		return nil
 	})...))
-	equal(t, int64(10), w.get(site.ID).Progress.Total)
+	world.Equal(t, int64(10), w.Get(site.ID).Progress.Total)
 }
 
 func testSharedSite(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 2)
 	all := append(others, w.Catalog)
 	for range 8 {
-		site := w.createSite(domain.DatasourceConfig{}, pageA, pageB)
-		w.publishAll()
-		pages := []domain.Datasource{w.page(site, pageA), w.page(site, pageB), site}
-		ok(t, errors.Join(atOnce(all, func(i int, c *catalog.Catalog) error {
-			_, err := c.Apply(w.ctx, w.event(pages[i], domain.EventSynched, chunks(1)))
+		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA, world.PageB)
+		w.PublishAll()
+		pages := []domain.Datasource{w.PageAt(site, world.PageA), w.PageAt(site, world.PageB), site}
+		world.OK(t, errors.Join(atOnce(all, func(i int, c *catalog.Catalog) error {
+			_, err := c.Apply(w.Ctx, w.Event(pages[i], domain.EventSynched, world.Chunks(1)))
 			return err
 		})...))
-		equal(t, domain.StatusSynched, w.get(site.ID).Status)
+		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	}
 }
 
@@ -179,22 +180,22 @@ func testSharedDeletion(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 2)
 	all := append(others, w.Catalog)
 	for range 10 {
-		store, agent := w.datastore(w.ws), w.agent()
+		store, agent := w.NewDatastore(w.WS), NewAgent(w)
 		for i, err := range atOnce(append(all, all...), func(i int, c *catalog.Catalog) (err error) {
 			switch i {
 			case 0:
-				_, err = c.DeleteDatastore(w.ctx, w.ws, store.ID)
+				_, err = c.DeleteDatastore(w.Ctx, w.WS, store.ID)
 			case 1:
-				_, err = c.CreateAgent(w.ctx, domain.Agent{ID: domain.NewID(), WorkspaceID: w.ws, DatastoreIDs: []string{store.ID}})
+				_, err = c.CreateAgent(w.Ctx, domain.Agent{ID: domain.NewID(), WorkspaceID: w.WS, DatastoreIDs: []string{store.ID}})
 			case 2:
-				n := w.file(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = store.ID })
-				_, err = c.CreateDatasources(w.ctx, []catalog.NewDatasource{n})
+				n := w.File(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = store.ID })
+				_, err = c.CreateDatasources(w.Ctx, []catalog.NewDatasource{n})
 			case 3:
-				_, err = c.DeleteAgent(w.ctx, w.ws, agent.ID)
+				_, err = c.DeleteAgent(w.Ctx, w.WS, agent.ID)
 			case 4:
-				_, err = c.EnsureConversation(w.ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: agent.ID})
+				_, err = c.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent.ID})
 			default:
-				_, err = c.UpdateAgent(w.ctx, w.ws, agent.ID, domain.AgentPatch{DatastoreIDs: &[]string{store.ID}})
+				_, err = c.UpdateAgent(w.Ctx, w.WS, agent.ID, domain.AgentPatch{DatastoreIDs: &[]string{store.ID}})
 			}
 			return err
 		}) {
@@ -202,11 +203,11 @@ func testSharedDeletion(t *testing.T, open OpenShared) {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
-		code(t, domain.CodeNotFound, func() error { _, err := w.Datastore(w.ctx, w.ws, store.ID); return err }())
+		world.Code(t, domain.CodeNotFound, func() error { _, err := w.Datastore(w.Ctx, w.WS, store.ID); return err }())
 	}
-	agents, _, err := w.Agents(w.ctx, w.ws, catalog.Page{Limit: 100})
-	ok(t, err)
+	agents, _, err := w.Agents(w.Ctx, w.WS, catalog.Page{Limit: 100})
+	world.OK(t, err)
 	for _, a := range agents {
-		equal(t, []string{}, a.DatastoreIDs)
+		world.Equal(t, []string{}, a.DatastoreIDs)
 	}
 }

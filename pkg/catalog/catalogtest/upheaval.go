@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -21,15 +22,15 @@ type upheaval struct {
 	stream    []domain.Job
 }
 
-func newUpheaval(w *world, others ...*catalog.Catalog) *upheaval {
-	w.t.Helper()
+func newUpheaval(w *world.World, others ...*catalog.Catalog) *upheaval {
+	w.T.Helper()
 	u := &upheaval{
-		history:   &history{world: w, rand: rand.New(rand.NewPCG(1, 7)), written: map[string][]version{}},
+		history:   &history{World: w, rand: rand.New(rand.NewPCG(1, 7)), written: map[string][]version{}},
 		processes: append([]*catalog.Catalog{w.Catalog}, others...),
 		published: map[string]domain.Job{},
 	}
 	for range 25 {
-		u.createFile()
+		u.CreateFile()
 	}
 	for _, c := range u.processes {
 		u.rest(c)
@@ -39,7 +40,7 @@ func newUpheaval(w *world, others ...*catalog.Catalog) *upheaval {
 
 // run sends the datastore to and fro, and demands that it comes to rest with everything that readers see in its place.
 func (u *upheaval) run() {
-	u.t.Helper()
+	u.T.Helper()
 	var working sync.WaitGroup
 	stop := make(chan struct{})
 	for _, c := range u.processes {
@@ -57,58 +58,58 @@ func (u *upheaval) run() {
 		}
 	}
 	for i := range 30 {
-		to := []domain.Place{serving, elsewhere, thither}[i*7%3]
-		if _, err := u.processes[i%len(u.processes)].UpdateDatastore(u.ctx, u.ws, u.store, domain.DatastorePatch{Type: &to.Engine, EmbeddingModel: &to.Model}); err != nil {
-			u.t.Error(err)
+		to := []domain.Place{world.Serving, elsewhere, thither}[i*7%3]
+		if _, err := u.processes[i%len(u.processes)].UpdateDatastore(u.Ctx, u.WS, u.StoreID, domain.DatastorePatch{Type: &to.Engine, EmbeddingModel: &to.Model}); err != nil {
+			u.T.Error(err)
 		}
 		if i%3 == 0 {
-			u.createFile()
+			u.CreateFile()
 		}
 	}
 	close(stop)
 	working.Wait()
-	for rounds := 0; u.where().Move != nil; rounds++ {
+	for rounds := 0; where(u.World).Move != nil; rounds++ {
 		if rounds == 1000 {
-			u.t.Fatalf("the move does not end: %+v", u.progress())
+			u.T.Fatalf("the move does not end: %+v", progress(u.World))
 		}
 		u.rest(u.Catalog)
 	}
-	for len(u.outbox()) > 0 || len(u.stream) > 0 {
+	for len(u.OutboxIDs()) > 0 || len(u.stream) > 0 {
 		u.rest(u.Catalog)
 	}
-	equal(u.t, true, len(u.content()) >= 35)
-	equal(u.t, int64(0), u.inFlight())
+	world.Equal(u.T, true, len(u.content()) >= 35)
+	world.Equal(u.T, int64(0), u.CountInFlight())
 	u.checkActive()
 }
 
 // rest plays one round of everything but the sending, in one process: mover, dispatcher, worker, applier.
 func (u *upheaval) rest(c *catalog.Catalog) {
-	d, err := c.DatastoreByID(u.ctx, u.store)
+	d, err := c.DatastoreByID(u.Ctx, u.StoreID)
 	if err != nil {
-		u.t.Error(err)
+		u.T.Error(err)
 		return
 	}
 	if d.Move != nil {
-		if _, err := c.IssueMoves(u.ctx, u.store, d.Move.ID, 5); err != nil {
-			u.t.Error(err)
+		if _, err := c.IssueMoves(u.Ctx, u.StoreID, d.Move.ID, 5); err != nil {
+			u.T.Error(err)
 		}
-		if _, err := c.FinishMove(u.ctx, u.store, d.Move.ID); err != nil {
-			u.t.Error(err)
+		if _, err := c.FinishMove(u.Ctx, u.StoreID, d.Move.ID); err != nil {
+			u.T.Error(err)
 		}
 	}
-	jobs, err := c.Outbox(u.ctx, 5)
+	jobs, err := c.Outbox(u.Ctx, 5)
 	if err != nil {
-		u.t.Error(err)
+		u.T.Error(err)
 	}
 	for i := range jobs {
 		jobs[i] = u.publish(jobs[i])
 	}
-	if err := c.PublishedAll(u.ctx, jobs); err != nil {
-		u.t.Error(err)
+	if err := c.PublishedAll(u.Ctx, jobs); err != nil {
+		u.T.Error(err)
 	}
 	if evs := u.take(); len(evs) > 0 {
-		if _, err := c.ApplyAll(u.ctx, evs); err != nil {
-			u.t.Error(err)
+		if _, err := c.ApplyAll(u.Ctx, evs); err != nil {
+			u.T.Error(err)
 		}
 	}
 }
@@ -135,7 +136,7 @@ func (u *upheaval) take() (out []domain.Event) {
 		for _, p := range j.Places {
 			u.written[j.DatasourceID] = append(u.written[j.DatasourceID], version{p, j.Generation})
 		}
-		out = append(out, j.Event(domain.EventSynched, u.clock.now()))
+		out = append(out, j.Event(domain.EventSynched, u.Clock.Now()))
 		if u.rand.IntN(5) > 0 {
 			u.stream = append(u.stream[:i], u.stream[i+1:]...)
 		}
@@ -143,10 +144,10 @@ func (u *upheaval) take() (out []domain.Event) {
 	return out
 }
 
-func testUpheaval(t *testing.T, open Open) {
+func testUpheaval(t *testing.T, open world.Open) {
 	t.Run("a datastore that is sent to and fro while all else goes on comes to rest whole", func(t *testing.T) {
 		t.Parallel()
-		newUpheaval(newWorld(t, open)).run()
+		newUpheaval(world.New(t, open)).run()
 	})
 }
 
@@ -158,21 +159,21 @@ func testSharedUpheaval(t *testing.T, open OpenShared) {
 func testSharedFinish(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 2)
 	all := append(others, w.Catalog)
-	w.synch(w.createFile().ID)
-	for _, to := range []domain.Place{elsewhere, thither, serving} {
-		move := w.send(to).Move
-		for _, j := range w.issue(move) {
-			w.end(j, domain.EventSynched)
+	w.Synch(w.CreateFile().ID)
+	for _, to := range []domain.Place{elsewhere, thither, world.Serving} {
+		move := send(w, to).Move
+		for _, j := range issue(w, move) {
+			w.End(j, domain.EventSynched)
 		}
 		var mu sync.Mutex
 		switched, name := 0, "on the way to "+to.Model
 		for _, err := range atOnce(all, func(i int, c *catalog.Catalog) error {
 			if i == 0 {
-				if _, err := c.UpdateDatastore(w.ctx, w.ws, w.store, domain.DatastorePatch{Name: &name}); err != nil {
+				if _, err := c.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Name: &name}); err != nil {
 					return err
 				}
 			}
-			done, err := c.FinishMove(w.ctx, w.store, move.ID)
+			done, err := c.FinishMove(w.Ctx, w.StoreID, move.ID)
 			mu.Lock()
 			defer mu.Unlock()
 			if done {
@@ -180,11 +181,11 @@ func testSharedFinish(t *testing.T, open OpenShared) {
 			}
 			return err
 		}) {
-			ok(t, err)
+			world.OK(t, err)
 		}
-		equal(t, 1, switched)
-		d := w.where()
-		equal(t, []any{to, name}, []any{d.Serving(), d.Name})
+		world.Equal(t, 1, switched)
+		d := where(w)
+		world.Equal(t, []any{to, name}, []any{d.Serving(), d.Name})
 	}
 }
 
@@ -192,17 +193,17 @@ func testSharedClaims(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3)
 	all := append(others, w.Catalog)
 	for range 5 {
-		_, err := w.RequestRepair(w.ctx, false)
-		ok(t, err)
+		_, err := w.RequestRepair(w.Ctx, false)
+		world.OK(t, err)
 	}
 	var mu sync.Mutex
 	claimed, held := 0, 0
 	for _, err := range atOnce(all, func(i int, c *catalog.Catalog) error {
-		r, err := c.ClaimRepair(w.ctx, fmt.Sprint("process-", i))
+		r, err := c.ClaimRepair(w.Ctx, fmt.Sprint("process-", i))
 		if err != nil {
 			return err
 		}
-		has, err := c.Lease(w.ctx, "audit", fmt.Sprint("process-", i), 1e9)
+		has, err := c.Lease(w.Ctx, "audit", fmt.Sprint("process-", i), 1e9)
 		mu.Lock()
 		defer mu.Unlock()
 		if r != nil {
@@ -213,7 +214,7 @@ func testSharedClaims(t *testing.T, open OpenShared) {
 		}
 		return err
 	}) {
-		ok(t, err)
+		world.OK(t, err)
 	}
-	equal(t, []int{1, 1}, []int{claimed, held})
+	world.Equal(t, []int{1, 1}, []int{claimed, held})
 }

@@ -1,0 +1,105 @@
+package sitetest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func testRefreshes(t *testing.T, open world.Open) {
+	daily := func(d *domain.Datasource) { d.Config.Refresh = "24h" }
+	t.Run("schedules of all workspaces are listed, a part at a time", func(t *testing.T) {
+		t.Parallel()
+		w := world.New(t, open)
+		var want []string
+		for range 5 {
+			want = append(want, w.Single(daily).ID)
+			w.Single()
+		}
+		slices.Sort(want)
+		var got []string
+		for cursor := ""; ; {
+			part, next, err := w.Refreshes(w.Ctx, cursor, 2)
+			world.OK(t, err)
+			for _, r := range part {
+				world.Equal(t, catalog.Refresh{WorkspaceID: w.WS, DatastoreID: w.StoreID, DatasourceID: r.DatasourceID, Schedule: "24h"}, r)
+				got = append(got, r.DatasourceID)
+			}
+			if cursor = next; next == "" {
+				break
+			}
+		}
+		world.Equal(t, want, got)
+	})
+	t.Run("a refresh that is due is queued once, behind fresh content, if nothing is under way", func(t *testing.T) {
+		t.Parallel()
+		w := world.New(t, open)
+		d := w.Single(daily)
+		due := func(at time.Time) bool {
+			queued, err := w.RefreshDue(w.Ctx, d.ID, at)
+			world.OK(t, err)
+			return queued
+		}
+		w.Clock.Advance(time.Hour)
+		world.Equal(t, false, due(w.Clock.Now())) // it still waits
+		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		at := w.Clock.Now()
+		world.Equal(t, true, due(at))
+		w.Clock.Advance(time.Minute)
+		upload := w.CreateFile()
+		world.Equal(t, []string{upload.ID, d.ID}, w.OutboxIDs())
+		jobs := w.PublishAll()
+		world.Equal(t, "a", jobs[1].Crawl.ETag)
+		w.End(jobs[1], domain.EventUnchanged)
+		world.Equal(t, false, due(at)) // the same message again
+		world.Equal(t, true, due(w.Clock.Now()))
+	})
+	t.Run("a refresh whose schedule or datasource is gone is not queued", func(t *testing.T) {
+		t.Parallel()
+		w := world.New(t, open)
+		d := w.Single(daily)
+		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		never := ""
+		got, err := w.UpdateWebConfig(w.Ctx, w.WS, d.ID, domain.WebPatch{Refresh: &never})
+		world.OK(t, err)
+		world.Equal(t, "", got.Config.Refresh)
+		for _, id := range []string{d.ID, domain.NewID()} {
+			queued, err := w.RefreshDue(w.Ctx, id, w.Clock.Now().Add(time.Hour))
+			world.OK(t, err)
+			world.Equal(t, false, queued)
+		}
+	})
+	t.Run("how a site is fetched can be changed, and counts from its next crawl on", func(t *testing.T) {
+		t.Parallel()
+		w := world.New(t, open)
+		site := w.CreateSite(domain.DatasourceConfig{MaxDepth: 2})
+		pagesAtMost, exclude, refresh := 7, []string{"/private/**"}, "0 3 * * *"
+		got, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &pagesAtMost, Exclude: &exclude, Refresh: &refresh})
+		world.OK(t, err)
+		want := site.Config
+		want.MaxPages, want.Exclude, want.Refresh = pagesAtMost, exclude, refresh
+		world.Equal(t, want, got.Config)
+		w.FetchAgain(got)
+		world.Equal(t, exclude, w.PublishAll()[0].Crawl.Site.Exclude)
+	})
+	t.Run("what has no such setting is refused", func(t *testing.T) {
+		t.Parallel()
+		w := world.New(t, open)
+		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
+		depth, refresh := 3, "24h"
+		for id, patch := range map[string]domain.WebPatch{
+			w.CreateFile().ID:              {Refresh: &refresh},
+			w.PageAt(site, world.PageA).ID: {Refresh: &refresh},
+			w.Single().ID:                  {MaxDepth: &depth},
+		} {
+			_, err := w.UpdateWebConfig(w.Ctx, w.WS, id, patch)
+			world.Code(t, domain.CodeInvalid, err)
+		}
+		_, err := w.UpdateWebConfig(w.Ctx, w.NewWorkspace(), site.ID, domain.WebPatch{Refresh: &refresh})
+		world.Code(t, domain.CodeNotFound, err)
+	})
+}

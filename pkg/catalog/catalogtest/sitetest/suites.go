@@ -1,0 +1,23 @@
+// Package sitetest is the part of the catalog's suite that is about web sites: their pages, crawls and settings. catalogtest
+// runs it.
+package sitetest
+
+import (
+	"testing"
+
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
+)
+
+// Suites are the suites by name.
+var Suites = map[string]func(*testing.T, world.Open){
+	"sites":      testSites,
+	"crawls":     testCrawls,
+	"recrawls":   testRecrawls,
+	"stops":      testStops,
+	"refreshes":  testRefreshes,
+	"duplicates": testDuplicates,
+	"canonicals": testCanonicals,
+	"links":      testLinks,
+	"scopes":     testScopes,
+	"refused":    testRefused,
+}

@@ -1,0 +1,58 @@
+package world
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// OK demands that there is no error.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Equal demands that two values are the same.
+func Equal[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("(-want +got)\n%s", diff)
+	}
+}
+
+// Code demands that err has the code.
+func Code(t testing.TB, want domain.Code, err error) {
+	t.Helper()
+	if got := domain.CodeOf(err); got != want {
+		t.Fatalf("error %v has code %q, want %q", err, got, want)
+	}
+}
+
+// IDs lists ids of items.
+func IDs[T any](items []T, id func(T) string) []string {
+	out := []string{}
+	for _, item := range items {
+		out = append(out, id(item))
+	}
+	return out
+}
+
+// DatasourceIDs lists the ids of datasources.
+func DatasourceIDs(ds []domain.Datasource) []string {
+	return IDs(ds, func(d domain.Datasource) string { return d.ID })
+}
+
+// FaultyField is the field that the error names.
+func FaultyField(t testing.TB, err error) string {
+	t.Helper()
+	var e *domain.Error
+	if !errors.As(err, &e) || len(e.Fields) != 1 {
+		t.Fatalf("error %v names no single field", err)
+	}
+	return e.Fields[0].Field
+}

@@ -1,0 +1,303 @@
+// Package world is the world of the catalog's suite: an empty catalog with a workspace and a datastore, a clock that is moved
+// by hand, and players of the job stream, of workers and of crawlers. catalogtest and sitetest import it.
+package world
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// ProgressOf is the progress of a site.
+func (w *World) ProgressOf(id string) domain.SiteProgress {
+	w.T.Helper()
+	p, err := w.SiteProgress(w.Ctx, id)
+	OK(w.T, err)
+	return p[id]
+}
+
+// IsGone demands that there is no such datasource.
+func (w *World) IsGone(id string) {
+	w.T.Helper()
+	_, err := w.Datasource(w.Ctx, w.WS, id)
+	Code(w.T, domain.CodeNotFound, err)
+}
+
+// ClearSweeps forgets the sweeps that are queued.
+func (w *World) ClearSweeps() {
+	w.T.Helper()
+	for _, s := range w.AllSweeps() {
+		OK(w.T, w.FinishSweep(w.Ctx, s.ID))
+	}
+}
+
+// ActiveOne is what retrieval reads of a datasource.
+func (w *World) ActiveOne(id string) domain.ActiveDatasource {
+	w.T.Helper()
+	all, err := w.Active(w.Ctx, []string{id})
+	OK(w.T, err)
+	return all[id]
+}
+
+// StuckFor lists the datasources of which nothing was heard for a time.
+func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
+	w.T.Helper()
+	s, err := w.Stuck(w.Ctx, w.Clock.Now().Add(-silence), 100)
+	OK(w.T, err)
+	return s
+}
+
+// Open opens an empty catalog with the options, Path aside, and closes it when the test ends.
+type Open func(t testing.TB, o catalog.Options) *catalog.Catalog
+
+// clock is the time of a test, moved by hand.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// World is a catalog with one workspace and one datastore in it.
+type World struct {
+	*catalog.Catalog
+	T         testing.TB
+	Ctx       context.Context
+	Clock     *clock
+	WS        string
+	StoreID   string
+	Seq       uint64          // of the job stream that the test plays
+	siteCount atomic.Int64    // made so far
+	known     map[string]bool // ids of the jobs in it: it would take another of the same id for the one that it has
+}
+
+// New opens an empty catalog with a workspace and a datastore.
+func New(t testing.TB, open Open, options ...func(*catalog.Options)) *World {
+	t.Helper()
+	w := &World{T: t, Ctx: t.Context(), known: map[string]bool{}, Clock: &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, WS: domain.NewID()}
+	o := catalog.Options{Now: w.Clock.Now, Log: slog.New(slog.DiscardHandler)}
+	for _, f := range options {
+		f(&o)
+	}
+	w.Catalog = open(t, o)
+	OK(t, w.EnsureWorkspace(w.Ctx, w.WS, "test"))
+	w.StoreID = w.NewDatastore(w.WS).ID
+	return w
+}
+
+// NewWorkspace makes another workspace.
+func (w *World) NewWorkspace() string {
+	w.T.Helper()
+	id := domain.NewID()
+	OK(w.T, w.EnsureWorkspace(w.Ctx, id, "other"))
+	return id
+}
+
+// Serving is the place that the test's datastores serve readers from.
+var Serving = domain.Place{Engine: domain.EngineEmbedded, Model: "model-1"}
+
+// Settled is the test's datastore as it is when it does not move.
+func (w *World) Settled() domain.Datastore {
+	return domain.Datastore{ID: w.StoreID, WorkspaceID: w.WS, Type: Serving.Engine, EmbeddingModel: Serving.Model}
+}
+
+// NewDatastore creates a datastore.
+func (w *World) NewDatastore(ws string) domain.Datastore {
+	w.T.Helper()
+	d, err := w.CreateDatastore(w.Ctx, domain.Datastore{
+		ID: domain.NewID(), WorkspaceID: ws, Name: "Manuals", Type: Serving.Engine, Visibility: domain.Private,
+		EmbeddingModel: Serving.Model,
+	})
+	OK(w.T, err)
+	return d
+}
+
+// File is a new file with an original and its ingest job.
+func (w *World) File(change ...func(*catalog.NewDatasource)) catalog.NewDatasource {
+	n := catalog.NewDatasource{
+		Datasource: domain.Datasource{
+			ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, Type: domain.TypeFile, Name: "Pump manual.pdf",
+		},
+		Job: domain.Job{ID: domain.NewID(), Kind: domain.JobIngest},
+	}
+	n.Datasource.Original = &domain.Original{Key: "original-" + n.Datasource.ID, SHA256: "abc", Size: 3, MIMEType: "application/pdf"}
+	for _, f := range change {
+		f(&n)
+	}
+	return n
+}
+
+// Create creates datasources.
+func (w *World) Create(in ...catalog.NewDatasource) []domain.Datasource {
+	w.T.Helper()
+	out, err := w.CreateDatasources(w.Ctx, in)
+	OK(w.T, err)
+	return out
+}
+
+// CreateFile creates a datasource with a file.
+func (w *World) CreateFile(change ...func(*catalog.NewDatasource)) domain.Datasource {
+	w.T.Helper()
+	return w.Create(w.File(change...))[0]
+}
+
+// CreateSite makes a site and plays its discovery up to the given pages.
+func (w *World) CreateSite(config domain.DatasourceConfig, pages ...string) domain.Datasource {
+	w.T.Helper()
+	if config.SourceURL == "" {
+		config.SourceURL = "https://pumps.example/"
+	}
+	if n := w.siteCount.Add(1); n > 1 { // a datastore has no site twice
+		config.Exclude = append(config.Exclude, fmt.Sprintf("/not-of-site-%d/", n))
+	}
+	site := domain.Datasource{
+		ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, Type: domain.TypeWebSite, Name: "Pumps",
+		Config: config, Metadata: map[string]any{"team": "service"},
+	}
+	out := w.Create(catalog.NewDatasource{Datasource: site, Job: domain.NewCrawlJob(site, w.Settled())})[0]
+	w.PublishAll()
+	if len(pages) > 0 {
+		w.ApplyEvent(out, domain.EventDiscovered, Links(pages...))
+	}
+	return w.Get(out.ID)
+}
+
+// Links gives an event links.
+func Links(urls ...string) func(*domain.Event) {
+	return func(ev *domain.Event) {
+		for _, u := range urls {
+			ev.Links = append(ev.Links, domain.Link{URL: u, Depth: 1})
+		}
+	}
+}
+
+// PublishAll plays the dispatcher until the outbox is empty and returns what it has published.
+func (w *World) PublishAll() []domain.Job {
+	w.T.Helper()
+	var all []domain.Job
+	for {
+		jobs, err := w.Outbox(w.Ctx, 100)
+		OK(w.T, err)
+		if len(jobs) == 0 {
+			return all
+		}
+		for i := range jobs {
+			if w.known[jobs[i].ID] {
+				w.T.Errorf("job %s of %s is published twice, and so lost", jobs[i].ID, jobs[i].Name)
+			}
+			w.Seq++
+			jobs[i].Generation = w.Seq
+			w.known[jobs[i].ID] = true
+		}
+		OK(w.T, w.PublishedAll(w.Ctx, jobs))
+		all = append(all, jobs...)
+	}
+}
+
+// Event is what a worker says of the datasource's newest job in its latest generation.
+func (w *World) Event(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) domain.Event {
+	ev := domain.Event{
+		Type: typ, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID,
+		DatasourceID: d.ID, Generation: w.Seq, Places: []domain.Place{Serving}, At: w.Clock.Now(),
+	}
+	if d.Type == domain.TypeWebSite {
+		ev.JobKind = domain.JobCrawl
+	}
+	for _, f := range change {
+		f(&ev)
+	}
+	return ev
+}
+
+// ApplyEvent applies an event of the newest job of a datasource.
+func (w *World) ApplyEvent(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) catalog.Applied {
+	w.T.Helper()
+	done, err := w.Apply(w.Ctx, w.Event(d, typ, change...))
+	OK(w.T, err)
+	return done
+}
+
+// Synch plays a datasource's ingest job to its end.
+func (w *World) Synch(id string) domain.Datasource {
+	w.T.Helper()
+	w.PublishAll()
+	w.ApplyEvent(w.Get(id), domain.EventSynched, Chunks(2))
+	return w.Get(id)
+}
+
+// Chunks gives an event a number of chunks.
+func Chunks(n int64) func(*domain.Event) {
+	return func(ev *domain.Event) { ev.Chunks, ev.Bytes = n, 100*n }
+}
+
+// Fetched gives an event an original.
+func Fetched(key string) func(*domain.Event) {
+	return func(ev *domain.Event) {
+		ev.JobKind = domain.JobCrawl
+		ev.Fetched = &domain.Fetched{Original: domain.Original{Key: key, MIMEType: "text/html", Size: 9}, URL: "https://pumps.example/a"}
+	}
+}
+
+// Get reads a datasource.
+func (w *World) Get(id string) domain.Datasource {
+	w.T.Helper()
+	d, err := w.Datasource(w.Ctx, w.WS, id)
+	OK(w.T, err)
+	return d
+}
+
+// AllSweeps lists the sweeps that are queued.
+func (w *World) AllSweeps() []catalog.SweepTask {
+	w.T.Helper()
+	s, err := w.Sweeps(w.Ctx, 1000)
+	OK(w.T, err)
+	return s
+}
+
+// CountInFlight counts the datasources whose job is in the stream.
+func (w *World) CountInFlight() int64 {
+	w.T.Helper()
+	n, err := w.InFlight(w.Ctx)
+	OK(w.T, err)
+	return n
+}
+
+// OutboxIDs returns the ids of the datasources whose jobs are due, in the order they would go.
+func (w *World) OutboxIDs() []string {
+	w.T.Helper()
+	jobs, err := w.Outbox(w.Ctx, 1000)
+	OK(w.T, err)
+	out := []string{}
+	for _, j := range jobs {
+		out = append(out, j.DatasourceID)
+	}
+	return out
+}
+
+const (
+	PageA = "https://pumps.example/a"
+	PageB = "https://pumps.example/b"
+)
+
+// PageAt is the site's page at the address.
+func (w *World) PageAt(site domain.Datasource, url string) domain.Datasource {
+	w.T.Helper()
+	return w.Get(domain.ChildID(site.ID, url))
+}
