@@ -2,13 +2,8 @@ package catalog
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-
-	"github.com/pressly/goose/v3"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
-	"github.com/sluice/sluice/pkg/catalog/migrations"
 )
 
 // Statements adds the statements asked so far.
@@ -35,21 +30,4 @@ func (c *Catalog) Transact(ctx context.Context, between func(stored int), ids ..
 		}
 		return nil
 	})
-}
-
-// MigrateTo brings an empty database to a version of the schema.
-func MigrateTo(ctx context.Context, o Options, version int64) error {
-	driver, address, dialect := "sqlite", o.Path, goose.DialectSQLite3
-	if o.URL != "" {
-		driver, address, dialect = "pgx", o.URL, goose.DialectPostgres
-	}
-	conn, err := sql.Open(driver, address)
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(dialect, conn, migrations.FS)
-	if err == nil {
-		_, err = p.UpTo(ctx, version)
-	}
-	return errors.Join(err, conn.Close())
 }

@@ -22,6 +22,7 @@ type (
 	Description        = resources.Description
 	NewDatasource      = resources.NewDatasource
 	NewerError         = db.NewerError
+	OlderError         = db.OlderError
 	OriginalRef        = maintenance.OriginalRef
 	Page               = db.Page
 	Priority           = record.Priority

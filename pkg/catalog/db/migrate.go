@@ -46,10 +46,55 @@ func migrator(ctx context.Context, dialect goose.Dialect, db *sql.DB, schema fs.
 	if err != nil {
 		return nil, false, fmt.Errorf("reading the schema's version: %w", err)
 	}
-	if have > want {
-		return nil, false, &NewerError{Have: have, Want: want}
+	return p, have < want, CheckVersion(schema, have)
+}
+
+// NewerError says that a catalog was written by a newer version of the program.
+type NewerError struct{ Have, Want int64 }
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("its schema has version %d, this program knows versions up to %d: use a newer version of the program, "+
+		"or restore a backup that was made before the upgrade", e.Have, e.Want)
+}
+
+// OlderError says that a catalog was written by a development version from before the first release.
+type OlderError struct{ Have, Oldest int64 }
+
+func (e *OlderError) Error() string {
+	return fmt.Sprintf("its schema has version %d, of a development version that was never released, and versions before %d cannot be upgraded: "+
+		"use an empty data directory or database and add the content again, or go on with the program that wrote it", e.Have, e.Oldest)
+}
+
+// Versions returns the oldest and the newest version of the schema that the migrations know.
+func Versions(schema fs.FS) (oldest, newest int64, err error) {
+	names, err := fs.Glob(schema, "*.sql")
+	for _, name := range names {
+		v, versionErr := goose.NumericComponent(name)
+		err = errors.Join(err, versionErr)
+		newest = max(newest, v)
+		if oldest == 0 || v < oldest {
+			oldest = v
+		}
 	}
-	return p, have < want, nil
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading migrations: %w", err)
+	}
+	return oldest, newest, nil
+}
+
+// CheckVersion fails with a NewerError or an OlderError when the migrations cannot bring a database of a version up to date.
+// 0 is an empty database.
+func CheckVersion(schema fs.FS, have int64) error {
+	oldest, newest, err := Versions(schema)
+	switch {
+	case err != nil:
+		return err
+	case have > newest:
+		return &NewerError{Have: have, Want: newest}
+	case have > 0 && have < oldest:
+		return &OlderError{Have: have, Oldest: oldest}
+	}
+	return nil
 }
 
 // lockSchema takes a lock that ends with its connection, so none is left behind by a process that dies.

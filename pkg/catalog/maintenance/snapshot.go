@@ -5,11 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
-
-	"github.com/pressly/goose/v3"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/catalog/migrations"
@@ -48,8 +45,8 @@ type Snapshot struct {
 }
 
 // TakeSnapshot copies the SQLite catalog at a path to another one, where nothing may be. The catalog may be in use, by this
-// process or another: nobody waits for the copy. A catalog of an older schema is copied as it is; one of a newer version of the
-// program is refused.
+// process or another: nobody waits for the copy. A catalog of an older schema is copied as it is; one that this
+// program cannot open is refused.
 func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error) {
 	if err := copyDatabase(ctx, from, to); err != nil {
 		return nil, fmt.Errorf("copying the catalog: %w", err)
@@ -108,14 +105,11 @@ func (s *Snapshot) read(ctx context.Context) error {
 		return err
 	}
 	err = s.file.QueryRowContext(ctx, `SELECT holder FROM leases WHERE name = ?`, db.IdentityLease).Scan(&s.ID)
-	if errors.Is(err, sql.ErrNoRows) || s.Schema < schemaOfLeases {
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil // it was never asked for
 	}
 	return err
 }
-
-// schemaOfLeases is the first that has the table.
-const schemaOfLeases = 2
 
 // schemaVersion reads the version of a database's schema, and fails when this program does not know it.
 func schemaVersion(ctx context.Context, file *sql.DB) (have int64, err error) {
@@ -123,27 +117,13 @@ func schemaVersion(ctx context.Context, file *sql.DB) (have int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the schema's version: %w", db.Damage(err))
 	}
-	want, err := SchemaVersion()
-	if err == nil && have > want {
-		err = &db.NewerError{Have: have, Want: want}
-	}
-	return have, err
+	return have, db.CheckVersion(migrations.FS, have)
 }
 
 // SchemaVersion is the newest version of the schema that this program knows.
 func SchemaVersion() (newest int64, err error) {
-	names, err := fs.Glob(migrations.FS, "*.sql")
-	if err != nil {
-		return 0, fmt.Errorf("reading migrations: %w", err)
-	}
-	for _, name := range names {
-		v, err := goose.NumericComponent(name)
-		if err != nil {
-			return 0, fmt.Errorf("reading migrations: %w", err)
-		}
-		newest = max(newest, v)
-	}
-	return newest, nil
+	_, newest, err = db.Versions(migrations.FS)
+	return newest, err
 }
 
 // snapshotPage is how many originals are in memory at once.
