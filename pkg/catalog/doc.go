@@ -28,7 +28,7 @@
 //   - resources: datastores, datasources and agents as users see them;
 //   - maintenance: snapshots, repairs, takeovers from the job log, audits.
 //
-// A method that takes a workspace id answers domain.NotFound for what is unknown and for what belongs to another workspace.
+// A method that takes a workspace id answers domain.NotFound for unknown ids and for those of another workspace.
 //
 // # Moves
 //

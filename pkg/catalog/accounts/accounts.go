@@ -18,7 +18,7 @@ type Accounts struct {
 	soon    soon
 }
 
-// New returns the accounts of a database. The limits hold for every workspace, beside those that SetLimits has set for it.
+// New returns the accounts of a database. The limits hold for every workspace, in addition to those that SetLimits has set for it.
 func New(d *db.DB, limits domain.Limits) *Accounts {
 	return &Accounts{db: d, limits: limits, soon: soon{turn: make(chan struct{}, 1)}}
 }

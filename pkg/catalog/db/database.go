@@ -49,7 +49,7 @@ type DB struct {
 	migrated   bool // it has a schema, of whatever version
 	ready      func(ctx context.Context) error
 	session    func(sessionOptions) *session // nil: no other process shares the database
-	observer   observer                      // nil: nobody is told of changed rows
+	observer   observer                      // nil: changed rows are not reported
 	schema     fs.FS                         // the migrations
 }
 

@@ -24,7 +24,7 @@ type notices struct {
 	me      string // tells this process's own notices from others
 	channel string
 	mu      sync.Mutex
-	due     []string      // topics that the others are to be told of
+	due     []string      // topics to announce to other processes
 	wake    chan struct{} // receives when something is due
 	listen  *session
 	cancel  context.CancelFunc
@@ -51,7 +51,7 @@ func startNotices(ctx context.Context, d *DB) *notices {
 			if _, err := conn.Exec(ctx, `LISTEN `+n.channel); err != nil {
 				return err
 			}
-			d.topics.wakeAll() // what was told while nobody listened
+			d.topics.wakeAll() // announcements are lost while this process does not listen
 			return nil
 		},
 		notice: n.receive,

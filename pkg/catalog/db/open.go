@@ -29,7 +29,7 @@ type Options struct {
 	Schema fs.FS
 	// Topics are what a transaction can announce: see Tx.Notify.
 	Topics []string
-	// Observer is told of changed rows where no other process shares the database; nil: nobody is.
+	// Observer is called for changed rows where no other process shares the database; nil: rows are not watched.
 	Observer observer
 }
 
@@ -44,7 +44,7 @@ type observer interface {
 	Forget()
 }
 
-// Open opens the database at Options.Path or Options.URL, creates what is missing, and brings its schema up to date.
+// Open opens the database at Options.Path or Options.URL, creates it if need be, and brings its schema up to date.
 // It fails when the database was written by a newer version. No error holds the password of a URL.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	d, err := connect(ctx, o)
@@ -55,7 +55,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("opening the catalog %s: %w", d.name, Damage(err)), d.closePools())
 	}
 	d.notices = startNotices(ctx, d)
-	d.topics.wakeAll() // what an earlier process left is work too
+	d.topics.wakeAll() // an earlier process may have left work
 	return d, nil
 }
 
@@ -127,8 +127,8 @@ func (d *DB) Stamp() int64 {
 }
 
 // Topic receives after a commit that has announced the topic, of this process or, with PostgreSQL and Tx.Notify, of another
-// one, and once after opening. Several commits may be told as one. What another process has committed is not told for
-// certain: look from time to time as well.
+// one, and once after opening. Several commits may be announced as one, and an announcement of another process may be lost:
+// look from time to time as well.
 func (d *DB) Topic(name string) <-chan struct{} { return d.topics[name] }
 
 func (t topics) wakeAll() {
@@ -144,9 +144,9 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// Update runs f in a write transaction and, once it has been committed, tells waiting loops of the topics that f has
-// announced. Where other processes share the database f may be run several times: what f leaves outside of the
-// transaction it must set anew in every run.
+// Update runs f in a write transaction and, once it has been committed, wakes the loops that wait for the topics that f has
+// announced. Where other processes share the database f may be run several times: f must set variables outside
+// of the transaction in every run.
 func (d *DB) Update(ctx context.Context, doing string, f func(*Tx) error) error {
 	t, err := d.transact(ctx, f)
 	if err != nil {

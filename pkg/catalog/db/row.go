@@ -11,8 +11,8 @@ import (
 )
 
 // Column binds a column of a table to a variable: reading scans the column into the variable, and storing takes the value
-// from it. A bool is stored as a flag, a time in microseconds, a uint64 as BIGINT, and what is no number or text as JSON, which
-// is "" for an empty value.
+// from it. A bool is stored as a flag, a time in microseconds, a uint64 as BIGINT, and a structure as JSON, which is "" for
+// an empty value.
 type Column struct {
 	name string
 	at   any
@@ -71,7 +71,7 @@ func (r Row) args(u use) ([]any, error) {
 // Columns lists the columns to read, each after the prefix, for a SELECT.
 func (r Row) Columns(prefix string) string { return strings.Join(r.names(reads, prefix, ""), ", ") }
 
-// Scan reads the row, and what stands behind its Columns.
+// Scan reads the row, and then the values selected behind its Columns.
 func (r Row) Scan(s Scanner, more ...any) error {
 	dest := make([]any, 0, len(r)+len(more))
 	for _, c := range r {

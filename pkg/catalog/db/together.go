@@ -25,7 +25,7 @@ type together struct {
 	turn     chan struct{} // full while somebody uses what follows
 	open     *commit       // begun and not committed; nil: none
 	waiting  atomic.Int64  // how many are about to take the turn
-	observer observer      // is told of commits; nil: nobody is
+	observer observer      // called around commits; nil: none
 
 	committed func() // called after each commit by who has the turn; nil: nothing
 }

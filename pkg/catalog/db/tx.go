@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Tx is a write transaction, and what is to be told once it is committed.
+// Tx is a write transaction, with the topics to announce once it is committed.
 type Tx struct {
 	tx      *sql.Tx
 	conn    *sql.Conn // that tx is on, for an engine to which writes are sent together; see later
@@ -19,7 +19,7 @@ type Tx struct {
 	// fresh are the statements that ran unprepared, because the one connection was busy with this transaction.
 	fresh     []string
 	held      map[int64]bool  // gates that were passed
-	announced map[string]bool // topics, and whether other processes are told, too
+	announced map[string]bool // topics; true: to other processes, too
 	locals    map[any]any     // see local
 }
 

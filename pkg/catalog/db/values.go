@@ -31,7 +31,7 @@ func Flag(b bool) int {
 	return 0
 }
 
-// ToJSON encodes a value of the domain. What cannot be encoded, a caller's NaN, is a fault of the request.
+// ToJSON encodes a value of the domain. A value that cannot be encoded, a caller's NaN, is a fault of the request.
 func ToJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -78,7 +78,7 @@ func carries(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens are the tokens that the events of a transaction tell of, by workspace.
+// embeddedTokens are the tokens that workers have embedded, by workspace, as the events of a transaction say.
 type embeddedTokens map[string]int64
 
 func embeddedBy(t *db.Tx) embeddedTokens {

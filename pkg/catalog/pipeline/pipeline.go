@@ -1,6 +1,6 @@
 // Package pipeline moves datasources through their jobs: the outbox, the events of workers, sweeps, replays, moves of
-// datastores, refreshes, and the rescue of lost jobs. What an event means is decided by domain.Apply, and stored here
-// together with everything that follows from it in one transaction. It imports db, record, accounts and sites.
+// datastores, refreshes, and the rescue of lost jobs. domain.Apply decides the outcome of an event; the pipeline stores it
+// together with everything that follows from it, in one transaction. It imports db, record, accounts and sites.
 package pipeline
 
 import (
@@ -32,8 +32,8 @@ func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
 
 // OutboxWake receives after a commit that has put a job into the outbox, of this process or, with PostgreSQL, of
 // another one, after one of this process by which a job in the stream has ended, so that there is room for another,
-// and once after opening. Several commits may be told as one. What another process has committed is not
-// told for certain: look from time to time as well.
+// and once after opening. Several commits may be announced as one, and an announcement of another process may be
+// lost: look from time to time as well.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
 // SweepWake receives after a commit that has queued a sweep, on the same terms as OutboxWake.
