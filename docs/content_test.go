@@ -186,3 +186,21 @@ func anchorsOf(p page) map[string]bool {
 	}
 	return out
 }
+
+// TestTheArchitectureNamesEveryPackage keeps the package map complete.
+func TestTheArchitectureNamesEveryPackage(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := os.ReadDir(filepath.Join(root, "pkg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packages {
+		if p.IsDir() && !strings.Contains(string(text), "`"+p.Name()+"`") {
+			t.Errorf("docs/architecture.md does not name the package %s", p.Name())
+		}
+	}
+}
