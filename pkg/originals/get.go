@@ -14,9 +14,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Get returns the content of an original, or ErrNotFound. The reader checks it: in place of io.EOF it returns
-// ErrCorrupt if what was read is not what was stored, and ErrNotFound if the original was deleted meanwhile. It
-// holds one chunk in memory and must be closed; it ends with ctx and is not safe for concurrent use.
+// Get returns the content of an original, or ErrNotFound. The reader verifies the content: instead of io.EOF it returns
+// ErrCorrupt if the digest does not match, and ErrNotFound if the original was deleted during the read. It keeps one
+// chunk in memory, ends with ctx, and is not safe for concurrent use. The caller must close it.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, err := s.find(ctx, key)
 	if err != nil {
@@ -29,7 +29,8 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return &reader{ctx: ctx, store: s, info: info, sum: sum, hash: sha256.New(), next: 1}, nil
 }
 
-// Take is Get for whoever reads an original first. What this Store has put a moment ago may come from memory, once.
+// Take is like Get, for the first reader of an original: it returns content that this Store has just put from the
+// cache, and removes it there.
 func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	if content, ok := s.recent.take(key); ok {
 		return io.NopCloser(bytes.NewReader(content)), nil
@@ -37,7 +38,7 @@ func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	return s.Get(ctx, key)
 }
 
-// find is lookUp, quicker and from whatever server answers if that one has the metadata already.
+// find is a faster lookUp: it reads from any server that already has the metadata.
 func (s *Store) find(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err
@@ -53,7 +54,7 @@ func (s *Store) find(ctx context.Context, key string) (jetstream.ObjectInfo, err
 	return s.lookUp(ctx, key)
 }
 
-// nearbyTimeout bounds a read from whatever server answers. When it fails, the leader is asked.
+// nearbyTimeout is the time limit of a read from any server. If it fails, the leader is asked.
 const nearbyTimeout = 3 * time.Second
 
 func (s *Store) nearby(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
@@ -62,19 +63,19 @@ func (s *Store) nearby(ctx context.Context, read func(context.Context) (*jetstre
 	return read(ctx)
 }
 
-// reader asks for one chunk at a time, so that a slow caller holds up nothing.
+// reader requests one chunk at a time, so that a slow caller blocks nothing else.
 type reader struct {
-	ctx   context.Context // of Get: an io.Reader has no other way to be told
+	ctx   context.Context // of Get: Read has no context argument
 	store *Store
 	info  jetstream.ObjectInfo
-	sum   string // hex SHA-256 the content must have
+	sum   string // expected hexadecimal SHA-256
 	hash  hash.Hash
 
 	rest   []byte // of the current chunk
-	next   uint64 // sequence from which to look for the next chunk
+	next   uint64 // minimum sequence of the next chunk
 	chunks uint32
 	size   uint64
-	err    error // what every later Read returns
+	err    error // returned by later Reads
 }
 
 // Read implements io.Reader.
@@ -90,7 +91,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fetch brings the next chunk, or io.EOF after the last if the content is right.
+// fetch reads the next chunk. It returns io.EOF after the last one if the digest matches.
 func (r *reader) fetch() error {
 	if r.chunks == r.info.Chunks {
 		if r.size != r.info.Size || hex.EncodeToString(r.hash.Sum(nil)) != r.sum {
@@ -107,7 +108,7 @@ func (r *reader) fetch() error {
 	}
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		if _, err := r.store.lookUp(r.ctx, r.info.Name); err != nil {
-			return err // deleted while it was read
+			return err // deleted during the read
 		}
 		return fmt.Errorf("original %s: chunk %d of %d is missing: %w", r.info.Name, r.chunks+1, r.info.Chunks, ErrCorrupt)
 	}

@@ -18,23 +18,23 @@ var (
 	ErrTooLarge = errors.New("originals: content too large")
 	// ErrCorrupt says that content does not match the digest it was stored with.
 	ErrCorrupt = errors.New("originals: content does not match its digest")
-	// ErrInvalidKey says that a key is not of the form that UploadKey and PageKey make.
+	// ErrInvalidKey means that a key does not have the form of UploadKey and PageKey.
 	ErrInvalidKey = errors.New("originals: invalid key")
-	// ErrExists says that the key has been used: originals are never overwritten.
+	// ErrExists means that the key is already used: originals are never overwritten.
 	ErrExists = errors.New("originals: key has been used")
 )
 
-// UploadKey makes a fresh key for an upload to a datasource: no other call returns the same.
+// UploadKey returns a new, unique key for an upload to a datasource.
 func UploadKey(datasourceID string) string {
 	return datasourceID + ".u-" + strings.ToLower(rand.Text())
 }
 
-// PageKey is the key of a page that the crawl job of this generation fetched, with the hex SHA-256 of its content.
+// PageKey returns the key of a page, from the generation of its crawl job and the hexadecimal SHA-256 of its content.
 func PageKey(datasourceID string, generation uint64, sha256 string) string {
 	return datasourceID + ".p-" + strconv.FormatUint(generation, 10) + "-" + sha256
 }
 
-// DatasourceID returns the datasource that a key belongs to, or ErrInvalidKey.
+// DatasourceID returns the id of the datasource in a key, or ErrInvalidKey.
 func DatasourceID(key string) (string, error) {
 	id, suffix, ok := strings.Cut(key, ".")
 	if !ok || !domain.ValidID(id) || suffix == "" || len(suffix) > maxSuffix || strings.Trim(suffix, suffixAlphabet) != "" {

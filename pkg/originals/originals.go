@@ -1,10 +1,10 @@
-// Package originals keeps raw content, uploads and fetched pages, in a JetStream object store. An original is
-// written once under a key of its own and never changed.
+// Package originals stores raw content, which is uploads and fetched pages, in a JetStream object store. An original
+// has a unique key and never changes.
 //
-// The store has the layout of NATS's object stores, so that the nats command reads it: chunks on a subject of their
-// own, and one message of metadata that makes them an object. The package writes that layout itself. The client's
-// Put sends up to 4,000 chunks before it looks at an answer, sends the metadata before the chunks are safe, leaves
-// chunks behind when its context ends, and turns every short read of a network body into a message.
+// The store has the format of NATS object stores, so that the nats command can read it: the chunks of an object have
+// their own subject, and one metadata message completes the object. This package writes the format itself, because the
+// client's Put sends up to 4,000 chunks before it checks an answer, sends the metadata before the chunks are durable,
+// leaves chunks behind if its context ends, and creates a message for every short read of a network body.
 package originals
 
 import (
@@ -27,23 +27,23 @@ const (
 	streamName  = "OBJ_" + Bucket
 	chunkPrefix = "$O." + Bucket + ".C."
 	metaPrefix  = "$O." + Bucket + ".M."
-	// unused is a subject that never has a message: no Put makes such an id.
+	// unused is a subject without messages: no Put uses such an id.
 	unused = chunkPrefix + "none"
 )
 
-// Options say how the store is kept. The zero value is the laptop shape.
+// Options configure the store. The zero value suits a single embedded server.
 type Options struct {
-	Replicas int   // 1 to 5, at most the servers of the cluster; default 1. It may be changed.
-	MaxBytes int64 // of all originals; default 0: as much as the disk takes
+	Replicas int   // 1 to 5, at most the number of servers; default 1. It may be changed.
+	MaxBytes int64 // maximum size of all originals; default 0: no limit
 	Now      func() time.Time
-	// Broken gives a channel that is closed while the server is known to store nothing: a Put does not wait for it then.
-	// Default nil: that is not known.
+	// Broken returns a channel that is closed while the server cannot store anything, so that Put fails at once.
+	// Default nil: unknown.
 	Broken func() <-chan struct{}
-	// Keep is how many bytes of small originals that this Store has put are kept in memory until they are taken. Default 0.
+	// Keep is the size in bytes of the in-memory cache for small originals that this Store has put. Default 0.
 	Keep int
 }
 
-// config is that of an object store.
+// config returns the configuration of an object store.
 func (o Options) config() jetstream.StreamConfig {
 	cfg := jetstream.StreamConfig{
 		Name:        streamName,
@@ -54,7 +54,7 @@ func (o Options) config() jetstream.StreamConfig {
 		Discard:     jetstream.DiscardNew,
 		Replicas:    max(o.Replicas, 1),
 		AllowRollup: true,
-		AllowDirect: true, // content is read from whatever server answers
+		AllowDirect: true, // content may be read from any server
 	}
 	if cfg.MaxBytes <= 0 {
 		cfg.MaxBytes = -1
@@ -62,7 +62,7 @@ func (o Options) config() jetstream.StreamConfig {
 	return cfg
 }
 
-// Store holds originals. It is safe for concurrent use and owns no goroutine.
+// Store stores originals. It is safe for concurrent use and starts no goroutines of its own.
 type Store struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
@@ -72,17 +72,17 @@ type Store struct {
 	recent *recent
 }
 
-// Open makes the store or brings its configuration up to date. It fails with quorum.ErrReplicas if the cluster is too
-// small.
+// Open creates the store or updates its configuration. It fails with quorum.ErrReplicas if the cluster has too few
+// servers.
 func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error) {
 	if _, _, err := quorum.Ensure(ctx, js, o.config()); err != nil {
-		return nil, fmt.Errorf("making the store of originals: %w", err)
+		return nil, fmt.Errorf("creating the store of originals: %w", err)
 	}
 	return o.store(ctx, js)
 }
 
-// Repair makes the store again if it was deleted, or lost with its disk, while processes run, and reports whether it did.
-// It changes nothing while all is well, and any number of processes may call it at once.
+// Repair creates the store again if it was deleted or lost with its disk, and reports whether it did. Any number of
+// processes may call it at once.
 func (s *Store) Repair(ctx context.Context) (bool, error) {
 	err := quorum.Do(ctx, quorum.Patience, func(ctx context.Context) error {
 		_, err := s.js.Stream(ctx, streamName)
@@ -93,15 +93,16 @@ func (s *Store) Repair(ctx context.Context) (bool, error) {
 	}
 	_, created, err := quorum.Ensure(ctx, s.js, s.opts.config())
 	if err != nil {
-		return false, fmt.Errorf("making the store of originals again: %w", err)
+		return false, fmt.Errorf("creating the store of originals again: %w", err)
 	}
 	return created, nil
 }
 
-// attachInterval is how often Attach looks for a store that is not there yet.
+// Interval at which Attach checks for a missing store.
 const attachInterval = 250 * time.Millisecond
 
-// Attach finds the store that Open makes, waiting for it until ctx ends: for worker processes.
+// Attach opens the store that another process creates with Open, and waits for it until ctx ends. Worker processes use
+// it.
 func Attach(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error) {
 	for {
 		s, err := o.store(ctx, js)
@@ -110,7 +111,7 @@ func Attach(ctx context.Context, js jetstream.JetStream, o Options) (*Store, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for the store that the api process makes: %w", err)
+			return nil, fmt.Errorf("waiting for the store of originals, which the api process creates: %w", err)
 		case <-time.After(attachInterval):
 		}
 	}
@@ -131,12 +132,13 @@ func (o Options) store(ctx context.Context, js jetstream.JetStream) (*Store, err
 	return s, nil
 }
 
-// metaSubject is where the metadata of a key lie.
+// metaSubject returns the subject of a key's metadata.
 func metaSubject(key string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(key))
 }
 
-// lookUp returns the metadata of a key, or ErrNotFound. It is certain: a job whose original is not found ends for good.
+// lookUp returns the metadata of a key, or ErrNotFound. ErrNotFound is definite, because it ends the job of a missing
+// original.
 func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err
@@ -144,7 +146,7 @@ func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, e
 	subject := metaSubject(key)
 	msg, err := s.leader.Last(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		// A leader that was cut off from the others does not know yet what they have stored since.
+		// A leader that was cut off from the other servers may not know newer originals.
 		if err = s.leader.Agree(ctx, unused); err == nil {
 			msg, err = s.leader.Last(ctx, subject)
 		}
@@ -156,7 +158,7 @@ func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, e
 		return jetstream.ObjectInfo{}, fmt.Errorf("looking up original %s: %w", key, err)
 	}
 	info, err := decodeMeta(msg)
-	if err == nil && info.Deleted { // a marker that another client left
+	if err == nil && info.Deleted { // a deletion marker of another client
 		err = fmt.Errorf("original %s: %w", key, ErrNotFound)
 	}
 	return info, err
@@ -171,17 +173,17 @@ func decodeMeta(msg *jetstream.RawStreamMsg) (jetstream.ObjectInfo, error) {
 	return info, nil
 }
 
-// Each calls f for every original that was stored when Each was called, until f fails.
+// Each calls f for every original that exists at the time of the call, until f fails.
 func (s *Store) Each(ctx context.Context, f func(key string, size int64, modTime time.Time) error) error {
 	return s.eachMeta(ctx, func(info jetstream.ObjectInfo) error {
 		return f(info.Name, int64(info.Size), info.ModTime)
 	})
 }
 
-// metaPage is how many originals' metadata are in memory at once.
+// Number of metadata messages in memory at once.
 const metaPage = 256
 
-// eachMeta reads metadata a page at a time: nothing is kept at the server, and f may take its time.
+// eachMeta reads metadata page by page, without state on the server, so f may be slow.
 func (s *Store) eachMeta(ctx context.Context, f func(jetstream.ObjectInfo) error) error {
 	return s.leader.Each(ctx, metaPrefix+">", 1, metaPage, func(page []*jetstream.RawStreamMsg) error {
 		for _, msg := range page {
@@ -200,7 +202,7 @@ func (s *Store) eachMeta(ctx context.Context, f func(jetstream.ObjectInfo) error
 	})
 }
 
-// Exists reports whether there is an original of that key. It is certain.
+// Exists reports whether an original with this key exists. The answer is definite.
 func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 	_, err := s.lookUp(ctx, key)
 	if errors.Is(err, ErrNotFound) {
@@ -216,7 +218,7 @@ func (s *Store) purge(ctx context.Context, subject string) error {
 	})
 }
 
-// Delete removes an original. One that is not there is no error.
+// Delete removes an original. It returns nil if there is none.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	s.recent.take(key)
 	info, err := s.lookUp(ctx, key)
@@ -226,7 +228,8 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	// The metadata first: chunks without metadata are what Prune removes, metadata without chunks is a broken object.
+	// Delete the metadata first: Prune removes chunks without metadata, but metadata without chunks would be a broken
+	// object.
 	if err := s.purge(ctx, metaSubject(key)); err != nil {
 		return fmt.Errorf("deleting original %s: %w", key, err)
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Prune removes chunks that belong to no original, left behind by a process that was killed during a Put or a
-// Delete, and returns of how many originals there were such. Chunks younger than twice MaxPutTime are spared: their
-// Put may still be under way.
+// Prune removes chunks that belong to no original, because a process was killed during a Put or Delete, and returns the
+// number of affected originals. It keeps chunks that are younger than twice MaxPutTime, since their Put may still be
+// running.
 func (s *Store) Prune(ctx context.Context) (int, error) {
-	// Chunks before metadata: an original that is completed in between has its metadata by the time they are read.
+	// Read chunks before metadata: if an original is completed in between, its metadata is then found.
 	var stray map[string]uint64
 	err := quorum.Do(ctx, quorum.Patience, func(ctx context.Context) error {
 		info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(chunkPrefix+"*"))
@@ -41,7 +41,7 @@ func (s *Store) Prune(ctx context.Context) (int, error) {
 			continue
 		}
 		if err != nil {
-			return pruned, fmt.Errorf("looking at chunks without an original: %w", err)
+			return pruned, fmt.Errorf("checking chunks without an original: %w", err)
 		}
 		if s.now().Sub(msg.Time) < 2*MaxPutTime {
 			continue

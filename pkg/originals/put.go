@@ -23,14 +23,15 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// chunkSize in bytes: half of the largest message. Each chunk is one write to disk, so large ones are cheap.
+// chunkSize is the size of a chunk in bytes: half of the maximum message. Each chunk is one write to disk, so large
+// ones are cheap.
 const chunkSize = 512 << 10
 
-// MaxPutTime bounds a Put. Prune spares chunks that are younger than twice that.
+// MaxPutTime is the time limit of a Put. Prune keeps chunks that are younger than twice this time.
 const MaxPutTime = time.Hour
 
-// cleanTimeout bounds the removal of a Put that did not succeed; ctx may have ended by then. awayTimeout does where the
-// servers did not answer.
+// cleanTimeout is the time limit for removing the chunks of a failed Put, whose context may have ended. If the servers
+// did not answer, it is awayTimeout.
 const (
 	cleanTimeout = 10 * time.Second
 	awayTimeout  = 2 * time.Second
@@ -38,26 +39,26 @@ const (
 
 // PutOptions describe the content of a Put.
 type PutOptions struct {
-	MaxBytes int64  // content beyond it is refused with ErrTooLarge; required
+	MaxBytes int64  // maximum size; larger content fails with ErrTooLarge. Required
 	MIMEType string // as declared or sniffed, returned with the original
 	Name     string // file name or address, returned with the original
 }
 
-// buffers are reused: an upload needs one chunk in memory, whatever its size.
+// buffers are reused. An upload of any size needs one chunk in memory.
 var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// Put stores what r yields under the key. When it returns nil, the content is as durable as the server's storage
-// makes it (an embedded server: it survives power loss). When it fails, nothing of the content is left, except that
-// chunks stay for Prune if the server could not be reached to remove them.
+// Put stores the content of r under the key. When it returns nil, the content is as durable as the server's storage;
+// with an embedded server it survives power loss. When it fails, it removes the stored chunks. If the server is
+// unreachable, Prune removes them later.
 //
-// A key is used once. Putting the same content again changes nothing and succeeds, so that a job may be done twice;
-// other content fails with ErrExists. Content over the limit fails with ErrTooLarge, errors of r are wrapped.
+// Putting the same content again succeeds without a change, so that a job may run twice. Different content fails with
+// ErrExists. Content over the limit fails with ErrTooLarge. Errors of r are wrapped.
 func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) (domain.Original, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return domain.Original{}, err
 	}
 	if o.MaxBytes <= 0 {
-		return domain.Original{}, fmt.Errorf("storing original %s: no limit is given", key)
+		return domain.Original{}, fmt.Errorf("storing original %s: no size limit is set", key)
 	}
 	ctx, cancel := context.WithTimeout(ctx, MaxPutTime)
 	defer cancel()
@@ -70,11 +71,11 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 		s.keep(p)
 		return original, nil
 	case errors.Is(context.Cause(ctx), errBroken):
-		// Chunks that it has taken stay for Prune. If it has taken the metadata too, nobody refers to them.
+		// Prune removes the stored chunks. If the metadata was stored as well, nothing refers to the original.
 		return domain.Original{}, fmt.Errorf("storing original %s: %w: %w", key, quorum.ErrUnavailable, errBroken)
 	}
 	patience := cleanTimeout
-	if errors.Is(err, quorum.ErrUnavailable) { // it was waited for: the caller has waited long enough
+	if errors.Is(err, quorum.ErrUnavailable) { // the caller has already waited long enough
 		patience = awayTimeout
 	}
 	sealed, clean := p.clean(ctx, patience)
@@ -90,9 +91,9 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 }
 
 // errBroken is the cause of a context that ended because the server cannot store anything.
-var errBroken = errors.New("the server cannot write its store")
+var errBroken = errors.New("the server cannot write to its store")
 
-// whileWell is a context that ends when the server is known to store nothing. done must be called.
+// whileWell returns a context that ends once the server cannot store anything. The caller must call done.
 func (s *Store) whileWell(ctx context.Context) (_ context.Context, done func()) {
 	if s.opts.Broken == nil {
 		return ctx, func() {}
@@ -113,11 +114,11 @@ func (s *Store) whileWell(ctx context.Context) (_ context.Context, done func()) 
 	}
 }
 
-// same returns the original if what is stored under its key is the same content, else err.
+// same returns the stored original if it has the same content, else err.
 func (s *Store) same(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
 	info, lookErr := s.lookUp(ctx, o.Key)
-	if lookErr != nil { // err is left out: whether there is such an original is not known
-		return domain.Original{}, fmt.Errorf("looking at what is stored already: %w", lookErr)
+	if lookErr != nil { // without err, since it is unknown whether the original exists
+		return domain.Original{}, fmt.Errorf("checking the stored original: %w", lookErr)
 	}
 	if sum, digestErr := digestOf(info); digestErr != nil || sum != o.SHA256 || int64(info.Size) != o.Size {
 		return domain.Original{}, err
@@ -125,17 +126,17 @@ func (s *Store) same(ctx context.Context, o domain.Original, err error) (domain.
 	return o, nil
 }
 
-// put is one Put.
+// put is the state of one Put.
 type put struct {
 	*Store
 	key    string
 	opts   PutOptions
-	id     string // of the object's chunks
+	id     string // id of the object's chunks
 	chunks uint32
-	whole  []byte // the content, if it is to be kept
+	whole  []byte // the content, if it is cached
 }
 
-// keep keeps the content of a Put that is one chunk at most.
+// keep caches the content if it fits in one chunk.
 func (s *Store) keep(p *put) {
 	if p.whole != nil {
 		s.recent.add(p.key, p.whole)
@@ -153,7 +154,7 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 		}
 		room := buffer[:]
 		if left := p.opts.MaxBytes - size; left < chunkSize {
-			room = buffer[:left+1] // one byte more than allowed is enough to know
+			room = buffer[:left+1] // one extra byte reveals that the content is too large
 		}
 		var n int
 		var err error
@@ -167,7 +168,7 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 			continue
 		}
 		hash.Write(buffer[:n])
-		// In order and one at a time: the order of the chunks is that of their sequences.
+		// One at a time: the sequence numbers define the order of the chunks.
 		if err := p.store(ctx, chunkPrefix+p.id, buffer[:n]); err != nil {
 			return domain.Original{}, fmt.Errorf("storing original %s: %w", p.key, err)
 		}
@@ -182,23 +183,23 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 	return o, p.seal(ctx, o, hash.Sum(nil))
 }
 
-// store writes a chunk or the metadata, and once, however often it has to be sent.
+// store writes a chunk or the metadata. Retries do not write it twice.
 func (p *put) store(ctx context.Context, subject string, data []byte, opts ...jetstream.PublishOpt) error {
-	id := p.id + "-" + strconv.FormatUint(uint64(p.chunks), 10) // the metadata are counted like one chunk more
+	id := p.id + "-" + strconv.FormatUint(uint64(p.chunks), 10) // the metadata counts as one more chunk
 	msg := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
 	_, err := quorum.Store(ctx, p.js, quorum.Patience, streamName, id, msg, opts...)
 	return err
 }
 
-// fill reads until the room is full or the content ends. Unlike io.ReadFull it keeps the end apart from a
-// connection that broke, which net/http reports as io.ErrUnexpectedEOF: half an upload must not pass for a whole one.
+// fill reads until the buffer is full or the content ends. Unlike io.ReadFull, it distinguishes the end from a broken
+// connection, which net/http reports as io.ErrUnexpectedEOF: a partial upload must not count as complete.
 func fill(r io.Reader, room []byte) (n int, eof bool, err error) {
-	const maxEmpty = 100 // reads in a row that give nothing
+	const maxEmpty = 100 // consecutive empty reads
 	for empty := 0; n < len(room); {
 		m, err := r.Read(room[n:])
 		n += m
 		switch {
-		case err == io.EOF: // the very value, as io.Reader promises
+		case err == io.EOF: // io.Reader returns exactly this value
 			return n, true, nil
 		case err != nil:
 			return n, false, err
@@ -213,7 +214,7 @@ func fill(r io.Reader, room []byte) (n int, eof bool, err error) {
 	return n, false, nil
 }
 
-// seal writes the metadata that make the chunks an object, unless the key has been used.
+// seal writes the metadata that completes the object, unless the key is already used.
 func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	data, err := json.Marshal(jetstream.ObjectInfo{
 		ObjectMeta: jetstream.ObjectMeta{Name: p.key, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}},
@@ -236,8 +237,8 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes what the Put has written, unless the original is whole and was sealed although the answer was lost, as when
-// the server is killed at that moment. Then it stays: a Put of the same content may have found it and count on it.
+// clean removes the chunks of the Put, unless the original was sealed and only the answer was lost, for example because
+// the server was killed. It then stays, because a Put of the same content may have found it and rely on it.
 func (p *put) clean(ctx context.Context, patience time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
@@ -256,7 +257,7 @@ func (p *put) clean(ctx context.Context, patience time.Duration) (sealed bool, e
 
 const digestPrefix = "SHA-256="
 
-// digestOf returns the hex SHA-256 that an object was stored with.
+// digestOf returns the stored hexadecimal SHA-256 of an object.
 func digestOf(info jetstream.ObjectInfo) (string, error) {
 	encoded, ok := strings.CutPrefix(info.Digest, digestPrefix)
 	sum, err := base64.URLEncoding.DecodeString(encoded)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// keepFor is how long content that nobody has taken keeps its place from what comes after it.
+// keepFor is the time after which newer content may displace content that was not taken.
 const keepFor = time.Minute
 
-// recent keeps the content of small originals from their Put until they are taken. What comes first stays: it is what is asked
-// for first, and where more comes than is taken, to keep the newest would be to give up each before its turn. Nil keeps
+// recent caches the content of small originals from their Put until it is taken. If the cache is full, older content
+// stays, because it is needed first: keeping the newest would evict every entry before its use. A nil cache stores
 // nothing. It is safe for concurrent use.
 type recent struct {
 	limit int
@@ -18,7 +18,7 @@ type recent struct {
 
 	mu    sync.Mutex
 	bytes int
-	order *list.List // of kept, the oldest first
+	order *list.List // of kept, oldest first
 	byKey map[string]*list.Element
 }
 
@@ -35,7 +35,7 @@ func newRecent(limit int, now func() time.Time) *recent {
 	return &recent{limit: limit, now: now, order: list.New(), byKey: make(map[string]*list.Element)}
 }
 
-// add keeps the content of a key if there is room for it. It is not to be changed any more.
+// add caches the content of a key if there is space. The content must not be changed afterwards.
 func (r *recent) add(key string, content []byte) {
 	if r == nil {
 		return
@@ -53,7 +53,7 @@ func (r *recent) add(key string, content []byte) {
 	r.bytes += len(content)
 }
 
-// take returns the content of a key and keeps it no longer; false if it is not kept.
+// take removes and returns the content of a key. It returns false if it is not cached.
 func (r *recent) take(key string) ([]byte, bool) {
 	if r == nil {
 		return nil, false
@@ -67,7 +67,7 @@ func (r *recent) take(key string) ([]byte, bool) {
 	return r.remove(e).content, true
 }
 
-// remove keeps an entry no longer. The caller holds mu.
+// remove removes an entry. The caller holds mu.
 func (r *recent) remove(e *list.Element) kept {
 	k := r.order.Remove(e).(kept)
 	delete(r.byKey, k.key)

@@ -8,15 +8,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Uploads is the store for the requests of clients: it chooses the keys, bounds what is stored, and has the codes of domain for what
-// clients may do about a fault.
+// Uploads is the store for client requests. It chooses keys, limits the size, and returns errors with the codes of
+// package domain.
 type Uploads struct {
 	Store    *Store
 	MaxBytes int64
 }
 
-// Put stores all of r as a datasource's content, under a fresh key. Whatever keeps the store from taking content passes by itself: NATS is away, or its disk is
-// full.
+// Put stores the content of r for a datasource under a new key. If the store cannot accept content because NATS is down
+// or its disk is full, the error is temporary.
 func (u Uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error) {
 	o, err := u.Store.Put(ctx, UploadKey(datasourceID), r, PutOptions{MaxBytes: u.MaxBytes, MIMEType: mimeType, Name: name})
 	if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrExists) || errors.Is(err, ErrCorrupt) {
@@ -25,7 +25,7 @@ func (u Uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r
 	return o, domain.Passing(err, "the store of originals takes nothing at the moment; try again shortly")
 }
 
-// Get returns the content under a key; domain.CodeNotFound when it is no longer kept.
+// Get returns the content of a key. It fails with domain.CodeNotFound if it does not exist any more.
 func (u Uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	content, err := u.Store.Get(ctx, key)
 	if errors.Is(err, ErrNotFound) {
@@ -37,5 +37,5 @@ func (u Uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return content, domain.Passing(err, "the store of originals does not answer; try again shortly")
 }
 
-// Delete removes the content under a key.
+// Delete removes the content of a key.
 func (u Uploads) Delete(ctx context.Context, key string) error { return u.Store.Delete(ctx, key) }
