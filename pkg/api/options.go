@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
@@ -73,8 +74,8 @@ type Deps struct {
 	Watcher   Watcher
 
 	// DetectType says what a file is from its first bytes, its name and the type that the sender declared.
-	DetectType     func(head []byte, name, declared string) string
-	SupportedTypes []string // MIME types that are taken
+	DetectType func(head []byte, name, declared string) string
+	Formats    []format.Format // that can be read
 
 	// Scheduled is called when a datasource has got, changed or lost the times at which it is fetched again; may be
 	// nil.
@@ -129,7 +130,7 @@ func (d Deps) withDefaults() (Deps, error) {
 	if slices.Contains([]any{
 		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims,
 		d.Originals, d.Chunks, d.Retriever, d.Answerer, d.Watcher,
-	}, nil) || d.DetectType == nil || len(d.SupportedTypes) == 0 {
+	}, nil) || d.DetectType == nil || len(d.Formats) == 0 {
 		return d, errors.New("making the API: a dependency is missing")
 	}
 	if d.Metrics == nil {

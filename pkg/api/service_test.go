@@ -25,6 +25,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
@@ -81,7 +82,7 @@ func (s *service) parts() (api.Options, api.Deps) {
 		Agents: s.catalog, Datastores: s.catalog, Datasources: s.catalog, Documents: s.catalog, Jobs: s.catalog, Sites: s.catalog,
 		Conversations: s.catalog, Keys: s.catalog, KeyFinder: s.catalog, Usage: s.catalog, Accounts: s.catalog, Claims: s.catalog,
 		Originals: s.originals, Chunks: s.chunks, Retriever: s.retriever, Answerer: s.answerer, Watcher: s.watcher, Planner: s.planner,
-		DetectType: detectType, SupportedTypes: []string{"text/plain", "application/pdf"},
+		DetectType: detectType, Formats: []format.Format{{Type: "text/plain", Label: "text"}, {Type: "application/pdf", Label: "PDF"}},
 		Checks: []api.Check{{Name: "catalog", Ready: s.catalog.Ready}},
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)), Now: s.clock.Now,
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"mime/multipart"
-	"slices"
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/idempotency"
@@ -52,8 +51,8 @@ func (s *server) upload(ctx context.Context, who access.Caller, parts *multipart
 		return domain.Datasource{}, err
 	}
 	mimeType := s.DetectType(head, d.Name, form.Declared)
-	if !slices.Contains(s.SupportedTypes, mimeType) {
-		return domain.Datasource{}, upload.Unsupported(d.Name, mimeType, s.SupportedTypes)
+	if err := upload.CheckType(d.Name, mimeType, s.Formats); err != nil {
+		return domain.Datasource{}, err
 	}
 	return s.createWithOriginal(ctx, store, d, mimeType, form.File)
 }

@@ -39,15 +39,6 @@ var formats = format.NewRegistry(
 // Formats are the formats of documents that can be read.
 func Formats() []format.Format { return formats.Formats() }
 
-// SupportedTypes are the MIME types of documents that can be read.
-func SupportedTypes() []string {
-	var types []string
-	for _, f := range Formats() {
-		types = append(types, f.Type)
-	}
-	return types
-}
-
 // DetectType returns the MIME type of a document by its first bytes (give it some 4 KiB), its file name or address, and
 // the type its sender declared; each may be empty. Formats says which types can be read.
 func DetectType(head []byte, name, declared string) string {

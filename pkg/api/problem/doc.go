@@ -48,7 +48,7 @@ var errorWords = map[domain.Code][2]string{
 	},
 	domain.CodeUnsupported: {
 		"The file type is not supported (`detail` lists the supported types), or the body has a `Content-Encoding` such as gzip.",
-		"Send the body unencoded. Convert the file to PDF, Word, PowerPoint, Excel, CSV, JSON, Markdown, HTML, mail (eml), web archive (mht) or text.",
+		"Send the body unencoded. Convert the file to one of the types that `detail` lists.",
 	},
 	domain.CodeRateLimit: {
 		"This key sends requests, or this visitor sends questions, faster than its limit, or too many crawl previews are running.",

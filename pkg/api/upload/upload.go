@@ -3,7 +3,6 @@
 package upload
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +24,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/rules"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
 )
 
 // Bounds of an upload other than the file's size.
@@ -296,27 +296,16 @@ func (f *Form) Head() ([]byte, error) {
 	return head[:n], nil
 }
 
-// Unsupported says that a file is of a type that is not among the supported ones.
-func Unsupported(name, mimeType string, supported []string) error {
-	return domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; send one of: %s",
-		jsonbody.Describe(name), mimeType, strings.Join(kindsOf(supported), ", "))
-}
-
-// kinds is what people call files of the types that have names of their own.
-var kinds = map[string]string{
-	"text/csv": "CSV", "text/plain": "text", "text/markdown": "Markdown", "text/html": "HTML", "application/json": "JSON", "application/pdf": "PDF",
-	"message/rfc822": "mail (eml)", "multipart/related": "web archive (mht)",
-	"application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint (pptx)",
-	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   "Word (docx)",
-	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         "Excel (xlsx)",
-}
-
-func kindsOf(types []string) []string {
-	names := make([]string, len(types))
-	for i, t := range types {
-		names[i] = cmp.Or(kinds[t], t)
+// CheckType refuses a file of a type that no format has.
+func CheckType(name, mimeType string, formats []format.Format) error {
+	labels := make([]string, len(formats))
+	for i, f := range formats {
+		if f.Type == mimeType {
+			return nil
+		}
+		labels[i] = f.Label
 	}
-	return names
+	return domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; send one of: %s", jsonbody.Describe(name), mimeType, strings.Join(labels, ", "))
 }
 
 // diskFault says that the disk of uploads is full, or that no more files can be opened. That is temporary, and nothing was
