@@ -29,7 +29,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 		name, title string
 		run         func(io.Writer) error
 	}{
-		{"score", "What is found of the text", func(w io.Writer) error {
+		{"score", "Text found", func(w io.Writer) error {
 			if err := readSamples(ctx, s, samples, w); err != nil {
 				return err
 			}
