@@ -30,6 +30,10 @@ GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(shel
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
+.PHONY: goflags
+goflags: ## the settings of the go command that all targets use, for GOFLAGS in a shell
+	@echo '$(GOFLAGS)'
+
 .PHONY: demo
 demo: build ## serve, ingest the documents and the web site of testdata, ask, show the cited answer and a link to it
 	go run ./tools/demo -api $(BIN)/sluice
