@@ -156,7 +156,7 @@ func BenchmarkCatalog(b *testing.B) {
 				ids = append(ids, d.ID)
 			}
 			for cpu := startCPU(b); cpu.loop(); {
-				if got, err := c.Active(ctx, ids); err != nil || len(got) != 200 {
+				if got, err := c.ActiveOf(ctx, ids); err != nil || len(got) != 200 {
 					b.Fatal(len(got), err)
 				}
 			}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
 )
@@ -13,9 +14,35 @@ func (c *Catalog) Statements(into map[string]bool) {
 	}
 }
 
-// Plan returns how the engine would run the statement: see db.DB.Explain.
-func (c *Catalog) Plan(ctx context.Context, text string) ([]string, error) {
-	return c.db.Explain(ctx, text)
+// Plan returns how the engine would run the statement whatever its arguments are, a step a line. PostgreSQL is asked to
+// walk no table if there is another way.
+func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err error) {
+	args := strings.Count(text, "?")
+	if !c.db.IsShared() {
+		return db.Collect(ctx, c.db.Read, func(s db.Scanner) (string, error) {
+			var id, parent, unused int
+			var detail string
+			err := s.Scan(&id, &parent, &unused, &detail)
+			return detail, err
+		}, "EXPLAIN QUERY PLAN "+text, make([]any, args)...)
+	}
+	err = c.db.Update(ctx, "explaining", func(t *db.Tx) error {
+		for _, s := range []string{`SET LOCAL enable_seqscan = off`, `SET LOCAL plan_cache_mode = force_generic_plan`, `PREPARE planned AS ` + text} {
+			if _, err := t.Exec(ctx, s); err != nil {
+				return err
+			}
+		}
+		ask := `EXPLAIN EXECUTE planned`
+		if args > 0 {
+			ask += `(NULL` + strings.Repeat(`, NULL`, args-1) + `)`
+		}
+		if steps, err = db.Collect(ctx, t, db.ScanString, ask); err != nil {
+			return err
+		}
+		_, err = t.Exec(ctx, `DEALLOCATE planned`)
+		return err
+	})
+	return steps, err
 }
 
 // Transact runs a transaction that creates a workspace for each id, calling between with the number of those stored,

@@ -45,10 +45,7 @@ var (
 	insertKeyText = keyRow(new(domain.APIKey)).InsertText("api_keys")
 )
 
-func scanKey(s db.Scanner) (k domain.APIKey, err error) {
-	err = keyRow(&k).Scan(s)
-	return k, err
-}
+var scanKey = db.ScanRow(keyRow)
 
 // CreateKey stores a key, CreatedAt being set here, and returns it as it is stored. It fails with domain.CodeConflict when its id or hash is taken, and
 // with domain.NotFound when there is no such workspace.

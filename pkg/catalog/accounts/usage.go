@@ -145,10 +145,7 @@ type use struct {
 	value  int64
 }
 
-func scanUse(s db.Scanner) (u use, err error) {
-	err = s.Scan(&u.key, &u.metric, &u.value)
-	return u, err
-}
+var scanUse = db.Scan(func(u *use) []any { return []any{&u.key, &u.metric, &u.value} })
 
 // Usage returns the workspace's counters of the month (UTC) that the time lies in. What was never counted is absent.
 func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {

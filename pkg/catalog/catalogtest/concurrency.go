@@ -80,7 +80,7 @@ func (b *bustle) upload(u int) {
 			b.T.Error(err)
 			return
 		}
-		if _, err := c.Active(b.Ctx, world.DatasourceIDs(d)); err != nil {
+		if _, err := c.ActiveOf(b.Ctx, world.DatasourceIDs(d)); err != nil {
 			b.T.Error(err)
 		}
 		if i%5 == 4 {

@@ -51,10 +51,7 @@ var (
 	insertMessageText      = messageRow(new(domain.Message), nil, nil).InsertText("messages")
 )
 
-func scanConversation(s db.Scanner) (v domain.Conversation, err error) {
-	err = conversationRow(&v).Scan(s)
-	return v, err
-}
+var scanConversation = db.ScanRow(conversationRow)
 
 func scanMessage(s db.Scanner) (m domain.Message, err error) {
 	err = messageRow(&m, nil, nil).Scan(s)

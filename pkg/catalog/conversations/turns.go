@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
-	"github.com/sluice/sluice/pkg/domain"
 )
 
 // TakeTurn lets the holder answer a question of the conversation for the time from now on, or longer when it has the turn
@@ -52,12 +51,8 @@ func (c *Store) ForgetConversations(ctx context.Context, since time.Time) (more 
 	const forgotten = `updated_at < ? AND NOT EXISTS (
 		SELECT 1 FROM conversation_turns t WHERE t.conversation_id = conversations.id AND t.held_until >= ?)`
 	old, now := db.Micros(since), db.Micros(c.db.Now())
-	var one int
-	first := c.db.Read.QueryRow(ctx, `SELECT 1 FROM conversations WHERE `+forgotten+` LIMIT 1`, old, now).Scan(&one)
-	if err := db.Found(first, "conversation", ""); err != nil {
-		if domain.CodeOf(err) == domain.CodeNotFound {
-			return false, nil // mostly so, and asked all the time: without a transaction
-		}
+	// Mostly there are none, and this is asked all the time: without a transaction.
+	if some, err := db.Exists(ctx, c.db.Read, `SELECT 1 FROM conversations WHERE `+forgotten+` LIMIT 1`, old, now); err != nil || !some {
 		return false, err
 	}
 	err = c.db.Update(ctx, "forgetting conversations", func(t *db.Tx) error {

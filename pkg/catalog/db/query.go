@@ -205,6 +205,16 @@ func Collect[T any](ctx context.Context, q Querier, scan func(Scanner) (T, error
 	return out, rows.Err()
 }
 
+// Exists reports whether a query has a row.
+func Exists(ctx context.Context, q Querier, text string, args ...any) (bool, error) {
+	var one int
+	err := q.QueryRow(ctx, text, args...).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // ScanString scans a row of one text.
 func ScanString(s Scanner) (string, error) {
 	var v string
@@ -215,6 +225,14 @@ func ScanString(s Scanner) (string, error) {
 // inSizes are the lengths of IN lists: a list is filled up to the next of them by repeating its last value, which
 // changes no result and keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
+
+// Scan makes a scan function of the variables that the columns are read into, in their order.
+func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
+	return func(s Scanner) (v T, err error) {
+		err = s.Scan(into(&v)...)
+		return v, err
+	}
+}
 
 // InLists cuts values into lists and calls f with the condition that a column is in each, to follow the column's name,
 // and its arguments.
@@ -246,4 +264,16 @@ func (d dialect) in(values []string) (text string, args []any) {
 		args[i] = values[min(i, len(values)-1)]
 	}
 	return "IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
+}
+
+// Statements returns the texts of the statements that were asked so far, before placeholders are numbered.
+func (d *DB) Statements() []string {
+	var out []string
+	for _, p := range []*Pool{d.Read, d.writer} {
+		p.texts.Range(func(text, _ any) bool {
+			out = append(out, text.(string))
+			return true
+		})
+	}
+	return out
 }

@@ -82,6 +82,14 @@ func (r Row) Scan(s Scanner, more ...any) error {
 	return s.Scan(append(dest, more...)...)
 }
 
+// ScanRow makes a scan function of a row.
+func ScanRow[T any](row func(*T) Row) func(Scanner) (T, error) {
+	return func(s Scanner) (v T, err error) {
+		err = row(&v).Scan(s)
+		return v, err
+	}
+}
+
 // InsertText is the statement that inserts the row unless its key is taken.
 func (r Row) InsertText(table string) string {
 	names := r.names(inserts, "", "")

@@ -135,10 +135,9 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 // adoptStore returns the datastore of a job whose datasource is unknown, made if need be; nil when it, or the datasource,
 // has been deleted and the log has not been told yet, or belongs to another workspace.
 func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
-	var one int
-	err := t.QueryRow(ctx, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
-		job.DatastoreID, job.DatasourceID).Scan(&one)
-	if !errors.Is(err, sql.ErrNoRows) {
+	deleted, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
+		job.DatastoreID, job.DatasourceID)
+	if err != nil || deleted {
 		return nil, err
 	}
 	store, err := record.ShareDatastore(ctx, t, job.DatastoreID)

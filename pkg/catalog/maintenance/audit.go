@@ -58,11 +58,8 @@ func (c *Maintenance) EachOriginal(ctx context.Context, f func(OriginalRef) erro
 	w := db.Walk[OriginalRef]{
 		Text:  `SELECT workspace_id, id, original_key FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`,
 		After: []any{""},
-		Scan: func(s db.Scanner) (v OriginalRef, err error) {
-			err = s.Scan(&v.WorkspaceID, &v.DatasourceID, &v.Key)
-			return v, err
-		},
-		Key: func(v OriginalRef) []any { return []any{v.DatasourceID} },
+		Scan:  db.Scan(func(v *OriginalRef) []any { return []any{&v.WorkspaceID, &v.DatasourceID, &v.Key} }),
+		Key:   func(v OriginalRef) []any { return []any{v.DatasourceID} },
 	}
 	return w.Run(ctx, c.db.Read, f)
 }

@@ -233,12 +233,9 @@ func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, stor
 
 // stoppedSince reports whether the crawl of a page's site has been stopped since the page was asked for.
 func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, error) {
-	site, err := record.Read(ctx, t, page.GroupID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading site %s: %w", page.GroupID, err)
+	site, exists, err := record.Find(ctx, t, page.GroupID)
+	if err != nil || !exists {
+		return false, err
 	}
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }

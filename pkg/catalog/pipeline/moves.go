@@ -30,17 +30,16 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	if d.Serving() == to {
 		return nil
 	}
-	var one int
-	err = t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE datastore_id = ? LIMIT 1`, d.ID).Scan(&one)
+	filled, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE datastore_id = ? LIMIT 1`, d.ID)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return fmt.Errorf("looking for datasources: %w", err)
+	case !filled:
 		// Jobs of what was deleted may still write where it has been.
 		if err := record.QueueSweep(ctx, t, wholePlace(*d, d.Serving(), mark)); err != nil {
 			return err
 		}
 		d.Type, d.EmbeddingModel, d.Since = to.Engine, to.Model, mark
-	case err != nil:
-		return fmt.Errorf("looking for datasources: %w", err)
 	default:
 		// What is left there from something before would only be in the way.
 		if err := record.QueueSweep(ctx, t, wholePlace(*d, to, mark)); err != nil {
@@ -181,10 +180,9 @@ func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (
 		if err != nil {
 			return fmt.Errorf("reading the datastore: %w", err)
 		}
-		var one int
-		err = t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE `+notMoved+` LIMIT 1`, datastoreID).Scan(&one)
-		if !errors.Is(err, sql.ErrNoRows) {
-			return err // nil: something is missing
+		missing, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE `+notMoved+` LIMIT 1`, datastoreID)
+		if err != nil || missing {
+			return err
 		}
 		switched = true
 		return switchPlace(ctx, t, d)

@@ -23,10 +23,7 @@ type Refresh struct {
 // Refreshes returns up to limit schedules of all workspaces, in the order of datasource ids, after the cursor, which is ""
 // for the first; next is the cursor to go on with, "" after the last.
 func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out []Refresh, next string, err error) {
-	out, err = db.Collect(ctx, c.db.Read, func(s db.Scanner) (r Refresh, err error) {
-		err = s.Scan(&r.WorkspaceID, &r.DatastoreID, &r.DatasourceID, &r.Schedule)
-		return r, err
-	}, `SELECT workspace_id, datastore_id, id, refresh FROM datasources WHERE refresh <> '' AND id > ? AND `+record.Alive+` ORDER BY id LIMIT ?`, cursor, limit)
+	out, err = db.Collect(ctx, c.db.Read, db.Scan(func(r *Refresh) []any { return []any{&r.WorkspaceID, &r.DatastoreID, &r.DatasourceID, &r.Schedule} }), `SELECT workspace_id, datastore_id, id, refresh FROM datasources WHERE refresh <> '' AND id > ? AND `+record.Alive+` ORDER BY id LIMIT ?`, cursor, limit)
 	if err != nil {
 		return nil, "", fmt.Errorf("listing refresh schedules: %w", err)
 	}

@@ -92,10 +92,7 @@ type candidate struct {
 	datastoreID string
 }
 
-func scanCandidate(s db.Scanner) (v candidate, err error) {
-	err = s.Scan(&v.At, &v.ID, &v.datastoreID)
-	return v, err
-}
+var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID, &v.datastoreID} })
 
 // replayed reads the next batch outside of the transaction: looking for few among many takes its time.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {

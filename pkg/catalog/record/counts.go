@@ -15,10 +15,7 @@ type GroupCount struct {
 	N      int64
 }
 
-func scanGroupCount(s db.Scanner) (g GroupCount, err error) {
-	err = s.Scan(&g.Group, &g.Status, &g.N)
-	return g, err
-}
+var scanGroupCount = db.Scan(func(g *GroupCount) []any { return []any{&g.Group, &g.Status, &g.N} })
 
 // CountByStatus counts datasources by status, by a text that gives groups of them for an id.
 func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[domain.Status]int64, error) {

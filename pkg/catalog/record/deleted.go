@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/domain"
@@ -72,13 +71,31 @@ func Doomed(ctx context.Context, q db.Querier, d domain.Datasource) (bool, error
 	if SiteOf(d) == "" {
 		return false, nil
 	}
-	var one int
-	err := q.QueryRow(ctx, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d)).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
+	return db.Exists(ctx, q, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d))
+}
+
+// RemoveNext removes a batch of the next thing that is still being removed, and reports whether there is more. next fails with
+// sql.ErrNoRows when there is none: mostly so, and asked all the time, so first without a transaction.
+func RemoveNext[T any](ctx context.Context, d *db.DB, doing string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
+	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("looking whether site %s was deleted: %w", SiteOf(d), err)
-	}
-	return true, nil
+	err = d.Update(ctx, doing, func(t *db.Tx) error {
+		more = false
+		if err := t.QueueFor(ctx, "removals", ""); err != nil {
+			return err
+		}
+		one, err := next(ctx, t)
+		if err == nil {
+			if err = remove(t, one); err != nil {
+				return err
+			}
+			_, err = next(ctx, t)
+		}
+		if more = err == nil; errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return more && err == nil, err
 }

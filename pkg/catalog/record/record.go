@@ -2,6 +2,8 @@ package record
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -221,6 +223,18 @@ func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 // Read reads a record to be written in the same transaction; sql.ErrNoRows when there is none.
 func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
+}
+
+// Find is Read for a record that may be gone.
+func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err error) {
+	r, err = Read(ctx, t, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, fmt.Errorf("reading datasource %s: %w", id, err)
+	}
+	return r, true, nil
 }
 
 // ReadAll reads records to be written in the same transaction.

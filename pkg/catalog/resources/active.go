@@ -9,18 +9,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Active returns those of the datasources that exist, by id; see ActiveOf.
-func (c *Resources) Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error) {
-	found, err := c.ActiveOf(ctx, datasourceIDs)
-	out := make(map[string]domain.ActiveDatasource, len(found))
-	for _, a := range found {
-		if a != nil {
-			out[a.ID] = *a
-		}
-	}
-	return out, err
-}
-
 // ActiveOf tells of each of the datasources, nil of one that does not exist: one query for up to 256 of them, and no
 // transaction. Place and ActiveGeneration belong together: a datastore that moves changes both in one transaction. Retrieval
 // drops hits of a datasource that is missing here, or whose generation is not the active one in the place that was searched.
@@ -140,10 +128,7 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 // resolve counts each datasource whose column has one of the values, and each page of a site that has.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
-	scan := func(s db.Scanner) (m match, err error) {
-		err = s.Scan(&m.id, &m.kind)
-		return m, err
-	}
+	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })
 	matched := map[string]bool{}
 	find := func(column, store string, values []string) (sites []string, err error) {
 		err = db.InLists(c.db.Read, values, func(in string, args []any) error {

@@ -43,10 +43,7 @@ const conversationBatch = 100
 
 const ownAgent = `workspace_id = ? AND id = ?`
 
-func scanAgent(s db.Scanner) (a domain.Agent, err error) {
-	err = agentRow(&a).Scan(s)
-	return a, err
-}
+var scanAgent = db.ScanRow(agentRow)
 
 // CreateAgent stores an agent; both times are set here. It fails with domain.CodeInvalid, naming datastoreIds[i], when
 // the workspace has no such datastore, and with domain.CodeConflict when the id is taken.
@@ -188,10 +185,7 @@ func readLinks(ctx context.Context, q db.Querier, agents []domain.Agent) error {
 	}
 	return db.InLists(q, ids, func(in string, args []any) error {
 		type link struct{ agent, datastore string }
-		links, err := db.Collect(ctx, q, func(s db.Scanner) (l link, err error) {
-			err = s.Scan(&l.agent, &l.datastore)
-			return l, err
-		}, `SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id `+in+` ORDER BY agent_id, position`, args...)
+		links, err := db.Collect(ctx, q, db.Scan(func(l *link) []any { return []any{&l.agent, &l.datastore} }), `SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id `+in+` ORDER BY agent_id, position`, args...)
 		if err != nil {
 			return fmt.Errorf("reading agents' datastores: %w", err)
 		}

@@ -2,8 +2,6 @@ package resources
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
@@ -51,47 +49,25 @@ func (c *Resources) RemoveDeleted(ctx context.Context) (more bool, err error) {
 }
 
 func (c *Resources) removeInStore(ctx context.Context) (more bool, err error) {
-	if _, _, err := nextDeleted(ctx, c.db.Read); errors.Is(err, sql.ErrNoRows) {
-		return false, nil // mostly so, and asked all the time: without a transaction
-	}
-	err = c.db.Update(ctx, "removing what was deleted", func(t *db.Tx) error {
-		more = false
-		if err := t.QueueFor(ctx, "removals", ""); err != nil {
-			return err
-		}
-		id, ws, err := nextDeleted(ctx, t)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if _, err = removeBatch(ctx, t, ws, id); err != nil {
-			return err
-		}
-		_, _, err = nextDeleted(ctx, t)
-		more = err == nil
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
+	return record.RemoveNext(ctx, c.db, "removing what was deleted", nextDeleted, func(t *db.Tx, d deleted) error {
+		_, err := removeBatch(ctx, t, d.workspace, d.id)
 		return err
 	})
-	return more && err == nil, err
 }
 
-// nextDeleted finds a datastore that is still being removed; sql.ErrNoRows when there is none.
-func nextDeleted(ctx context.Context, q db.Querier) (id, ws string, err error) {
-	err = q.QueryRow(ctx, `SELECT id, workspace_id FROM datastores WHERE deleted_at > 0 ORDER BY id LIMIT 1`).Scan(&id, &ws)
-	return id, ws, err
+// deleted is a datastore that is still being removed.
+type deleted struct{ id, workspace string }
+
+// nextDeleted finds one; sql.ErrNoRows when there is none.
+func nextDeleted(ctx context.Context, q db.Querier) (d deleted, err error) {
+	err = q.QueryRow(ctx, `SELECT id, workspace_id FROM datastores WHERE deleted_at > 0 ORDER BY id LIMIT 1`).Scan(&d.id, &d.workspace)
+	return d, err
 }
 
 // removeBatch removes datasources of a deleted datastore, and the datastore itself with the last of them.
 func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err error) {
 	type item struct{ id, original string }
-	batch, err := db.Collect(ctx, t, func(s db.Scanner) (v item, err error) {
-		err = s.Scan(&v.id, &v.original)
-		return v, err
-	}, `SELECT id, original_key FROM datasources WHERE datastore_id = ? ORDER BY created_at, id LIMIT ?`, id, record.RemovalBatch)
+	batch, err := db.Collect(ctx, t, db.Scan(func(v *item) []any { return []any{&v.id, &v.original} }), `SELECT id, original_key FROM datasources WHERE datastore_id = ? ORDER BY created_at, id LIMIT ?`, id, record.RemovalBatch)
 	if err != nil {
 		return false, fmt.Errorf("listing datasources: %w", err)
 	}

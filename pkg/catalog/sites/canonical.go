@@ -2,9 +2,6 @@ package sites
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/catalog/record"
@@ -23,16 +20,16 @@ func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, 
 	if id == r.ID || !site.NamesPage(said, id) {
 		return "", nil
 	}
-	target, err := record.Read(ctx, t, id)
-	if errors.Is(err, sql.ErrNoRows) {
+	target, exists, err := record.Find(ctx, t, id)
+	if err != nil {
+		return "", err
+	}
+	if !exists {
 		added, err := c.addCanonical(ctx, t, site, r, store, domain.Link{URL: f.Canonical, Depth: r.Config.Depth})
 		if err != nil || !added || r.ActiveGeneration > 0 {
 			return "", err
 		}
 		return id, nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("reading the canonical page: %w", err)
 	}
 	if !r.MayYieldTo(target.Datasource, similar(said, target.Config)) {
 		return "", nil
@@ -52,12 +49,9 @@ func similar(a, b domain.DatasourceConfig) bool {
 // canonicalCycle is domain.Datasource.CanonicalCycle of the pages that are stored.
 func canonicalCycle(ctx context.Context, t *db.Tx, site, from record.Record, id string) (bool, error) {
 	return site.CanonicalCycle(from.Datasource, id, func(id string) (*domain.Datasource, error) {
-		page, err := record.Read(ctx, t, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading page %s: %w", id, err)
+		page, exists, err := record.Find(ctx, t, id)
+		if err != nil || !exists {
+			return nil, err
 		}
 		return &page.Datasource, nil
 	})
@@ -88,37 +82,26 @@ func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.Config.Canonical == "" {
 		return nil
 	}
-	site, err := record.Read(ctx, t, page.GroupID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading site %s: %w", page.GroupID, err)
+	site, exists, err := record.Find(ctx, t, page.GroupID)
+	if err != nil || !exists {
+		return err
 	}
 	own := domain.ChildID(site.ID, page.Config.Canonical)
 	if own == page.ID || !site.NamesPage(page.Config, own) {
 		return nil
 	}
-	var generation int64
-	err = t.QueryRow(ctx, `SELECT active_generation FROM datasources WHERE id = ?`, own).Scan(&generation)
-	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && generation == 0:
-		return nil
-	case err != nil:
-		return fmt.Errorf("looking for the page that it says it is: %w", err)
+	served, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE id = ? AND active_generation > 0`, own)
+	if err != nil || !served {
+		return err
 	}
 	return queueYieldTo(ctx, t, site.ID, own)
 }
 
 // queueYieldTo queues the work for the pages that name the given page as their canonical address, if there are any.
 func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
-	var one int
-	err := t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE canonical_id = ? AND canonical_id <> '' AND id <> ? LIMIT 1`, pageID, pageID).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("looking for pages that say they are this one: %w", err)
+	named, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE canonical_id = ? AND canonical_id <> '' AND id <> ? LIMIT 1`, pageID, pageID)
+	if err != nil || !named {
+		return err
 	}
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
@@ -126,12 +109,9 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 // yield leaves out the pages that name the task's page as their canonical address, if that page has content and the texts
 // are similar. A page stays if the task's page names it in turn.
 func (w *siteWork) yield(ctx context.Context) error {
-	keeper, err := record.Read(ctx, w.t, w.task.pageID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading page %s: %w", w.task.pageID, err)
+	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
+	if err != nil || !exists {
+		return err
 	}
 	if keeper.ActiveGeneration == 0 || !keeper.Alive() {
 		return nil

@@ -2,8 +2,6 @@ package sites
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,12 +25,9 @@ const maxEqualPages = 16
 // Judge says whether a page that has been fetched stays: not if it says that it is another page of the site, and of those
 // with the same content only the one with the best address. The others are left out then.
 func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
-	site, err := record.Read(ctx, t, r.GroupID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return verdict{}, nil
-	}
-	if err != nil {
-		return verdict{}, fmt.Errorf("reading site %s: %w", r.GroupID, err)
+	site, exists, err := record.Find(ctx, t, r.GroupID)
+	if err != nil || !exists {
+		return verdict{}, err
 	}
 	if f.Canonical != "" {
 		keeper, err := c.canonical(ctx, t, site, r, store, f)
@@ -127,13 +122,9 @@ func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) err
 
 // QueueRelease queues work for the pages that were left out for a page that has changed, if there are any.
 func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, change domain.PageChange) error {
-	var one int
-	err := t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("looking for its duplicates: %w", err)
+	stands, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID)
+	if err != nil || !stands {
+		return err
 	}
 	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workOf[change], pageID: page.ID})
 }

@@ -2,9 +2,6 @@ package sites
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/catalog/record"
@@ -13,12 +10,12 @@ import (
 
 // Gone removes a page that an event has found gone. The crawl does not ask for it again.
 func Gone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error {
-	site, err := record.Read(ctx, t, r.GroupID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return record.Erase(ctx, t, []record.Record{r}, ev.Generation)
-	}
+	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil {
-		return fmt.Errorf("reading site %s: %w", r.GroupID, err)
+		return err
+	}
+	if !exists {
+		return record.Erase(ctx, t, []record.Record{r}, ev.Generation)
 	}
 	if err := NoteLeft(ctx, t, r); err != nil {
 		return err

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"context"
-	"database/sql"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -56,10 +54,7 @@ func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]stri
 	type part struct{ page, links string }
 	out := make(map[string][]string, len(pageIDs))
 	err := db.InLists(t, pageIDs, func(in string, args []any) error {
-		parts, err := db.Collect(ctx, t, func(s db.Scanner) (p part, err error) {
-			err = s.Scan(&p.page, &p.links)
-			return p, err
-		}, `SELECT page_id, links FROM page_links WHERE page_id `+in+` ORDER BY page_id, part`, args...)
+		parts, err := db.Collect(ctx, t, db.Scan(func(p *part) []any { return []any{&p.page, &p.links} }), `SELECT page_id, links FROM page_links WHERE page_id `+in+` ORDER BY page_id, part`, args...)
 		if err != nil {
 			return err
 		}
@@ -97,12 +92,9 @@ func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]boo
 // FollowKept evaluates the stored links of a page whose fetch found it unchanged: such a fetch reports none. It returns how
 // many jobs that put into the outbox.
 func (c *Sites) FollowKept(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
-	site, err := record.Read(ctx, t, page.GroupID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("reading site %s: %w", page.GroupID, err)
+	site, exists, err := record.Find(ctx, t, page.GroupID)
+	if err != nil || !exists {
+		return 0, err
 	}
 	if !site.FollowLinks || !listens(&site, page, ev) || page.Config.Lead > domain.MaxLead {
 		return 0, nil

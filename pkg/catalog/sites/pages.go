@@ -22,12 +22,9 @@ const (
 // Discovered makes what an event has found the pages of a site, each with a crawl job, and returns how many jobs that put
 // into the outbox. from is the datasource that the event is about.
 func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
-	site, err := record.Read(ctx, t, siteID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("reading site %s: %w", siteID, err)
+	site, exists, err := record.Find(ctx, t, siteID)
+	if err != nil || !exists {
+		return 0, err
 	}
 	if !listens(&site, from, ev) {
 		return 0, nil

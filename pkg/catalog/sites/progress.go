@@ -9,12 +9,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteCounts counts the pages of a site by status; none when there is no such site.
-func (c *Sites) SiteCounts(ctx context.Context, siteID string) (map[domain.Status]int64, error) {
-	return record.CountByStatus(ctx, c.db.Read, `SELECT group_id, status, COUNT(*) FROM datasources
-		WHERE group_id = ? AND group_id <> '' GROUP BY group_id, status`, siteID)
-}
-
 // SiteProgress counts the pages of sites; ids of what is no site are absent.
 func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error) {
 	type site struct {
@@ -44,10 +38,7 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 			}
 			out[v.id] = p
 		}
-		groups, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (g group, err error) {
-			err = s.Scan(&g.Group, &g.Status, &g.unchanged, &g.N)
-			return g, err
-		}, `SELECT group_id, status, unchanged, COUNT(*) FROM datasources WHERE group_id `+in+` AND group_id <> ''
+		groups, err := db.Collect(ctx, c.db.Read, db.Scan(func(g *group) []any { return []any{&g.Group, &g.Status, &g.unchanged, &g.N} }), `SELECT group_id, status, unchanged, COUNT(*) FROM datasources WHERE group_id `+in+` AND group_id <> ''
 			GROUP BY group_id, status, unchanged`, args...)
 		for _, g := range groups {
 			if p, isSite := out[g.Group]; isSite {

@@ -2,8 +2,6 @@ package sites
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
@@ -53,30 +51,8 @@ func nextDoomed(ctx context.Context, q db.Querier) (siteID string, err error) {
 
 // RemoveDoomed removes the next pages of deleted sites, and reports whether there are more.
 func (c *Sites) RemoveDoomed(ctx context.Context) (more bool, err error) {
-	if _, err := nextDoomed(ctx, c.db.Read); errors.Is(err, sql.ErrNoRows) {
-		return false, nil // mostly so, and asked all the time: without a transaction
-	}
-	err = c.db.Update(ctx, "removing pages of deleted sites", func(t *db.Tx) error {
-		more = false
-		if err := t.QueueFor(ctx, "removals", ""); err != nil {
-			return err
-		}
-		siteID, err := nextDoomed(ctx, t)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("looking for deleted sites: %w", err)
-		}
-		if _, err := RemovePages(ctx, t, siteID); err != nil {
-			return err
-		}
-		_, err = nextDoomed(ctx, t)
-		more = err == nil
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
+	return record.RemoveNext(ctx, c.db, "removing pages of deleted sites", nextDoomed, func(t *db.Tx, siteID string) error {
+		_, err := RemovePages(ctx, t, siteID)
 		return err
 	})
-	return more && err == nil, err
 }

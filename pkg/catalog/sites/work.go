@@ -75,24 +75,13 @@ func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
 
 // hasWork reports whether something is to be done about pages of the site.
 func hasWork(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
-	var one int
-	err := t.QueryRow(ctx, `SELECT 1 FROM site_work WHERE site_id = ? LIMIT 1`, siteID).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("looking for work on site %s: %w", siteID, err)
-	}
-	return true, nil
+	return db.Exists(ctx, t, `SELECT 1 FROM site_work WHERE site_id = ? LIMIT 1`, siteID)
 }
 
 // SiteWork returns up to limit tasks that come after the given one, the zero task being before all. They stay until
 // WorkOnSite has done them.
 func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]SiteTask, error) {
-	tasks, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (w SiteTask, err error) {
-		err = s.Scan(&w.siteID, &w.kind, &w.pageID)
-		return w, err
-	}, `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
+	tasks, err := db.Collect(ctx, c.db.Read, db.Scan(func(w *SiteTask) []any { return []any{&w.siteID, &w.kind, &w.pageID} }), `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
 		ORDER BY site_id, kind, page_id LIMIT ?`, after.siteID, after.kind, after.pageID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("looking for work on sites: %w", err)
@@ -196,16 +185,13 @@ func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 		return nil
 	}
 	for _, other := range []string{`<`, `>`} {
-		var one int
-		err := t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE group_id = ? AND group_id <> '' AND run_id `+other+` ? LIMIT 1`,
-			site.ID, site.RunID).Scan(&one)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
+		left, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE group_id = ? AND group_id <> '' AND run_id `+other+` ? LIMIT 1`, site.ID, site.RunID)
 		if err != nil {
 			return fmt.Errorf("looking for pages that the crawl has not come upon: %w", err)
 		}
-		return queueWork(ctx, t, siteTask{siteID: site.ID, kind: workRest})
+		if left {
+			return queueWork(ctx, t, siteTask{siteID: site.ID, kind: workRest})
+		}
 	}
 	return nil
 }
@@ -244,16 +230,14 @@ func (w *siteWork) rest(ctx context.Context) (err error) {
 // part tells pages that are no part of the site any more from those which stand for pages that are.
 func (w *siteWork) part(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
-		var one int
-		err := w.t.QueryRow(ctx, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`,
-			p.ID, w.site.RunID).Scan(&one)
+		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
 		switch {
-		case err == nil:
-			kept = append(kept, p)
-		case errors.Is(err, sql.ErrNoRows):
-			left = append(left, p)
-		default:
+		case err != nil:
 			return nil, nil, fmt.Errorf("looking for duplicates of page %s: %w", p.ID, err)
+		case stands:
+			kept = append(kept, p)
+		default:
+			left = append(left, p)
 		}
 	}
 	return kept, left, nil
@@ -272,11 +256,11 @@ func (w *siteWork) ask(ctx context.Context, pages []record.Record) error {
 
 // release has pages fetched again that were left out for another, unless that has come to have content again.
 func (w *siteWork) release(ctx context.Context) error {
-	keeper, err := record.Read(ctx, w.t, w.task.pageID)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("reading page %s: %w", w.task.pageID, err)
+	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
+	if err != nil {
+		return err
 	}
-	if err == nil && keeper.Alive() && w.task.kind == workRelease {
+	if exists && keeper.Alive() && w.task.kind == workRelease {
 		return nil
 	}
 	pages, err := w.pages(ctx, `duplicate_of = ? AND duplicate_of <> '' AND id > ? ORDER BY id`, w.task.pageID, w.after)

@@ -72,9 +72,7 @@ func testSites(t *testing.T, open world.Open) {
 			world.Equal(t, site.Config.SourceURL, j.Crawl.Site.Root)
 		}
 		world.Equal(t, 0, w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA, world.PageB)).NewPages)
-		counts, err := w.SiteCounts(w.Ctx, site.ID)
-		world.OK(t, err)
-		world.Equal(t, map[domain.Status]int64{domain.StatusPending: 2}, counts)
+		world.Equal(t, domain.SiteProgress{Discovered: 2, Waiting: 2}, w.ProgressOf(site.ID))
 	})
 	t.Run("a page that links on adds to its site", func(t *testing.T) {
 		t.Parallel()

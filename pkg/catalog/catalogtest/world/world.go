@@ -38,6 +38,18 @@ func (w *World) ClearSweeps() {
 	}
 }
 
+// Active reads what queries ask of datasources, by id.
+func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
+	found, err := w.ActiveOf(ctx, ids)
+	out := make(map[string]domain.ActiveDatasource, len(found))
+	for _, a := range found {
+		if a != nil {
+			out[a.ID] = *a
+		}
+	}
+	return out, err
+}
+
 // ActiveOne is what retrieval reads of a datasource.
 func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	w.T.Helper()
