@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// The types of the parts' methods, under the names that users of a whole Catalog know.
-type (
+type ( // types of the parts' methods, under the names that users of a whole Catalog know
 	ActiveState        = maintenance.ActiveState
 	Adopted            = maintenance.Adopted
 	Applied            = pipeline.Applied

@@ -58,10 +58,10 @@ func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id str
 
 // BestPage returns the index of the page that stays of pages with the same content, -1 if there are none: see Better.
 func BestPage(pages []DatasourceConfig) int {
-	best := -1
+	best, config := -1, DatasourceConfig{}
 	for i, p := range pages {
-		if best < 0 || p.Better(pages[best]) {
-			best = i
+		if best < 0 || p.Better(config) {
+			best, config = i, p
 		}
 	}
 	return best

@@ -43,7 +43,7 @@ func testKeys(t *testing.T, open world.Open) {
 		k := newKey(w.WS)
 		expires := w.Clock.Now().Add(time.Hour)
 		k.ExpiresAt = &expires
-		NewKey(w, k)
+		createKey(w, k)
 		w.Clock.Advance(time.Hour - time.Microsecond)
 		_, err := w.KeyByHash(w.Ctx, k.Hash)
 		world.OK(t, err)
@@ -59,8 +59,8 @@ func testKeys(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		k := newKey(w.WS)
 		k.Limits = domain.Limits{domain.MetricQueries: 5, domain.LimitRequests: 2}
-		NewKey(w, k)
-		NewKey(w, newKey(w.WS))
+		createKey(w, k)
+		createKey(w, newKey(w.WS))
 		got, err := w.KeyByHash(w.Ctx, k.Hash)
 		world.OK(t, err)
 		world.Equal(t, k.Limits, got.Limits)
@@ -79,7 +79,7 @@ func testKeys(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		k := newKey(w.WS)
-		NewKey(w, k)
+		createKey(w, k)
 		k.ID = domain.NewID()
 		_, err := w.CreateKey(w.Ctx, k)
 		world.Code(t, domain.CodeConflict, err)
@@ -94,7 +94,7 @@ func testKeys(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		k := newKey(w.WS)
-		NewKey(w, k)
+		createKey(w, k)
 		_, err := w.RevokeKey(w.Ctx, w.NewWorkspace(), k.ID)
 		world.Code(t, domain.CodeNotFound, err)
 		got, err := w.RevokeKey(w.Ctx, w.WS, k.ID)
@@ -108,7 +108,7 @@ func testKeys(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		first, second, other := newKey(w.WS), newKey(w.WS), newKey(w.NewWorkspace())
 		for _, k := range []domain.APIKey{first, second, other} {
-			NewKey(w, k)
+			createKey(w, k)
 		}
 		n, err := w.CountKeys(w.Ctx)
 		world.OK(t, err)
@@ -121,7 +121,7 @@ func testKeys(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		k := newKey(w.WS)
-		NewKey(w, k)
+		createKey(w, k)
 		at := w.Clock.Now()
 		for _, use := range []time.Time{at, at.Add(30 * time.Second), at.Add(2 * time.Minute), at.Add(time.Minute)} {
 			world.OK(t, w.TouchKey(w.Ctx, k.ID, use))

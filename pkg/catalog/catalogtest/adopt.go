@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func AdoptJob(w *world.World, j domain.Job) catalog.Adopted {
+func adoptJob(w *world.World, j domain.Job) catalog.Adopted {
 	w.T.Helper()
 	what, err := w.Adopt(w.Ctx, j)
 	world.OK(w.T, err)
@@ -62,7 +62,7 @@ func testAdoption(t *testing.T, open world.Open) {
 			t.Helper()
 			for _, j := range log {
 				before := w.Get(j.DatasourceID)
-				world.Equal(t, catalog.NothingAdopted, AdoptJob(w, j))
+				world.Equal(t, catalog.NothingAdopted, adoptJob(w, j))
 				world.Equal(t, before, w.Get(j.DatasourceID))
 			}
 		}
@@ -79,8 +79,8 @@ func testAdoption(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		d := w.Synch(w.CreateFile().ID)
 		late := lateJob(w, d, w.Seq+50)
-		world.Equal(t, catalog.AdoptedContent, AdoptJob(w, late))
-		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, late))
+		world.Equal(t, catalog.AdoptedContent, adoptJob(w, late))
+		world.Equal(t, catalog.NothingAdopted, adoptJob(w, late))
 		got := w.Get(d.ID)
 		world.Equal(t, []any{"Late", "late", late.Metadata, late.Original, domain.StatusUnsynched, d.ActiveGeneration},
 			[]any{got.Name, got.CustomID, got.Metadata, got.Original, got.Status, got.ActiveGeneration})
@@ -101,7 +101,7 @@ func testAdoption(t *testing.T, open world.Open) {
 		late := lateJob(w, d, w.Seq+50)
 		newer, err := w.ReplaceContent(w.Ctx, w.WS, d.ID, catalog.Replacement{Original: domain.Original{Key: "newer"}, Job: domain.Job{ID: domain.NewID()}})
 		world.OK(t, err)
-		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, late))
+		world.Equal(t, catalog.NothingAdopted, adoptJob(w, late))
 		world.Equal(t, newer, w.Get(d.ID))
 	})
 	t.Run("a datasource that is unknown comes back with its datastore and its workspace, once", func(t *testing.T) {
@@ -110,8 +110,8 @@ func testAdoption(t *testing.T, open world.Open) {
 		lost := domain.Datasource{ID: domain.NewID(), WorkspaceID: domain.NewID(), DatastoreID: domain.NewID(), Type: domain.TypeFile}
 		j := lateJob(w, lost, 70)
 		j.Places = []domain.Place{elsewhere}
-		world.Equal(t, catalog.AdoptedUnknown, AdoptJob(w, j))
-		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, j))
+		world.Equal(t, catalog.AdoptedUnknown, adoptJob(w, j))
+		world.Equal(t, catalog.NothingAdopted, adoptJob(w, j))
 		store, err := w.Datastore(w.Ctx, lost.WorkspaceID, lost.DatastoreID)
 		world.OK(t, err)
 		world.Equal(t, []any{"Recovered datastore", domain.Private, elsewhere}, []any{store.Name, store.Visibility, store.Serving()})
@@ -121,7 +121,7 @@ func testAdoption(t *testing.T, open world.Open) {
 			[]any{got.Name, got.CustomID, got.Original, got.Status, got.Config.FileName})
 		world.Equal(t, []string{lost.ID}, w.OutboxIDs())
 		second := lateJob(w, domain.Datasource{ID: domain.NewID(), WorkspaceID: lost.WorkspaceID, DatastoreID: lost.DatastoreID}, 71)
-		world.Equal(t, catalog.AdoptedUnknown, AdoptJob(w, second))
+		world.Equal(t, catalog.AdoptedUnknown, adoptJob(w, second))
 	})
 	t.Run("a site and its page come back as what they were", func(t *testing.T) {
 		t.Parallel()
@@ -138,7 +138,7 @@ func testAdoption(t *testing.T, open world.Open) {
 		jobs[1].Crawl.ETag, jobs[1].Crawl.LastModified = "lost", "yesterday"
 		for i := range jobs {
 			jobs[i].Generation = 80 + uint64(i)
-			world.Equal(t, catalog.AdoptedUnknown, AdoptJob(w, jobs[i]))
+			world.Equal(t, catalog.AdoptedUnknown, adoptJob(w, jobs[i]))
 		}
 		world.Equal(t, site.Config, w.Get(site.ID).Config)
 		got := w.Get(page.ID)
@@ -155,12 +155,12 @@ func testAdoption(t *testing.T, open world.Open) {
 		late := lateJob(w, d, w.Seq+9)
 		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
 		world.OK(t, err)
-		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, late))
-		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, jobs[0]))
+		world.Equal(t, catalog.NothingAdopted, adoptJob(w, late))
+		world.Equal(t, catalog.NothingAdopted, adoptJob(w, jobs[0]))
 		second := lateJob(w, w.CreateFile(), w.Seq+10)
 		_, err = w.DeleteDatastore(w.Ctx, w.WS, w.StoreID)
 		world.OK(t, err)
-		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, second))
+		world.Equal(t, catalog.NothingAdopted, adoptJob(w, second))
 	})
 	t.Run("a job that a deleted datasource still finishes leaves nothing in the log", func(t *testing.T) {
 		t.Parallel()
@@ -173,13 +173,13 @@ func testAdoption(t *testing.T, open world.Open) {
 		w.Clock.Advance(time.Minute)
 		w.End(j, domain.EventSynched)
 		world.Equal(t, true, w.AllSweeps()[0].Jobs)
-		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, j))
+		world.Equal(t, catalog.NothingAdopted, adoptJob(w, j))
 	})
 	t.Run("a job of another workspace's datastore, one of a move and one without content are left", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		j := lateJob(w, domain.Datasource{ID: domain.NewID(), WorkspaceID: w.NewWorkspace(), DatastoreID: w.StoreID}, 90)
-		world.Equal(t, catalog.NothingAdopted, AdoptJob(w, j))
+		world.Equal(t, catalog.NothingAdopted, adoptJob(w, j))
 		j.WorkspaceID = w.WS
 		for _, change := range []func(*domain.Job){
 			func(j *domain.Job) { j.Move = "move" },
@@ -188,8 +188,8 @@ func testAdoption(t *testing.T, open world.Open) {
 		} {
 			changed := j
 			change(&changed)
-			world.Equal(t, catalog.NothingAdopted, AdoptJob(w, changed))
+			world.Equal(t, catalog.NothingAdopted, adoptJob(w, changed))
 		}
-		world.Equal(t, catalog.AdoptedUnknown, AdoptJob(w, j))
+		world.Equal(t, catalog.AdoptedUnknown, adoptJob(w, j))
 	})
 }

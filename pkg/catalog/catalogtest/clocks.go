@@ -86,7 +86,7 @@ func testRepairInAJump(t *testing.T, w *world.World, jump time.Duration) {
 func testRequestInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	lost := begin(w, "key", "hash")
 	w.Clock.Advance(jump)
-	world.Equal(t, true, KeepClaim(w, lost)) // as long as its process lives
+	world.Equal(t, true, keepClaim(w, lost)) // as long as its process lives
 	busy(w, "key", "hash")
 	w.Clock.Advance(-jump) // its process dies, and what it has made lies within its day
 	w.Clock.Advance(min(jump, 23*time.Hour))
@@ -95,7 +95,7 @@ func testRequestInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	world.Equal(t, true, again.Repeated)
 	world.Equal(t, lost.ID("datastore"), again.ID("datastore"))
 	busy(w, "key", "hash")
-	world.Equal(t, false, KeepClaim(w, lost))
+	world.Equal(t, false, keepClaim(w, lost))
 }
 
 func testAnswerInAJump(t *testing.T, w *world.World, jump time.Duration) {

@@ -33,7 +33,7 @@ func busy(w *world.World, key, requestHash string) {
 	}
 }
 
-func KeepClaim(w *world.World, claim *catalog.Claim) bool {
+func keepClaim(w *world.World, claim *catalog.Claim) bool {
 	w.T.Helper()
 	holds, err := w.KeepIdempotent(w.Ctx, claim)
 	world.OK(w.T, err)
@@ -90,7 +90,7 @@ func testClaimIsKept(t *testing.T, w *world.World) {
 	for range 5 {
 		w.Clock.Advance(catalog.IdempotencyLease - time.Second)
 		busy(w, "key", "hash")
-		world.Equal(t, true, KeepClaim(w, claim))
+		world.Equal(t, true, keepClaim(w, claim))
 	}
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
 	world.Equal(t, true, begin(w, "key", "hash").Repeated)
@@ -120,11 +120,11 @@ func testLostClaim(t *testing.T, w *world.World) {
 	lost := begin(w, "key", "hash")
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
 	taken := begin(w, "key", "hash")
-	world.Equal(t, false, KeepClaim(w, lost))
+	world.Equal(t, false, keepClaim(w, lost))
 	world.OK(t, w.ReleaseIdempotent(w.Ctx, lost))
 	world.OK(t, w.AbandonIdempotent(w.Ctx, lost))
 	busy(w, "key", "hash")
-	world.Equal(t, true, KeepClaim(w, taken))
+	world.Equal(t, true, keepClaim(w, taken))
 }
 
 func testFirstAnswerStays(t *testing.T, w *world.World) {
@@ -133,7 +133,7 @@ func testFirstAnswerStays(t *testing.T, w *world.World) {
 	taken := begin(w, "key", "hash")
 	world.OK(t, w.FinishIdempotent(w.Ctx, slow, catalog.StoredResponse{Status: 201, Body: "first"}))
 	world.OK(t, w.FinishIdempotent(w.Ctx, taken, catalog.StoredResponse{Status: 201, Body: "second"}))
-	world.Equal(t, false, KeepClaim(w, taken))
+	world.Equal(t, false, keepClaim(w, taken))
 	_, have, err := w.BeginIdempotent(w.Ctx, w.WS, "key", "hash")
 	world.OK(t, err)
 	world.Equal(t, &catalog.StoredResponse{Status: 201, Body: "first"}, have)
@@ -142,7 +142,7 @@ func testFirstAnswerStays(t *testing.T, w *world.World) {
 func testAbandoned(t *testing.T, w *world.World) {
 	first := begin(w, "key", "hash")
 	world.OK(t, w.AbandonIdempotent(w.Ctx, first))
-	world.Equal(t, false, KeepClaim(w, first))
+	world.Equal(t, false, keepClaim(w, first))
 	second := begin(w, "key", "other")
 	world.Equal(t, false, second.Repeated)
 	world.OK(t, w.FinishIdempotent(w.Ctx, first, catalog.StoredResponse{Status: 200, Body: "of the first"}))
@@ -229,11 +229,11 @@ func testSharedLostRequest(t *testing.T, open OpenShared) {
 		for range 2 {
 			w.Clock.Advance(catalog.IdempotencyLease / 4)
 			world.Equal(t, 0, claimedBy(w, all, key))
-			world.Equal(t, true, KeepClaim(w, claim))
+			world.Equal(t, true, keepClaim(w, claim))
 		}
 		w.Clock.Advance(catalog.IdempotencyLease + time.Second)
 		world.Equal(t, 1, claimedBy(w, all, key))
-		world.Equal(t, false, KeepClaim(w, claim))
+		world.Equal(t, false, keepClaim(w, claim))
 	}
 }
 

@@ -17,7 +17,7 @@ func AccountOf(w *world.World, key string) domain.Account {
 	return domain.Account{WorkspaceID: w.WS, KeyID: key}
 }
 
-func UsageOf(w *world.World) map[domain.Metric]int64 {
+func usageOf(w *world.World) map[domain.Metric]int64 {
 	w.T.Helper()
 	got, err := w.Usage(w.Ctx, w.WS, w.Clock.Now())
 	world.OK(w.T, err)
@@ -28,11 +28,11 @@ func UsageOf(w *world.World) map[domain.Metric]int64 {
 func KeyOf(w *world.World) string {
 	w.T.Helper()
 	k := newKey(w.WS)
-	NewKey(w, k)
+	createKey(w, k)
 	return k.ID
 }
 
-func NewKey(w *world.World, k domain.APIKey) {
+func createKey(w *world.World, k domain.APIKey) {
 	w.T.Helper()
 	_, err := w.CreateKey(w.Ctx, k)
 	world.OK(w.T, err)
@@ -59,7 +59,7 @@ func testUsage(t *testing.T, open world.Open) {
 			"a": {domain.MetricTokens: 43, domain.MetricPromptTokens: 30, domain.MetricQueries: 1},
 			"":  {domain.MetricTokens: 2},
 		}, keys)
-		world.Equal(t, map[domain.Metric]int64{domain.MetricTokens: 5}, UsageOf(w))
+		world.Equal(t, map[domain.Metric]int64{domain.MetricTokens: 5}, usageOf(w))
 	})
 	t.Run("what many count at once adds up, and what is taken away is gone", func(t *testing.T) {
 		t.Parallel()
@@ -83,7 +83,7 @@ func testUsage(t *testing.T, open world.Open) {
 			})
 		}
 		wg.Wait()
-		world.Equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 30, domain.MetricEmbedTokens: 780 - 190}, UsageOf(w))
+		world.Equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 30, domain.MetricEmbedTokens: 780 - 190}, usageOf(w))
 		keys, err := w.KeyUsage(w.Ctx, w.WS, w.Clock.Now())
 		world.OK(t, err)
 		world.Equal(t, map[string]map[domain.Metric]int64{
@@ -104,7 +104,7 @@ func testUsage(t *testing.T, open world.Open) {
 			})
 		}
 		wg.Wait()
-		world.Equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 40}, UsageOf(w))
+		world.Equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 40}, usageOf(w))
 		w.CountSoon(AccountOf(w, "a"), map[domain.Metric]int64{domain.MetricRetrievals: 2})
 		keys, err := w.KeyUsage(w.Ctx, w.WS, w.Clock.Now())
 		world.OK(t, err)
@@ -119,7 +119,7 @@ func testUsage(t *testing.T, open world.Open) {
 		embedded := func(ev *domain.Event) { ev.EmbedTokens = 12 }
 		w.ApplyEvent(d, domain.EventSynched, world.Chunks(2), embedded)
 		w.ApplyEvent(d, domain.EventSynched, world.Chunks(2), embedded)
-		world.Equal(t, map[domain.Metric]int64{domain.MetricEmbedTokens: 12}, UsageOf(w))
+		world.Equal(t, map[domain.Metric]int64{domain.MetricEmbedTokens: 12}, usageOf(w))
 	})
 }
 
@@ -153,7 +153,7 @@ func testQuotas(t *testing.T, open world.Open) {
 			if !strings.Contains(err.Error(), "3 agent queries") {
 				t.Errorf("%s: %v", name, err)
 			}
-			world.Equal(t, int64(3), UsageOf(w)[domain.MetricQueries])
+			world.Equal(t, int64(3), usageOf(w)[domain.MetricQueries])
 			keys, err := w.KeyUsage(w.Ctx, w.WS, w.Clock.Now())
 			world.OK(t, err)
 			world.Equal(t, int64(3), keys[key][domain.MetricQueries])
@@ -196,7 +196,7 @@ func testQuotas(t *testing.T, open world.Open) {
 		if !strings.Contains(err.Error(), "workspace") || !strings.Contains(err.Error(), "20 model tokens") {
 			t.Error(err)
 		}
-		world.Equal(t, int64(3), UsageOf(w)[domain.MetricQueries])
+		world.Equal(t, int64(3), usageOf(w)[domain.MetricQueries])
 	})
 	t.Run("however many ask at once, no more than the limit pass", func(t *testing.T) {
 		t.Parallel()

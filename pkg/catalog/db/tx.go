@@ -93,7 +93,11 @@ func (t *Tx) IsShared() bool { return t.db.dialect.shared }
 func (t *Tx) Notify(topic string) { t.announced[topic] = true }
 
 // Wake is notify for this process alone.
-func (t *Tx) Wake(topic string) { t.announced[topic] = t.announced[topic] }
+func (t *Tx) Wake(topic string) {
+	if _, known := t.announced[topic]; !known {
+		t.announced[topic] = false
+	}
+}
 
 // Local returns a value of the transaction's own, which init makes when it is first asked for. There is one for each type.
 func Local[T any](t *Tx, init func() T) T {

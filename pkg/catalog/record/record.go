@@ -57,6 +57,7 @@ func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, cu
 // Location says where the newest job of a datasource is.
 type Location int
 
+// The locations.
 const (
 	Nowhere  Location = 0 // it has ended; a site may still wait for its pages
 	InOutbox Location = 1

@@ -49,7 +49,7 @@ func (c *Resources) RemoveDeleted(ctx context.Context) (more bool, err error) {
 }
 
 func (c *Resources) removeInStore(ctx context.Context) (more bool, err error) {
-	return record.RemoveNext(ctx, c.db, "removing what was deleted", nextDeleted, func(t *db.Tx, d deleted) error {
+	return record.RemoveNext(ctx, c.db, "removing deleted datastores", nextDeleted, func(t *db.Tx, d deleted) error {
 		_, err := removeBatch(ctx, t, d.workspace, d.id)
 		return err
 	})

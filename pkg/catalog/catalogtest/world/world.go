@@ -303,6 +303,7 @@ func (w *World) OutboxIDs() []string {
 	return out
 }
 
+// Pages of sites.
 const (
 	PageA = "https://pumps.example/a"
 	PageB = "https://pumps.example/b"
