@@ -33,10 +33,14 @@ func Reference(root *cobra.Command) string {
 
 func writeReference(b *strings.Builder, cmd *cobra.Command) {
 	help := Help(cmd)
-	if own, _ := ownFlags(cmd); cmd.Name() == "serve" || cmd.Name() == "healthcheck" {
-		var flags strings.Builder
-		writeFlags(&flags, "Flags", own)
-		help = strings.Replace(help, flags.String(), "", 1) // they are the settings, which have a page of their own
+	own, shared := ownFlags(cmd)
+	var flags strings.Builder
+	writeFlags(&flags, "Flags of every command", shared) // the root command shows them
+	help = strings.Replace(help, flags.String(), "", 1)
+	if cmd.Name() == "serve" || cmd.Name() == "healthcheck" {
+		flags.Reset()
+		writeFlags(&flags, "Flags", own) // the settings, which have their own page
+		help = strings.Replace(help, flags.String(), "", 1)
 	}
 	fmt.Fprintf(b, "\n### %s\n\n```text\n%s```\n", cmd.CommandPath(), help)
 	if cmd.Name() == "completion" {
