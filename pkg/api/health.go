@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/sluice/sluice/pkg/api/access"
@@ -20,12 +21,7 @@ func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) 
 	ctx, _ = access.CallerOf(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.opts.ReadyTimeout)
 	defer cancel()
-	out := Readiness{Status: ReadinessStatusOk, Checks: make([]DependencyCheck, len(s.Checks))}
-	var wg sync.WaitGroup
-	for i, check := range s.Checks {
-		wg.Go(func() { out.Checks[i] = s.ask(ctx, check) })
-	}
-	wg.Wait()
+	out := Readiness{Status: ReadinessStatusOk, Checks: AskAll(ctx, s.Checks, s.log)}
 	for i, check := range out.Checks {
 		switch {
 		case check.Status == DependencyCheckStatusOk:
@@ -41,8 +37,19 @@ func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) 
 	return GetReadiness200JSONResponse(out), nil
 }
 
-// ask runs one check. A check that ignores ctx must not hold up the answer: it is left running, and ends by itself.
-func (s *server) ask(ctx context.Context, check Check) DependencyCheck {
+// AskAll runs all checks at once, so that one that does not answer takes none of the others' time. The log says what is down, and why.
+func AskAll(ctx context.Context, checks []Check, log *slog.Logger) []DependencyCheck {
+	out := make([]DependencyCheck, len(checks))
+	var asking sync.WaitGroup
+	for i, c := range checks {
+		asking.Go(func() { out[i] = c.ask(ctx, log) })
+	}
+	asking.Wait()
+	return out
+}
+
+// ask runs the check. A check that ignores ctx must not hold up the answer, so it is left running, and ends by itself.
+func (c Check) ask(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer := make(chan error, 1)
 	note := "" // read only after an answer
 	go func() {
@@ -51,9 +58,9 @@ func (s *server) ask(ctx context.Context, check Check) DependencyCheck {
 				answer <- fmt.Errorf("panic: %v", cause)
 			}
 		}()
-		err := check.Ready(ctx)
-		if err == nil && check.Note != nil {
-			note = check.Note(ctx)
+		err := c.Ready(ctx)
+		if err == nil && c.Note != nil {
+			note = c.Note(ctx)
 		}
 		answer <- err
 	}()
@@ -64,12 +71,12 @@ func (s *server) ask(ctx context.Context, check Check) DependencyCheck {
 		err = ctx.Err()
 	}
 	if err == nil {
-		return DependencyCheck{Name: check.Name, Status: DependencyCheckStatusOk, Note: optional(note)}
+		return DependencyCheck{Name: c.Name, Status: DependencyCheckStatusOk, Note: optional(note)}
 	}
-	s.log.Warn("dependency is down", "dependency", check.Name, "error", err)
+	log.Warn("dependency is down", "dependency", c.Name, "error", err)
 	why := "unavailable"
 	if errors.Is(err, context.DeadlineExceeded) {
 		why = "timed out"
 	}
-	return DependencyCheck{Name: check.Name, Status: DependencyCheckStatusDown, Error: &why}
+	return DependencyCheck{Name: c.Name, Status: DependencyCheckStatusDown, Error: &why}
 }

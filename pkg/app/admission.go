@@ -15,10 +15,6 @@ import (
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/config"
-	"github.com/sluice/sluice/pkg/domain"
-	"github.com/sluice/sluice/pkg/embed"
-	"github.com/sluice/sluice/pkg/ingest"
-	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/processors"
 )
 
@@ -83,40 +79,6 @@ func (g *admissionGates) of(c config.Config, r *room) admit.Options {
 	return admit.Options{
 		Searches: g.searches, Answers: g.answers, Uploads: g.uploads, Others: g.others, MaxOpen: c.LimitOpen, Room: r.check,
 	}
-}
-
-// polite has every job stand back before it begins.
-func polite(c *admission.Courtesy, next jobs.Handler) jobs.Handler {
-	return func(ctx context.Context, job domain.Job) error {
-		c.Wait(ctx)
-		return next(ctx, job)
-	}
-}
-
-// politeEmbedders has long jobs stand back before each batch, too.
-type politeEmbedders struct {
-	ingest.Embedders
-	courtesy *admission.Courtesy
-}
-
-// Embedder implements ingest.Embedders.
-func (p politeEmbedders) Embedder(model string) (embed.Embedder, error) {
-	e, err := p.Embedders.Embedder(model)
-	if err != nil {
-		return nil, err
-	}
-	return politeEmbedder{e, p.courtesy}, nil
-}
-
-type politeEmbedder struct {
-	embed.Embedder
-	courtesy *admission.Courtesy
-}
-
-// Embed implements embed.Embedder.
-func (p politeEmbedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
-	p.courtesy.Wait(ctx)
-	return p.Embedder.Embed(ctx, texts, purpose)
 }
 
 // room says whether there is room for more content: for its jobs in the outbox, and for its bytes on the disk.

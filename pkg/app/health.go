@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,7 +35,7 @@ func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, 
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		writeStatus(w, http.StatusOK, healthBody{Status: "ok"})
+		writeStatus(w, http.StatusOK, api.Health{Status: api.HealthStatusOk})
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { ready(w, r, checks, log) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}))
@@ -65,50 +65,18 @@ func (t *healthServer) stop() error {
 	return err
 }
 
-// healthBody has the form of the api process's answers.
-type healthBody struct {
-	Status string        `json:"status"`
-	Checks []healthCheck `json:"checks,omitempty"`
-}
-
-type healthCheck struct {
-	Name   string `json:"name"`
-	Status string `json:"status"`
-	Error  string `json:"error,omitempty"`
-	Note   string `json:"note,omitempty"`
-}
-
-// ready asks every dependency. Callers learn which one is down, the log why.
+// ready asks every dependency. Callers learn which one is down, the log why. A worker can do nothing without any of them.
 func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	body, status := healthBody{Status: "ok", Checks: make([]healthCheck, len(checks))}, http.StatusOK
-	var asking sync.WaitGroup
-	for i, c := range checks { // at once: one that does not answer takes none of the others' time
-		asking.Go(func() { body.Checks[i] = ask(ctx, c, log) })
-	}
-	asking.Wait()
-	for _, c := range body.Checks {
-		if c.Status != "ok" { // a worker can do nothing without it
-			body.Status, status = "down", http.StatusServiceUnavailable
-		}
+	body, status := api.Readiness{Status: api.ReadinessStatusOk, Checks: api.AskAll(ctx, checks, log)}, http.StatusOK
+	if slices.ContainsFunc(body.Checks, func(c api.DependencyCheck) bool { return c.Status != api.DependencyCheckStatusOk }) {
+		body.Status, status = api.ReadinessStatusDown, http.StatusServiceUnavailable
 	}
 	writeStatus(w, status, body)
 }
 
-func ask(ctx context.Context, c api.Check, log *slog.Logger) healthCheck {
-	check := healthCheck{Name: c.Name, Status: "ok"}
-	switch err := c.Ready(ctx); {
-	case err != nil:
-		log.Warn("dependency is down", "dependency", c.Name, "error", err)
-		check.Status, check.Error = "down", "unavailable"
-	case c.Note != nil:
-		check.Note = c.Note(ctx)
-	}
-	return check
-}
-
-func writeStatus(w http.ResponseWriter, status int, body healthBody) {
+func writeStatus(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // the prober has gone

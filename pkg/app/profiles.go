@@ -1,8 +1,6 @@
 package app
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"net/http"
 	"net/http/pprof"
 	"strings"
@@ -24,19 +22,17 @@ func withProfiles(key string, next http.Handler) http.Handler {
 	profiles.HandleFunc("GET "+profilesPath+"profile", pprof.Profile)
 	profiles.HandleFunc("GET "+profilesPath+"symbol", pprof.Symbol)
 	profiles.HandleFunc("GET "+profilesPath+"trace", pprof.Trace)
-	want := sha256.Sum256([]byte(key))
+	who := newOperator(key)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, profilesPath) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		given := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
-		if subtle.ConstantTimeCompare(want[:], given[:]) != 1 {
-			w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Cache-Control", "no-store")
+		if !who.sent(r) {
 			problem.Refuse(w, domain.CodeUnauthorized, "profiles need the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY")
 			return
 		}
-		w.Header().Set("Cache-Control", "no-store")
 		profiles.ServeHTTP(w, r)
 	})
 }

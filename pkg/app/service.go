@@ -121,10 +121,10 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		reader := newExtractor(s.config, s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
 		s.closeLater(reader.Close)
 		ingestor := ingestWorker(s.config, s.options, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now)
-		ingestor.Embedders = politeEmbedders{ingestor.Embedders, s.admission.courtesy}
+		ingestor.StandBack = s.admission.courtesy.Wait
 		for _, lane := range lanes {
 			s.workers.run("ingesting", func(ctx context.Context) error {
-				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), instrument.Jobs(s.options.Traces, s.log, polite(s.admission.courtesy, ingestor.Handle)))
+				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), instrument.Jobs(s.options.Traces, s.log, ingestor.Handle))
 			})
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 
@@ -48,23 +47,16 @@ func healthcheck(ctx context.Context, process string, args, environ []string) er
 	if err != nil {
 		return WithExit(Misused, err)
 	}
-	addr := c.Addr
-	switch {
-	case addr == "" && process != "":
+	if c.Addr == "" && process != "" {
 		return Misusedf("without SLUICE_ADDR %s listens at a free port, which is not known here: set it", process)
-	case addr == "":
-		addr = DefaultAddr
 	}
-	host, port, err := net.SplitHostPort(addr)
+	address, err := AddressOf(c)
 	if err != nil {
-		return Misusedf("SLUICE_ADDR %q: %w", addr, err)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
+		return WithExit(Misused, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/readyz", nil)
 	if err != nil {
 		return fmt.Errorf("asking for readiness: %w", err)
 	}

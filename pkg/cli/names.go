@@ -41,6 +41,18 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 	return "", WithExit(NotFound, fmt.Errorf("there is no %s %q; there are %s", what, wanted, few(names)))
 }
 
+// Find returns the id of what somebody has given by id or name. each calls its argument with everything there is.
+func Find(what, wanted string, each func(add func(id, name string)) error) (id string, err error) {
+	if IsID(wanted) {
+		return wanted, nil
+	}
+	var all []Named
+	if err := each(func(id, name string) { all = append(all, Named{id, name}) }); err != nil {
+		return "", fmt.Errorf("looking for %s %q: %w", what, wanted, err)
+	}
+	return Pick(what, wanted, all)
+}
+
 // few lists some of what may be many.
 func few(names []string) string {
 	const most = 8

@@ -20,6 +20,7 @@ type destination struct {
 	datastore string
 	model     string
 	embedder  embed.Embedder
+	standBack func(context.Context) // called before each batch of texts; nil: nothing has precedence
 	engines   []*engine
 	stocks    []*stock    // earlier generations to copy vectors from
 	recent    *Recent     // recent vectors of other documents
@@ -61,7 +62,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 		}
 		d := byModel[p.Model]
 		if d == nil {
-			d = &destination{datastore: job.DatastoreID, model: p.Model, embedder: embedder, recent: i.Recent}
+			d = &destination{datastore: job.DatastoreID, model: p.Model, embedder: embedder, standBack: i.StandBack, recent: i.Recent}
 			byModel[p.Model] = d
 			out = append(out, d)
 		}
@@ -144,6 +145,9 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 	}
 	if len(missing) == 0 {
 		return out, nil
+	}
+	if d.standBack != nil {
+		d.standBack(ctx)
 	}
 	made, err := d.embedder.Embed(ctx, missing, embed.Passage)
 	if err != nil {

@@ -75,8 +75,9 @@ type Ingestor struct {
 	Chunkers  Chunkers
 	Embedders Embedders
 	Indexes   Indexes
-	Recent    *Recent // vectors of all jobs of the process; nil: only those of the same datasource are reused
-	Room      *Room   // limit of all jobs of the process; nil: no limit
+	Recent    *Recent               // vectors of all jobs of the process; nil: only those of the same datasource are reused
+	Room      *Room                 // limit of all jobs of the process; nil: no limit
+	StandBack func(context.Context) // called before a job and before each batch of texts to embed; nil: nothing has precedence
 	Events    Events
 	Now       func() time.Time
 	Log       *slog.Logger // default slog.Default()
@@ -98,6 +99,9 @@ func (i *Ingestor) logger() *slog.Logger {
 // If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
 // places that were written.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
+	if i.StandBack != nil {
+		i.StandBack(ctx)
+	}
 	if len(job.Places) == 0 {
 		return jobs.Permanent(errors.New("the job names no place for its chunks; resync the datasource"))
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -144,6 +145,21 @@ func TestIngestorWorksInBatches(t *testing.T) {
 	}
 	if ev := p.log.last(t, domain.EventSynched); ev.Chunks != chunks || len(p.rows) != chunks || len(p.spaces) != 3 {
 		t.Errorf("%d rows in %d writes, %d chunks reported", len(p.rows), len(p.spaces), ev.Chunks)
+	}
+}
+
+func TestIngestorStandsBackBeforeAJobAndEachBatch(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(2*batchRows + 1)
+	p.chunks = different(p.chunks)
+	var embedded []int // batches that were embedded when the ingestor stood back
+	i := p.ingestor()
+	i.StandBack = func(context.Context) { embedded = append(embedded, len(p.batches)) }
+	if err := i.Handle(t.Context(), ingestJob()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{0, 0, 1, 2}, embedded); diff != "" {
+		t.Error(diff)
 	}
 }
 

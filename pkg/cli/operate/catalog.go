@@ -41,13 +41,7 @@ func datastoreKept(ctx context.Context, c *catalog.Catalog, wanted string) (id s
 		d, err := c.DatastoreByID(ctx, wanted)
 		return d.ID, err
 	}
-	var all []cli.Named
-	err = c.EachDatastore(ctx, func(d domain.Datastore) error {
-		all = append(all, cli.Named{ID: d.ID, Name: d.Name})
-		return nil
+	return cli.Find("datastore", wanted, func(add func(id, name string)) error {
+		return c.EachDatastore(ctx, func(d domain.Datastore) error { add(d.ID, d.Name); return nil })
 	})
-	if err != nil {
-		return "", fmt.Errorf("looking for datastore %q: %w", wanted, err)
-	}
-	return cli.Pick("datastore", wanted, all)
 }
