@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/faultproxy"
 )
 
@@ -305,7 +306,7 @@ func (f *faulty) ready() (status int, down []string) {
 		return 0, nil
 	}
 	defer resp.Body.Close()
-	var body healthBody
+	var body api.Readiness
 	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
 		f.t.Errorf("/readyz: %v", err)
 	}

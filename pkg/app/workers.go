@@ -43,19 +43,19 @@ func newChunker(c config.Config) *chunk.Chunker {
 }
 
 func ingestWorker(c config.Config, o Options, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, times *instrument.Stages, now func() time.Time) *ingest.Ingestor {
-	indexes := times.Indexes(writers{in})
+	var indexes ingest.Indexes = writers{in}
 	if o.hooks.indexes != nil {
 		indexes = o.hooks.indexes(indexes)
 	}
 	return &ingest.Ingestor{
-		Originals: times.Originals(store), Extractor: times.Extractor(reader), Chunkers: times.Chunkers(chunkers{sized: newChunker(c)}),
-		Embedders: times.Embedders(models), Indexes: indexes, Recent: ingest.NewRecent(int(cacheMemoryOf(c).vectors)), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
-		Events: times.Events(events), Now: now, Log: o.Log,
+		Originals: store, Extractor: reader, Chunkers: chunkers{sized: newChunker(c)},
+		Embedders: models, Indexes: indexes, Recent: ingest.NewRecent(int(cacheMemoryOf(c).vectors)), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
+		Events: times.Events(events), Measure: times.Begin, Now: now, Log: o.Log,
 	}
 }
 
 func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, keys *seal.Sealer, times *instrument.Stages, now func() time.Time) *ingest.Crawler {
-	w := &ingest.Crawler{Web: times.Web(site), Originals: store, Events: events, Now: now, MaxTries: c.CrawlTries}
+	w := &ingest.Crawler{Web: site, Originals: store, Events: events, Measure: times.Begin, Now: now, MaxTries: c.CrawlTries}
 	if keys != nil {
 		w.Access = keys.Open
 	}

@@ -33,6 +33,7 @@ type Crawler struct {
 	Web       Web
 	Originals Keeper
 	Events    Events
+	Measure   Measure
 	Now       func() time.Time
 	// MaxTries is the number of attempts to fetch content after temporary errors. Default 20, which takes about two
 	// hours with the growing delays.
@@ -187,12 +188,15 @@ func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) err
 		ev.Links, ev.Follow = held, follow
 		return report.emit(ctx, ev)
 	}
-	found, err := c.Web.Discover(ctx, *job.Crawl, func(links []domain.Link) error {
+	discovered := func(links []domain.Link) error {
 		if err := emit(false); err != nil {
 			return err
 		}
 		held = append([]domain.Link(nil), links...)
 		return nil
+	}
+	found, err := measured(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Discovery, error) {
+		return c.Web.Discover(ctx, *job.Crawl, discovered)
 	})
 	if err != nil {
 		return err
@@ -233,7 +237,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	if refused != "" {
 		req.ETag, req.LastModified = "", "" // an unchanged page would return no links
 	}
-	page, err := c.Web.Fetch(ctx, req)
+	page, err := measured(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Page, error) { return c.Web.Fetch(ctx, req) })
 	var e *crawl.Error
 	if errors.As(err, &e) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
 		// The address looked like that of a page. The site is complete without this file.

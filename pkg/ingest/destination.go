@@ -12,6 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // destination is an embedding model with the places of a job that store its vectors. Text is embedded once for all of
@@ -20,6 +21,7 @@ type destination struct {
 	datastore string
 	model     string
 	embedder  embed.Embedder
+	measure   Measure
 	standBack func(context.Context) // called before each batch of texts; nil: nothing has precedence
 	engines   []*engine
 	stocks    []*stock    // earlier generations to copy vectors from
@@ -62,7 +64,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 		}
 		d := byModel[p.Model]
 		if d == nil {
-			d = &destination{datastore: job.DatastoreID, model: p.Model, embedder: embedder, standBack: i.StandBack, recent: i.Recent}
+			d = &destination{datastore: job.DatastoreID, model: p.Model, embedder: embedder, standBack: i.StandBack, measure: i.Measure, recent: i.Recent}
 			byModel[p.Model] = d
 			out = append(out, d)
 		}
@@ -149,7 +151,9 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 	if d.standBack != nil {
 		d.standBack(ctx)
 	}
-	made, err := d.embedder.Embed(ctx, missing, embed.Passage)
+	made, err := measured(ctx, d.measure, StageEmbed, func(ctx context.Context) ([][]float32, error) {
+		return d.embedder.Embed(ctx, missing, embed.Passage)
+	}, telemetry.Number("sluice.texts", len(missing)), telemetry.Text("sluice.model", d.model))
 	if err != nil {
 		return nil, err
 	}

@@ -75,8 +75,9 @@ type Ingestor struct {
 	Chunkers  Chunkers
 	Embedders Embedders
 	Indexes   Indexes
-	Recent    *Recent               // vectors of all jobs of the process; nil: only those of the same datasource are reused
-	Room      *Room                 // limit of all jobs of the process; nil: no limit
+	Recent    *Recent // vectors of all jobs of the process; nil: only those of the same datasource are reused
+	Room      *Room   // limit of all jobs of the process; nil: no limit
+	Measure   Measure
 	StandBack func(context.Context) // called before a job and before each batch of texts to embed; nil: nothing has precedence
 	Events    Events
 	Now       func() time.Time
@@ -133,7 +134,9 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if doc.Title == "" {
 		doc.Title = job.Name
 	}
-	chunks, err := i.Chunkers.Chunker(job.Chunking).Chunks(doc)
+	chunks, err := measured(ctx, i.Measure, StageChunk, func(context.Context) ([]domain.Chunk, error) {
+		return i.Chunkers.Chunker(job.Chunking).Chunks(doc)
+	})
 	if err != nil {
 		return jobs.Permanent(err)
 	}
@@ -174,7 +177,9 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	if job.Original == nil {
 		return nil, jobs.Permanent(errors.New("its content was not stored; upload it again"))
 	}
-	body, err := i.Originals.Take(ctx, job.Original.Key)
+	body, err := measured(ctx, i.Measure, StageRead, func(ctx context.Context) (io.ReadCloser, error) {
+		return i.Originals.Take(ctx, job.Original.Key)
+	})
 	switch {
 	case errors.Is(err, originals.ErrNotFound):
 		// The content was replaced or deleted, so the outcome of this job does not matter.
@@ -183,11 +188,8 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 		return nil, fmt.Errorf("reading the original: %w", err)
 	}
 	defer body.Close()
-	doc, err := i.Extractor.Extract(ctx, extract.Request{
-		Reader:   body,
-		Name:     job.Original.Name,
-		Declared: job.Original.MIMEType,
-		URL:      pageURL(job),
+	doc, err := measured(ctx, i.Measure, StageExtract, func(ctx context.Context) (*domain.Document, error) {
+		return i.Extractor.Extract(ctx, extract.Request{Reader: body, Name: job.Original.Name, Declared: job.Original.MIMEType, URL: pageURL(job)})
 	})
 	var final *extract.Error
 	switch {

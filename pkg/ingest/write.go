@@ -10,6 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // batchRows is the number of chunks that are embedded and written at a time. It is large enough for a model server's
@@ -110,7 +111,7 @@ func (w *writer) store(ctx context.Context, b batch) error {
 			if e.dropped {
 				continue
 			}
-			if err := e.write(ctx, space, rows); err != nil {
+			if err := e.write(ctx, w.Measure, space, rows); err != nil {
 				err = fmt.Errorf("writing %s to %s: %w", b.name(), e.place.Engine, err)
 				if err := w.without(ctx, w.job, e.place, err); err != nil {
 					return err
@@ -128,8 +129,10 @@ func (w *writer) store(ctx context.Context, b batch) error {
 }
 
 // write stores rows. Its error is marked by jobs.Permanent if the index rejects the rows.
-func (e *engine) write(ctx context.Context, space index.Space, rows []index.Row) error {
-	err := e.index.Write(ctx, space, rows)
+func (e *engine) write(ctx context.Context, m Measure, space index.Space, rows []index.Row) error {
+	_, err := measured(ctx, m, StageIndex, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, e.index.Write(ctx, space, rows)
+	}, telemetry.Number("sluice.rows", len(rows)), telemetry.Text("sluice.engine", string(e.place.Engine)))
 	if errors.Is(err, index.ErrInvalid) {
 		return jobs.Permanent(err)
 	}

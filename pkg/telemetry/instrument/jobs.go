@@ -53,7 +53,7 @@ type tracedStates struct {
 
 // ApplyAll implements control.States.
 func (t tracedStates) ApplyAll(ctx context.Context, evs []domain.Event) (applied []catalog.Applied, err error) {
-	ctx, end := t.stages.begin(ctx, stageApply)
+	ctx, end := t.stages.Begin(ctx, stageApply)
 	defer func() { end(err) }()
 	if t.traces == nil {
 		return t.States.ApplyAll(ctx, evs)
