@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
 // Access holds additional headers for the requests to one protected site, such as credentials. It has no exported

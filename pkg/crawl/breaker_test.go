@@ -3,7 +3,6 @@ package crawl
 import (
 	"errors"
 	"fmt"
-	"github.com/sluice/sluice/pkg/crawl/robots"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sluice/sluice/pkg/crawl/robots"
 )
 
 func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {

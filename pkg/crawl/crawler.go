@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"github.com/sluice/sluice/pkg/crawl/guard"
-	"github.com/sluice/sluice/pkg/crawl/sitemap"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/sluice/sluice/pkg/crawl/guard"
+	"github.com/sluice/sluice/pkg/crawl/sitemap"
 )
 
 // Options configure a Crawler. The zero value is ready for the public web.
@@ -66,21 +65,6 @@ type Options struct {
 // DefaultUserAgent names the crawler and a place to read about it.
 const DefaultUserAgent = "SluiceBot/1.0 (+https://github.com/sluice/sluice)"
 
-const (
-	maxHeaderBytes = 1 << 20
-	acceptEncoding = "gzip, deflate" // what decoded can undo
-	idleTimeout    = 30 * time.Second
-	maxIdlePerHost = 32
-)
-
-// idlePerHost is how many connections are kept for a host that gets so many requests at once.
-func idlePerHost(concurrency int) int {
-	if concurrency < 0 {
-		return maxIdlePerHost
-	}
-	return min(concurrency, maxIdlePerHost)
-}
-
 func (o Options) withDefaults() Options {
 	o.UserAgent = cmp.Or(o.UserAgent, DefaultUserAgent)
 	o.MaxBody = cmp.Or(o.MaxBody, 100<<20)
@@ -108,14 +92,7 @@ var ErrClosed = errors.New("the crawler is closed")
 // Crawler fetches pages and discovers sites. It may be used by any number of goroutines; what it knows about hosts
 // (robots.txt, whose turn it is) is shared by all of them.
 type Crawler struct {
-	opts      Options
-	product   string // of the user agent: what robots.txt addresses
-	guard     guard.Guard
-	transport *transport
-	outer     *transport // reaches only the public internet, whatever the configuration allows
-	robots    *robotsCache
-	polite    *politeness
-
+	*client
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
 	mu     sync.Mutex // orders begin and Close
@@ -125,42 +102,9 @@ type Crawler struct {
 // New returns a Crawler. Close must be called in the end.
 func New(opts Options) *Crawler {
 	opts = opts.withDefaults()
-	g := guard.Guard{AllowPrivate: opts.AllowPrivate, Allow: opts.Allow}
-	product, _, _ := strings.Cut(opts.UserAgent, "/")
-	inner := newTransport(opts, g)
-	c := &Crawler{
-		opts:      opts,
-		product:   strings.TrimSpace(product),
-		guard:     g,
-		transport: inner,
-		outer:     newTransport(opts, guard.Guard{}),
-		polite:    newPoliteness(opts),
-	}
-	c.robots = &robotsCache{
-		product: c.product, userAgent: opts.UserAgent, transport: accessing{inner}, guard: g, polite: c.polite, log: opts.Log,
-		timeout: min(opts.Timeout, 30*time.Second), now: opts.Now, hosts: make(map[string]*robotsEntry),
-	}
+	c := &Crawler{client: newClient(opts)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
-}
-
-func newTransport(o Options, g guard.Guard) *transport {
-	t := &http.Transport{
-		Proxy:                  nil, // not the one of the environment: it would connect past the guard
-		DialContext:            g.Dial(o.ConnectTimeout, o.Resolver),
-		TLSHandshakeTimeout:    o.ConnectTimeout,
-		ResponseHeaderTimeout:  o.HeaderTimeout,
-		MaxResponseHeaderBytes: maxHeaderBytes,
-		DisableCompression:     true, // we unpack, so that the limit holds for what comes out
-		ForceAttemptHTTP2:      true,
-		MaxIdleConns:           100,
-		MaxIdleConnsPerHost:    idlePerHost(o.PerHostConcurrency),
-		IdleConnTimeout:        idleTimeout,
-	}
-	if o.Proxy != nil {
-		useProxy(t, o, g)
-	}
-	return newTolerant(t, o.checkProxy)
 }
 
 // Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than
@@ -170,8 +114,7 @@ func (c *Crawler) Close() {
 	c.cancel(ErrClosed)
 	c.mu.Unlock()
 	c.work.Wait()
-	c.transport.CloseIdleConnections()
-	c.outer.CloseIdleConnections()
+	c.client.close()
 }
 
 // begin binds a piece of work to both its caller and the crawler's life.

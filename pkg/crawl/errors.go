@@ -5,12 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"github.com/sluice/sluice/pkg/crawl/guard"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
 // Error is why an address could not be fetched. Its type decides what happens next: Permanent means that trying

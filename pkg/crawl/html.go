@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gocolly/colly/v2"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
@@ -61,12 +60,6 @@ func (p *pageReader) scripted() bool { return p.shell.needsScript() }
 
 // wantLinks reports whether the page's links are of use.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
-
-// register makes colly hand over HTML: the whole tree at once, because every selector is another walk through it, and by
-// its head, which every parsed page has, because colly gathers the text of what it hands over.
-func (p *pageReader) register(col *colly.Collector) {
-	col.OnHTML("head", func(e *colly.HTMLElement) { p.read(e.DOM.Nodes[0].Parent) })
-}
 
 // read visits every element once. It first clears the results of a page that redirected here.
 func (p *pageReader) read(root *html.Node) {

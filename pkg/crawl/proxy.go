@@ -11,8 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice/sluice/pkg/crawl/guard"
 	"golang.org/x/net/proxy"
+
+	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
 // proxyName is the name of the proxy in messages. Its address is not shown, because it may hold a password.

@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"github.com/sluice/sluice/pkg/crawl/content"
-	"github.com/sluice/sluice/pkg/crawl/guard"
-	"github.com/sluice/sluice/pkg/crawl/robots"
-	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/sluice/sluice/pkg/crawl/content"
+	"github.com/sluice/sluice/pkg/crawl/guard"
+	"github.com/sluice/sluice/pkg/crawl/robots"
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
 const (

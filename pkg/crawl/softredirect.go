@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"golang.org/x/net/html"
+
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
 // Static sites cannot send a redirect status, so they publish pages that redirect: by a refresh, in HTML or in a header, or

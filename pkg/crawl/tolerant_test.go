@@ -5,13 +5,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"github.com/sluice/sluice/pkg/crawl/robots"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/crawl/robots"
 )
 
 func TestFetch_ignores_malformed_header_lines(t *testing.T) {

@@ -30,7 +30,7 @@ const charsetBytes = 64 << 10
 // hop is one request of a fetch, and the transport that colly uses for it. It enforces robots.txt, waits for a slot
 // of the host, and stores the body, decompressed and bounded. colly receives only HTML.
 type hop struct {
-	crawler *Crawler
+	client  *client
 	ctx     context.Context
 	limit   int64          // bytes of body
 	anyType bool           // read bodies of every type
@@ -48,21 +48,21 @@ type hop struct {
 
 // RoundTrip implements http.RoundTripper.
 func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
-	r, err := h.crawler.robots.check(h.ctx, req.URL)
+	r, err := h.client.robots.check(h.ctx, req.URL)
 	if err != nil {
 		return nil, err
 	}
 	h.crawlDelay = r.CrawlDelay
-	if err := checkURL(h.crawler.guard, req.URL); err != nil {
+	if err := checkURL(h.client.guard, req.URL); err != nil {
 		return nil, err
 	}
-	release, err := h.crawler.polite.acquire(h.ctx, req.URL.Host, req.URL.String(), h.crawlDelay)
+	release, err := h.client.polite.acquire(h.ctx, req.URL.Host, req.URL.String(), h.crawlDelay)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 
-	start := h.crawler.opts.Now()
+	start := h.client.opts.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, *h.budget)
 	defer cancel()
 	var told verdict
@@ -70,14 +70,14 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		h.inner = guard.IsInner(i.Conn.RemoteAddr())
 	}})
-	defer func() { *h.budget -= h.crawler.opts.Now().Sub(start) }()
+	defer func() { *h.budget -= h.client.opts.Now().Sub(start) }()
 
-	res, err := h.crawler.polite.ask(h.ctx, accessing{h.crawler.transport}, req.WithContext(ctx))
+	res, err := h.client.polite.ask(h.ctx, accessing{h.client.transport}, req.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
-	if h.crawler.opts.httpProxy() {
+	if h.client.opts.httpProxy() {
 		h.inner = told.inner
 	}
 	if err := h.keep(req, res); err != nil {
@@ -109,7 +109,7 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 		r, err = h.recognise(req, res, r)
 	}
 	if err == nil {
-		h.body, err = spool(r, res.ContentLength, h.limit, h.crawler.opts.TempDir)
+		h.body, err = spool(r, res.ContentLength, h.limit, h.client.opts.TempDir)
 	}
 	var (
 		encoding content.EncodingError

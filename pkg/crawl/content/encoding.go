@@ -1,5 +1,5 @@
 // Package content says what the body of a response is: how it is compressed, its media type and character encoding, whether it can
-// have text, and how much of its HTML may be parsed. Packages fetch, sitemap, scope and crawl use it.
+// have text, and how much of its HTML may be parsed. Packages sitemap, scope and crawl use it.
 package content
 
 import (

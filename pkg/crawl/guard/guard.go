@@ -1,5 +1,5 @@
 // Package guard decides which addresses the crawler may connect to: by scheme, port and address, before a request and at the moment
-// of connecting. Package fetch asks it for every connection.
+// of connecting. Package crawl asks it for every connection.
 package guard
 
 import (

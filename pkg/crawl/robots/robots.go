@@ -1,4 +1,4 @@
-// Package robots reads what a site asks of crawlers: robots.txt, meta robots and X-Robots-Tag. It fetches nothing; package fetch does,
+// Package robots reads what a site asks of crawlers: robots.txt, meta robots and X-Robots-Tag. It fetches nothing; package crawl does,
 // and keeps the files.
 package robots
 
