@@ -6,11 +6,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/csv"
 	"github.com/sluice/sluice/pkg/extract/docx"
+	"github.com/sluice/sluice/pkg/extract/epub"
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/html"
 	"github.com/sluice/sluice/pkg/extract/json"
 	"github.com/sluice/sluice/pkg/extract/mail"
 	"github.com/sluice/sluice/pkg/extract/markdown"
+	"github.com/sluice/sluice/pkg/extract/odt"
 	"github.com/sluice/sluice/pkg/extract/pdf"
 	"github.com/sluice/sluice/pkg/extract/pptx"
 	"github.com/sluice/sluice/pkg/extract/sandbox"
@@ -23,6 +25,8 @@ import (
 // can be recognised come before those that go by their names.
 var formats = format.NewRegistry(
 	pdf.Format,
+	epub.Format,
+	odt.Format,
 	docx.Format,
 	pptx.Format,
 	xlsx.Format,

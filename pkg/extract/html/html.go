@@ -164,16 +164,19 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 	return nodes, visible
 }
 
-// readPiece emits HTML that stands inside another format, all of it.
+// readPiece emits HTML that stands inside another format, all of it. A source that is declared as XHTML is read as such.
 func readPiece(in *format.Parser, r io.Reader) error {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return err
 	}
-	p := &reader{Parser: in}
-	doc, err := parseHTML(string(data))
+	p, page := &reader{Parser: in}, string(data)
+	if IsXHTML(nil, in.Src.Declared) {
+		page = ExpandXHTML(page)
+	}
+	doc, err := parseHTML(page)
 	if err != nil {
-		return p.htmlFragment(string(data))
+		return p.htmlFragment(page)
 	}
 	return (&walker{p: p}).run(doc)
 }

@@ -33,11 +33,11 @@ func Format(f *testing.F, suffix string, more ...string) {
 	for _, s := range more {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { checkParsing(t, "fuzz"+suffix, data) })
+	f.Fuzz(func(t *testing.T, data []byte) { Check(t, "fuzz"+suffix, data) })
 }
 
-// checkParsing parses a document that can be anything.
-func checkParsing(t *testing.T, name string, data []byte) {
+// Check parses a document that can be anything.
+func Check(t *testing.T, name string, data []byte) {
 	t.Helper()
 	doc, err := Parse(t, name, data)
 	switch {
@@ -83,7 +83,7 @@ func Parts(f *testing.F, suffix string, names ...string) {
 	f.Fuzz(func(t *testing.T, which byte, data []byte) {
 		changed := maps.Clone(parts)
 		changed[names[int(which)%len(names)]] = string(data)
-		checkParsing(t, "fuzz"+suffix, extracttest.Zip(t, changed, 1))
+		Check(t, "fuzz"+suffix, extracttest.Zip(t, changed, 1))
 	})
 }
 

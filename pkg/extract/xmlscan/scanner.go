@@ -129,6 +129,25 @@ func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	}
 }
 
+// Mixed walks the text and the elements below the one whose start was returned last, at any depth and in order; take
+// returns true for elements that it has walked itself.
+func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
+	for open := 1; open > 0; {
+		switch t := s.next().(type) {
+		case nil:
+			return
+		case xml.CharData:
+			text(string(t))
+		case xml.StartElement:
+			if !take(t) {
+				open++
+			}
+		case xml.EndElement:
+			open--
+		}
+	}
+}
+
 // Skip passes over the rest of the element whose start was returned last.
 func (s *Scanner) Skip() { s.Descend(func(xml.StartElement) bool { return false }) }
 

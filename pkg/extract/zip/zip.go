@@ -60,14 +60,14 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// Opened is the archive that readZip has opened for the document.
+// Opened is the archive of a packed document, which has been opened before its format reads it.
 func Opened(p *format.Parser) *Archive { return p.Container.(*Archive) }
 
-// Open opens the whole zip file that the document is; format says what it should be.
-func Open(p *format.Parser, numberFormat string) (*Archive, error) {
+// Open opens the whole zip file that the document is; what says what it should be.
+func Open(p *format.Parser, what string) (*Archive, error) {
 	zr, err := zip.NewReader(p.Src.Data, p.Src.Size)
 	if err != nil {
-		return nil, format.NotA(numberFormat, err)
+		return nil, format.NotA(what, err)
 	}
 	return newArchive(p, zr)
 }

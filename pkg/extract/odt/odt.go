@@ -1,0 +1,153 @@
+// Package odt reads OpenDocument text: documents of LibreOffice and other word processors, packed or as one XML file.
+package odt
+
+import (
+	"bytes"
+	"encoding/xml"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/charset"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+	"github.com/sluice/sluice/pkg/extract/zip"
+)
+
+const mimeType = "application/vnd.oasis.opendocument.text"
+
+// Format is the format of OpenDocument text.
+var Format = format.Format{
+	Type: mimeType, Aliases: []string{mimeType + "-template", mimeType + "-flat-xml"}, Extensions: []string{".odt", ".ott", ".fodt"},
+	Name: "an OpenDocument text", Label: "OpenDocument text (odt)", Packed: true, TitleFromHeading: true,
+	Sniff:  func(head []byte, _ string) bool { return bytes.Contains(head, []byte("mimetype"+mimeType)) },
+	Inside: inside, Read: read, Flat: isFlat, ReadFlat: readFlat,
+}
+
+// inside recognises a text by its type, which other OpenDocument formats have as well.
+func inside(p *format.Parser) string {
+	if kind, err := zip.Opened(p).Read("mimetype"); err == nil && strings.HasPrefix(strings.TrimSpace(string(kind)), mimeType) {
+		return mimeType
+	}
+	return ""
+}
+
+// isFlat recognises a text that is one XML file. Its type may stand behind the first bytes.
+func isFlat(head []byte) bool {
+	s := format.PageStart(head)
+	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {
+		return false
+	}
+	return bytes.Contains(head, []byte(`"`+mimeType)) || !bytes.Contains(head, []byte("office:mimetype="))
+}
+
+// reader reads the parts of one document.
+type reader struct {
+	p      *format.Parser
+	styles map[string]style
+	lists  map[string]listStyle
+	titles int // paragraphs of the style Title
+	title  string
+}
+
+// read reads a packed text: what it says of itself, styles, then the body. Headers and footers stand among the styles
+// and are left out.
+func read(p *format.Parser) error {
+	a, r := zip.Opened(p), newReader(p)
+	p.Doc.Route = "odt"
+	locked := false
+	if err := a.Walk("META-INF/manifest.xml", func(sc *xmlscan.Scanner) {
+		sc.Descend(func(e xml.StartElement) bool {
+			locked = locked || e.Name.Local == "encryption-data"
+			return false
+		})
+	}); err != nil {
+		return err
+	}
+	if locked {
+		return format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and send it again")
+	}
+	for _, part := range []string{"meta.xml", "styles.xml", "content.xml"} {
+		if err := a.Walk(part, r.document); err != nil {
+			return err
+		}
+	}
+	r.finish()
+	return nil
+}
+
+// readFlat reads a text that is one XML file.
+func readFlat(p *format.Parser) error {
+	data, err := p.Src.Bytes()
+	if err != nil {
+		return err
+	}
+	p.Doc.Route = "odt/flat"
+	text, _ := charset.Decode(data, "")
+	r, sc := newReader(p), xmlscan.New(p.Ctx, strings.NewReader(text))
+	r.document(sc)
+	r.finish()
+	return sc.Err
+}
+
+func newReader(p *format.Parser) *reader {
+	return &reader{p: p, styles: map[string]style{}, lists: map[string]listStyle{}}
+}
+
+// finish uses the text in the style Title as the title of a document that has none.
+func (r *reader) finish() {
+	if r.p.Doc.Title == "" && r.titles == 1 {
+		r.p.Doc.Title = r.title
+	}
+}
+
+// document reads one XML document, which holds some or all of the parts.
+func (r *reader) document(sc *xmlscan.Scanner) {
+	if _, ok := sc.Root(); !ok {
+		return
+	}
+	sc.Each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "meta":
+			r.meta(sc)
+		case "styles", "automatic-styles":
+			r.readStyles(sc)
+		case "body":
+			w := &walker{r: r, sc: sc, emit: r.p.Out.Add}
+			sc.Descend(w.element)
+		default: // scripts, fonts, master pages with headers and footers
+			return false
+		}
+		return true
+	})
+	if sc.Damage != nil {
+		r.p.Out.Warn("the document is damaged; it was read up to the damage")
+	}
+}
+
+// meta reads what the document says of itself.
+func (r *reader) meta(sc *xmlscan.Scanner) {
+	values := map[string]string{}
+	var keywords []string
+	sc.Each(func(e xml.StartElement) bool {
+		text := format.Cut(format.OneLine(sc.Text()), domain.MaxMetaValue)
+		if e.Name.Local == "keyword" && len(keywords) < 20 {
+			keywords = append(keywords, text)
+		} else if values[e.Name.Local] == "" {
+			values[e.Name.Local] = text
+		}
+		return true
+	})
+	author := values["initial-creator"]
+	if author == "" {
+		author = values["creator"]
+	}
+	r.p.Doc.Title = values["title"]
+	if values["language"] != "" {
+		r.p.Doc.Language = values["language"]
+	}
+	r.p.Meta(domain.MetaAuthor, author)
+	r.p.Meta(domain.MetaCreated, values["creation-date"])
+	r.p.Meta(domain.MetaModified, values["date"])
+	r.p.Meta(domain.MetaDescription, values["description"])
+	r.p.Meta(domain.MetaKeywords, strings.Join(keywords, "; "))
+}

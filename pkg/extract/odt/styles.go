@@ -1,0 +1,101 @@
+package odt
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+// maxStyles is the most styles that are kept.
+const maxStyles = 50_000
+
+// style is a style of paragraphs or text.
+type style struct {
+	parent string
+	list   string // the list style of its paragraphs
+}
+
+// listStyle holds how the levels of a list count, from the first.
+type listStyle map[int]listLevel
+
+// listLevel is how one level of a list counts.
+type listLevel struct {
+	format         string // as OpenDocument names it: "1", "a", "i"; "" for bullets
+	prefix, suffix string
+	start          int
+}
+
+// readStyles notes the styles that matter for structure; the element's start was returned last.
+func (r *reader) readStyles(sc *xmlscan.Scanner) {
+	sc.Each(func(e xml.StartElement) bool {
+		switch name := xmlscan.Attr(e, "name"); {
+		case e.Name.Local == "style" && len(r.styles) < maxStyles:
+			r.styles[name] = style{parent: xmlscan.Attr(e, "parent-style-name"), list: xmlscan.Attr(e, "list-style-name")}
+		case e.Name.Local == "list-style" && len(r.lists) < maxStyles:
+			r.lists[name] = readListStyle(sc)
+			return true
+		case e.Name.Local == "default-style" && xmlscan.Attr(e, "family") == "paragraph":
+			r.language(sc)
+			return true
+		}
+		return false
+	})
+}
+
+func readListStyle(sc *xmlscan.Scanner) listStyle {
+	s := listStyle{}
+	sc.Each(func(e xml.StartElement) bool {
+		level, err := strconv.Atoi(xmlscan.Attr(e, "level"))
+		if err == nil && e.Name.Local == "list-level-style-number" && level <= format.MaxDepth {
+			start, err := strconv.Atoi(xmlscan.Attr(e, "start-value"))
+			if err != nil {
+				start = 1
+			}
+			s[level] = listLevel{
+				format: xmlscan.Attr(e, "num-format"), prefix: xmlscan.Attr(e, "num-prefix"), suffix: xmlscan.Attr(e, "num-suffix"), start: start,
+			}
+		}
+		return false
+	})
+	return s
+}
+
+// language takes the language of the text, where the document names none.
+func (r *reader) language(sc *xmlscan.Scanner) {
+	sc.Each(func(e xml.StartElement) bool {
+		if l := xmlscan.Attr(e, "language"); e.Name.Local == "text-properties" && l != "" && l != "none" && l != "zxx" && r.p.Doc.Language == "" {
+			r.p.Doc.Language = l
+			if country := xmlscan.Attr(e, "country"); country != "" && country != "none" {
+				r.p.Doc.Language += "-" + country
+			}
+		}
+		return false
+	})
+}
+
+// isTitle reports whether a style of paragraphs is, or comes from, the one for the title of the document.
+func (r *reader) isTitle(name string) bool {
+	for range 10 {
+		if name == "Title" {
+			return true
+		}
+		name = r.styles[name].parent
+	}
+	return false
+}
+
+// label writes the number of an item with what stands around it; "" for bullets.
+func (l listLevel) label(n int) string {
+	formats := map[string]string{"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+	if l.format == "" {
+		return ""
+	}
+	name := formats[l.format]
+	if name == "" {
+		name = "decimal"
+	}
+	return strings.TrimSpace(l.prefix+format.Number(n, name)+l.suffix) + " "
+}

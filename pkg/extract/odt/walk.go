@@ -1,0 +1,236 @@
+package odt
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/ooxml"
+	"github.com/sluice/sluice/pkg/extract/xmlscan"
+)
+
+// walker turns the elements of a body, a cell or a note into blocks.
+type walker struct {
+	r    *reader
+	sc   *xmlscan.Scanner
+	emit func(domain.Block) error
+
+	level  int       // of lists that stand one inside another
+	style  listStyle // of the outermost of them
+	label  string    // the number of an item, for its first paragraph
+	tables int       // tables that stand one inside another
+}
+
+// put passes a block on; an error ends the walk.
+func (w *walker) put(b domain.Block) {
+	if strings.TrimSpace(b.Text) != "" {
+		w.sc.Stop(w.emit(b))
+	}
+}
+
+// element reads an element between paragraphs; false for those whose content is looked at in turn.
+func (w *walker) element(e xml.StartElement) bool {
+	switch e.Name.Local {
+	case "h", "p":
+		w.paragraph(e)
+	case "list":
+		w.list(e)
+	case "table":
+		w.table()
+	case "tracked-changes", // deleted text
+		"table-of-content", // headings once more
+		"forms", "scripts", "sequence-decls", "variable-decls", "user-field-decls", "dde-connection-decls":
+		w.sc.Skip()
+	case "frame", "custom-shape", "rect", "g":
+		w.drawing()
+	default:
+		return false
+	}
+	return true
+}
+
+// paragraph reads a heading or paragraph. Text boxes, notes and comments in it come after it.
+func (w *walker) paragraph(e xml.StartElement) {
+	p := &paragraph{w: w}
+	p.read()
+	b := domain.Block{Kind: domain.BlockParagraph, Text: w.label + p.text.String(), Links: p.links}
+	w.label = ""
+	name := xmlscan.Attr(e, "style-name")
+	switch {
+	case e.Name.Local == "h":
+		level, err := strconv.Atoi(xmlscan.Attr(e, "outline-level"))
+		if err != nil {
+			level = 1
+		}
+		b.Kind, b.Level, b.Text = domain.BlockHeading, min(max(level, 1), 6), format.OneLine(b.Text)
+	case w.level > 0:
+		b.Kind, b.Level = domain.BlockListItem, w.level
+	case w.r.isTitle(name) && strings.TrimSpace(b.Text) != "":
+		b.Kind, b.Level, b.Text = domain.BlockHeading, 1, format.OneLine(b.Text)
+		if w.r.titles++; w.r.titles == 1 {
+			w.r.title = b.Text
+		}
+	}
+	w.put(b)
+	for _, after := range p.after {
+		w.put(after)
+	}
+}
+
+// list reads the items of a list, with their numbers.
+func (w *walker) list(e xml.StartElement) {
+	outer := w.style
+	if s, ok := w.r.lists[xmlscan.Attr(e, "style-name")]; ok {
+		w.style = s
+	}
+	w.level++
+	count := w.style[w.level]
+	n := count.start
+	w.sc.Each(func(e xml.StartElement) bool {
+		if e.Name.Local != "list-item" && e.Name.Local != "list-header" {
+			return false
+		}
+		w.label = ""
+		if e.Name.Local == "list-item" {
+			if v, err := strconv.Atoi(xmlscan.Attr(e, "start-value")); err == nil {
+				n = v
+			}
+			w.label = count.label(n)
+			n++
+		}
+		w.sc.Each(w.element)
+		return true
+	})
+	w.label = ""
+	w.level--
+	w.style = outer
+}
+
+// drawing reads the text boxes and shapes of a frame, and what authors say of pictures.
+func (w *walker) drawing() {
+	w.sc.Descend(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "desc":
+			if said := ooxml.AltText(w.sc.Text()); said != "" {
+				w.put(domain.Block{Kind: domain.BlockParagraph, Text: said})
+			}
+			return true
+		case "object", "object-ole", "plugin", "applet":
+			w.r.p.Out.Warn("the document has embedded objects, which were left out; send them as files of their own")
+			w.sc.Skip()
+			return true
+		case "title", "image", "binary-data":
+			w.sc.Skip()
+			return true
+		case "frame": // one inside another
+			return false
+		}
+		return w.element(e)
+	})
+}
+
+// paragraph is the content of a paragraph.
+type paragraph struct {
+	w     *walker
+	text  strings.Builder
+	space bool // the text so far ends with white space
+	links []domain.BlockLink
+	after []domain.Block
+}
+
+// read gathers the text of the element whose start was returned last.
+func (p *paragraph) read() { p.w.sc.Mixed(p.write, p.element) }
+
+// write adds character data, in which white space of any length is one space.
+func (p *paragraph) write(s string) {
+	for _, c := range s {
+		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			if !p.space {
+				p.text.WriteByte(' ')
+			}
+			p.space = true
+			continue
+		}
+		p.text.WriteRune(c)
+		p.space = false
+	}
+}
+
+func (p *paragraph) element(e xml.StartElement) bool {
+	sc := p.w.sc
+	switch e.Name.Local {
+	case "s":
+		p.text.WriteByte(' ')
+		p.space = false
+	case "tab":
+		p.text.WriteByte('\t')
+		p.space = true
+	case "line-break":
+		p.text.WriteByte('\n')
+		p.space = true
+	case "a":
+		p.link(xmlscan.Attr(e, "href"))
+		return true
+	case "ruby-text", "tracked-changes", "script":
+		sc.Skip()
+		return true
+	case "note":
+		p.note()
+		return true
+	case "annotation":
+		p.comment()
+		return true
+	case "frame", "custom-shape", "rect", "g", "text-box":
+		p.within().drawing()
+		return true
+	}
+	return false
+}
+
+// within is a walker for what stands in the paragraph and comes after it.
+func (p *paragraph) within() *walker {
+	return &walker{r: p.w.r, sc: p.w.sc, tables: p.w.tables, emit: func(b domain.Block) error {
+		p.after = append(p.after, b)
+		return nil
+	}}
+}
+
+func (p *paragraph) link(address string) {
+	from := p.text.Len()
+	p.read()
+	if text := strings.TrimSpace(p.text.String()[from:]); text != "" && strings.Contains(address, ":") {
+		p.links = append(p.links, domain.BlockLink{Text: text, URL: address})
+	}
+}
+
+// note reads a footnote or endnote: its mark stays in the text and begins the note.
+func (p *paragraph) note() {
+	mark, w := "", p.within()
+	p.w.sc.Each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "note-citation":
+			mark = "[" + format.OneLine(p.w.sc.Text()) + "]"
+			p.text.WriteString(mark)
+		case "note-body":
+			w.label = mark + " "
+			p.w.sc.Each(w.element)
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// comment reads what somebody remarks on the text.
+func (p *paragraph) comment() {
+	if p.w.r.p.Src.PlainRows {
+		p.w.r.p.Out.Warn("the document has comments, which are indexed and are not in its plain text")
+		p.w.sc.Skip()
+		return
+	}
+	p.w.sc.Each(func(e xml.StartElement) bool {
+		return (e.Name.Local == "p" || e.Name.Local == "list") && p.within().element(e)
+	})
+}
