@@ -38,10 +38,12 @@ pkg/embed/transformer      FuzzTokenizer
 pkg/extract                FuzzZip
 pkg/extract/csv            FuzzCSV
 pkg/extract/docx           FuzzDocx
+pkg/extract/epub           FuzzEPUB
 pkg/extract/html           FuzzHTML
 pkg/extract/json           FuzzJSON
 pkg/extract/mail           FuzzMail
 pkg/extract/markdown       FuzzMarkdown
+pkg/extract/odt            FuzzODT
 pkg/extract/pptx           FuzzPptx
 pkg/extract/text           FuzzText
 pkg/extract/xlsx           FuzzXlsx

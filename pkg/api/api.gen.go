@@ -1369,8 +1369,8 @@ type DatasourceUpload struct {
 	CustomId    *string `json:"custom_id,omitempty"`
 	DatastoreId string  `json:"datastoreId"`
 
-	// File the uploaded file: text/csv, text/plain, text/markdown, text/html, application/pdf, application/json, or a
-	// Word, Excel or PowerPoint document (docx, xlsx, pptx)
+	// File the uploaded file: PDF, EPUB, OpenDocument text (odt), Word (docx), PowerPoint (pptx), Excel (xlsx), mail (eml),
+	// web archive (mht), HTML, JSON, CSV, Markdown or text
 	File openapi_types.File `json:"file"`
 
 	// FileName omitted: the file name of the part

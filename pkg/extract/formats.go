@@ -43,6 +43,12 @@ var formats = format.NewRegistry(
 // Formats are the formats of documents that can be read.
 func Formats() []format.Format { return formats.Formats() }
 
+// Named is the format whose extension a file name or address has; nil for none.
+func Named(name string) *format.Format { return formats.Named(name) }
+
+// Declared is the format of a declared MIME type, by any of its names; nil for none.
+func Declared(mimeType string) *format.Format { return formats.Declared(mimeType) }
+
 // DetectType returns the MIME type of a document by its first bytes (give it some 4 KiB), its file name or address, and
 // the type its sender declared; each may be empty. Formats says which types can be read.
 func DetectType(head []byte, name, declared string) string {

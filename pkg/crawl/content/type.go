@@ -11,7 +11,9 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"github.com/sluice/sluice/pkg/extract"
 	textenc "github.com/sluice/sluice/pkg/extract/charset"
+	"github.com/sluice/sluice/pkg/extract/format"
 )
 
 // Type is what a body is: the media type that we go by, and the character encoding that the server declared.
@@ -61,19 +63,6 @@ func Declared(header string) Type {
 	return t
 }
 
-// officeTypes are zip containers, which sniffing cannot tell apart; textTypes kinds of plain text.
-var (
-	officeTypes = map[string]string{
-		".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-		".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-		".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-	}
-	textTypes = map[string]string{
-		".csv": "text/csv", ".tsv": "text/tab-separated-values", ".json": "application/json", ".md": "text/markdown",
-		".markdown": "text/markdown", ".eml": "message/rfc822", ".mht": "multipart/related", ".mhtml": "multipart/related",
-	}
-)
-
 // Effective decides what a body is from the declared type, its first bytes, and its names, of which the first that
 // says something counts. The declaration wins, unless it says nothing or the bytes plainly contradict it.
 func Effective(header string, head []byte, names ...string) Type {
@@ -83,17 +72,17 @@ func Effective(header string, head []byte, names ...string) Type {
 	case sniffed == "application/pdf", len(head) > 0 && IsBinary(sniffed):
 		return Type{Media: sniffed}
 	case sniffed == "application/zip":
-		if strings.Contains(t.Media, "officedocument") {
+		if f := extract.Declared(t.Media); f != nil && f.Packed || strings.Contains(t.Media, "officedocument") {
 			return t
 		}
-		return Type{Media: byName(officeTypes, names, sniffed)}
+		return Type{Media: byName(isPacked, names, sniffed)}
 	case t.Media == "" || isDownload(t.Media):
 		t.Media = sniffed
 		if sniffed == "text/plain" {
-			t.Media = byName(textTypes, names, sniffed)
+			t.Media = byName(isTextFormat, names, sniffed)
 		}
 	case t.Media == "text/plain":
-		t.Media = byName(textTypes, names, t.Media)
+		t.Media = byName(isTextFormat, names, t.Media)
 	}
 	return t
 }
@@ -108,13 +97,22 @@ func isDownload(media string) bool {
 	return false
 }
 
-func byName(types map[string]string, names []string, otherwise string) string {
+// byName is the type of the first name that has the extension of such a format.
+func byName(such func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
-		if media := types[strings.ToLower(path.Ext(name))]; media != "" {
-			return media
+		if f := extract.Named(name); f != nil && such(f) {
+			return f.Type
 		}
 	}
 	return otherwise
+}
+
+// isPacked reports formats that are zip files, which sniffing cannot tell apart.
+func isPacked(f *format.Format) bool { return f.Packed }
+
+// isTextFormat reports formats that sniffing takes for plain text, and that are something else.
+func isTextFormat(f *format.Format) bool {
+	return f.Text && f.Type != format.TypeHTML && f.Type != format.TypeText
 }
 
 const maxFileNameBytes = 255

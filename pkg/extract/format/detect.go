@@ -39,9 +39,9 @@ var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 // text), the name and then the declaration between formats of one family. The result is a MIME type without
 // parameters, of a format that can be read or not.
 func (r *Registry) Detect(head []byte, name, declared string) string {
-	named := r.named(name)
+	named := r.Named(name)
 	if named == nil {
-		named = r.declared(declared)
+		named = r.Declared(declared)
 	}
 	namedType := ""
 	if named != nil {
@@ -102,16 +102,16 @@ func (r *Registry) textType(head []byte, named *Format) string {
 	return TypeText
 }
 
-// named is the format that has the name's extension; nil for none.
-func (r *Registry) named(name string) *Format {
+// Named is the format that has the name's extension; nil for none.
+func (r *Registry) Named(name string) *Format {
 	name, _, _ = strings.Cut(name, "?")
 	name, _, _ = strings.Cut(name, "#")
 	return r.byExtension[strings.ToLower(path.Ext(name))]
 }
 
-// declared is the format of a declared type, without its parameters and by any of its names; nil where the declaration
+// Declared is the format of a declared type, without its parameters and by any of its names; nil where the declaration
 // says nothing ("octet-stream").
-func (r *Registry) declared(declared string) *Format {
+func (r *Registry) Declared(declared string) *Format {
 	t, _, err := mime.ParseMediaType(declared)
 	if err != nil {
 		t, _, _ = strings.Cut(declared, ";")

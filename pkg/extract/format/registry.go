@@ -126,7 +126,7 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 // misnamed warns of a file whose name promises a format that is no text, and that holds something else: a page that says
 // that the download failed, for example. It returns "" where name and content agree or the name promises nothing.
 func (r *Registry) misnamed(name, found string) string {
-	named, is := r.named(name), r.byType(found)
+	named, is := r.Named(name), r.byType(found)
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {
 		return ""
 	}

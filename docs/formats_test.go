@@ -1,0 +1,42 @@
+package docs_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/extract"
+)
+
+// TestFormatsAreThoseOfTheRegistry compares the table of formats and the description of uploads with the formats that can
+// be read.
+func TestFormatsAreThoseOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("extraction.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## Formats")
+	table, _, _ = strings.Cut(table, "\n\nA byte order mark")
+	api, err := os.ReadFile("../pkg/api/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, upload, _ := strings.Cut(string(api), "the uploaded file:")
+	upload, _, _ = strings.Cut(upload, "type: {")
+	upload = strings.Join(strings.Fields(upload), " ")
+	short := regexp.MustCompile(`\((\w+)\)`)
+	for _, f := range extract.Formats() {
+		name := f.Label
+		if m := short.FindStringSubmatch(name); m != nil {
+			name = m[1]
+		}
+		if !regexp.MustCompile(`(?mi)^\| [^|]*\b` + regexp.QuoteMeta(name) + `\b`).MatchString(table) {
+			t.Errorf("docs/extraction.md has no row for %s", f.Label)
+		}
+		if !strings.Contains(upload, f.Label) {
+			t.Errorf("openapi.yaml does not name %s among uploaded files: %s", f.Label, upload)
+		}
+	}
+}
