@@ -131,6 +131,8 @@ func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error
 // destination is what a column is scanned into.
 func destination(at any) any {
 	switch at := at.(type) {
+	case *string, *int, *int64:
+		return at
 	case *bool:
 		return (*flag)(at)
 	case *uint64:
@@ -150,6 +152,10 @@ func destination(at any) any {
 func value(at any) (any, error) {
 	switch at := at.(type) {
 	case *string:
+		return *at, nil
+	case *int:
+		return *at, nil
+	case *int64:
 		return *at, nil
 	case *bool:
 		return Flag(*at), nil
