@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Courtesy has work that can wait stand back while others are refused. It is no lock: who stands back goes on after a
-// while, whatever the others do, so that all work comes to its end.
+// Courtesy delays low-priority work while other requests are being refused. It is not a lock: the work continues after
+// at most Patience, so it always finishes.
 type Courtesy struct {
-	Gates    []*Gate               // of those that go first
-	Quiet    time.Duration         // for how long none of them must have been refused
-	Patience time.Duration         // how long one stands back at most
-	Observe  func(d time.Duration) // is told for how long one stood back; nil: nobody asks
+	Gates    []*Gate               // gates of the work that has priority
+	Quiet    time.Duration         // time since their last refusal after which the work continues
+	Patience time.Duration         // maximum delay
+	Observe  func(d time.Duration) // called with each delay; nil: not called
 }
 
-// Wait returns at once unless one of the others was refused a moment ago, else when none has been for a while, its
-// patience is at an end, or ctx is.
+// Wait returns at once if no gate has refused a caller within Quiet. Otherwise it returns when Quiet has passed without
+// a refusal, after Patience, or when ctx ends, whichever is first.
 func (c *Courtesy) Wait(ctx context.Context) {
 	if c == nil || c.left() <= 0 {
 		return
@@ -39,7 +39,7 @@ func (c *Courtesy) Wait(ctx context.Context) {
 	}
 }
 
-// left is how much is missing until it has been quiet for long enough.
+// left returns the time that remains until Quiet has passed without a refusal.
 func (c *Courtesy) left() time.Duration {
 	var last time.Time
 	for _, g := range c.Gates {

@@ -1,11 +1,10 @@
-// Package admission bounds what is worked on at once, so that a process that is asked for more than it can do goes on
-// doing what it can, and says no to the rest at once.
+// Package admission limits concurrent work, so that an overloaded process keeps its throughput and refuses the excess
+// at once.
 //
-// Beyond its limit a Gate lets some wait. A burst, which is over in a moment, is worked off in the order in which it came,
-// and has time for that. Where there has been a queue all the time, waiting is of no use: it makes every answer later and
-// none more. Then one waits for a short time only, and the one that came last goes first, since who has waited longest has
-// the least hope of being answered in time. So does CoDel tell a good queue from a bad one, see RFC 8289, section 3.1, and
-// Maurer, "Fail at Scale", ACM Queue 13 (2015), 8.
+// Beyond its limit a Gate queues callers. A burst is served first in, first out, with a long time-out. Once the queue
+// has been non-empty for an interval, waiting only adds latency. The time-out is then short and the newest caller is
+// served first, because the oldest has the least chance of being answered in time. This is adaptive LIFO with CoDel
+// time-outs, see RFC 8289, section 3.1, and Maurer, "Fail at Scale", ACM Queue 13 (2015), 8.
 package admission
 
 import (
@@ -15,40 +14,40 @@ import (
 	"time"
 )
 
-// Options say how much a Gate lets through. The zero value lets everything through.
+// Options are the limits of a Gate. The zero value admits every caller.
 type Options struct {
-	Limit    int           // that are within at once; 0: no limit
-	Waiting  int           // that may wait beyond it; of one more, the one that has the least hope is refused
-	Patience time.Duration // how long one waits at most that comes while the load is a lasting one
-	Burst    time.Duration // and one that comes in a burst
-	Interval time.Duration // for how long there has been a queue when it is no burst any more; 0: nothing is a burst
+	Limit    int           // callers admitted at once; 0: no limit
+	Waiting  int           // queue length; beyond it the caller with the least chance is refused
+	Patience time.Duration // time-out of a caller that arrives during sustained load
+	Burst    time.Duration // time-out of a caller that arrives in a burst
+	Interval time.Duration // time with a non-empty queue after which the load is sustained; 0: no load is a burst
 }
 
-// afterwards is how many intervals after a refusal there is no burst: a load that lasts has gaps, and is none for that.
+// Intervals after a refusal during which no load counts as a burst, so that short gaps do not end overload mode.
 const afterwards = 10
 
-// Gate lets callers in, up to a number of them at once. A nil one lets everybody in; its zero value is not usable.
+// Gate admits a limited number of callers at once. A nil Gate admits every caller; the zero value is not usable.
 type Gate struct {
 	opts Options
 
 	mu      sync.Mutex
 	within  int
-	waiting []*waiter // in the order in which they came
-	formed  time.Time // when the first came of those that have been waiting without a pause
-	refused time.Time // when one was, last
+	waiting []*waiter // in order of arrival
+	formed  time.Time // time at which the queue last became non-empty
+	refused time.Time // time of the last refusal
 }
 
-// waiter is one who waits. It is decided once, by whoever takes it out of the gate's list.
+// waiter is a queued caller. The goroutine that removes it from the queue decides it, exactly once.
 type waiter struct {
 	decided  chan bool
 	patience time.Duration
 }
 
-// New makes a gate.
+// New returns a gate with the given limits.
 func New(o Options) *Gate { return &Gate{opts: o} }
 
-// Enter returns true when the caller is let in, who then must Leave once, and false when it is refused: too many are
-// within, and it was not its turn in time or before ctx ended.
+// Enter reports whether the caller is admitted. An admitted caller must call Leave once. Enter returns false if the
+// gate is full and the caller was not admitted before its time-out or the end of ctx.
 func (g *Gate) Enter(ctx context.Context) bool {
 	if g == nil || g.opts.Limit <= 0 {
 		return true
@@ -69,7 +68,7 @@ func (g *Gate) Enter(ctx context.Context) bool {
 	return <-w.decided
 }
 
-// begin lets the caller in, nil, or has it wait.
+// begin admits the caller and returns nil, or queues it.
 func (g *Gate) begin() *waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,12 +96,12 @@ func (g *Gate) begin() *waiter {
 	return w
 }
 
-// burst says whether those that wait are but a burst. The caller holds the lock.
+// burst reports whether the present load counts as a burst. The caller holds the lock.
 func (g *Gate) burst(now time.Time) bool {
 	return now.Sub(g.formed) < g.opts.Interval && (g.refused.IsZero() || now.Sub(g.refused) >= afterwards*g.opts.Interval)
 }
 
-// giveUp refuses a waiter, unless it has been decided already.
+// giveUp refuses a waiter that has not been decided yet.
 func (g *Gate) giveUp(w *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,7 +110,7 @@ func (g *Gate) giveUp(w *waiter) {
 	}
 }
 
-// refuse takes one out of those that wait. The caller holds the lock.
+// refuse removes the waiter at an index of the queue and refuses it. The caller holds the lock.
 func (g *Gate) refuse(at int) {
 	w := g.waiting[at]
 	g.waiting = slices.Delete(g.waiting, at, at+1)
@@ -119,7 +118,7 @@ func (g *Gate) refuse(at int) {
 	w.decided <- false
 }
 
-// Leave gives up the place of one that was let in: in a burst to the one that came first, else to the one that came last.
+// Leave frees the caller's slot, or passes it to a waiter: in a burst to the oldest, otherwise to the newest.
 func (g *Gate) Leave() {
 	if g == nil || g.opts.Limit <= 0 {
 		return
@@ -139,7 +138,7 @@ func (g *Gate) Leave() {
 	w.decided <- true
 }
 
-// Refused is when somebody was refused last; the zero time: never.
+// Refused returns the time of the last refusal, or the zero time if there was none.
 func (g *Gate) Refused() time.Time {
 	if g == nil {
 		return time.Time{}

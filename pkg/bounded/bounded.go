@@ -1,4 +1,4 @@
-// Package bounded reads bodies from outside up to a limit, and fails beyond it.
+// Package bounded reads bodies from untrusted sources up to a limit, and fails beyond it.
 package bounded
 
 import (
@@ -9,8 +9,8 @@ import (
 // ErrTooLarge is returned for a body with more bytes than its limit.
 var ErrTooLarge = errors.New("the body is larger than its limit")
 
-// NewReader returns a reader of the first limit bytes of r. Unlike io.LimitReader, which reports the end of the body there, it fails
-// with ErrTooLarge if r has more.
+// NewReader returns a reader of the first limit bytes of r. Unlike io.LimitReader, which reports the end of the body
+// there, it fails with ErrTooLarge if r has more.
 func NewReader(r io.Reader, limit int64) io.Reader { return &reader{r: r, left: limit} }
 
 type reader struct {
@@ -20,7 +20,7 @@ type reader struct {
 
 // Read implements io.Reader.
 func (b *reader) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 { // one byte more shows whether the body ends at the limit
+	if int64(len(p)) > b.left+1 { // one byte more than left shows whether the body ends at the limit
 		p = p[:b.left+1]
 	}
 	n, err := b.r.Read(p)

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// EmbedPath is where the chat lies that other web sites embed.
+// EmbedPath is the path of the chat script that other web sites embed.
 const EmbedPath = "/embed/chat.js"
 
-// entry is its module.
+// Path of the main module of the chat.
 const entry = "embed/chat.js"
 
-// The forms that the modules of the console import and export by. Whatever else stands there is left as it is.
+// The forms of import and export that the console's modules use. Other code is left unchanged.
 var (
 	anImport  = regexp.MustCompile(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
 	anExport  = regexp.MustCompile(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)
@@ -22,8 +22,8 @@ var (
 	notInName = regexp.MustCompile(`\W`)
 )
 
-// bundle writes a module, with those that it imports, as one classic script: a module would be one request for each, and its
-// element could not say by whom it was loaded. Comments go.
+// bundle combines a module and its imports into one classic script, without comments. A module script would need one
+// request per file, and has no document.currentScript to identify its element.
 func bundle(sources map[string][]byte, name string) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("(() => {\n'use strict';\n")
@@ -63,7 +63,7 @@ func bundle(sources map[string][]byte, name string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// variable is what a module's exports are called in a bundle.
+// variable returns the name of the variable that holds a module's exports in a bundle.
 func variable(module string) string {
 	return "$" + notInName.ReplaceAllString(strings.TrimSuffix(module, ".js"), "_")
 }

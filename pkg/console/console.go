@@ -1,6 +1,6 @@
-// Package console is the page at / with which people use the service: plain HTML, CSS and JavaScript modules that are
-// part of the program. Nothing of it is built, and nothing comes from another host. It is a client of the API like any
-// other, and holds no right that the key which is put into it does not have.
+// Package console is the web interface at /: HTML, CSS and JavaScript modules embedded in the program. There is no
+// build step and no resource from another host. The console is an ordinary client of the API and has only the
+// permissions of the key that the user enters.
 package console
 
 import (
@@ -20,22 +20,22 @@ import (
 //go:embed static
 var static embed.FS
 
-// Icon is the picture of the service, as SVG.
+// Icon is the service's icon, as SVG.
 //
 //go:embed static/icon.svg
 var Icon []byte
 
-// Prefix begins the paths of what the page is made of.
+// Prefix is the path prefix of the console's files.
 const Prefix = "/console/"
 
-// Policy is the page's Content-Security-Policy. Scripts and styles are files of the console; what is shown of documents
-// stands in frames that inherit all of this. Nothing but the policy "inert" may parse HTML, and what it parses is never
-// put into the page (static/original.js).
+// Policy is the page's Content-Security-Policy. Scripts and styles are files of the console. Document content is shown
+// in frames that inherit this policy. Only the Trusted Types policy "inert" may parse HTML, and its output is never
+// inserted into the page (static/original.js).
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; " +
 	"frame-src 'self' blob:; object-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types inert"
 
-// types are those of the files by their endings: a file of another kind is not served.
+// types maps file extensions to media types. Files with other extensions are not served.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
@@ -43,29 +43,29 @@ var types = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// file is one of the console's files as it is sent.
+// file is a file of the console, ready to be sent.
 type file struct {
 	kind   string
 	plain  []byte
-	packed []byte // with gzip
+	packed []byte // compressed with gzip
 }
 
-// console is all files by the paths that they are served under.
+// console holds all files by request path.
 type console struct {
 	files   map[string]file
 	version string
 }
 
-// placeholder stands in index.html where the version goes. The version is part of the addresses of all other files, so
-// that a browser keeps them for ever and yet never mixes those of two releases.
+// placeholder marks the version in index.html. The addresses of all other files contain the version, so that browsers
+// can cache them permanently and never mix two releases.
 const placeholder = "VERSION"
 
-// load reads the files when the first person comes: a process that serves programs alone need not pack them.
+// load prepares the files at the first request, so that a process without console users does not compress them.
 var load = sync.OnceValue(func() *console {
 	c := &console{files: map[string]file{}}
 	sources := map[string][]byte{}
 	sum := sha256.New()
-	// The files are part of the program: reading them cannot fail.
+	// The files are embedded, so reading them cannot fail.
 	_ = fs.WalkDir(static, "static", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || types[path.Ext(name)] == "" {
 			return err
@@ -86,7 +86,7 @@ var load = sync.OnceValue(func() *console {
 	}
 	chat, err := bundle(sources, entry)
 	if err != nil {
-		panic(err) // the files are part of the program, and a test puts them together
+		panic(err) // impossible: the files are embedded, and a test builds the bundle
 	}
 	c.files[EmbedPath] = file{kind: types[".js"], plain: chat, packed: pack(chat)}
 	return c
@@ -94,13 +94,13 @@ var load = sync.OnceValue(func() *console {
 
 func pack(content []byte) []byte {
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
-	_, _ = z.Write(content)                               // into memory
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = z.Write(content)                               // a buffer never fails
 	_ = z.Close()
 	return b.Bytes()
 }
 
-// Serve writes what lies at the request's path, /, EmbedPath or one below Prefix, and reports whether there is such a file.
+// Serve writes the file at the request's path (/, EmbedPath or below Prefix) and reports whether it exists.
 func Serve(w http.ResponseWriter, r *http.Request) bool {
 	c := load()
 	f, found := c.files[r.URL.Path]
@@ -119,7 +119,7 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 	switch r.URL.Path {
 	case "/":
 		h.Set("Cache-Control", "no-cache")
-	case EmbedPath: // its address stays, and pages of everybody have it
+	case EmbedPath: // its address has no version, and other sites embed it
 		h.Set("Cache-Control", "public, max-age=600")
 		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 		h.Set("Access-Control-Allow-Origin", "*")
@@ -137,6 +137,6 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 		body = f.packed
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a client that left needs no page
+	_, _ = w.Write(body) // a client that disconnected needs no answer
 	return true
 }

@@ -9,21 +9,22 @@ import (
 	"os"
 )
 
-// Access tells the commands on the same machine how to reach the service as its operator: a user who can read the data directory has all
-// that the service could show. Each start writes it, with a key that ends with the process.
+// Access holds the address and the operator key with which commands on the same machine reach the service. The file
+// grants no extra access: a user who can read the data directory can read all data of the service. Each start writes a
+// new key, which is valid until the process ends.
 type Access struct {
 	Address string `json:"address"`
 	Key     string `json:"key"`
 }
 
-// WriteAccess writes the file and returns its key.
+// WriteAccess writes the file with a new key and returns the key.
 func WriteAccess(path, address string) (key string, err error) {
 	access := Access{Address: address, Key: "op_" + rand.Text()}
 	content, err := json.Marshal(access)
 	if err != nil {
 		return "", err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // its permissions would stay
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // os.WriteFile would keep the permissions of an existing file
 		return "", fmt.Errorf("making %s anew: %w", Operator, err)
 	}
 	if err := os.WriteFile(path, append(content, '\n'), 0o600); err != nil {

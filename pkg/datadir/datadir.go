@@ -1,5 +1,6 @@
-// Package datadir is the directory in which a service keeps everything: the names in it, its lock, and the file by which commands on the same
-// machine reach the running service. The service and the operator's commands import it; it imports nothing of ours.
+// Package datadir manages the data directory of a service: the names in it, its lock, and the file with which commands
+// on the same machine reach the running service. The service and the operator's commands import it; it imports no other
+// package of the module.
 package datadir
 
 import (
@@ -15,10 +16,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Names within the data directory.
+// Names in the data directory.
 const (
 	Catalog   = "catalog.db"
-	APIKey    = "api-key" // the key of the first start
+	APIKey    = "api-key" // the key created by the first start
 	SecretKey = "secret-key"
 	NATS      = "nats"
 	Index     = "index"
@@ -29,7 +30,7 @@ const (
 	Lock      = "lock"
 	PID       = "pid"
 
-	// Restoring is where what is restored lies until all of it is there. A data directory that has it is not to be used.
+	// Restoring is the directory of an unfinished restore. A data directory that contains it must not be used.
 	Restoring = ".restoring"
 )
 
@@ -39,8 +40,8 @@ type Dir struct {
 	lock *flock.Flock
 }
 
-// Open makes the directory if need be and locks it. The lock belongs to the process and ends with it, however
-// it ends.
+// Open creates the directory if necessary and locks it. The operating system releases the lock when the process ends,
+// even if it is killed.
 func Open(path string) (*Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -63,7 +64,7 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
-// Unusable explains why a directory cannot be the data directory, and what to do.
+// Unusable explains why a directory cannot be used as the data directory, and how to fix it.
 func Unusable(path string, err error) error {
 	why := fmt.Sprintf("cannot be used (%v)", err)
 	switch {
@@ -79,7 +80,7 @@ func Unusable(path string, err error) error {
 	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write", path, why)
 }
 
-// holder names the process that has the lock, as far as it can be known.
+// holder names the process that holds the lock, or returns "" if it is unknown.
 func (d *Dir) holder() string {
 	pid, err := os.ReadFile(d.Join(PID))
 	if err != nil {
@@ -88,13 +89,13 @@ func (d *Dir) holder() string {
 	return " (process " + strings.TrimSpace(string(pid)) + ")"
 }
 
-// Path is the directory.
+// Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Join is the path of a name within the directory.
+// Join returns the path of a name in the directory.
 func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
 
-// Close gives the directory free.
+// Close releases the lock.
 func (d *Dir) Close() error {
 	if err := os.Remove(d.Join(PID)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, d.lock.Unlock())

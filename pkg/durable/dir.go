@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Dir has the operating system write to disk which entries a directory has: what was made, renamed or removed in it.
+// Dir flushes the entries of a directory to disk: created, renamed and removed files.
 func Dir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

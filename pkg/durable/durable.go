@@ -1,4 +1,4 @@
-// Package durable has files and directories outlast a loss of power.
+// Package durable flushes files and directories to disk, so that they survive a power failure.
 package durable
 
 import (
@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// File has the operating system write to disk what it holds of a file's content. The file must be one that may be written.
+// File flushes the content of a file to disk. The process must be able to open the file for writing.
 func File(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package lockdir makes directories for temporary files that last no longer than the process which made them: one that is
-// killed leaves its directory behind, and the next process that makes one of the same kind removes it. A lock, which ends
-// with the process however that ends, tells which are in use.
+// Package lockdir creates directories for temporary files that do not outlive their process. A killed process leaves
+// its directory behind; the next process that creates a directory of the same pattern removes it. A file lock, which
+// the operating system releases when the process ends, marks the directories in use.
 package lockdir
 
 import (
@@ -16,20 +16,21 @@ import (
 
 const (
 	lockName = "lock"
-	// young keeps a directory from being removed that another process has made and not locked yet.
+	// Age below which a directory is not removed: another process may have created but not locked it yet.
 	young        = time.Minute
-	removeRounds = 50 // a process that dies just now may still write to the directory
+	removeRounds = 50 // attempts: a dying process may still write to the directory
 	removePause  = 20 * time.Millisecond
 )
 
-// Dir is a directory that this process alone uses. Remove must be called in the end.
+// Dir is a directory for this process only. The caller must call Remove.
 type Dir struct {
 	path string
 	lock *flock.Flock
 }
 
-// Make makes a directory in parent ("" for the system's temporary ones), whose name is the pattern with a random string in place of its "*", and removes those
-// of the pattern whose processes are gone. What cannot be removed is left to another time.
+// Make creates a directory in parent ("" means the system's directory for temporary files). Its name is the pattern
+// with a random string in place of the last "*". Make also removes directories of the same pattern whose processes have
+// ended; errors there are ignored, and the next call tries again.
 func Make(parent, pattern string) (*Dir, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -46,18 +47,18 @@ func Make(parent, pattern string) (*Dir, error) {
 	return d, nil
 }
 
-// Path is the directory's.
+// Path returns the path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Remove deletes the directory with all that lies in it. For a second it tries again where that fails.
+// Remove deletes the directory and its content. It retries for a second if that fails.
 func (d *Dir) Remove() error {
-	unlocked := d.lock.Unlock() // first: some systems remove no file that is locked
+	unlocked := d.lock.Unlock() // first, because some systems do not delete locked files
 	return errors.Join(remove(d.path), unlocked)
 }
 
-// removeAbandoned removes directories that nobody holds the lock of.
+// removeAbandoned removes directories whose lock is free.
 func removeAbandoned(parent, pattern string) {
-	before, after := pattern, "" // as os.MkdirTemp reads it, and not as a pattern of file names, in which [ means something
+	before, after := pattern, "" // split as os.MkdirTemp does; in a glob pattern, [ would be special
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
 		before, after = pattern[:i], pattern[i+1:]
 	}

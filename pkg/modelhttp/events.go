@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// MaxEvent is the size in bytes that one event of a stream may have, with its comments and the names of its fields.
+// MaxEvent is the maximum size in bytes of one event of a stream, including comments and field names.
 const MaxEvent = 1 << 20
 
 // Event is one event of a stream.
@@ -20,14 +20,15 @@ type Event struct {
 	Data string // never ""
 }
 
-// Events reads server-sent events until the stream ends. An error is the last element: bounded.ErrTooLarge for an event of more than MaxEvent,
-// else the body's. Events without data are left out, and so is what follows the last end of a line, because that event was cut off.
+// Events reads server-sent events until the stream ends. An error is the last element: bounded.ErrTooLarge for an event
+// of more than MaxEvent, otherwise the error of the body. Events without data are skipped, and so is text after the
+// last line break, because that event is incomplete.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		noted := &noting{r: body}
 		for e, err := range sse.Read(noted, &sse.ReadConfig{MaxEventSize: MaxEvent}) {
 			switch {
-			case errors.Is(err, sse.ErrUnexpectedEOF): // of the parser, and returned instead of the body's error
+			case errors.Is(err, sse.ErrUnexpectedEOF): // the parser's error; the body's error replaces it
 				if err = noted.err; err == nil {
 					return
 				}
@@ -43,7 +44,7 @@ func Events(body io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// noting keeps the error of a reader.
+// noting records the error of a reader.
 type noting struct {
 	r   io.Reader
 	err error // never io.EOF

@@ -1,5 +1,5 @@
-// Package modelhttp is the HTTP client of model servers: requests in JSON, the waits that responses ask for, and event streams.
-// It does not retry, because its callers know which requests may be repeated.
+// Package modelhttp is the HTTP client for model servers: JSON requests, Retry-After headers and event streams. It does
+// not retry, because its callers know which requests may be repeated.
 package modelhttp
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Post sends body, encoded as JSON, and returns the response whatever its status is. The caller closes the response's body. Errors do not
-// hold the address, whose query may hold a key.
+// Post sends body, encoded as JSON, and returns the response with any status. The caller closes the response's body.
+// Errors do not contain the address, whose query may contain a key.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -46,7 +46,7 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// Bearer returns the headers that carry a key as OpenAI's API does; none for "".
+// Bearer returns an Authorization header with the key, as OpenAI's API expects it, or nil for "".
 func Bearer(key string) http.Header {
 	if key == "" {
 		return nil
@@ -54,15 +54,15 @@ func Bearer(key string) http.Header {
 	return http.Header{"Authorization": {"Bearer " + key}}
 }
 
-// NoRedirects is a CheckRedirect that returns redirects as responses. A client that followed them would send keys in headers of their
-// own to another host.
+// NoRedirects is a CheckRedirect that returns redirects as responses. A client that followed them would send keys in
+// custom headers to another host.
 func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // maxRedirects is the number of redirects that SameOrigin follows.
 const maxRedirects = 10
 
-// SameOrigin is a CheckRedirect that follows redirects within a scheme, host and port. It returns others as responses, because texts and
-// keys are meant for the configured server alone.
+// SameOrigin is a CheckRedirect that follows redirects within a scheme, host and port. It returns others as responses,
+// because texts and keys are meant only for the configured server.
 func SameOrigin(req *http.Request, via []*http.Request) error {
 	if first := via[0].URL; req.URL.Scheme != first.Scheme || req.URL.Host != first.Host || len(via) >= maxRedirects {
 		return http.ErrUseLastResponse
@@ -70,11 +70,11 @@ func SameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// maxWait bounds the waits that RetryAfter believes.
+// maxWait is the longest wait that RetryAfter accepts.
 const maxWait = 24 * time.Hour
 
-// RetryAfter returns the wait that a response asks for: milliseconds in OpenAI's Retry-After-Ms, else seconds or a date in Retry-After
-// (RFC 9110, section 10.2.3). ok is false if it asks for none, or for more than a day.
+// RetryAfter returns the wait that a response asks for: milliseconds in OpenAI's Retry-After-Ms, otherwise seconds or a
+// date in Retry-After (RFC 9110, section 10.2.3). ok is false if the response asks for no wait, or for more than a day.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	if wait, ok := waitOf(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait, true
@@ -91,7 +91,7 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 
 func waitOf(number string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(n >= 0 && n < float64(maxWait/unit)) { // not a number is neither
+	if err != nil || !(n >= 0 && n < float64(maxWait/unit)) { // false for NaN
 		return 0, false
 	}
 	return time.Duration(n * float64(unit)), true

@@ -1,4 +1,4 @@
-// Package processors says for how much computing at once there is room.
+// Package processors returns the number of processors available for computation.
 package processors
 
 import (
@@ -6,19 +6,19 @@ import (
 	"runtime"
 )
 
-// count is what GOMAXPROCS was when the process began: as many as there are, or as its control group leaves it.
+// Value of GOMAXPROCS at the start of the process: the number of processors, or the limit of the control group.
 var count = runtime.GOMAXPROCS(0)
 
-// Count is how many goroutines can compute at once without taking the processors from one another. Whatever bounds computing
-// goes by it, and not by GOMAXPROCS, which Spare changes.
+// Count returns the number of goroutines that can compute at once without competing for processors. Limits on
+// computation use it instead of GOMAXPROCS, which Spare changes.
 func Count() int { return count }
 
-// Spare has the runtime run one goroutine more at once than there are processors, where there are several and GOMAXPROCS is not set
-// in the environment: a server's. The runtime looks for what has come from the network when it has nothing else to run, or else every
-// ten milliseconds. Where all that it may run at once computes, a connection that has just been answered goes on at once with what
-// its client asks next, and another one, whose question came before, is found that much later. With one to spare it is the
-// system that has the processors shared, which does not overlook anybody. A single processor it would share in slices that are
-// longer than most questions take.
+// Spare raises GOMAXPROCS by one if there are several processors and the environment does not set GOMAXPROCS. Servers
+// call it. The runtime polls the network when a processor is idle, otherwise only every ten milliseconds. If all
+// processors compute, a connection that was just answered continues with its next request, while a request that arrived
+// earlier on another connection waits for the next poll. With one more, the operating system shares the processors, and
+// no connection waits that long. A single processor is left alone: the system's time slices are longer than most
+// queries take.
 func Spare() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(withSpare(count))

@@ -68,7 +68,7 @@ func (b *Box) Seal(workspaceID, origin string, headers map[string]string) (*doma
 	return &domain.SiteAccess{Origin: origin, Names: slices.Sorted(maps.Keys(headers)), Sealed: sealed}, nil
 }
 
-// Open decrypts headers. It fails with ErrSealed when they were not sealed with this key for this workspace and origin.
+// Open decrypts headers. It fails with ErrSealed if they were not sealed with this key for this workspace and origin.
 func (b *Box) Open(workspaceID string, a domain.SiteAccess) (map[string]string, error) {
 	with, err := bound(workspaceID, a.Origin)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Header is the header that carries a trace, over HTTP and in NATS messages (W3C Trace Context).
+// Header is the name of the header that carries a trace in HTTP requests and NATS messages (W3C Trace Context).
 const Header = "traceparent"
 
-// carriers are how traces travel. What callers say beside, in the header baggage, is not passed on.
+// carriers is the propagation format. The baggage header of callers is not passed on.
 var carriers = propagation.TraceContext{}
 
-// Carry writes down the context's trace so that the work can be continued elsewhere, "" when there is none.
+// Carry returns the context's trace in text form so that another process can continue it, or "" if there is none.
 func Carry(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""
@@ -23,7 +23,7 @@ func Carry(ctx context.Context) string {
 	return carried[Header]
 }
 
-// Within returns a context in the trace that was carried here, so that what follows from the work is part of it.
+// Within returns a context in the carried trace, so that later spans become part of it.
 func Within(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx
@@ -31,7 +31,7 @@ func Within(ctx context.Context, carried string) context.Context {
 	return carriers.Extract(ctx, propagation.MapCarrier{Header: carried})
 }
 
-// IDs are the ids of the context's trace and span, for logs; "" when there are none.
+// IDs returns the ids of the context's trace and span for logs, or "" if there are none.
 func IDs(ctx context.Context) (traceID, spanID string) {
 	sc := trace.SpanContextFromContext(ctx)
 	if !sc.IsValid() {

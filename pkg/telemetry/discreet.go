@@ -7,9 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Discreet returns a handler that takes API keys and secrets out of messages and attributes, and adds what the context says
-// (Note) and the ids of its trace.
-// Nothing should log a key; what an error of a library repeats is not known before.
+// Discreet returns a handler that removes API keys and secrets from messages and attributes, and adds the context's
+// notes (Note) and trace ids. No code should log a key, but the error of a library may contain one.
 func Discreet(next slog.Handler, secrets domain.Secrets) slog.Handler { return discreet{next, secrets} }
 
 type discreet struct {

@@ -1,6 +1,7 @@
-// Package telemetry follows what is done for a request through all processes, as traces of OpenTelemetry: from HTTP through
-// the outbox and NATS to the worker, and back with the worker's event. It is the one package that knows OpenTelemetry.
+// Package telemetry traces requests through all processes with OpenTelemetry: from HTTP through the outbox and NATS to
+// the worker, and back with the worker's event. Only this package imports OpenTelemetry.
 //
-// Traces are off unless the standard variables OTEL_* name where they go; then everything here is free. They hold ids,
-// counts and causes, never content, addresses or error texts: whoever may read them may not read what is in datastores.
+// Traces are off unless the standard variables OTEL_* name a destination; if they are off, all calls are free. Traces
+// contain ids, counts and causes, but no content, addresses or error texts, because readers of traces may not be
+// allowed to read the datastores.
 package telemetry

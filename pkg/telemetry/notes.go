@@ -8,19 +8,19 @@ import (
 
 type notesKey struct{}
 
-// Note returns a context whose log lines say this too, unless they say it of themselves: the id of a request, of a
-// datasource. It is for ids alone, and for handlers made by Discreet.
+// Note returns a context that adds attributes to its log lines, such as the id of a request or a datasource. An
+// attribute of the line itself takes precedence. Notes must be ids, and only handlers made by Discreet add them.
 func Note(ctx context.Context, notes ...slog.Attr) context.Context {
 	return context.WithValue(ctx, notesKey{}, append(slices.Clip(notesOf(ctx)), notes...))
 }
 
-// notesOf are the notes of a context, later ones last.
+// notesOf returns the notes of a context in the order in which they were added.
 func notesOf(ctx context.Context) []slog.Attr {
 	notes, _ := ctx.Value(notesKey{}).([]slog.Attr)
 	return notes
 }
 
-// addNotes adds to a record what its context says and it does not.
+// addNotes adds the notes of a context to a record, except those whose keys the record has.
 func (d discreet) addNotes(ctx context.Context, r *slog.Record) {
 	notes := notesOf(ctx)
 	if len(notes) == 0 {
@@ -31,7 +31,7 @@ func (d discreet) addNotes(ctx context.Context, r *slog.Record) {
 		said[a.Key] = true
 		return true
 	})
-	for _, note := range slices.Backward(notes) { // the innermost of a name counts
+	for _, note := range slices.Backward(notes) { // of notes with the same key, the innermost counts
 		if !said[note.Key] {
 			said[note.Key] = true
 			r.AddAttrs(d.hide(note))

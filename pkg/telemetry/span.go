@@ -11,21 +11,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Attribute is something known of a span.
+// Attribute is an attribute of a span.
 type Attribute = attribute.KeyValue
 
-// Text is an attribute.
+// Text returns an attribute with a text value.
 func Text(name, value string) Attribute { return attribute.String(name, value) }
 
-// Number is an attribute.
+// Number returns an attribute with a numeric value.
 func Number[N int | int64 | uint64](name string, value N) Attribute {
 	return attribute.Int64(name, int64(value))
 }
 
-// Span is a piece of work. Nil is valid, and is not traced.
+// Span is a unit of work in a trace. A nil Span is valid and records nothing.
 type Span struct{ span trace.Span }
 
-// Start begins a span within the one of the context; without one nothing is traced.
+// Start starts a child span of the context's span. Without one, nothing is traced.
 func Start(ctx context.Context, name string, attributes ...Attribute) (context.Context, *Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -39,14 +39,14 @@ func begin(ctx context.Context, tracer trace.Tracer, kind trace.SpanKind, name s
 	return ctx, &Span{span}
 }
 
-// Set adds attributes.
+// Set adds attributes to the span.
 func (s *Span) Set(attributes ...Attribute) {
 	if s != nil {
 		s.span.SetAttributes(attributes...)
 	}
 }
 
-// End ends the span; an error, of which only the cause is told, makes it a failure.
+// End ends the span. An error marks it as failed; only the error's cause is recorded.
 func (s *Span) End(err error) {
 	if s == nil {
 		return
@@ -58,13 +58,13 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// Causes of failures, beside the codes of domain in lower case.
+// Causes of failures, in addition to the codes of domain in lower case.
 const (
-	CauseCanceled = "canceled" // whoever asked has left, or the process stops
+	CauseCanceled = "canceled" // the caller has disconnected, or the process stops
 	CauseTimeout  = "timeout"
 )
 
-// Cause sorts an error into one of few kinds, for metrics and traces; "" for none.
+// Cause classifies an error for metrics and traces. It returns "" if there is none.
 func Cause(err error) string {
 	switch {
 	case err == nil:

@@ -18,19 +18,20 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Traces begins spans that have no span in this process above them. Nil is valid, and traces nothing.
+// Traces starts spans that have no parent in this process. A nil Traces is valid and traces nothing.
 type Traces struct{ provider trace.TracerProvider }
 
-// scope names the spans' source.
+// scope is the name of the instrumentation scope.
 const scope = "github.com/sluice/sluice"
 
-// closeTimeout bounds the sending of what is left when a process stops.
+// Timeout of the last export when a process stops.
 const closeTimeout = 3 * time.Second
 
-// Open begins to send traces when the environment says where to: OTEL_EXPORTER_OTLP_ENDPOINT or
-// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, over HTTP. Samplers, batches, headers, certificates and attributes are those of
-// the standard variables. It returns nil, and a stop that does nothing, when there is nowhere to send them. process names
-// the service unless OTEL_SERVICE_NAME does. stop sends what is left, for at most three seconds.
+// Open starts to export traces if the environment names a destination in OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT. The protocol is HTTP. The standard variables configure samplers, batches,
+// headers, certificates and attributes. Without a destination Open returns nil and a stop that does nothing. process is
+// the name of the service unless OTEL_SERVICE_NAME sets it. stop exports the remaining spans, for at most three
+// seconds.
 func Open(ctx context.Context, process, version string, getenv func(string) string, log *slog.Logger) (t *Traces, stop func(), err error) {
 	on, err := wanted(getenv)
 	if err != nil || !on {
@@ -57,10 +58,10 @@ func Open(ctx context.Context, process, version string, getenv func(string) stri
 	}, nil
 }
 
-// Of gives spans to a provider.
+// Of returns Traces that use a given provider.
 func Of(provider trace.TracerProvider) *Traces { return &Traces{provider} }
 
-// wanted reads the standard variables that turn traces on.
+// wanted reports whether the standard variables turn traces on. It rejects unsupported exporters and protocols.
 func wanted(getenv func(string) string) (bool, error) {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, nil
@@ -91,7 +92,7 @@ func (t *Traces) tracer() trace.Tracer {
 	return t.provider.Tracer(scope)
 }
 
-// Request begins the span of an HTTP request, within the caller's trace if its header names one.
+// Request starts the span of an HTTP request, as a child of the caller's span if the header names one.
 func (t *Traces) Request(ctx context.Context, header http.Header, name string, attributes ...Attribute) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -100,7 +101,7 @@ func (t *Traces) Request(ctx context.Context, header http.Header, name string, a
 	return begin(ctx, t.tracer(), trace.SpanKindServer, name, attributes)
 }
 
-// Continue begins a span within the trace that was carried here, or one of its own where none was.
+// Continue starts a span in the carried trace, or in a new trace if there is none.
 func (t *Traces) Continue(ctx context.Context, carried, name string, attributes ...Attribute) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil

@@ -1,9 +1,10 @@
-// Package wordset makes sets of words out of lists in source code. It imports nothing of ours, and any package may import it.
+// Package wordset builds sets of words from lists in source code. It imports no other package of the module, and any
+// package may import it.
 package wordset
 
 import "strings"
 
-// Of returns the set of the words in a list that white space separates.
+// Of returns the set of the words in a list separated by white space.
 func Of(list string) map[string]bool {
 	out := make(map[string]bool)
 	for word := range strings.FieldsSeq(list) {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Jobs makes each run of a job a span of the trace in which it was asked for. What the job reports belongs to its
-// run. A run that fails is logged with the trace's id.
+// Jobs makes each run of a job a span of the trace of the request that created the job. Events of the job belong to its
+// run. Failed runs are logged with the trace's id.
 func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
 	next = noted(next)
 	if traces == nil {
@@ -33,14 +33,14 @@ func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Ha
 	}
 }
 
-// noted has every log line of a run say whose it is.
+// noted adds the ids of the job and its datasource to every log line of a run.
 func noted(next jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, job domain.Job) error {
 		return next(telemetry.Note(ctx, slog.String("datasource", job.DatasourceID), slog.String("job", job.ID)), job)
 	}
 }
 
-// States makes the applying of each event a span of its job's trace, and times it.
+// States makes the application of each event a span of its job's trace, and measures its duration.
 func (s *Stages) States(next control.States, traces *telemetry.Traces) control.States {
 	return tracedStates{next, traces, s}
 }
@@ -66,7 +66,7 @@ func (t tracedStates) ApplyAll(ctx context.Context, evs []domain.Event) (applied
 		within, span := t.traces.Continue(ctx, ev.Trace, "apply "+string(ev.Type),
 			telemetry.Text("sluice.job", ev.JobID), telemetry.Text("sluice.datasource", ev.DatasourceID), telemetry.Number("sluice.batch", len(evs)))
 		evs[i].Trace = telemetry.Carry(within)
-		defer func() { span.End(err) }() // they are applied together
+		defer func() { span.End(err) }() // the events are applied together
 	}
 	return t.States.ApplyAll(ctx, evs)
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// JobMetrics counts what became of the jobs that this process worked on.
+// JobMetrics counts the outcomes of the jobs that this process worked on.
 type JobMetrics struct {
 	ended  *prometheus.CounterVec
 	failed *prometheus.CounterVec
 	took   *prometheus.HistogramVec
 }
 
-// NewJobMetrics returns the metrics of a process.
+// NewJobMetrics registers and returns the metrics of a process.
 func NewJobMetrics(r prometheus.Registerer) *JobMetrics {
 	m := &JobMetrics{
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -56,8 +56,8 @@ func (m *JobMetrics) Observe(o jobs.Outcome) {
 	}
 }
 
-// Backlogs tells how many jobs wait, and for how long the oldest of them has, for autoscaling and alerts. It asks when it is
-// scraped.
+// Backlogs reports the number of waiting jobs and the age of the oldest, for autoscaling and alerts. It reads them on
+// each scrape.
 type Backlogs struct {
 	broker  *jobs.Broker
 	catalog *catalog.Catalog
@@ -68,13 +68,13 @@ type Backlogs struct {
 	log     *slog.Logger
 }
 
-// scrapeTimeout bounds all that a scrape asks for.
+// scrapeTimeout is the timeout of all reads of one scrape.
 const scrapeTimeout = 3 * time.Second
 
-// laneOutbox labels the jobs that wait in the catalog until the stream has room for them.
+// laneOutbox is the label of jobs that wait in the catalog until the stream has capacity for them.
 const laneOutbox = "outbox"
 
-// NewBacklogs returns the collector.
+// NewBacklogs returns the collector of backlogs.
 func NewBacklogs(b *jobs.Broker, c *catalog.Catalog, now func() time.Time, log *slog.Logger) *Backlogs {
 	lane := []string{"lane"}
 	return &Backlogs{
@@ -92,7 +92,7 @@ func (b *Backlogs) Describe(ch chan<- *prometheus.Desc) {
 	ch <- b.oldest
 }
 
-// Collect implements prometheus.Collector. What cannot be asked is left out.
+// Collect implements prometheus.Collector. It omits values that it cannot read.
 func (b *Backlogs) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()

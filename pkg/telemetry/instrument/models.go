@@ -10,8 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Calls of models as spans of the trace that they belong to. The stages that they are part of are timed as wholes; a span
-// says which of them was waited for.
+// Spans of calls to models. The stages that contain them are timed as wholes; the spans show which call took the time.
 const (
 	spanChat   = "chat"
 	spanEmbed  = "embed query"
@@ -28,7 +27,7 @@ func (t tracedChat) Complete(ctx context.Context, p chat.Prompt, emit func(strin
 	return t.Provider.Complete(ctx, p, emit)
 }
 
-// ChatModels makes the calls of chat models spans.
+// ChatModels returns chat models whose calls are spans.
 func ChatModels(next chat.Models) chat.Models { return tracedModels{next} }
 
 type tracedModels struct{ next chat.Models }
@@ -42,7 +41,7 @@ func (t tracedModels) Models(name string) []chat.Model {
 	return models
 }
 
-// QueryEmbedders makes the embedding of queries spans.
+// QueryEmbedders returns embedders whose calls for queries are spans.
 func QueryEmbedders(next retrieve.Embedders) retrieve.Embedders { return tracedQueries{next} }
 
 type tracedQueries struct{ retrieve.Embedders }
@@ -58,7 +57,7 @@ func (t tracedQueries) Embedder(model string) (embed.Embedder, error) {
 
 type tracedQuery struct{ embed.Embedder }
 
-// Unwrap leads to what else the embedder can tell.
+// Unwrap returns the wrapped embedder, which may implement more interfaces.
 func (t tracedQuery) Unwrap() embed.Embedder { return t.Embedder }
 
 // Embed implements embed.Embedder.

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Reranker is retrieval's view of a reranker, and counts what it does.
+// Reranker implements retrieve.Reranker and counts requests, outcomes and durations.
 type Reranker struct {
 	*rerank.Client
 	log      *slog.Logger
@@ -21,7 +21,7 @@ type Reranker struct {
 	duration prometheus.Histogram
 }
 
-// NewReranker returns the reranker with its metrics.
+// NewReranker registers the metrics of a reranker and returns it.
 func NewReranker(client *rerank.Client, metrics prometheus.Registerer, log *slog.Logger) *Reranker {
 	r := &Reranker{
 		Client: client, log: log,
@@ -46,9 +46,9 @@ func (r *Reranker) Rerank(ctx context.Context, query string, passages []string) 
 	switch {
 	case errors.Is(err, rerank.ErrPaused):
 		r.requests.WithLabelValues("skipped").Inc()
-		return nil, err // why was logged when it failed
+		return nil, err // the failure was logged when it occurred
 	case ctx.Err() != nil:
-		return nil, err // whoever asked has left, which says nothing of the reranker
+		return nil, err // the caller has disconnected, which does not count as a failure of the reranker
 	}
 	r.duration.Observe(time.Since(began).Seconds())
 	if err != nil {

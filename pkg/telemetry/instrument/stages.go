@@ -1,6 +1,6 @@
-// Package instrument measures the parts of a process: their work is timed, counted by outcome, and made spans of the trace that it belongs to. It
-// wraps the parts, or is called by them (ingest.Measure). Only package app imports it, and it imports the packages of the parts; package
-// telemetry itself imports none of them.
+// Package instrument measures the parts of a process: it times their work, counts outcomes and creates spans. It wraps
+// the parts, or they call it (ingest.Measure). Only package app imports it, and it imports the packages of the parts;
+// package telemetry imports none of them.
 package instrument
 
 import (
@@ -17,33 +17,33 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// The stages that are timed besides those of the work on jobs.
+// The stages that are timed, apart from those of jobs.
 const (
-	stageApply    = "apply"    // storing what events mean
-	stageRetrieve = "retrieve" // of a query, with its embedding and reranking
-	stageAnswer   = "answer"   // of a question, with its retrieval
+	stageApply    = "apply"    // storing the changes that events report
+	stageRetrieve = "retrieve" // a query, with its embedding and reranking
+	stageAnswer   = "answer"   // a question, with its retrieval
 )
 
 var allStages = []string{
 	ingest.StageFetch, ingest.StageRead, ingest.StageExtract, ingest.StageChunk, ingest.StageEmbed, ingest.StageIndex, stageApply, stageRetrieve, stageAnswer,
 }
 
-// What tokens were for.
+// Purposes of tokens.
 const (
 	tokensEmbedded   = "embedded"
 	tokensPrompt     = "prompt"
 	tokensCompletion = "completion"
 )
 
-// Stages times the parts of the work of this process, counts their failures by cause, and makes them spans of the trace
-// that they belong to.
+// Stages times the stages of work in this process, counts their failures by cause, and makes them spans of their
+// traces.
 type Stages struct {
 	took   *prometheus.HistogramVec
 	failed *prometheus.CounterVec
 	tokens *prometheus.CounterVec
 }
 
-// NewStages returns the stages of a process.
+// NewStages registers and returns the stages of a process.
 func NewStages(r prometheus.Registerer) *Stages {
 	s := &Stages{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -58,7 +58,8 @@ func NewStages(r prometheus.Registerer) *Stages {
 		}, []string{"kind"}),
 	}
 	r.MustRegister(s.took, s.failed, s.tokens)
-	// A counter that appears with its first failure has never risen, for those who watch it.
+	// Create the counters at zero: a counter that appears with its first failure shows no increase to a monitoring
+	// system.
 	for _, stage := range allStages {
 		s.took.WithLabelValues(stage)
 		s.failed.WithLabelValues(stage, telemetry.Cause(io.ErrUnexpectedEOF))
@@ -70,7 +71,7 @@ func NewStages(r prometheus.Registerer) *Stages {
 	return s
 }
 
-// Begin begins a stage; end is to be called with its error. It is an ingest.Measure.
+// Begin starts a stage. The caller must call end with the stage's error. Begin is an ingest.Measure.
 func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error)) {
 	began := time.Now()
 	inner, span := telemetry.Start(ctx, stage, attributes...)
@@ -83,7 +84,7 @@ func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetr
 	}
 }
 
-// Events counts the tokens that workers report.
+// Events returns an ingest.Events that counts the tokens reported by workers.
 func (s *Stages) Events(next ingest.Events) ingest.Events { return countedEvents{next, s} }
 
 type countedEvents struct {
@@ -99,7 +100,7 @@ func (c countedEvents) Emit(ctx context.Context, ev domain.Event) error {
 	return err
 }
 
-// Retriever times queries.
+// Retriever returns a retriever that times queries.
 func (s *Stages) Retriever(next *retrieve.Retriever) TimedRetriever { return TimedRetriever{next, s} }
 
 // TimedRetriever is a retrieve.Retriever whose queries are timed.
@@ -108,14 +109,14 @@ type TimedRetriever struct {
 	stages *Stages
 }
 
-// Retrieve is retrieve.Retriever's.
+// Retrieve calls Retrieve of the wrapped retriever.
 func (t TimedRetriever) Retrieve(ctx context.Context, r retrieve.Request) (found retrieve.Result, err error) {
 	ctx, end := t.stages.Begin(ctx, stageRetrieve, telemetry.Number("sluice.datastores", len(r.Datastores)), telemetry.Number("sluice.top_k", r.TopK))
 	defer func() { end(err) }()
 	return t.next.Retrieve(ctx, r)
 }
 
-// Answerer times answers and counts their tokens.
+// Answerer returns an answerer that times answers and counts their tokens.
 func (s *Stages) Answerer(next *answer.Answerer) TimedAnswerer { return TimedAnswerer{next, s} }
 
 // TimedAnswerer is an answer.Answerer whose answers are timed.
@@ -124,7 +125,7 @@ type TimedAnswerer struct {
 	stages *Stages
 }
 
-// Answer is answer.Answerer's.
+// Answer calls Answer of the wrapped answerer.
 func (t TimedAnswerer) Answer(ctx context.Context, r answer.Request, emit func(string) error) (a answer.Answer, err error) {
 	ctx, end := t.stages.Begin(ctx, stageAnswer, telemetry.Text("sluice.agent", r.Agent.ID))
 	defer func() {
