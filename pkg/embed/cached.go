@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// Cache is an Embedder that remembers the vectors of recent queries: people repeat themselves, and a conversation asks
-// several datastores the same. Passages pass through. It is safe for concurrent use.
+// Cache is an Embedder that caches the vectors of recent queries: users repeat queries, and a conversation sends the
+// same query to several datastores. Passages are not cached. It is safe for concurrent use.
 type Cache struct {
 	next    Embedder
 	limit   int
 	mu      sync.Mutex
-	recent  *list.List // of *cached, the most recently used first
+	recent  *list.List // of *cached, most recently used first
 	entries map[cacheKey]*list.Element
 }
 
 type cacheKey struct {
 	model   Model
 	purpose Purpose
-	text    [sha256.Size]byte // not the text: it can be long, and private
+	text    [sha256.Size]byte // a hash, because the text can be long and private
 }
 
 type cached struct {
@@ -32,8 +32,8 @@ type cached struct {
 
 var _ Embedder = (*Cache)(nil)
 
-// Cached returns an embedder that keeps the vectors of the last limit different queries of next, at least one. An
-// entry takes some 200 bytes and the vector.
+// Cached returns an embedder that caches the vectors of up to limit queries of next, at least one. An entry takes about
+// 200 bytes and the vector.
 func Cached(next Embedder, limit int) *Cache {
 	return &Cache{next: next, limit: max(limit, 1), recent: list.New(), entries: make(map[cacheKey]*list.Element)}
 }
@@ -41,7 +41,7 @@ func Cached(next Embedder, limit int) *Cache {
 // Model implements Embedder.
 func (c *Cache) Model() Model { return c.next.Model() }
 
-// Embed implements Embedder. The vectors are the caller's own. Failures are not remembered.
+// Embed implements Embedder. The caller owns the vectors. Failures are not cached.
 func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error) {
 	if purpose != Query {
 		return c.next.Embed(ctx, texts, purpose)
@@ -70,7 +70,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][
 	if len(made) != len(missing) {
 		return nil, fmt.Errorf("embedding model %q: %d vectors for %d texts", model.ID, len(made), len(missing))
 	}
-	model = c.next.Model() // the first answer can have made its dimensions known
+	model = c.next.Model() // the first response may have set its dimensions
 	for i, text := range missing {
 		hash := sha256.Sum256([]byte(text))
 		for _, place := range places[hash] {
@@ -81,7 +81,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][
 	return vectors, nil
 }
 
-// get returns a copy of what is kept under key, nil if nothing is.
+// get returns a copy of the cached vector, or nil.
 func (c *Cache) get(key cacheKey) []float32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *Cache) get(key cacheKey) []float32 {
 func (c *Cache) put(key cacheKey, vector []float32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element, ok := c.entries[key]; ok { // another call was quicker
+	if element, ok := c.entries[key]; ok { // a concurrent call added it first
 		c.recent.MoveToFront(element)
 		return
 	}
@@ -107,10 +107,10 @@ func (c *Cache) put(key cacheKey, vector []float32) {
 	}
 }
 
-// Unwrap returns the embedder whose vectors are remembered.
+// Unwrap returns the underlying embedder.
 func (c *Cache) Unwrap() Embedder { return c.next }
 
-// AtOnce reports whether the vector of a query is remembered.
+// AtOnce reports whether the vector of a query is cached.
 func (c *Cache) AtOnce(query string) bool {
 	key := cacheKey{c.next.Model(), Query, sha256.Sum256([]byte(query))}
 	c.mu.Lock()

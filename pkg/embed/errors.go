@@ -8,14 +8,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Kind says what an Error means for whoever wants the vectors.
+// Kind classifies an Error by whether a retry can succeed.
 type Kind int
 
 // The kinds.
 const (
-	Transient   Kind = iota // the server failed or was busy: the same call can succeed later
-	Unavailable             // the server could not be reached, or did not answer in time: likewise
-	Permanent               // the server refused: the same call fails until the configuration or the model changes
+	Transient   Kind = iota // the server failed or was busy: a retry can succeed
+	Unavailable             // the server was unreachable or timed out: a retry can succeed
+	Permanent               // the server rejected the request: a retry fails until the configuration or the model changes
 )
 
 // String returns the kind in lower case.
@@ -30,15 +30,15 @@ func (k Kind) String() string {
 	}
 }
 
-// Error is why a model made no vectors. In its chain there is also a domain.Error of code UNAVAILABLE for callers of
+// Error is a failure of an embedding model. Its chain also contains a domain.Error of code UNAVAILABLE for callers of
 // the API, with the time to wait and without the cause.
 type Error struct {
 	Kind       Kind
 	Model      string        // the model's ID
 	Status     int           // the HTTP status; 0 if there was no answer
-	Message    string        // what the provider said, or what is wrong with its answer; never holds the key
-	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
-	Err        error         // the cause, may be nil
+	Message    string        // the provider's message, or the defect of its response; never contains the key
+	RetryAfter time.Duration // the delay that the provider asks for; 0 if none
+	Err        error         // the cause; may be nil
 }
 
 // Error implements error.
@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the cause and what callers of the API are told.
+// Unwrap returns the cause and the error for callers of the API.
 func (e *Error) Unwrap() []error {
 	told := domain.Errorf(domain.CodeUnavailable, "the embedding model %q cannot be used now; try again later", e.Model)
 	if e.Kind == Permanent {
@@ -67,7 +67,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err, told}
 }
 
-// IsPermanent reports whether err is an embedding failure that trying again cannot mend.
+// IsPermanent reports whether err is an embedding failure that a retry cannot resolve.
 func IsPermanent(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Kind == Permanent

@@ -7,14 +7,14 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// batch is what one request carries.
+// batch is the content of one request.
 type batch struct {
 	texts  []string
-	places []int // of each text in the caller's slice
+	places []int // index of each text in the caller's slice
 }
 
-// batches prefixes and cuts the texts and packs them in order, within the configured count and tokens. Blank texts are
-// left out.
+// batches adds prefixes to the texts, truncates them and packs them in order, within the configured numbers of texts
+// and tokens. Blank texts are omitted.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	prefix := e.config.PassagePrefix
 	if purpose == embed.Query {
@@ -42,11 +42,11 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	return all
 }
 
-// asciiPerToken is how many ASCII characters a token has at least on average: 4 is usual for English prose, 3 for
-// source code. Other characters count as a token each, which holds for Chinese and is careful for the rest.
+// Minimum average number of ASCII characters per token: 4 is usual for English prose, 3 for source code. Each other
+// character counts as one token, which is right for Chinese and conservative for other scripts.
 const asciiPerToken = 3
 
-// cut returns the longest prefix of text of an estimated limit tokens at most, and its estimate, rounded up.
+// cut returns the longest prefix of text with an estimate of at most limit tokens, and the estimate, rounded up.
 func cut(text string, limit int) (string, int) {
 	thirds := 0
 	for i, r := range text {
@@ -62,7 +62,7 @@ func cut(text string, limit int) (string, int) {
 	return text, (thirds + asciiPerToken - 1) / asciiPerToken
 }
 
-// halve returns the first half of text, cut between characters.
+// halve returns the first half of text, cut at a character boundary.
 func halve(text string) string {
 	end := len(text) / 2
 	for end > 0 && !utf8.RuneStart(text[end]) {

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// vector reads an embedding in either encoding: an array of numbers, or base64 of little-endian float32.
+// vector is an embedding. Its JSON is an array of numbers, or little-endian float32 values in base64.
 type vector []float32
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -41,8 +41,8 @@ func (v *vector) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// numbersOf reads an array of numbers, of which it is known that it is valid JSON, faster than by reflection. It leaves to
-// others what holds anything else.
+// numbersOf parses an array of numbers in valid JSON, faster than by reflection. It returns false if the array contains
+// anything else.
 func numbersOf(data []byte) ([]float32, bool) {
 	if len(data) < 2 || data[0] != '[' {
 		return nil, false
@@ -64,8 +64,8 @@ func numbersOf(data []byte) ([]float32, bool) {
 	return numbers, true
 }
 
-// decode returns the answer's vectors in the order of the request and at unit length. It fails unless there are want
-// of them, each index once, all of one length between 1 and maxDimensions, all numbers finite.
+// decode returns the vectors of the response in the order of the request, scaled to unit length. It fails unless there
+// are exactly want of them, with each index once, equal lengths between 1 and maxDimensions, and finite numbers.
 func decode(body []byte, want int) ([][]float32, error) {
 	var answer struct {
 		Data []struct {
@@ -99,7 +99,7 @@ func decode(body []byte, want int) ([][]float32, error) {
 	return vectors, nil
 }
 
-// normalise scales v to unit length in place. A zero vector stays.
+// normalise scales v to unit length in place. A zero vector stays unchanged.
 func normalise(v []float32) error {
 	var squares float64
 	for _, x := range v {

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	maxResponse = 64 << 20 // bytes of a good answer
-	maxRefusal  = 64 << 10 // bytes of an error's body that are read
-	maxMessage  = 500      // bytes of the provider's message that are kept
+	maxResponse = 64 << 20 // bytes of a successful response
+	maxRefusal  = 64 << 10 // bytes that are read of an error's body
+	maxMessage  = 500      // bytes that are kept of the provider's message
 )
 
-// refusalOf makes an *embed.Error of a response that is not a success.
+// refusalOf returns an *embed.Error for an unsuccessful response.
 func (e *Embedder) refusalOf(response *http.Response) error {
 	body, err := bounded.ReadAll(response.Body, maxRefusal)
 	if errors.Is(err, bounded.ErrTooLarge) {
-		err = nil // its beginning says enough
+		err = nil // the beginning suffices
 	}
 	message := e.redact(messageOf(body))
 	if message == "" {
@@ -40,7 +40,7 @@ func (e *Embedder) refusalOf(response *http.Response) error {
 	}
 }
 
-// kindOf a status: time-outs, conflicts, rate limits and everything of the server's own making pass by themselves.
+// kindOf classifies a status. Time-outs, conflicts, rate limits and server errors are transient.
 func kindOf(status int) embed.Kind {
 	switch {
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
@@ -50,8 +50,8 @@ func kindOf(status int) embed.Kind {
 	return embed.Permanent
 }
 
-// failureOf classifies what send returned: what refusalOf made stays; the end of the caller's ctx is returned as such;
-// an answer without end would be so again; the rest is a connection that could not be made, broke or took too long.
+// failureOf classifies an error of send. It keeps errors of refusalOf and returns the caller's ctx error as such. A
+// response that is too large is permanent. All other errors mean that the connection failed, broke or timed out.
 func (e *Embedder) failureOf(ctx context.Context, err error) error {
 	var failure *embed.Error
 	if errors.As(err, &failure) {
@@ -70,8 +70,8 @@ func (e *Embedder) failureOf(ctx context.Context, err error) error {
 	return &embed.Error{Kind: kind, Model: e.id, Message: message, Err: err}
 }
 
-// messageOf finds the message in an error's body: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama, TEI),
-// {"message": …} or {"detail": …} (older vLLM, FastAPI), else the text itself.
+// messageOf returns the message of an error's body: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama, TEI),
+// {"message": …} or {"detail": …} (older vLLM, FastAPI), otherwise the body itself.
 func messageOf(body []byte) string {
 	var parsed struct {
 		Error   json.RawMessage `json:"error"`
@@ -95,7 +95,7 @@ func messageOf(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// redact cuts a message to size and takes the key out of it, which some servers repeat.
+// redact truncates a message and removes the API key, which some servers repeat.
 func (e *Embedder) redact(message string) string {
 	if e.config.APIKey != "" {
 		message = strings.ReplaceAll(message, e.config.APIKey, "[key]")
@@ -108,7 +108,7 @@ func (e *Embedder) redact(message string) string {
 
 var aboutLength = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
 
-// isTooLong reports whether err is a refusal of the input's size, which servers tell by their message only.
+// isTooLong reports whether the server rejected the input as too long. Servers indicate this only in the message.
 func isTooLong(err error) bool {
 	var failure *embed.Error
 	if !errors.As(err, &failure) {
@@ -125,8 +125,8 @@ func isTooLong(err error) bool {
 
 var aboutDimensions = regexp.MustCompile(`(?i)dimension|matryoshka`)
 
-// refusesDimensions reports whether err is a refusal of the field dimensions, which servers tell by their message only: of
-// a model that cannot shorten its vectors, or because the server does not know the field.
+// refusesDimensions reports whether the server rejected the field dimensions, because the model cannot shorten its
+// vectors or the server does not know the field. Servers indicate this only in the message.
 func refusesDimensions(err error) bool {
 	var failure *embed.Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// waitOf is how long the answer asks to wait, 0 if it does not say: by Retry-After, by OpenAI's finer retry-after-ms, or where
-// the request was refused for its rate, by when the limit that is used up is whole again.
+// waitOf returns the delay that the response asks for, or 0. It reads Retry-After and OpenAI's finer retry-after-ms.
+// Without these, after a 429, it returns the time until the exhausted limit resets.
 func waitOf(status int, header http.Header, now time.Time) time.Duration {
 	wait, _ := modelhttp.RetryAfter(header, now)
 	if wait > 0 || status != http.StatusTooManyRequests {
@@ -25,22 +25,22 @@ func waitOf(status int, header http.Header, now time.Time) time.Duration {
 	return wait
 }
 
-// slowDown has requests for passages that have not begun wait too, when one was told to: those of all documents count
-// against the same limit, and each would be refused, and count, by itself.
+// slowDown delays further requests for passages after a 429. All documents share the same limit, so each of these
+// requests would also be rejected, and would count against the limit.
 func (e *Embedder) slowDown(failure *embed.Error, wait time.Duration) {
 	if failure.Status == http.StatusTooManyRequests {
 		e.resume.Store(time.Now().Add(wait).UnixNano())
 	}
 }
 
-// keepPace waits until requests for passages may go on. Queries are not held up: somebody waits for them, and they are few.
+// keepPace waits until requests for passages may resume. Queries are not delayed: they are few, and a user is waiting.
 func (e *Embedder) keepPace(ctx context.Context, purpose embed.Purpose) error {
 	wait := time.Until(time.Unix(0, e.resume.Load()))
 	if purpose == embed.Query || wait <= 0 {
 		return nil
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return nil // the answer will say how long
+		return nil // the response will contain the delay
 	}
 	return e.pause(ctx, wait)
 }

@@ -1,5 +1,5 @@
-// Package openai embeds texts with any server that speaks the OpenAI embeddings API: OpenAI itself, Ollama, vLLM,
-// llama.cpp, Text Embeddings Inference and others.
+// Package openai computes embeddings with any server that supports the OpenAI embeddings API: OpenAI itself, Ollama,
+// vLLM, llama.cpp, Text Embeddings Inference and others.
 package openai
 
 import (
@@ -21,39 +21,39 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Config says which server and model to use and how hard. Every zero field but Model has a default.
+// Config selects the server and the model, and sets the limits of requests. Every zero field except Model has a
+// default.
 type Config struct {
-	BaseURL string // with the version: "http://localhost:11434/v1"; default "https://api.openai.com/v1"
-	APIKey  string // sent as bearer token; empty sends none. Never logged, never part of an error
+	BaseURL string // including the version: "http://localhost:11434/v1"; default "https://api.openai.com/v1"
+	APIKey  string // sent as a bearer token; empty sends none. Never logged, never part of an error
 	Model   string // the server's name of the model, required
 
-	// Dimensions is how long the model's vectors are to be, for models that can shorten theirs: it is sent along, unless
-	// the server does not know the field, and vectors of another length are refused. It is part of the model's ID, since
-	// vectors of different lengths do not compare. 0 takes what the model makes.
+	// Dimensions is the length of vectors to request from a model that can shorten them; 0 requests the model's own. It
+	// is sent unless the server does not know the field. Vectors of another length are rejected. It is part of the
+	// model's ID, since vectors of different lengths cannot be compared.
 	Dimensions int
 
-	// Known is how long the vectors of this model are known to be from earlier answers. It is not sent. It lets
-	// Model tell the dimensions before the first answer, and refuses a server whose model has become another one. 0: not
-	// known.
+	// Known is the length of the model's vectors in earlier responses; 0 if unknown. It is not sent. Model returns it
+	// before the first response, and a server that returns another length is rejected, because its model has changed.
 	Known int
 
-	// QueryPrefix and PassagePrefix go before every text of their purpose, for models that were trained so
+	// QueryPrefix and PassagePrefix are prepended to each text of their purpose, for models trained with such prefixes
 	// ("query: ", "passage: "). A digest of PassagePrefix is part of the model's ID, since vectors of passages with and
-	// without do not compare.
+	// without the prefix cannot be compared.
 	QueryPrefix, PassagePrefix string
 
-	// Base64 asks for vectors as base64 instead of JSON numbers: a third of the bytes, but not every server knows it.
-	// Answers are read in either form whatever was asked for.
+	// Base64 requests vectors in base64 instead of JSON numbers. It is a third of the size, but not every server
+	// supports it. Both encodings are always accepted in responses.
 	Base64 bool
 
-	MaxInputTokens int           // a longer text is cut, by a careful estimate; default 8,000
-	MaxBatch       int           // texts a request; default 32, the least that servers are known to allow
-	MaxBatchTokens int           // estimated tokens a request; default 16,000
-	Concurrency    int           // requests at once, separately for queries and passages; default 8
-	Timeout        time.Duration // of one request; default 60 s
-	MaxAttempts    int           // requests for one batch, the first included; default 6
+	MaxInputTokens int           // longer texts are truncated, by a conservative estimate; default 8,000
+	MaxBatch       int           // texts per request; default 32, the smallest limit of known servers
+	MaxBatchTokens int           // estimated tokens per request; default 16,000
+	Concurrency    int           // simultaneous requests, separately for queries and passages; default 8
+	Timeout        time.Duration // per request; default 60 s
+	MaxAttempts    int           // requests per batch, including the first; default 6
 
-	HTTPClient *http.Client // default: a client of its own that keeps a connection for each request at once
+	HTTPClient *http.Client // default: a client with a connection for each simultaneous request
 }
 
 const (
@@ -84,11 +84,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// newClient makes a client that keeps so many connections to a server. The default keeps two and closes the others after
-// each request, which costs a handshake for each of the next. It does not follow redirects to other hosts.
+// newClient returns a client that keeps the given number of idle connections to the server. The default client keeps
+// two, so most requests would need a new handshake. It does not follow redirects to other hosts.
 func newClient(connections int) *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
-	if !ok { // replaced, for instrumentation for example
+	if !ok { // replaced, for example by instrumentation
 		return &http.Client{CheckRedirect: modelhttp.SameOrigin}
 	}
 	transport = transport.Clone()
@@ -103,16 +103,15 @@ type Embedder struct {
 	id         string
 	address    string
 	dimensions atomic.Int64
-	resume     atomic.Int64     // when requests for passages may go on, in Unix nanoseconds
-	plain      atomic.Bool      // the server does not take the field dimensions
-	slots      [2]chan struct{} // by purpose, so that a bulk import does not hold up queries
+	resume     atomic.Int64     // when requests for passages may resume, in Unix nanoseconds
+	plain      atomic.Bool      // the server does not accept the field dimensions
+	slots      [2]chan struct{} // by purpose, so that a bulk import does not delay queries
 	pause      func(ctx context.Context, d time.Duration) error
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// New returns an embedder of the given configuration; it does not call the server. The error says which field is
-// wrong.
+// New returns an embedder with the given configuration. It does not call the server. An error names the invalid field.
 func New(config Config) (*Embedder, error) {
 	config = config.withDefaults()
 	if config.Model == "" {
@@ -145,13 +144,13 @@ func New(config Config) (*Embedder, error) {
 	return e, nil
 }
 
-// Model implements embed.Embedder. Dimensions is 0 until Discover or Embed has had the first answer, unless the
-// configuration gave it or knew it.
+// Model implements embed.Embedder. Dimensions is 0 until the first response of Discover or Embed, unless the
+// configuration sets Dimensions or Known.
 func (e *Embedder) Model() embed.Model {
 	return embed.Model{ID: e.id, Dimensions: int(e.dimensions.Load())}
 }
 
-// Discover makes Model's dimensions known by embedding one word, if they are not yet. Its errors are Embed's.
+// Discover determines Model's dimensions, if they are unknown, by embedding one word. It returns the errors of Embed.
 func (e *Embedder) Discover(ctx context.Context) error {
 	if e.dimensions.Load() != 0 {
 		return nil
@@ -160,8 +159,8 @@ func (e *Embedder) Discover(ctx context.Context) error {
 	return err
 }
 
-// Embed implements embed.Embedder. Blank texts are not sent, since servers refuse them, and have zero vectors. Errors
-// of the server are *embed.Error; the others are those of ctx.
+// Embed implements embed.Embedder. Blank texts get zero vectors and are not sent, because servers reject them. Errors
+// are *embed.Error or that of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -184,7 +183,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// fillBlanks gives the texts that were not sent their zero vectors, whose length the server may have to tell first.
+// fillBlanks sets zero vectors for the texts that were not sent. It may have to ask the server for their length.
 func (e *Embedder) fillBlanks(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {

@@ -19,8 +19,9 @@ const (
 	leastText  = 16 // bytes; a shorter text is not halved again
 )
 
-// request returns the vectors of one batch. What the server finds too long is sent again in halves: first halves of
-// the batch, which finds the offender and suits servers that allow fewer texts, then the first half of a single text.
+// request returns the vectors of one batch. If the server rejects the batch as too long, it is sent again in halves.
+// This isolates the long text, and also helps if the server allows fewer texts. A single text is truncated to its first
+// half.
 func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors, err := e.retry(ctx, texts, purpose)
 	if err == nil || !isTooLong(err) {
@@ -41,7 +42,7 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 	return slices.Concat(first, second), err
 }
 
-// retry sends one batch until it is answered, refused for good, or out of attempts or time. It does not begin a wait
+// retry sends one batch until it succeeds, fails permanently, or runs out of attempts or time. It does not start a wait
 // that would outlast ctx.
 func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	if err := e.keepPace(ctx, purpose); err != nil {
@@ -54,13 +55,13 @@ func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purp
 		if err == nil || !errors.As(err, &failure) || failure.Kind == embed.Permanent || attempt == e.config.MaxAttempts {
 			return vectors, err
 		}
-		// Between half the wait and all of it, so that workers that failed together do not come back together.
+		// Jitter between half the wait and all of it, so that workers that failed together do not retry together.
 		pause := max(wait/2+rand.N(wait/2+1), failure.RetryAfter)
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 			return nil, err
 		}
 		if pause > e.config.Timeout+maxPause {
-			return nil, err // the caller's queue waits better than a held worker
+			return nil, err // better to wait in the caller's queue than to block a worker
 		}
 		e.slowDown(failure, pause)
 		if e.pause(ctx, pause) != nil {
@@ -70,7 +71,7 @@ func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purp
 	}
 }
 
-// attempt sends one request and checks the answer.
+// attempt sends one request and checks the response.
 func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	slot := e.slots[min(max(purpose, embed.Passage), embed.Query)]
 	select {
@@ -88,7 +89,7 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	}
 	body, err := e.send(requestCtx, texts, dimensions)
 	if dimensions > 0 && refusesDimensions(err) {
-		e.plain.Store(true) // what it makes by itself may be as long as it is to be
+		e.plain.Store(true) // the model's own length may be the configured one
 		body, err = e.send(requestCtx, texts, 0)
 	}
 	if err != nil {
@@ -104,7 +105,7 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	return vectors, nil
 }
 
-// send makes one request, which asks for dimensions unless they are 0.
+// send sends one request. It includes dimensions unless they are 0.
 func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]byte, error) {
 	body := struct {
 		Model      string   `json:"model"`
@@ -126,7 +127,7 @@ func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]
 	return bounded.ReadAll(response.Body, maxResponse)
 }
 
-// checkDimensions compares with the known length of vectors, or makes the first answer's known.
+// checkDimensions compares the length of the vectors with the known one. The first response sets it.
 func (e *Embedder) checkDimensions(vectors [][]float32) error {
 	got := int64(len(vectors[0]))
 	e.dimensions.CompareAndSwap(0, got)
@@ -142,7 +143,7 @@ func (e *Embedder) checkDimensions(vectors [][]float32) error {
 	}
 }
 
-// pause waits for d or for the end of ctx.
+// pause waits for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

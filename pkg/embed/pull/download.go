@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// download is the fetching of one file.
+// download fetches one file.
 type download struct {
 	config        Config
 	url           string
 	file          File
 	path          string
-	before, total int64 // of the whole model's bytes, for Progress
+	before, total int64 // bytes of the whole model, for Progress
 }
 
-// refusal is an answer that will not be another one for asking again.
+// refusal is an error that a retry cannot resolve.
 type refusal struct{ error }
 
-// run fetches the file, going on with what is there of it. Its errors say what is wrong and the way out.
+// run fetches the file, resuming after the part that is already on disk. Its errors name the fault and the remedy.
 func (d *download) run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
 		return fmt.Errorf("making its directory: %w", err)
@@ -52,7 +52,7 @@ func (d *download) run(ctx context.Context) error {
 	}
 }
 
-// attempt makes one request for what is missing of the file, and checks the whole.
+// attempt requests the missing part of the file and verifies the complete file.
 func (d *download) attempt(ctx context.Context) error {
 	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -79,17 +79,17 @@ func (d *download) attempt(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// Damaged on the way, or left over from another time: not worth going on with.
+	// Damaged in transit, or left over from another version: start again.
 	if err := file.Truncate(0); err != nil {
 		return refusal{fmt.Errorf("emptying a damaged file: %w", err)}
 	}
 	if errors.Is(err, errDiffers) && have == 0 {
-		return refusal{err} // all of it came in one answer: the server has another file
+		return refusal{err} // it came in one response: the server has another file
 	}
 	return err
 }
 
-// fetch appends to file what it lacks, have bytes being there.
+// fetch appends the missing part to file, which already has have bytes.
 func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -103,14 +103,14 @@ func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	return err
 }
 
-// receive makes the request and writes its answer. alive is called whenever something arrives.
+// receive sends the request and writes the response. It calls alive each time data arrives.
 func (d *download) receive(ctx context.Context, file *os.File, have int64, alive func()) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
 	if err != nil {
 		return refusal{fmt.Errorf("making the request: %w", err)}
 	}
 	request.Header.Set("User-Agent", "Sluice")
-	request.Header.Set("Accept-Encoding", "identity") // ranges and sizes are of the file itself
+	request.Header.Set("Accept-Encoding", "identity") // ranges and sizes apply to the file itself
 	if have > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
 	}
@@ -143,7 +143,7 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 	return d.copy(file, response.Body, have, alive)
 }
 
-// copy writes what the server sends, no more than the file has.
+// copy writes the response to the file, up to the file's size.
 func (d *download) copy(file *os.File, body io.Reader, have int64, alive func()) error {
 	buffer := make([]byte, 128<<10)
 	for {
@@ -167,7 +167,7 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 	}
 }
 
-// rangeStart is the first byte of a partial answer, -1 if it does not say.
+// rangeStart returns the first byte of a partial response, or -1 if it is not given.
 func rangeStart(header http.Header) int64 {
 	rest, ok := strings.CutPrefix(header.Get("Content-Range"), "bytes ")
 	first, _, dash := strings.Cut(rest, "-")

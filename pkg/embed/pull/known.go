@@ -14,22 +14,22 @@ import (
 
 // Model is a published model.
 type Model struct {
-	Name     string // what it is called here, and the name of its directory
-	About    string // for whom it is, in a few words
-	Licence  string // its publisher's
+	Name     string // name in Sluice, also of the model's directory
+	About    string // language and dimensions
+	Licence  string // licence of the publisher
 	Origin   string // owner and name on Hugging Face
-	Revision string // the commit there
+	Revision string // commit of the repository
 	Files    []File
 }
 
 // File is a file of a model.
 type File struct {
-	Name   string // within the model, with slashes
+	Name   string // path within the model, with slashes
 	Size   int64  // bytes
-	SHA256 string // in hexadecimal
+	SHA256 string // hexadecimal
 }
 
-// Size is how many bytes the model has.
+// Size returns the size of the model in bytes.
 func (m Model) Size() (total int64) {
 	for _, f := range m.Files {
 		total += f.Size
@@ -37,12 +37,12 @@ func (m Model) Size() (total int64) {
 	return total
 }
 
-// address is where a file is fetched from.
+// address returns the URL of a file.
 func (m Model) address(base string, f File) string {
 	return base + "/" + m.Origin + "/resolve/" + m.Revision + "/" + f.Name
 }
 
-// Known are the models that can be pulled.
+// Known returns the models that can be pulled.
 func Known() []Model {
 	return []Model{{
 		Name: "all-MiniLM-L6-v2", About: "English, 384 dimensions", Licence: "Apache-2.0",
@@ -60,7 +60,7 @@ func Known() []Model {
 	}}
 }
 
-// Find returns the known model of a name.
+// Find returns the known model with a name or an origin.
 func Find(name string) (Model, bool) {
 	known := Known()
 	i := slices.IndexFunc(known, func(m Model) bool { return m.Name == name || m.Origin == name })
@@ -81,11 +81,11 @@ func (m Model) check(directory string) error {
 	return nil
 }
 
-// errDiffers is a file that is not the published one.
+// errDiffers means that a file is not the published one.
 var errDiffers = errors.New("is not the published file")
 
-// check compares a file with the published one. Its error is of errDiffers if it has the size, but another content, and of
-// fs.ErrNotExist if it is not there.
+// check compares a file with the published one. It returns errDiffers if the size is right but the content is not, and
+// fs.ErrNotExist if the file is missing.
 func (f File) check(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package pull fetches embedding models that are run in process: known ones, whose every file has a pinned size and
-// digest, from Hugging Face or a mirror of it.
+// Package pull downloads models for in-process embedding from Hugging Face or a mirror. Only known models are
+// supported; the size and digest of each file are pinned.
 package pull
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/durable"
 )
 
-// DefaultBase is where models are fetched from.
+// DefaultBase is the default server for models.
 const DefaultBase = "https://huggingface.co"
 
 const (
@@ -28,31 +28,32 @@ const (
 	defaultStall    = 30 * time.Second
 	firstPause      = time.Second
 	maxPause        = 30 * time.Second
-	maxRedirects    = 10 // large files lie on other hosts
+	maxRedirects    = 10 // large files are stored on other hosts
 )
 
-// Config says where models come from and where they go. Every zero field but Into has a default.
+// Config sets the source and the destination of models. Every zero field except Into has a default.
 type Config struct {
-	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Wherever it leads, only
-	// files of the pinned size and digest are kept.
+	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Files from any
+	// address are kept only if they have the pinned size and digest.
 	Base string
 
-	// Into is the directory in which models lie, each in a directory of its name. It is made if need be.
+	// Into is the directory that contains the models, each in a directory of its name. It is created if necessary.
 	Into string
 
-	// Attempts is how often one file is asked for before it is given up; default 8. What has arrived is not asked for again.
+	// Attempts is the maximum number of attempts per file; default 8. Each one resumes after the part that has arrived.
 	Attempts int
 
-	// Stall is how long the server may send nothing; default 30 s.
+	// Stall is the longest time without data from the server; default 30 s.
 	Stall time.Duration
 
-	// Progress is told how many bytes of the model are there, if it is not nil.
+	// Progress, if not nil, is called with the number of bytes of the model on disk.
 	Progress func(done, total int64)
 
-	// Client makes the requests; default one that takes proxies from the environment and refuses to be led from https to http.
+	// Client sends the requests. The default uses the proxies of the environment and rejects redirects from https to
+	// http.
 	Client *http.Client
 
-	// Pause waits between attempts; default until d has passed or ctx ends.
+	// Pause waits between attempts. The default waits for d or until ctx ends.
 	Pause func(ctx context.Context, d time.Duration) error
 }
 
@@ -72,7 +73,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// noDowngrade refuses to be led from https to http, and in circles.
+// noDowngrade rejects redirects from https to http, and more than maxRedirects redirects.
 func noDowngrade(request *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -83,9 +84,9 @@ func noDowngrade(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Pull fetches a model and returns its directory. Nothing is there under its name before all of it is. A pull that was cut
-// short goes on where it stopped; a model that is there is only checked, and one that is not as it was published is an error
-// that names the file.
+// Pull downloads a model and returns its directory. The directory appears under its name only when the model is
+// complete. An interrupted download is resumed. A model that already exists is only verified; if it differs from the
+// published one, the error names the file.
 func Pull(ctx context.Context, c Config, m Model) (directory string, err error) {
 	c = c.withDefaults()
 	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {

@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// artefact is the trained table, as train/fit.py writes it, little-endian:
+// artefact is the trained table as written by train/fit.py, little-endian:
 //
 //	magic "SLUICE\x00\x01", entries uint32, dimensions uint32, texts uint32, scale float32
-//	frequencies: entries × uint32, in how many of the training texts each entry occurs
-//	vectors:     entries × dimensions × int8; times scale they are the trained vectors
+//	frequencies: entries × uint32, the number of training texts that contain each entry
+//	vectors:     entries × dimensions × int8; multiplied by scale, the trained vectors
 //	vocabulary:  entries lines
 //
-// It stays where the linker put it: pages of the program's file that the system reads when they are touched and drops
-// at will. Nothing of the vectors is copied to the heap.
+// It stays in the executable's mapped pages, which the system reads on access and drops at will. The vectors are not
+// copied to the heap.
 //
 //go:embed model.bin
 var artefact string
@@ -28,15 +28,15 @@ const (
 	headerSize = len(magic) + 16
 )
 
-// table is the artefact, ready for use.
+// table is the parsed artefact.
 type table struct {
 	words   *vocabulary
-	vectors string  // entries × Dimensions, each byte an int8
-	weights []uint8 // of each entry, in 1/255 of the heaviest
-	known   []bool  // whether training saw the entry often enough to trust its vector
+	vectors string  // entries × Dimensions, int8
+	weights []uint8 // of each entry, in 1/255 of the largest weight
+	known   []bool  // whether the entry was frequent enough in training to trust its vector
 }
 
-// load reads the embedded artefact once, at first use: some 20 ms and 2 MB for the vocabulary.
+// load parses the embedded artefact once, at first use: about 20 ms, and 2 MB for the vocabulary.
 var load = sync.OnceValues(func() (*table, error) { return parse(artefact) })
 
 var errMalformed = errors.New("malformed artefact")

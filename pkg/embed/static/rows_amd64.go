@@ -2,7 +2,7 @@ package static
 
 import "golang.org/x/sys/cpu"
 
-// addRows is the fastest way of addRowsPortable that this processor has.
+// addRows is the fastest implementation of addRowsPortable for this processor.
 var addRows = fastestRows()
 
 func fastestRows() func(sums *[Dimensions]int32, r *rows) {

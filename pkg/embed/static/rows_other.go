@@ -2,5 +2,5 @@
 
 package static
 
-// addRows has no faster way here.
+// addRows has no faster implementation on this architecture.
 var addRows = addRowsPortable

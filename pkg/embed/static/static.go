@@ -10,25 +10,26 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// The model, as datastores remember it. A table that is trained anew gets a new ID.
+// Identifier and dimensions of the model, as stored with datastores. A retrained table gets a new ID.
 const (
 	ID         = "builtin-en-256-v1"
 	Dimensions = 256
 )
 
-// maxTokens of a text count; what follows is cut. It also keeps the integer sums of Embed from overflowing.
+// Maximum number of tokens per text; longer texts are truncated. It also keeps the integer sums of Embed from
+// overflowing.
 const maxTokens = 16_384
 
-// Embedder is the built-in embed.Embedder. It is safe for concurrent use and needs no closing; all embedders of a
-// process share one table.
+// Embedder is the built-in embed.Embedder. It is safe for concurrent use and does not have to be closed. All embedders
+// of a process share one table.
 type Embedder struct {
 	table *table
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// New returns the built-in embedder. The first call reads the table out of the program itself; it fails only if the
-// program was built with a damaged one.
+// New returns the built-in embedder. The first call parses the table that is embedded in the executable. It fails only
+// if that table is damaged.
 func New() (*Embedder, error) {
 	t, err := load()
 	if err != nil {
@@ -40,8 +41,8 @@ func New() (*Embedder, error) {
 // Model implements embed.Embedder.
 func (e *Embedder) Model() embed.Model { return embed.Model{ID: ID, Dimensions: Dimensions} }
 
-// Embed implements embed.Embedder. Queries and passages are treated alike. The vector of a text without a known token
-// is zero. The only error is that of ctx.
+// Embed implements embed.Embedder. Queries and passages are treated alike. The vector of a text without known tokens is
+// zero. The only possible error is that of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	backing := make([]float32, len(texts)*Dimensions)
@@ -58,7 +59,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) (
 	return vectors, nil
 }
 
-// scratch is what one Embed call works with.
+// scratch is the scratch buffer of one Embed call.
 type scratch struct {
 	pieces []piece
 	four   rows
@@ -67,11 +68,11 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// mean writes the weighted sum of the pieces' vectors at unit length, which makes it the mean, whatever the scale of
-// vectors and weights. So the sums are of integers, and exact.
+// mean writes the weighted sum of the pieces' vectors, scaled to unit length. This equals the scaled mean for any scale
+// of vectors and weights, so the sums are integers and exact.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
-	// Four rows at a time, so that the sums are read and written a quarter as often.
+	// Four rows at a time, so that the sums are read and written only a quarter as often.
 	for start := 0; start < len(s.pieces); start += 4 {
 		for i := range s.four.vectors {
 			s.four.vectors[i], s.four.weights[i] = t.row(s.pieces, start+i)
@@ -91,13 +92,13 @@ func (t *table) mean(out []float32, s *scratch) {
 	}
 }
 
-// rows are four vectors of signed bytes and what each counts for, 0 to 255.
+// rows are four vectors of int8 values and their weights, 0 to 255.
 type rows struct {
 	vectors [4]*[Dimensions]byte
 	weights [4]int16
 }
 
-// addRowsPortable adds the vectors, each times its weight, to the sums.
+// addRowsPortable adds the weighted vectors to the sums.
 func addRowsPortable(sums *[Dimensions]int32, r *rows) {
 	a, b, c, d := r.vectors[0], r.vectors[1], r.vectors[2], r.vectors[3]
 	wa, wb, wc, wd := int32(r.weights[0]), int32(r.weights[1]), int32(r.weights[2]), int32(r.weights[3])
@@ -106,7 +107,7 @@ func addRowsPortable(sums *[Dimensions]int32, r *rows) {
 	}
 }
 
-// row returns the vector and the weight of pieces[i]; weight 0 for an unknown piece and beyond the end.
+// row returns the vector and the weight of pieces[i]. The weight is 0 for an unknown piece and past the end.
 func (t *table) row(pieces []piece, i int) (vector *[Dimensions]byte, weight int16) {
 	id := 0
 	if i < len(pieces) && pieces[i].id != unknown {

@@ -10,25 +10,25 @@ import (
 
 const (
 	maxWordRunes = 100       // a longer word is unknown as a whole, as in the reference tokeniser
-	maxTextBytes = 128 << 10 // longer texts are cut before they are tokenised
-	unknown      = -1        // the id of a word that the vocabulary cannot spell
+	maxTextBytes = 128 << 10 // longer texts are truncated before they are tokenised
+	unknown      = -1        // id of a word that the vocabulary cannot spell
 )
 
 // piece is one token of a text.
 type piece struct {
 	id        int32 // index into the vocabulary, or unknown
-	runes     int32 // characters of the text that it stands for
-	continues bool  // the word of the piece before
+	runes     int32 // number of characters of the text
+	continues bool  // whether it continues the word of the previous piece
 }
 
-// vocabulary finds the pieces of words.
+// vocabulary looks up the pieces of words.
 type vocabulary struct {
 	starts *trie // pieces that begin a word
-	rest   *trie // pieces that continue one, without their "##"
+	rest   *trie // pieces that continue a word, without their "##"
 }
 
-// newVocabulary reads entries one to a line; the line's number is the id. Special tokens ("[CLS]") are left out, so
-// that a text that happens to contain their names is only text.
+// newVocabulary parses entries, one per line; the id is the line number. Special tokens ("[CLS]") are skipped, so that
+// their names in a text are ordinary text.
 func newVocabulary(lines string) *vocabulary {
 	v := &vocabulary{starts: newTrie(17), rest: newTrie(14)}
 	id := int32(0)
@@ -49,9 +49,9 @@ func isSpecial(entry string) bool {
 	return len(entry) > 2 && entry[0] == '[' && entry[len(entry)-1] == ']'
 }
 
-// appendPieces appends the tokens of text, at most limit of them, as the uncased BERT tokeniser makes them: controls
-// dropped, accents stripped, lower case, every punctuation mark and Chinese character a word of its own, words spelt
-// by the longest pieces that fit.
+// appendPieces appends up to limit tokens of text, as the uncased BERT tokeniser splits it: control characters are
+// dropped, accents stripped, letters lowered. Each punctuation mark and Chinese character is a word. Words are spelt by
+// the longest pieces that match.
 func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "")
@@ -61,7 +61,7 @@ func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piec
 	for _, r := range norm.NFD.String(text) {
 		class := classOf(r)
 		if class == letter {
-			// A word that is too long is only counted: it is unknown whatever its end.
+			// A word that is too long is only counted: it is unknown anyway.
 			if runes < maxWordRunes {
 				word = utf8.AppendRune(word, lower(r))
 			}
@@ -84,7 +84,7 @@ func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piec
 	return pieces[:min(limit, len(pieces))]
 }
 
-// appendWord spells one word, greedily from its start. A word that cannot be spelt to its end is one unknown piece.
+// appendWord spells one word greedily from its start. A word that cannot be spelt completely is one unknown piece.
 func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece {
 	if runes == 0 {
 		return pieces
@@ -107,14 +107,14 @@ func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece 
 	return pieces
 }
 
-// class says what the tokeniser does with a character.
+// class is the tokeniser's treatment of a character.
 type class uint8
 
 const (
 	letter  class = iota // part of a word: letters, digits, symbols beyond ASCII
 	space                // ends a word
 	single               // a word of its own
-	dropped              // leaves no trace
+	dropped              // ignored
 )
 
 func classOf(r rune) class {
@@ -137,7 +137,7 @@ func classOf(r rune) class {
 	return letter
 }
 
-// isIdeograph reports whether r is in the blocks that BERT splits character by character. Kana and Hangul are not.
+// isIdeograph reports whether r is in the blocks that BERT splits into single characters. Kana and Hangul are not.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F

@@ -2,30 +2,31 @@ package static
 
 import "math/bits"
 
-// trie finds the longest of many strings that a text begins with, in one walk. Its edges lie in one hash table: a word takes a
-// few reads of a megabyte or two, where a map of the strings would be asked for every length.
+// trie finds the longest of many strings that is a prefix of a text, in one walk. Its edges are in one hash table.
+// Looking up a word takes a few reads within one or two megabytes; a map of the strings would need a lookup for each
+// length.
 type trie struct {
-	edges []edge  // a power of two of them; what is taken is followed by what had to give way
-	shift int     // how far a hash is shifted to be a place among them
-	count int     // edges that there are
-	ids   []int32 // of the strings that end at each node, unknown where none does; the first node is the root
+	edges []edge  // hash table with linear probing; its length is a power of two
+	shift int     // right shift that turns a hash into an index
+	count int     // number of edges in use
+	ids   []int32 // of the strings that end at each node; unknown if none does. The first node is the root
 }
 
-// edge leads from a node to the next one by a byte. Its zero value is none: no edge leads to the root.
+// edge leads from a node to the next one by a byte. The zero value is an empty slot: no edge leads to the root.
 type edge struct {
 	from uint32 // node<<8 | byte
 	to   int32
 }
 
-// newTrie returns an empty trie. It grows by itself, and takes longer to fill where edges, of which a third stay free, were not
-// asked for at once: 1<<size of them.
+// newTrie returns an empty trie with capacity for 1<<size edges, of which a third must stay free. It grows if needed,
+// which slows down filling.
 func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
 }
 
-// place returns where the edge is, or where it would be.
+// place returns the index of the edge, or of the slot to insert it in.
 func (t *trie) place(from uint32) int {
-	const golden = 0x9E3779B1 // 2³² divided by the golden ratio spreads neighbours far apart
+	const golden = 0x9E3779B1 // 2³² divided by the golden ratio, spreads neighbours far apart
 	at := int(from * golden >> t.shift)
 	for t.edges[at].to != 0 && t.edges[at].from != from {
 		at = (at + 1) & (len(t.edges) - 1)
@@ -33,7 +34,7 @@ func (t *trie) place(from uint32) int {
 	return at
 }
 
-// add adds a string, which is not empty, in place of the same one.
+// add adds a string, which must not be empty, or replaces its id.
 func (t *trie) add(s string, id int32) {
 	node := int32(0)
 	for i := range len(s) {
@@ -64,7 +65,8 @@ func (t *trie) grow() {
 	}
 }
 
-// longest returns the id of the longest string that text begins with, and its length in bytes; 0 if there is none.
+// longest returns the id and the length in bytes of the longest string that is a prefix of text. The length is 0 if
+// there is none.
 func (t *trie) longest(text []byte) (id int32, length int) {
 	node := int32(0)
 	for i, b := range text {

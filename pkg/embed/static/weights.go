@@ -2,16 +2,16 @@ package static
 
 import "math"
 
-// minKnown is in how many training texts an entry must occur for its vector to be called known.
+// Minimum number of training texts that contain an entry, for its vector to be trusted.
 const minKnown = 3
 
-// weightOf returns the weight of a vocabulary entry that occurs in frequency of texts training texts, in 1/255 of that
-// of an entry that occurs in none: smooth inverse frequency (Arora et al. 2017), so that "the" counts for little and
-// rare words fully. It is never 0: a text of common words only has a vector too.
+// weightOf returns the weight of a vocabulary entry that occurs in frequency of texts training texts, in 1/255 of the
+// weight of an entry that occurs in none. It is the smooth inverse frequency (Arora et al. 2017): "the" counts for
+// little, rare words fully. It is never 0, so that a text of common words also has a vector.
 func weightOf(frequency, texts uint32) uint8 {
 	share := float64(frequency) / float64(max(texts, 1))
 	return uint8(max(1, math.Round(255*smoothing/(smoothing+share))))
 }
 
-// smoothing is the share of texts at which an entry has half its weight; train/fit.py weighs by the same formula.
+// Share of texts at which an entry has half its weight. train/fit.py uses the same formula.
 const smoothing = 0.06

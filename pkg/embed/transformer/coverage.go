@@ -3,40 +3,41 @@ package transformer
 import "unicode/utf8"
 
 const (
-	// leastFragment is the letters that a piece must have on average for its word to count as known in part: a word that falls
-	// into shorter ones was only spelt, not recognised.
+	// Minimum average number of letters per piece of a partly known word. A word that splits into shorter pieces was
+	// only spelt, not recognised.
 	leastFragment = 3
-	// wholeWord is what a character of a word that is a piece by itself counts, and ofFragments one of a word known in part.
-	// Words of the trade fall into fragments in English too, and stand between whole ones; in kindred languages all but the
-	// shortest do. The two tell medical English from Spanish better than the share of known words.
+	// Weights per character of a word that is a single piece, and of a partly known word. Technical terms split into
+	// fragments in English too, but between whole words; in related languages all but the shortest words split. The two
+	// weights separate medical English from Spanish better than the share of known words does.
 	wholeWord   = 1.3
 	ofFragments = 0.4
-	// unknownRunes is what an unknown token counts as, whose length nobody knows any more.
+	// Number of characters that an unknown token counts as; its real length is lost.
 	unknownRunes = 2
-	// leastIdeographs is how many ideographs a vocabulary has that was made of Chinese or Japanese text too: that of English
-	// BERTs has 244, of multilingual ones 8,000.
+	// Minimum number of ideographs in a vocabulary that was built from Chinese or Japanese text too. Vocabularies of
+	// English BERTs have 244, multilingual ones 8,000.
 	leastIdeographs = 1000
 )
 
-// spelling is what a tokeniser knows of its pieces beside their spelling.
+// spelling describes the pieces of a tokeniser for Coverage.
 type spelling struct {
 	pieces     []pieceKind // by id
 	unknown    int32
-	fragments  bool // a word that falls into short pieces is not known; otherwise only unknown characters are not
-	ideographs bool // the vocabulary was made of text with ideographs too
+	fragments  bool // whether a word that splits into short pieces is unknown; otherwise only unknown characters are
+	ideographs bool // whether the vocabulary was built from text with ideographs too
 }
 
 type pieceKind struct {
 	runes     uint8 // at most 255
-	continues bool  // the word of the piece before
+	continues bool  // whether it continues the word of the previous piece
 	ideograph bool
 }
 
-// Coverage returns how much of a text, from 0 to 1, is in words that the model's vocabulary knows: which it does not have to
-// put together from fragments. What it does not know, the model was hardly trained on: its vectors then say little. Means
-// over public question sets with the vocabulary of English BERTs: English 0.96 to 1, medical English 0.74 to 0.90, French
-// 0.55, Spanish 0.53, Vietnamese 0.48, Italian and Romanian 0.44, Turkish 0.18, other scripts up to 0.06. A tokeniser of the
-// Unigram kind knows every word whose characters it knows. A text without words is covered in full.
+// Coverage returns the share of a text, from 0 to 1, that the model's vocabulary covers. Words that are a single piece
+// count in full, words of long fragments in part, and words of short fragments not at all: they were rare in training,
+// and their vectors mean little. Means over public question sets with the vocabulary of English BERTs: English 0.96 to
+// 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48, Italian and Romanian 0.44, Turkish 0.18,
+// other scripts up to 0.06. A Unigram tokeniser knows each word whose characters it knows. A text without words has
+// coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
 	tokens := e.tokenizer.tokens(text, e.maxTokens)
 	tokens = tokens[len(e.tokenizer.before) : len(tokens)-len(e.tokenizer.after)]
@@ -65,8 +66,8 @@ func (s *spelling) kind(id int32) pieceKind {
 	return s.pieces[id]
 }
 
-// word returns how many characters a word has, given its tokens, and what each counts. A single character says nothing,
-// unless it is a word by itself in its script.
+// word returns the number of characters of a word, given its tokens, and the weight of each. A single character has no
+// significance, unless it is a word in its script.
 func (s *spelling) word(tokens []int32) (runes int, counts float64) {
 	known := true
 	for _, id := range tokens {
@@ -87,7 +88,7 @@ func (s *spelling) word(tokens []int32) (runes int, counts float64) {
 	return runes, wholeWord
 }
 
-// add notes what kind of piece an id is.
+// add records the kind of the piece with an id.
 func (s *spelling) add(id int32, piece string, continues bool) {
 	for len(s.pieces) <= int(id) {
 		s.pieces = append(s.pieces, pieceKind{})
@@ -96,11 +97,11 @@ func (s *spelling) add(id int32, piece string, continues bool) {
 	s.pieces[id] = pieceKind{runes: uint8(min(utf8.RuneCountInString(piece), 255)), continues: continues, ideograph: size == len(piece) && isIdeograph(r)}
 }
 
-// count finds out, once all pieces are there, whether they are those of a language with ideographs.
+// count determines whether the vocabulary includes ideographs. It is called after the last add.
 func (s *spelling) count() {
 	n := 0
 	for _, p := range s.pieces {
-		if p.ideograph && (!p.continues || !s.fragments) { // WordPiece can have each twice
+		if p.ideograph && (!p.continues || !s.fragments) { // WordPiece can contain each ideograph twice
 			n++
 		}
 	}

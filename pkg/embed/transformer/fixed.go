@@ -2,35 +2,35 @@ package transformer
 
 import "math"
 
-// fixedPoint multiplies with the weights of linear layers in fixed point: each row of either matrix is scaled so that its
-// numbers are whole ones of 16 bits and the sum of products fits into 32, and the sum is scaled back. With instructions for
-// pairs of such numbers that takes half the time of floats. A sum of k products is within √k/46000 of the true one times the lengths
-// of the two rows if rounding goes the same way in all of them, and within some 1e-5 as it falls: seven bits more than bfloat16
-// has, in which others run the same models.
+// fixedPoint multiplies by the weights of linear layers in fixed point. Each row of both matrices is scaled so that its
+// numbers become 16-bit integers and sums of products fit into 32 bits; the sums are scaled back. With instructions for
+// pairs of 16-bit integers, this takes half the time of floats. The error of a sum of k products, relative to the
+// product of the lengths of the two rows, is at most √k/46000 if all rounding errors have the same sign, and about 1e-5
+// in practice. That is seven bits more precise than bfloat16, which other software uses for the same models.
 type fixedPoint struct {
-	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j < kernel.cols
-	// and p < k, a multiple of fixedStep. b has k/2 times kernel.cols pairs of numbers, which follow each other in p.
+	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
+	// kernel.cols and p < k, a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers with consecutive p.
 	tile func(a []int16, lda int, b []int16, rows, columns, bias, c []float32, ldc, k int)
 
-	// extent is the sum of the squares of the numbers, and the largest magnitude of them; what is not a number counts for the sum.
+	// extent returns the sum of the squares and the largest magnitude. NaN counts only in the sum.
 	extent func(x []float32) (squares, top float32)
 
-	// round sets to[i] to x[i]*factor, rounded to the nearest whole number, which must be one of 16 bits.
+	// round sets to[i] to x[i]*factor, rounded to the nearest integer, which must fit into 16 bits.
 	round func(to []int16, x []float32, factor float32)
 }
 
 const (
-	// fixedLength is the most that a row of whole numbers is long. By Cauchy and Schwarz the sum of the products of two of
-	// them is at most its square, which leaves 31 bits room for what rounding adds to rows of up to 400,000 numbers. Sums on the
-	// way may be beyond that: they come back, since they wrap.
+	// Maximum length of an integer row. By the Cauchy–Schwarz inequality the sum of the products of two rows is at most
+	// its square, which leaves room within 31 bits for the rounding errors of rows of up to 400,000 numbers. Partial
+	// sums may overflow: they wrap, so the total is right.
 	fixedLength = 46000
-	// fixedStep is what the length of rows is a multiple of; zeros fill them up.
+	// Rows are padded with zeros to a multiple of fixedStep.
 	fixedStep = 16
-	// fixedRows is how many rows of A are multiplied before the next, so that they stay in the processor's cache.
+	// Number of rows of A that are multiplied at a time, so that they stay in the processor's cache.
 	fixedRows = 96
 )
 
-// factor is what a row is to be multiplied with, given its sum of squares and its largest magnitude; 0 for a row of zeros.
+// factor returns the scale of a row, given its sum of squares and its largest magnitude; 0 for a row of zeros.
 func factor(squares float64, top float32) float64 {
 	if squares == 0 {
 		return 0
@@ -38,16 +38,16 @@ func factor(squares float64, top float32) float64 {
 	return min(fixedLength/math.Sqrt(squares), math.MaxInt16/float64(top))
 }
 
-// fixedWeights are the weights of a linear layer of k inputs and n outputs in fixed point, in the order in which a kernel
-// reads them.
+// fixedWeights are the weights of a linear layer with k inputs and n outputs in fixed point, in the order in which a
+// kernel reads them.
 type fixedWeights struct {
 	k, n    int
 	panels  []int16   // ⌈n/cols⌉ panels of k/2 × cols pairs
-	columns []float32 // what a sum of each column has to be multiplied with, filled up like bias
+	columns []float32 // scale of each column's sums, padded like bias
 	bias    []float32
 }
 
-// packFixed packs weights, which lie as n rows of k, one for each output.
+// packFixed packs weights that are stored as n rows of k numbers, one row per output.
 func (kn *kernel) packFixed(weight, bias []float32, n, k int) *fixedWeights {
 	wide, cols := roundUp(k, fixedStep), roundUp(n, kn.cols)
 	p := &fixedWeights{k: k, n: n, panels: make([]int16, cols*wide), columns: make([]float32, cols), bias: make([]float32, cols)}
@@ -72,14 +72,13 @@ func (kn *kernel) packFixed(weight, bias []float32, n, k int) *fixedWeights {
 	return p
 }
 
-// fixedSpace is the rows of A in fixed point.
+// fixedSpace is the scratch buffer for rows of A in fixed point.
 type fixedSpace struct {
 	numbers []int16
 	scales  [fixedRows + 16]float32 // tiles may read past the last row
 }
 
-// multiplyFixed is multiply for weights in fixed point. A row that holds what is not a number, or is infinite, gives rows
-// of what is not a number.
+// multiplyFixed is multiply for weights in fixed point. A row that contains NaN or infinity results in a row of NaN.
 func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b *fixedWeights, space *fixedSpace, tile []float32) {
 	wide := roundUp(b.k, fixedStep)
 	if need := (fixedRows + kn.rows) * wide; len(space.numbers) < need {
@@ -110,11 +109,11 @@ func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b
 	}
 }
 
-// row writes x to out, which zeros fill up, and returns what one of its numbers stands for.
+// row writes x to out as integers, padded with zeros, and returns the value of one unit.
 func (f *fixedPoint) row(out []int16, x []float32) float32 {
 	squares32, top := f.extent(x)
 	squares := float64(squares32)
-	if !(squares > 1e-30 && squares < 1e30) { // what is not a number, too
+	if !(squares > 1e-30 && squares < 1e30) { // true for NaN, too
 		squares, top = 0, 0
 		for _, v := range x {
 			squares += float64(v) * float64(v)
@@ -126,7 +125,7 @@ func (f *fixedPoint) row(out []int16, x []float32) float32 {
 		}
 	}
 	by := float32(factor(squares, top))
-	if by == 0 || math.IsInf(float64(by), 0) { // numbers this small are nothing
+	if by == 0 || math.IsInf(float64(by), 0) { // such small numbers are treated as zero
 		clear(out)
 		return 0
 	}

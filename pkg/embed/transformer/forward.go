@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// network is the trained part of a model, ready to be run. It is not changed after it was made.
+// network is the trained part of a model. It is immutable.
 type network struct {
 	kernel       *kernel
 	hidden       int // length of a token's vector
@@ -14,7 +14,7 @@ type network struct {
 	activation   func([]float32)
 
 	words     *table    // one row per token
-	positions []float32 // one row per position, with what is added to every token of a single text
+	positions []float32 // one row per position, including the token-type vector of a single text
 	firstPos  int       // the row of the first token's position
 	norm      layerNorm
 
@@ -22,35 +22,35 @@ type network struct {
 	pool   pooling
 }
 
-// layer is one block of attention and feed-forward.
+// layer is one block of attention and feed-forward layers.
 type layer struct {
-	qkv, output      *linear // queries (scaled already), keys and values side by side
+	qkv, output      *linear // queries (already scaled), keys and values side by side
 	attentionNorm    layerNorm
 	expand, contract *linear
 	outputNorm       layerNorm
 }
 
-// pooling says how the vectors of a text's tokens become the text's.
+// pooling is the way in which the vectors of a text's tokens are combined.
 type pooling uint8
 
 const (
-	poolMean  pooling = iota // their mean
-	poolFirst                // that of the first, [CLS]
+	poolMean  pooling = iota // the mean
+	poolFirst                // the vector of the first token, [CLS]
 )
 
-// scoreRows is how many tokens' attention is worked out at a time; it bounds the space for the scores of a long text.
+// Number of tokens whose attention is computed at a time. It limits the memory for the scores of a long text.
 const scoreRows = 96
 
-// workspace is the space for one batch; it is used for one after the other.
+// workspace is the scratch memory of one batch. It is reused for further batches.
 type workspace struct {
-	x, mixed, qkv, wide  []float32 // the tokens' vectors and what they become on the way
+	x, mixed, qkv, wide  []float32 // the tokens' vectors and intermediate results
 	keys, values, scores []float32
 	tile, zeros          []float32
 	fixed                fixedSpace
 	sums                 [scoreRows]float32
 }
 
-// grow returns a slice of length n whose content does not matter, s itself if that is long enough.
+// grow returns a slice of length n with arbitrary content. It reuses s if its capacity suffices.
 func grow(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)
@@ -58,7 +58,7 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// fit makes room for tokens in all, of which the longest text has longest.
+// fit allocates memory for tokens in total, of which the longest text has longest.
 func (n *network) fit(w *workspace, tokens, longest int) {
 	rows := tokens + n.kernel.rows // tiles may read past the last row
 	w.x = grow(w.x, rows*n.hidden)
@@ -75,8 +75,9 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 	}
 }
 
-// run writes the vector of each text, given as its tokens, to vectors. The tokens of all texts form one matrix without
-// padding; only attention looks at each by itself. between is called before each layer. The only error is that of ctx.
+// run computes the vector of each text from its tokens and writes it to vectors. The tokens of all texts form one
+// matrix without padding; only attention treats each text separately. It calls between before each layer. The only
+// possible error is that of ctx.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	tokens, longest := 0, 0
 	for _, text := range texts {
@@ -98,7 +99,7 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 			n.attend(w, first, len(text))
 			first += len(text)
 		}
-		// qkv is done with; its space takes the sum.
+		// qkv is no longer needed; its memory is reused for the sum.
 		n.kernel.apply(l.output, w, w.qkv, w.mixed, tokens)
 		l.attentionNorm.apply(n.kernel, w.x[:size], w.qkv)
 		n.kernel.apply(l.expand, w, w.wide, w.x, tokens)
@@ -114,7 +115,7 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 	return nil
 }
 
-// lookUp writes the vectors with which the tokens enter the first layer.
+// lookUp writes the input vectors of the first layer.
 func (n *network) lookUp(x []float32, texts [][]int32) {
 	row := x
 	for _, text := range texts {
@@ -127,8 +128,8 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 	}
 }
 
-// attend mixes the values of one text, whose tokens begin at row first: each token's by how its query and the others'
-// keys agree, head by head.
+// attend computes the attention of one text, whose tokens begin at row first: the values of all tokens are mixed, head
+// by head, with weights from the token's query and the others' keys.
 func (n *network) attend(w *workspace, first, tokens int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads
 	wide := roundUp(tokens, kn.cols)
@@ -146,7 +147,7 @@ func (n *network) attend(w *workspace, first, tokens int) {
 			}
 			mixed := w.mixed[(first+row)*hidden+head*size:]
 			kn.multiply(mixed, hidden, w.scores, wide, rows, &values, w.tile)
-			// The weights are brought to 1 together here, where there are fewer numbers.
+			// The weights are normalised here, because the result has fewer numbers than the scores.
 			for i, sum := range w.sums[:rows] {
 				scale := 1 / sum
 				out := mixed[i*hidden:][:size]
@@ -158,10 +159,10 @@ func (n *network) attend(w *workspace, first, tokens int) {
 	}
 }
 
-// pooled writes the text's vector, of unit length, given those of its tokens.
+// pooled computes the vector of a text, of unit length, from those of its tokens.
 func (n *network) pooled(vector, x []float32) {
 	copy(vector, x)
-	if n.pool == poolMean { // the length is normalised away below, so that the sum does
+	if n.pool == poolMean { // the sum suffices: it is scaled to unit length below
 		h := n.hidden
 		for x = x[h:]; len(x) >= 4*h; x = x[4*h:] {
 			a, b, c, d := x[:h], x[h:][:h], x[2*h:][:h], x[3*h:][:h]
@@ -180,7 +181,7 @@ func (n *network) pooled(vector, x []float32) {
 		sum += float64(v) * float64(v)
 	}
 	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
-		clear(vector) // a vector that cannot be compared is the same as none
+		clear(vector) // a vector that cannot be compared is treated as missing
 		return
 	}
 	scale := float32(1 / math.Sqrt(sum))

@@ -1,7 +1,7 @@
 package transformer
 
-// kernel multiplies one tile of a matrix product: rows rows of A with a panel of cols columns of B. It is the only place
-// where the arithmetic of matrices happens, and the only one that a processor's vector instructions speed up.
+// kernel implements the arithmetic of a network for one set of processor instructions. Its main function multiplies one
+// tile of a matrix product: rows rows of A by a panel of cols columns of B.
 type kernel struct {
 	name       string
 	rows, cols int
@@ -9,27 +9,28 @@ type kernel struct {
 	// tile sets c[i*ldc+j] = bias[j] + Σ a[i*lda+p] * b[p*cols+j] for all i < rows, j < cols and p < k, k at least 1.
 	tile func(a []float32, lda int, b, bias, c []float32, ldc, k int)
 
-	// exp replaces each x[i] by e^(x[i]-shift), or by 0 where that is under 1e-37, and returns their sum; x[i] is at most shift.
+	// exp replaces each x[i] by e^(x[i]-shift), or by 0 if that is below 1e-37, and returns their sum. x[i] must be at
+	// most shift.
 	exp func(x []float32, shift float32) (sum float32)
 
-	// fixed multiplies with weights in fixed point; nil where that is no faster than floats.
+	// fixed multiplies by weights in fixed point; nil where floats are as fast.
 	fixed *fixedPoint
 
-	// gelu replaces each x[i] by x[i]·Φ(x[i]), Φ being the normal distribution.
+	// gelu replaces each x[i] by x[i]·Φ(x[i]), where Φ is the normal distribution.
 	gelu func(x []float32)
 
-	// largest is the largest of the numbers, of which there is one at least.
+	// largest returns the largest of the numbers; there must be at least one.
 	largest func(x []float32) float32
 
-	// norm adds residual to row, which are as long as n's weights, and normalises it.
+	// norm adds residual to row and normalises it. Both are as long as n's weights.
 	norm func(n *layerNorm, row, residual []float32)
 }
 
-// portable is the kernel of every processor.
+// portable is the kernel that works on every processor.
 var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
 	largest: largest, norm: normPortable}
 
-// tilePortable computes 2 × 4 values at a time: more of them would not stay in the registers of every processor.
+// tilePortable computes 2 × 4 values at a time: more would not fit into the registers of every processor.
 func tilePortable(a []float32, lda int, b, bias, c []float32, ldc, k int) {
 	a0, a1 := a[:k], a[lda:][:k]
 	c00, c01, c02, c03 := bias[0], bias[1], bias[2], bias[3]

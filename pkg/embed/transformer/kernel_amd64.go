@@ -6,7 +6,7 @@ var (
 	avx2 = &kernel{name: "avx2", rows: 6, cols: 16, tile: tileWide(6, 16, tile6x16), exp: expWide8, gelu: geluWide(8, gelu8),
 		largest: largestWide(largest8), norm: normWide(norm8),
 		fixed: &fixedPoint{tile: fixedTile(6, 16, fixed6x16), extent: extentWide(extent8), round: roundWide(round8)}}
-	// avx512 and avx512vnni are the same but for the instructions for pairs of whole numbers.
+	// avx512 and avx512vnni differ only in the instructions for pairs of integers.
 	avx512 = &kernel{name: "avx512", rows: 12, cols: 32, tile: tileWide(12, 32, tile12x32), exp: expWide16, gelu: geluWide(16, gelu16),
 		largest: largestWide(largest16), norm: normWide(norm16),
 		fixed: &fixedPoint{tile: fixedTile(12, 32, fixed12x32), extent: extentWide(extent16), round: roundWide(round16)}}
@@ -15,17 +15,17 @@ var (
 		fixed: &fixedPoint{tile: fixedTile(12, 32, fixedVNNI12x32), extent: avx512.fixed.extent, round: avx512.fixed.round}}
 )
 
-// features are what of a processor counts here.
+// features are the processor's relevant instruction sets.
 type features struct{ avx2, avx512, vnni bool }
 
-// kernels are those that this processor can run, the fastest first. The system must save the wide registers too, which
-// the detection asks.
+// kernels returns the kernels that this processor supports, the fastest first. The detection includes whether the
+// operating system saves the wide registers.
 func kernels() []*kernel {
 	x := &cpu.X86
 	return kernelsWith(features{avx2: x.HasAVX2 && x.HasFMA, avx512: x.HasAVX512F && x.HasAVX512BW, vnni: x.HasAVX512VNNI})
 }
 
-// kernelsWith are those that a processor with these features can run.
+// kernelsWith returns the kernels that a processor with these features supports, the fastest first.
 func kernelsWith(f features) []*kernel {
 	found := []*kernel{portable}
 	if !f.avx2 {
@@ -41,7 +41,8 @@ func kernelsWith(f features) []*kernel {
 	return found
 }
 
-// tile6x16 and tile12x32 are kernel.tile for their sizes. They check nothing: lda and ldc are in elements, k is at least 1.
+// tile6x16 and tile12x32 implement kernel.tile for their sizes, without bounds checks. lda and ldc are in elements, k
+// is at least 1.
 //
 //go:noescape
 func tile6x16(a *float32, lda int, b, bias, c *float32, ldc, k int)
@@ -49,8 +50,8 @@ func tile6x16(a *float32, lda int, b, bias, c *float32, ldc, k int)
 //go:noescape
 func tile12x32(a *float32, lda int, b, bias, c *float32, ldc, k int)
 
-// fixed6x16, fixed12x32 and fixedVNNI12x32 are fixedPoint.tile for their sizes. They check nothing: lda and ldc are in elements, k is a
-// multiple of 4, and not 0.
+// fixed6x16, fixed12x32 and fixedVNNI12x32 implement fixedPoint.tile for their sizes, without bounds checks. lda and
+// ldc are in elements, k is a positive multiple of 4.
 //
 //go:noescape
 func fixed6x16(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)
@@ -61,7 +62,8 @@ func fixed12x32(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ld
 //go:noescape
 func fixedVNNI12x32(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)
 
-// extent8 and extent16 are fixedPoint.extent, and round8 and round16 its round, of n numbers, n a multiple of 16 and not 0.
+// extent8 and extent16 implement fixedPoint.extent, round8 and round16 implement fixedPoint.round, for n numbers, n a
+// positive multiple of 16.
 //
 //go:noescape
 func extent8(x *float32, n int) (squares, top float32)
@@ -75,7 +77,7 @@ func round8(to *int16, x *float32, n int, factor float32)
 //go:noescape
 func round16(to *int16, x *float32, n int, factor float32)
 
-// fixedTile guards assembly as tileWide does.
+// fixedTile adds bounds checks to assembly, like tileWide.
 func fixedTile(rows, cols int, tile func(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)) func([]int16, int, []int16, []float32, []float32, []float32, []float32, int, int) {
 	return func(a []int16, lda int, b []int16, scales, columns, bias, c []float32, ldc, k int) {
 		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]
@@ -98,7 +100,7 @@ func extentWide(extent func(x *float32, n int) (squares, top float32)) func([]fl
 	}
 }
 
-// roundWide sets the numbers of to past those of x to zero.
+// roundWide sets the elements of to after len(x) to zero.
 func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]int16, []float32, float32) {
 	return func(to []int16, x []float32, factor float32) {
 		whole := len(x) / fixedStep * fixedStep
@@ -114,7 +116,8 @@ func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]
 	}
 }
 
-// exp8, exp16, gelu8 and gelu16 are kernel.exp and kernel.gelu for n numbers, n a multiple of their width and not 0.
+// exp8, exp16, gelu8 and gelu16 implement kernel.exp and kernel.gelu for n numbers, n a positive multiple of their
+// width.
 //
 //go:noescape
 func exp8(x *float32, n int, shift float32)
@@ -128,7 +131,8 @@ func gelu8(x *float32, n int)
 //go:noescape
 func gelu16(x *float32, n int)
 
-// largest8 and largest16 are kernel.largest, total8 is total, and norm8 and norm16 are kernel.norm of n numbers, n a multiple of 16 and not 0.
+// largest8 and largest16 implement kernel.largest, total8 implements total, norm8 and norm16 implement kernel.norm, for
+// n numbers, n a positive multiple of 16.
 //
 //go:noescape
 func largest8(x *float32, n int) float32
@@ -170,7 +174,8 @@ func normWide(norm func(x, residual, weight, bias *float32, n int, epsilon float
 	}
 }
 
-// expWide8 and expWide16 fill the last vector up, so that all numbers are worked out alike, and sum in the same order.
+// expWide8 and expWide16 pad the last vector, so that all numbers are computed in the same way and summed in the same
+// order.
 func expWide8(x []float32, shift float32) (sum float32) {
 	whole := len(x) / 16 * 16
 	if whole > 0 {
@@ -198,7 +203,7 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers are the numbers of x, less than 16, and others that do no harm.
+// lastPowers returns the numbers of x, fewer than 16, padded with shift.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {
@@ -207,7 +212,7 @@ func lastPowers(x []float32, shift float32) (last [16]float32) {
 	return last
 }
 
-// geluWide fills the last vector up, so that all numbers are worked out alike.
+// geluWide pads the last vector, so that all numbers are computed in the same way.
 func geluWide(width int, gelu func(x *float32, n int)) func([]float32) {
 	return func(x []float32) {
 		whole := len(x) / width * width

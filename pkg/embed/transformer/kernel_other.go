@@ -2,5 +2,5 @@
 
 package transformer
 
-// kernels are those that this processor can run, the fastest first.
+// kernels returns the kernels that this processor supports, the fastest first.
 func kernels() []*kernel { return []*kernel{portable} }

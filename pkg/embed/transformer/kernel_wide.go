@@ -2,8 +2,7 @@
 
 package transformer
 
-// tileWide guards assembly with the checks that compiled code has of itself: it panics before memory is touched that the
-// slices do not hold.
+// tileWide adds bounds checks to assembly: it panics before memory outside the slices is accessed.
 func tileWide(rows, cols int, tile func(a *float32, lda int, b, bias, c *float32, ldc, k int)) func([]float32, int, []float32, []float32, []float32, int, int) {
 	return func(a []float32, lda int, b, bias, c []float32, ldc, k int) {
 		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]

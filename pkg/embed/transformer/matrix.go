@@ -1,18 +1,18 @@
 package transformer
 
-// packed is a matrix of k rows and n columns in the order in which a kernel reads it: panels of the kernel's columns,
-// each panel row by row, the last one filled up with zeros.
+// packed is a matrix of k rows and n columns in the order in which a kernel reads it: panels of kernel.cols columns,
+// each panel row by row, the last one padded with zeros.
 type packed struct {
 	k, n   int
 	panels []float32 // ⌈n/cols⌉ panels of k × cols
-	bias   []float32 // one per column, filled up likewise
+	bias   []float32 // one per column, padded like panels
 }
 
-// roundUp returns n, or the next multiple of step.
+// roundUp returns the smallest multiple of step that is at least n.
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
-// packLinear packs the weights of a linear layer, which lie as n rows of k, one for each output. The product with bias
-// nil has none.
+// packLinear packs the weights of a linear layer that are stored as n rows of k numbers, one row per output. A nil bias
+// is zero.
 func (kn *kernel) packLinear(weight, bias []float32, n, k int) *packed {
 	p := &packed{k: k, n: n}
 	p.panels = make([]float32, roundUp(n, kn.cols)*k)
@@ -22,13 +22,14 @@ func (kn *kernel) packLinear(weight, bias []float32, n, k int) *packed {
 	return p
 }
 
-// linear is a linear layer: its weights in fixed point where the kernel has that, else in floats.
+// linear is a linear layer, with weights in fixed point if the kernel supports it, otherwise in floats.
 type linear struct {
 	floats *packed
 	fixed  *fixedWeights
 }
 
-// newLinear makes a layer of weights that lie as n rows of k, one for each output, and a bias for each.
+// newLinear returns a layer with weights that are stored as n rows of k numbers, one row per output, and a bias per
+// output.
 func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	if kn.fixed != nil {
 		return &linear{fixed: kn.packFixed(weight, bias, n, k)}
@@ -36,8 +37,8 @@ func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	return &linear{floats: kn.packLinear(weight, bias, n, k)}
 }
 
-// apply writes to c what the layer makes of the first m rows of a. Rows of either lie side by side; both hold whole tiles of
-// rows, and what is in the rows past m does not matter.
+// apply writes to c the output of the layer for the first m rows of a. The rows of both matrices are contiguous. Both
+// must hold whole tiles of rows; the content of rows past m is arbitrary.
 func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	if l.fixed != nil {
 		kn.multiplyFixed(c, l.fixed.n, a, l.fixed.k, m, l.fixed, &w.fixed, w.tile)
@@ -56,7 +57,7 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 			clear(panel)
 		}
 		j := 0
-		for ; j+4 <= width; j += 4 { // so that what is written lies side by side
+		for ; j+4 <= width; j += 4 { // so that consecutive elements are written
 			a, b := from[(first+j)*stride:][:k], from[(first+j+1)*stride:][:k]
 			c, d := from[(first+j+2)*stride:][:k], from[(first+j+3)*stride:][:k]
 			for i, v := range a {
@@ -86,11 +87,11 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	}
 }
 
-// multiply sets the m rows of c, ldc apart, to the product of those of a, lda apart, and b. a has to hold whole tiles of
-// rows, the last lda apart too; what is in the rows past m does not matter. tile is scratch space of one tile.
+// multiply sets the m rows of c, ldc apart, to the product of the rows of a, lda apart, and b. a must hold whole tiles
+// of rows, lda apart; the content of rows past m is arbitrary. tile is scratch memory for one tile.
 //
-// A value of the product is summed in the same order wherever its row lies, so that a text's vector does not depend on
-// what is embedded beside it.
+// Each value of the product is summed in the same order at any row, so that a text's vector does not depend on the
+// other texts of the batch.
 func (kn *kernel) multiply(c []float32, ldc int, a []float32, lda, m int, b *packed, tile []float32) {
 	for column := 0; column < b.n; column += kn.cols {
 		panel := b.panels[column*b.k:][:b.k*kn.cols]

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	maxNested = 2  // how deep normalizers may lie in one another
-	maxSteps  = 32 // how many of them one may have
-	// maxNormalized is how many bytes a step may make of a piece of text: what follows is cut. Pieces have some 4 KiB, and
-	// the longest thing that Unicode makes of a character is eleven times as long.
+	maxNested = 2  // maximum depth of nested normalizers
+	maxSteps  = 32 // maximum number of steps in a normalizer
+	// Maximum number of bytes that a step may make of a segment of text; longer results are truncated. Segments have
+	// about 4 KiB, and the longest Unicode expansion of a character is eleven times its length.
 	maxNormalized = 1 << 20
 )
 
-// parseNormalizer reads what a Unigram tokeniser does to a text before it looks for words.
+// parseNormalizer parses the normalizer of a Unigram tokeniser, which is applied before the text is split into words.
 func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return func(s string) string { return s }, nil
@@ -93,7 +93,7 @@ func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error
 	return nil, fmt.Errorf("the step %q cannot be run in process; serve the model with a model server instead", n.Type)
 }
 
-// cutNormalized shortens what a step has made.
+// cutNormalized truncates the result of a step.
 func cutNormalized(s string) string {
 	if len(s) > maxNormalized {
 		s = strings.ToValidUTF8(s[:maxNormalized], "")
@@ -101,7 +101,8 @@ func cutNormalized(s string) string {
 	return s
 }
 
-// nmt is what the tokenisers of translation models make of control characters and exotic spaces; -1 drops one.
+// nmt normalises control characters and unusual spaces as the tokenisers of translation models do; -1 drops a
+// character.
 func nmt(r rune) rune {
 	switch {
 	case r == '\t', r == '\n', r == '\f', r == '\r', r == 0x1680, 0x200B <= r && r <= 0x200F,
@@ -113,7 +114,7 @@ func nmt(r rune) rune {
 	return r
 }
 
-// replaceSpaces replaces every run of two or more spaces by with.
+// replaceSpaces replaces each run of two or more spaces by with.
 func replaceSpaces(s, with string) string {
 	if !strings.Contains(s, "  ") {
 		return s
@@ -132,15 +133,15 @@ func replaceSpaces(s, with string) string {
 	return out.String()
 }
 
-// characterMap is SentencePiece's table of what characters become, a double-array trie over their bytes.
+// characterMap is SentencePiece's table of character replacements, a double-array trie over their bytes.
 type characterMap struct {
 	units  []uint32
-	values string // each ends with a zero byte
+	values string // each is terminated by a zero byte
 }
 
 var errCharacterMap = errors.New("the precompiled_charsmap is damaged")
 
-// parseCharacterMap reads the table: the trie's length in bytes, the trie, the values.
+// parseCharacterMap parses the table: the trie's length in bytes, the trie, the values.
 func parseCharacterMap(data []byte) (*characterMap, error) {
 	if len(data) < 8 {
 		return nil, errCharacterMap
@@ -157,14 +158,14 @@ func parseCharacterMap(data []byte) (*characterMap, error) {
 	return m, nil
 }
 
-// maxMapped is the length from which a cluster of characters is not looked up as a whole.
+// A cluster of at least maxMapped bytes is not looked up as a whole.
 const maxMapped = 6
 
-// maxMappedTo is how many bytes of what a character becomes are read.
+// Maximum number of bytes read of a replacement.
 const maxMappedTo = 1 << 10
 
-// apply replaces the clusters and characters that the table knows. As in the reference, a cluster that begins with
-// something known is replaced by that alone.
+// apply replaces the clusters and characters that are in the table. As in the reference implementation, a cluster with
+// a prefix in the table is replaced by that prefix's value alone.
 func (m *characterMap) apply(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))
@@ -187,7 +188,7 @@ func (m *characterMap) apply(s string) string {
 	return out.String()
 }
 
-// find returns what the shortest beginning of key that the table knows becomes.
+// find returns the value of the shortest prefix of key that is in the table.
 func (m *characterMap) find(key string) (string, bool) {
 	offset := func(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 	at := offset(m.units[0])

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The fields of ONNX's messages that count here, as https://onnx.ai/onnx/intro/ numbers them.
+// Numbers of the relevant fields of ONNX messages, see https://onnx.ai/onnx/intro/.
 const (
 	onnxModelGraph = 7
 
@@ -27,12 +27,12 @@ const (
 	onnxTensorLocation = 14
 )
 
-// onnxTypes are the kinds of numbers that weights are written in.
+// onnxTypes are the number types that weights may have.
 var onnxTypes = map[uint64]dtype{1: float32s, 10: float16s, 16: bfloat16s}
 
-// parseONNX returns the weights of a model by the names that they have in safetensors. They point into data unless they
-// had to be turned. The graph itself is not run: it is looked at only for where the weights of linear layers are used,
-// since exporters turn those over and take their names away, while the layers' biases keep theirs.
+// parseONNX returns the weights of a model by their names in safetensors. They point into data unless they had to be
+// transposed. The graph is not executed. It is read only to find where the weights of linear layers are used, since
+// exporters transpose and rename them, but keep the names of the layers' biases.
 func parseONNX(data []byte) (map[string]tensor, error) {
 	tensors := make(map[string]tensor)
 	products := make(map[string]string) // the result of a matrix product → its second factor
@@ -88,7 +88,7 @@ func parseONNX(data []byte) (map[string]tensor, error) {
 	return tensors, nil
 }
 
-// transposed returns a matrix turned over.
+// transposed returns the transposed matrix.
 func (t tensor) transposed() tensor {
 	rows, columns, size := t.shape[0], t.shape[1], t.dtype.size()
 	data := make([]byte, len(t.data))
@@ -100,7 +100,7 @@ func (t tensor) transposed() tensor {
 	return tensor{t.dtype, []int{columns, rows}, data}
 }
 
-// fields calls visit with each field of a message: its number, and its value or its bytes.
+// fields calls visit with the number of each field of a message, and its value or its bytes.
 func fields(message []byte, visit func(number protowire.Number, value uint64, bytes []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
@@ -144,13 +144,13 @@ func parseONNXNode(data []byte) (kind string, inputs []string, output string, er
 	return kind, inputs, output, err
 }
 
-// parseONNXTensor reads an initializer; ok is false if its numbers are of a kind that is no weight.
+// parseONNXTensor parses an initializer. ok is false if its number type is not one of weights.
 func parseONNXTensor(data []byte) (name string, t tensor, ok bool, err error) {
 	var dims []uint64
 	var kind, location uint64
 	err = fields(data, func(number protowire.Number, value uint64, bytes []byte) error {
 		switch number {
-		case onnxTensorDims: // each by itself, or all packed
+		case onnxTensorDims: // single values or a packed list
 			if bytes == nil {
 				dims = append(dims, value)
 			}

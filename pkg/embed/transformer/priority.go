@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// patience is how long passages let queries go first at a time: however many queries there are, passages go on by a layer
-// every now and then.
+// Longest time that passages give way to queries at a time, so that passages proceed by a layer now and then however
+// many queries arrive.
 const patience = 50 * time.Millisecond
 
-// priority lets queries, for which somebody waits, go before passages, which take all cores. Passages ask between two layers
-// of the network, which take a few milliseconds each.
+// priority lets queries, for which a user waits, run before passages, which use all cores. Passages check for queries
+// between layers of the network, which take a few milliseconds each.
 type priority struct {
 	patience time.Duration
-	waiting  func() // told that passages give way, if it is not nil; for tests
+	waiting  func() // test hook: called when passages give way; may be nil
 
 	mu      sync.Mutex
 	queries int
-	idle    chan struct{} // closed when there are no queries any more
+	idle    chan struct{} // closed when no query is running
 }
 
-// begin says that a query is under way, until end.
+// begin registers a running query until end is called.
 func (p *priority) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,7 +38,7 @@ func (p *priority) end() {
 	}
 }
 
-// giveWay returns when no query is under way, when patience is over, or when ctx has ended.
+// giveWay returns when no query is running, after patience, or when ctx ends.
 func (p *priority) giveWay(ctx context.Context) {
 	p.mu.Lock()
 	queries, idle := p.queries, p.idle

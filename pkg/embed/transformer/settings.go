@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	maxSettings  = 1 << 20  // bytes of one of the small JSON files
-	maxTokenizer = 64 << 20 // bytes of tokenizer.json; those of 250,000 pieces have 17 MB
+	maxSettings  = 1 << 20  // bytes per small JSON file
+	maxTokenizer = 64 << 20 // bytes of tokenizer.json; a file of 250,000 pieces has 17 MB
 
 	maxLayers   = 48
 	maxHidden   = 4096
 	maxWords    = 1_000_000
-	maxSequence = 8192 // tokens of a text
+	maxSequence = 8192 // tokens per text
 )
 
-// settings are what the small files of a model's directory say.
+// settings are the settings in the small files of a model's directory.
 type settings struct {
 	kind         string // "bert" or "xlm-roberta"
 	name         string
@@ -36,22 +36,23 @@ type settings struct {
 	words        int
 	positions    int
 	padding      int
-	maxTokens    int // of a text, the special ones included
+	maxTokens    int // per text, including special tokens
 	pool         pooling
 	prompts      map[string]string
-	lowerCase    bool // of a model whose tokenizer.json is missing
+	lowerCase    bool // of a model without tokenizer.json
 	accents      *bool
 	chinese      bool
 }
 
-// directory is where a model lies. Only what is read through it can reach the disk, and nothing outside.
+// directory is the directory of a model. Reads through it cannot leave the directory.
 type directory struct {
 	root *os.Root
 }
 
-// read returns the content of a file; an error of fs.ErrNotExist if there is none, and one that names the limit if it is longer.
+// read returns the content of a file. The error is fs.ErrNotExist if the file does not exist; it names the limit if the
+// file is too large.
 func (d directory) read(name string, limit int64) ([]byte, error) {
-	info, err := d.root.Stat(name) // before it is opened: that would wait for a pipe's other end
+	info, err := d.root.Stat(name) // before opening it: opening a pipe would block
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
 	}
@@ -75,7 +76,7 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 
 func (d directory) path(name string) string { return path.Join(d.root.Name(), name) }
 
-// bare takes off what the message says already.
+// bare removes the parts of an error that the message already contains.
 func bare(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -84,7 +85,8 @@ func bare(err error) error {
 	return err
 }
 
-// readJSON decodes a small file into v. It reports false if the file is missing, which only the caller can judge.
+// readJSON decodes a small file into v. It returns false if the file does not exist; the caller decides whether that is
+// an error.
 func (d directory) readJSON(name string, v any) (bool, error) {
 	data, err := d.read(name, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +101,7 @@ func (d directory) readJSON(name string, v any) (bool, error) {
 	return true, nil
 }
 
-// readSettings reads all of the small files. Their errors name the file and what can be done.
+// readSettings reads all small files. Errors name the file and the remedy.
 func (d directory) readSettings() (*settings, error) {
 	s := &settings{}
 	for _, read := range []func(*settings) error{d.readConfig, d.readModules, d.readLengths, d.readPrompts} {
@@ -110,7 +112,7 @@ func (d directory) readSettings() (*settings, error) {
 	return s, nil
 }
 
-// readConfig reads config.json, which tells the network.
+// readConfig reads the architecture of the network from config.json.
 func (d directory) readConfig(s *settings) error {
 	var c struct {
 		Name          string  `json:"_name_or_path"`
@@ -170,7 +172,7 @@ func (d directory) readConfig(s *settings) error {
 	return nil
 }
 
-// modelName makes of where a model came from what people call it, empty if nothing is left.
+// modelName derives a model's common name from its origin; "" if nothing is left.
 func modelName(origin string) string {
 	name := path.Base(strings.TrimRight(strings.ReplaceAll(origin, `\`, "/"), "/"))
 	name = strings.Map(func(r rune) rune {
@@ -182,7 +184,7 @@ func modelName(origin string) string {
 	return strings.Trim(name[:min(len(name), 80)], ".-_")
 }
 
-// readModules reads what comes after the network: modules.json and the configuration of pooling.
+// readModules reads the modules after the network from modules.json, and the configuration of pooling.
 func (d directory) readModules(s *settings) error {
 	var modules []struct{ Path, Type string }
 	if _, err := d.readJSON("modules.json", &modules); err != nil {
@@ -199,7 +201,7 @@ func (d directory) readModules(s *settings) error {
 		}
 	}
 	var p struct {
-		Mode     string `json:"pooling_mode"` // the newer form
+		Mode     string `json:"pooling_mode"` // the newer format
 		First    bool   `json:"pooling_mode_cls_token"`
 		Mean     bool   `json:"pooling_mode_mean_tokens"`
 		Max      bool   `json:"pooling_mode_max_tokens"`
@@ -214,7 +216,7 @@ func (d directory) readModules(s *settings) error {
 		return err
 	}
 	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
-	// The root of the length only stretches the vector, which is brought to length 1 anyway.
+	// Dividing by the root of the length only scales the vector, which is scaled to length 1 anyway.
 	switch mean := p.Mean || p.Root; {
 	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
 		s.pool = poolMean
@@ -226,7 +228,7 @@ func (d directory) readModules(s *settings) error {
 	return nil
 }
 
-// readLengths finds out how many tokens a text may have, and how a tokeniser that is only a vocabulary is meant.
+// readLengths reads the maximum number of tokens per text, and the options of a tokeniser that has only a vocabulary.
 func (d directory) readLengths(s *settings) error {
 	var sentence struct {
 		MaxTokens int `json:"max_seq_length"`
@@ -235,7 +237,7 @@ func (d directory) readLengths(s *settings) error {
 		return err
 	}
 	tokens := struct {
-		MaxTokens float64 `json:"model_max_length"` // 1e30 where there is no limit
+		MaxTokens float64 `json:"model_max_length"` // 1e30 if there is no limit
 		LowerCase *bool   `json:"do_lower_case"`
 		Accents   *bool   `json:"strip_accents"`
 		Chinese   *bool   `json:"tokenize_chinese_chars"`
@@ -258,7 +260,8 @@ func (d directory) readLengths(s *settings) error {
 	return nil
 }
 
-// firstPosition is the row of the first token's position: RoBERTa's models leave out those up to the padding token's id.
+// firstPosition returns the row of the first token's position. RoBERTa models skip the positions up to the padding
+// token's id.
 func (s *settings) firstPosition() int {
 	if s.kind == "xlm-roberta" {
 		return s.padding + 1
@@ -266,7 +269,7 @@ func (s *settings) firstPosition() int {
 	return 0
 }
 
-// readPrompts reads what goes before the texts of each purpose.
+// readPrompts reads the prefix of the texts of each purpose.
 func (d directory) readPrompts(s *settings) error {
 	var c struct {
 		Prompts map[string]string `json:"prompts"`
@@ -288,10 +291,10 @@ func (d directory) readPrompts(s *settings) error {
 	return nil
 }
 
-// maxPrompt is how many bytes a prompt may have.
+// Maximum length of a prompt in bytes.
 const maxPrompt = 4096
 
-// prompt returns the first that is known under one of the names, else the default one.
+// prompt returns the first prompt with one of the names, otherwise the default prompt.
 func (s *settings) prompt(names ...string) string {
 	for _, name := range append(slices.Clone(names), "") {
 		if prompt, ok := s.prompts[name]; ok {

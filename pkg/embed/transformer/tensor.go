@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// dtype is how a tensor's numbers are written.
+// dtype is the number type of a tensor.
 type dtype uint8
 
 const (
@@ -22,14 +22,14 @@ func (d dtype) size() int {
 	return 2
 }
 
-// tensor is an array of numbers as it lies in a file, little-endian, the last dimension the closest.
+// tensor is an array of numbers in a file: little-endian, in row-major order.
 type tensor struct {
 	dtype dtype
 	shape []int
-	data  []byte // exactly as long as dtype and shape say
+	data  []byte // exactly as long as required by dtype and shape
 }
 
-// decode writes the numbers that begin at element first to out, as many as it holds.
+// decode fills out with the numbers from element first on.
 func (t tensor) decode(out []float32, first int) {
 	data := t.data[first*t.dtype.size():]
 	switch t.dtype {
@@ -51,12 +51,12 @@ func (t tensor) decode(out []float32, first int) {
 	}
 }
 
-// half decodes an IEEE 754 number of 16 bits.
+// half decodes an IEEE 754 number with 16 bits.
 func half(bits uint16) float32 {
 	sign := uint32(bits&0x8000) << 16
 	exponent, fraction := uint32(bits>>10&0x1f), uint32(bits&0x3ff)
 	switch exponent {
-	case 0: // subnormal: a whole number of 2^-24
+	case 0: // subnormal: a multiple of 2^-24
 		v := float32(fraction) * (1.0 / (1 << 24))
 		return math.Float32frombits(sign | math.Float32bits(v))
 	case 0x1f:
@@ -65,8 +65,8 @@ func half(bits uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// elements returns how many numbers a shape holds; an error if a dimension is negative or they are more than a file of
-// maxWeights can hold.
+// elements returns the number of elements of a shape. It returns an error if a dimension is negative or if the elements
+// exceed a file of maxWeights.
 func elements(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {
@@ -78,11 +78,10 @@ func elements(shape []int) (int, error) {
 	return n, nil
 }
 
-// table is a tensor of rows that are decoded when they are looked up: a vocabulary's vectors are many, and few of them
-// are used.
+// table is a tensor whose rows are decoded on lookup. A vocabulary has many vectors, few of which are used.
 type table struct {
 	tensor
 }
 
-// read writes row i to out, which has its length.
+// read writes row i to out, which must have the row's length.
 func (t *table) read(out []float32, i int) { t.decode(out, i*len(out)) }

@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// speller turns text into tokens.
+// speller splits text into tokens.
 type speller interface {
 	// appendTokens appends the tokens of text to tokens until there are limit of them, and returns tokens.
 	appendTokens(tokens []int32, text string, limit int) []int32
-	// spelling is what it knows of its pieces.
+	// spelling describes the pieces.
 	spelling() *spelling
 }
 
-// tokenizer turns texts into what the network takes: tokens between those that mark the beginning and the end.
+// tokenizer turns texts into the network's input: the tokens of the text between special tokens that mark its beginning
+// and end.
 type tokenizer struct {
 	speller       speller
 	before, after []int32
-	digest        string // of the file that it was read from
+	digest        string // of the file
 }
 
-// tokens returns the tokens of text between the special ones, at most limit with those. limit is more than special.
+// tokens returns the tokens of text between the special ones, at most limit in total. limit must exceed special.
 func (t *tokenizer) tokens(text string, limit int) []int32 {
 	tokens := make([]int32, len(t.before), min(limit, t.special()+len(text)/2+8))
 	copy(tokens, t.before)
@@ -32,10 +33,10 @@ func (t *tokenizer) tokens(text string, limit int) []int32 {
 	return append(tokens, t.after...)
 }
 
-// special is how many tokens of every text are not its own.
+// special returns the number of special tokens per text.
 func (t *tokenizer) special() int { return len(t.before) + len(t.after) }
 
-// tokenizerFile is what counts of a tokenizer.json.
+// tokenizerFile contains the relevant fields of tokenizer.json.
 type tokenizerFile struct {
 	Added []struct {
 		ID      int32  `json:"id"`
@@ -56,7 +57,7 @@ type tokenizerFile struct {
 	} `json:"model"`
 }
 
-// readTokenizer reads tokenizer.json, or vocab.txt where that is all there is.
+// readTokenizer reads tokenizer.json, or vocab.txt if there is none.
 func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
 	data, err := d.read("tokenizer.json", maxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +74,7 @@ func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
 	return t, nil
 }
 
-// readVocabulary reads vocab.txt: a line for each token, whose number is its id.
+// readVocabulary reads vocab.txt, which has one token per line; the line number is the id.
 func (d directory) readVocabulary(s *settings) (*tokenizer, error) {
 	data, err := d.read("vocab.txt", maxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +119,7 @@ func parseVocabulary(lines string, s *settings) (*tokenizer, error) {
 	return &tokenizer{speller: w, before: []int32{first}, after: []int32{last}}, nil
 }
 
-// marks returns the tokens at the beginning and end of a text of a BERT.
+// marks returns the tokens at the beginning and the end of a BERT text.
 func marks(ids map[string]int32) (first, last int32, err error) {
 	first, okFirst := ids["[CLS]"]
 	last, okLast := ids["[SEP]"]
@@ -128,7 +129,7 @@ func marks(ids map[string]int32) (first, last int32, err error) {
 	return first, last, nil
 }
 
-// parseTokenizer reads a tokenizer.json of the kinds that the models that can be run here have. All ids are under words.
+// parseTokenizer parses a tokenizer.json of a supported kind. All ids must be less than words.
 func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	var file tokenizerFile
 	if err := json.Unmarshal(data, &file); err != nil {
@@ -153,7 +154,7 @@ func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	return t, nil
 }
 
-// wordPiece reads the tokeniser of a BERT.
+// wordPiece parses a BERT tokeniser.
 func (f *tokenizerFile) wordPiece(words int) (speller, error) {
 	var ids map[string]int32
 	if err := json.Unmarshal(f.Model.Vocabulary, &ids); err != nil {
@@ -204,7 +205,7 @@ func (f *tokenizerFile) wordPiece(words int) (speller, error) {
 	return w, nil
 }
 
-// decode is json.Unmarshal that lets an absent value be.
+// decode is json.Unmarshal, except that an absent value leaves v unchanged.
 func decode(raw json.RawMessage, v any) error {
 	if len(raw) == 0 {
 		return nil
@@ -212,7 +213,7 @@ func decode(raw json.RawMessage, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// frame finds the tokens that begin and end every text.
+// frame determines the special tokens at the beginning and the end of each text.
 func (f *tokenizerFile) frame(t *tokenizer, words int) error {
 	var p struct {
 		Type   string `json:"type"`
@@ -268,10 +269,10 @@ func (f *tokenizerFile) frame(t *tokenizer, words int) error {
 	return nil
 }
 
-// maxSpecial is how many special tokens a text may get.
+// Maximum number of special tokens per text.
 const maxSpecial = 8
 
-// mark is a special token as the older post-processors name it: ["[CLS]", 101].
+// mark is a special token in the format of older post-processors: ["[CLS]", 101].
 type mark struct{ id int32 }
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -1,16 +1,16 @@
-// Package transformer embeds texts with a sentence-transformers model of the BERT family in process: all-MiniLM-L6-v2,
-// bge-small, e5-small, multilingual-e5-small and their kin, read from a directory that the user names.
+// Package transformer computes embeddings in process with a sentence-transformers model of the BERT family, such as
+// all-MiniLM-L6-v2, bge-small, e5-small or multilingual-e5-small, which it reads from a directory.
 //
-// Its vectors and tokens are those of the Python libraries, but for this: the names of special tokens in a text ("[SEP]",
-// "</s>") are only text; characters that are younger than the libraries' Unicode tables are what they are in ours; and a
-// text without a token has no direction, but the zero vector.
+// Vectors and tokens are those of the Python libraries, with three exceptions: names of special tokens in a text
+// ("[SEP]", "</s>") are ordinary text; characters that are newer than the libraries' Unicode tables follow Go's tables;
+// and a text without tokens has the zero vector.
 //
-// Vectors of the same text by different kernels, or by those libraries, have a similarity of 0.99999 or more.
+// For the same text, the vectors of different kernels and of those libraries have a similarity of at least 0.99999.
 //
-// Batches are not padded: the tokens of several texts form one matrix, which only attention takes apart. Matrices are
-// multiplied by a kernel in the processor's vector instructions where it has them (AVX-512, AVX2, NEON), else by plain
-// Go, which is some twenty times slower. With AVX2 and AVX-512 the weights' are in fixed point (fixedPoint), and vectors the same to
-// the last bit whichever of the two a processor has.
+// Batches are not padded: the tokens of several texts form one matrix, which only attention splits. Matrices are
+// multiplied by a kernel with the processor's vector instructions (AVX-512, AVX2, NEON), or else by plain Go, which is
+// about twenty times slower. With AVX2 and AVX-512, the weights are in fixed point (see fixedPoint), and both
+// instruction sets compute identical vectors.
 package transformer
 
 import (
@@ -31,46 +31,48 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Config says where the model lies and how it is used. Every zero field but Directory has a default.
+// Config sets the location of the model and its use. Every zero field except Directory has a default.
 type Config struct {
-	// Directory is where the model lies as it is published: config.json; tokenizer.json or vocab.txt; model.safetensors
-	// or model.onnx (also in onnx/); and, where the model has them, modules.json, 1_Pooling/config.json,
-	// sentence_bert_config.json, tokenizer_config.json and config_sentence_transformers.json. It is read by Open alone.
+	// Directory contains the model as published: config.json; tokenizer.json or vocab.txt; model.safetensors or
+	// model.onnx (also in onnx/); and, if the model has them, modules.json, 1_Pooling/config.json,
+	// sentence_bert_config.json, tokenizer_config.json and config_sentence_transformers.json. Only Open reads it.
 	Directory string
 
-	// QueryPrefix and PassagePrefix go before every text of their purpose, for models that were trained so ("query: ",
-	// "passage: "). nil takes what the model's own configuration says, which is often nothing. PassagePrefix is part of
-	// the model's ID, since vectors of passages with and without do not compare.
+	// QueryPrefix and PassagePrefix are prepended to each text of their purpose, for models trained with such prefixes
+	// ("query: ", "passage: "). nil selects the prefix in the model's configuration, which is often empty.
+	// PassagePrefix is part of the model's ID, since vectors of passages with and without the prefix cannot be
+	// compared.
 	QueryPrefix, PassagePrefix *string
 
-	// MaxTokens cuts texts earlier than the model's configuration does; 0, and what is more than the model can take, cut
-	// where that does. It is part of the model's ID where it counts.
+	// MaxTokens truncates texts earlier than the model's configuration does. If it is 0 or above the model's limit,
+	// that limit applies. It is part of the model's ID if it has an effect.
 	MaxTokens int
 
-	// Threads is how many batches are worked on at once, separately for queries and passages; default processors.Count.
+	// Threads is the number of batches computed at once, separately for queries and passages; default processors.Count.
 	Threads int
 }
 
-// Embedder is an embed.Embedder of a model in process. It is safe for concurrent use and needs no closing.
+// Embedder is an embed.Embedder that runs a model in process. It is safe for concurrent use and does not have to be
+// closed.
 type Embedder struct {
 	model     embed.Model
 	network   *network
 	tokenizer *tokenizer
 	prefixes  [2]string // by purpose
 	maxTokens int
-	slots     [2]chan struct{} // by purpose, so that a bulk import does not hold up queries
+	slots     [2]chan struct{} // by purpose, so that a bulk import does not delay queries
 	spaces    sync.Pool        // of *workspace
 	priority  priority
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// batchTokens is how many tokens are worked on at a time, unless a single text has more: enough to read the weights
-// seldom, few enough for the processor's cache.
+// Number of tokens processed at a time, unless a single text has more: enough to read the weights rarely, few enough
+// for the processor's cache.
 const batchTokens = 384
 
-// Open reads the model. It takes a second and the memory of the weights (50 to 500 MB for small models). The errors name
-// the file that is wrong and the way out.
+// Open reads the model. It takes about a second and the memory of the weights (50 to 500 MB for small models). Errors
+// name the faulty file and the remedy.
 func Open(config Config) (*Embedder, error) {
 	return open(config, kernels()[0])
 }
@@ -121,13 +123,13 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	return e, nil
 }
 
-// published are names that people know models by, by the digest of their weights, where their configuration has another
-// one: that of what they were trained from.
+// published maps digests of weights to the common names of models whose configuration contains another name, that of
+// the base model.
 var published = map[string]string{
 	"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": "all-MiniLM-L6-v2",
 }
 
-// readNetwork reads the weights, and returns a digest of them too.
+// readNetwork reads the weights and returns the network and their digest.
 func (d directory) readNetwork(s *settings, kn *kernel) (*network, string, error) {
 	for _, file := range []struct {
 		name  string
@@ -161,37 +163,38 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// identity is a digest of all that the vectors of passages depend on, so that models of the same name which are not the
-// same are told apart, and a directory can be moved.
+// identity returns a digest of everything that affects the vectors of passages. It distinguishes different models of
+// the same name, and does not depend on the directory.
 func (e *Embedder) identity(s *settings, weights string) string {
 	all, err := json.Marshal([]any{weights, e.tokenizer.digest, e.prefixes[embed.Passage], e.maxTokens, s.pool, s.activation, s.epsilon, s.heads})
 	if err != nil {
-		panic(err) // strings and numbers, which epsilon's bounds make finite
+		panic(err) // only strings and numbers, and the bounds of epsilon keep it finite
 	}
 	return digestOf(all)[:12]
 }
 
-// Model implements embed.Embedder. The ID has the name that the model is known by or its configuration gives it, and a digest
-// of what it is made of: a directory can be moved and renamed, and a model that is trained anew is another one.
+// Model implements embed.Embedder. The ID consists of the model's common name, or else the name in its configuration,
+// and a digest of its content. So the directory can be moved and renamed, and a retrained model has another ID.
 func (e *Embedder) Model() embed.Model { return e.model }
 
-// MaxTokens is how many tokens of a text count, the prefix and the special ones included; what follows is cut.
+// MaxTokens returns the maximum number of tokens per text, including the prefix and special tokens. Longer texts are
+// truncated.
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
-// mostTokens is what Tokens counts to: many times what any model reads.
+// Limit of the count of Tokens, many times the limit of any model.
 const mostTokens = 1 << 20
 
-// Tokens is how many tokens a passage has, up to mostTokens, the prefix and the special ones included; of more than MaxTokens, those
-// are embedded.
+// Tokens returns the number of tokens of a passage, up to mostTokens, including the prefix and special tokens. Only the
+// first MaxTokens are embedded.
 func (e *Embedder) Tokens(passage string) int {
 	return len(e.tokenizer.tokens(e.prefixes[embed.Passage]+passage, mostTokens))
 }
 
-// Kernel names the instructions that this processor runs the model with: "avx512vnni", "avx512", "avx2", "neon" or "portable", the slow one.
+// Kernel returns the name of the kernel in use: "avx512vnni", "avx512", "avx2", "neon", or the slow "portable".
 func (e *Embedder) Kernel() string { return e.network.kernel.name }
 
-// Embed implements embed.Embedder. The vector of a text without a token is zero. The vector of a text does not depend on
-// what is embedded beside it. Passages take all threads, and let queries go before them. The only error is that of ctx.
+// Embed implements embed.Embedder. The vector of a text without tokens is zero. A text's vector does not depend on the
+// other texts of the call. Passages use all threads and give way to queries. The only possible error is that of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	backing := make([]float32, len(texts)*e.model.Dimensions)
@@ -234,13 +237,13 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// batch is some of the texts of a call, as tokens, and their places among them.
+// batch is a batch of texts, as tokens, and their indexes in the call.
 type batch struct {
 	texts  [][]int32
 	places []int
 }
 
-// batches forms batches of texts, leaving out those without a token of their own. They are tokenised as they are asked for.
+// batches yields batches of texts, omitting those without tokens of their own. Texts are tokenised on demand.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) func(yield func(batch) bool) {
 	return func(yield func(batch) bool) {
 		var next batch

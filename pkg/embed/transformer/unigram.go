@@ -10,32 +10,32 @@ import (
 	"unicode/utf8"
 )
 
-// unigram is the tokeniser of XLM-RoBERTa and its kin: words, each with the sign for the space before it, are spelt by
-// those pieces that are the likeliest together.
+// unigram is the tokeniser of XLM-RoBERTa and related models. It splits a text into words, each with a mark for the
+// preceding space, and spells a word by its most probable sequence of pieces.
 type unigram struct {
 	pieces  map[string]piece
 	longest int     // bytes of the longest piece
-	rarest  float64 // how likely a character is that no piece knows, as logarithm
+	rarest  float64 // logarithm of the probability of a character that is in no piece
 	unknown int32
 	known   spelling
 
 	normalise func(string) string
-	split     bool // at all white space; else only spaces count, each of them
-	mark      bool // a text, and after split each word, that does not begin with a space is read as if it did
+	split     bool // at all white space; otherwise only at spaces, each of them
+	mark      bool // whether a text, and after split each word, that does not begin with a space is treated as if it did
 }
 
 type piece struct {
 	id    int32
-	score float64 // the logarithm of its probability
+	score float64 // logarithm of its probability
 }
 
 const (
-	spaceMark      = "▁" // stands for a space
-	unknownPenalty = 10  // by which an unknown character is less likely than the rarest piece
+	spaceMark      = "▁" // represents a space
+	unknownPenalty = 10  // difference in log probability between an unknown character and the rarest piece
 	maxPiece       = 256 // bytes
 )
 
-// unigram reads the tokeniser of that kind.
+// unigram parses a Unigram tokeniser.
 func (f *tokenizerFile) unigram(words int) (speller, error) {
 	var entries [][2]json.RawMessage
 	if err := json.Unmarshal(f.Model.Vocabulary, &entries); err != nil {
@@ -52,7 +52,7 @@ func (f *tokenizerFile) unigram(words int) (speller, error) {
 	}
 	u := &unigram{pieces: make(map[string]piece, len(entries)), rarest: math.Inf(1), unknown: *f.Model.UnknownID}
 	u.known.unknown = u.unknown
-	special := map[int32]bool{} // their names in a text are only text
+	special := map[int32]bool{} // their names in a text are ordinary text
 	for _, added := range f.Added {
 		special[added.ID] = added.Special
 	}
@@ -86,7 +86,7 @@ func (f *tokenizerFile) unigram(words int) (speller, error) {
 	return u, nil
 }
 
-// readSplitter reads how text becomes words: Metaspace, by itself or after WhitespaceSplit.
+// readSplitter parses the rule that splits text into words: Metaspace, alone or after WhitespaceSplit.
 func (u *unigram) readSplitter(raw json.RawMessage) error {
 	type step struct {
 		Type   string `json:"type"`
@@ -111,8 +111,8 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 		case s.Type == "WhitespaceSplit" && i == 0 && len(steps) == 2:
 			u.split = true
 		case s.Type == "Metaspace" && s.Sign == spaceMark && i == len(steps)-1 && (s.Split == nil || *s.Split):
-			// "first" marks only the first word of a text; every other one after a split is marked by its own space, unless
-			// white space was split off before.
+			// "first" marks only the first word of a text. All other words have their own space as a mark, unless white
+			// space was split off before.
 			if u.split && s.Scheme == "first" {
 				return errors.New("a Metaspace with the scheme \"first\" after WhitespaceSplit cannot be run in process; serve the model with a model server instead")
 			}
@@ -139,7 +139,7 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 			if len(tokens) >= limit {
 				break
 			}
-			// What follows so much of a word is cut off anyway, unless nobody knows its characters.
+			// The rest of such a long word is truncated anyway, unless all its characters are unknown.
 			if most := (limit + 16) * u.longest; len(word) > most {
 				word = strings.ToValidUTF8(word[:most], "")
 			}
@@ -149,7 +149,7 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 	return tokens[:min(len(tokens), max(limit, 0))]
 }
 
-// words yields the words of a text, each with the mark of the space before it.
+// words yields the words of a text, each with a mark for the preceding space.
 func (u *unigram) words(text string, first bool) func(yield func(string) bool) {
 	if u.split {
 		return func(yield func(string) bool) {
@@ -172,7 +172,7 @@ func (u *unigram) words(text string, first bool) func(yield func(string) bool) {
 	return marked(text)
 }
 
-// marked cuts text before every mark.
+// marked splits text before each mark.
 func marked(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for text != "" {
@@ -188,20 +188,20 @@ func marked(text string) func(yield func(string) bool) {
 	}
 }
 
-// viterbi is the space in which the likeliest spelling of a word is looked for.
+// viterbi is the scratch memory of the search for the most probable spelling.
 type viterbi struct {
 	ends []ending
 	path []int32
 }
 
-// ending is the best way to spell a word up to some byte.
+// ending is the most probable spelling of a prefix of a word.
 type ending struct {
 	score float64
-	start int32 // where its last piece begins; -1 if there is no way
+	start int32 // start of its last piece; -1 if there is no spelling
 	id    int32
 }
 
-// spell appends the pieces of a word. Unknown characters beside one another are one unknown token.
+// spell appends the pieces of a word. A run of unknown characters is one unknown token.
 func (u *unigram) spell(v *viterbi, tokens []int32, word string) []int32 {
 	v.ends = v.ends[:0]
 	for range len(word) + 1 {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// weights are the tensors of a file by the names that a BERT has for them.
+// weights looks up the tensors of a file by their names in a BERT model.
 type weights struct {
 	tensors map[string]tensor
-	prefix  string // before all names: "bert." of a model that was saved with a head
-	err     error  // the first that was met
+	prefix  string // prefix of all names: "bert." if the model was saved with a head
+	err     error  // the first error
 }
 
-// newWeights finds out what comes before the names.
+// newWeights determines the prefix of the names.
 func newWeights(tensors map[string]tensor) *weights {
 	w := &weights{tensors: tensors}
 	const known = "embeddings.word_embeddings.weight"
@@ -30,7 +30,7 @@ func newWeights(tensors map[string]tensor) *weights {
 	return w
 }
 
-// raw returns the tensor of that name, which has to have that shape.
+// raw returns the tensor with that name, which must have that shape.
 func (w *weights) raw(name string, shape ...int) tensor {
 	t, ok := w.tensors[w.prefix+name]
 	if !ok || !slices.Equal(t.shape, shape) {
@@ -44,7 +44,7 @@ func (w *weights) raw(name string, shape ...int) tensor {
 	return t
 }
 
-// values returns the numbers of a tensor, nil if it is not there.
+// values returns the numbers of a tensor, or nil if it is missing.
 func (w *weights) values(name string, shape ...int) []float32 {
 	t := w.raw(name, shape...)
 	if t.data == nil {
@@ -59,7 +59,7 @@ func (w *weights) norm(name string, width int, epsilon float64) layerNorm {
 	return layerNorm{weight: w.values(name+".weight", width), bias: w.values(name+".bias", width), epsilon: epsilon}
 }
 
-// linear returns a layer of k inputs and n outputs.
+// linear returns a layer with k inputs and n outputs.
 func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 	weight, bias := w.values(name+".weight", n, k), w.values(name+".bias", n)
 	if w.err != nil {
@@ -68,8 +68,8 @@ func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 	return kn.newLinear(weight, bias, n, k)
 }
 
-// attention returns the three layers that make queries, keys and values as one. The queries are scaled here, once, for
-// what the scores would have to be divided by each time.
+// attention returns the layers for queries, keys and values as one layer. It scales the weights of the queries once, so
+// that the scores need not be divided each time.
 func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear {
 	weight := make([]float32, 0, 3*hidden*hidden)
 	bias := make([]float32, 0, 3*hidden)
@@ -90,7 +90,7 @@ func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear 
 	return kn.newLinear(weight, bias, 3*hidden, hidden)
 }
 
-// assemble makes the network of the tensors. Its error names the tensor that is missing or does not fit.
+// assemble builds the network from the tensors. An error names the missing or unsuitable tensor.
 func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, error) {
 	w := newWeights(tensors)
 	n := &network{
@@ -135,8 +135,8 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	if w.err != nil {
 		return nil, w.err
 	}
-	// The words' rows alone outlive the file they were read from, unless they are most of it: many languages have many words,
-	// and a copy would take all of that memory twice for a while.
+	// Only the words' rows of the file are still needed: copy them, so that the rest can be freed. If they are most of
+	// the file, as in multilingual models, a copy would temporarily double the memory.
 	all := 0
 	for _, t := range tensors {
 		all += len(t.data)

@@ -10,28 +10,28 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wordPiece is the tokeniser of a BERT: text is cut at white space and around punctuation, words are spelt by the longest
-// pieces that fit. Names of special tokens in a text are only text.
+// wordPiece is the BERT tokeniser. It splits text at white space and around punctuation, and spells words by the
+// longest pieces that match. Names of special tokens in a text are ordinary text.
 type wordPiece struct {
 	starts  map[string]int32 // pieces that begin a word
-	rest    map[string]int32 // pieces that continue one, without their prefix
+	rest    map[string]int32 // pieces that continue a word, without their prefix
 	longest int              // bytes of the longest piece
-	maxWord int              // characters of a word; a longer one is unknown as a whole
+	maxWord int              // characters per word; a longer word is unknown as a whole
 	unknown int32
 	known   spelling
 
-	controls   bool // are dropped
-	ideographs bool // are words, each
-	accents    bool // are dropped
-	lower      bool // all is made lower case
+	controls   bool // whether control characters are dropped
+	ideographs bool // whether each ideograph is a word
+	accents    bool // whether accents are dropped
+	lower      bool // whether letters are lowered
 }
 
 const (
-	maxWordRunes = 1000    // what maxWord may be
-	segment      = 4 << 10 // bytes of text that are normalised at a time: what will be cut need not be
+	maxWordRunes = 1000    // limit of maxWord
+	segment      = 4 << 10 // bytes of text that are normalised at a time, so that truncated text is not normalised
 )
 
-// newWordPiece sorts the vocabulary by where in a word its pieces can stand.
+// newWordPiece divides the vocabulary into pieces that begin a word and pieces that continue one.
 func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*wordPiece, error) {
 	if maxWord < 1 || maxWord > maxWordRunes {
 		return nil, fmt.Errorf("max_input_chars_per_word is %d; it has to be between 1 and %d", maxWord, maxWordRunes)
@@ -54,7 +54,7 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		} else {
 			w.known.add(id, piece, false)
 		}
-		// "##" and what follows is also what a word that begins with those signs would be looked up as.
+		// A piece with the prefix "##" can also match the beginning of a word that contains these characters.
 		w.starts[piece] = id
 		w.longest = max(w.longest, len(piece))
 	}
@@ -95,7 +95,7 @@ func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32
 			if class == space {
 				continue
 			}
-			// A word that is too long is only counted: it is unknown whatever its end.
+			// A word that is too long is only counted: it is unknown anyway.
 			if runes < w.maxWord {
 				word = w.appendRune(word, r)
 			}
@@ -109,8 +109,8 @@ func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32
 	return tokens[:min(len(tokens), max(limit, 0))]
 }
 
-// cutSegment cuts some text off at a space, so that no character is parted from the marks that belong to it. Text without
-// any spaces is cut somewhere else if it is very long.
+// cutSegment splits off a segment at a space, so that no character is separated from its combining marks. A very long
+// text without spaces is split elsewhere.
 func cutSegment(text string) (part, rest string) {
 	if len(text) <= segment {
 		return text, ""
@@ -130,7 +130,7 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	case !w.lower:
 	case 'A' <= r && r <= 'Z':
 		r += 'a' - 'A'
-	case r == 'İ': // the only character whose lower case is two
+	case r == 'İ': // the only character whose lower case consists of two
 		return append(word, "i̇"...)
 	case r >= utf8.RuneSelf:
 		r = unicode.ToLower(r)
@@ -138,7 +138,7 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	return utf8.AppendRune(word, r)
 }
 
-// appendWord spells one word, greedily from its start. A word that cannot be spelt to its end is one unknown token.
+// appendWord spells one word greedily from its start. A word that cannot be spelt completely is one unknown token.
 func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	if runes > w.maxWord {
 		return append(tokens, w.unknown)
@@ -156,7 +156,8 @@ func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	return tokens
 }
 
-// longestPiece returns the longest entry of pieces that text begins with, and its length in bytes; 0 if there is none.
+// longestPiece returns the id and the length in bytes of the longest piece that is a prefix of text. The length is 0 if
+// there is none.
 func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, length int) {
 	for end := min(len(text), longest); end > 0; end-- {
 		if end < len(text) && !utf8.RuneStart(text[end]) {
@@ -169,14 +170,14 @@ func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, 
 	return 0, 0
 }
 
-// class says what the tokeniser does with a character.
+// class is the tokeniser's treatment of a character.
 type class uint8
 
 const (
 	letter  class = iota // part of a word: letters, digits, symbols beyond ASCII
 	space                // ends a word
 	single               // a word of its own
-	dropped              // leaves no trace
+	dropped              // ignored
 )
 
 func (w *wordPiece) classOf(r rune) class {
@@ -199,8 +200,8 @@ func (w *wordPiece) classOf(r rune) class {
 	return letter
 }
 
-// isIdeograph reports whether r is in the blocks that BERT's tokenisers split character by character; the gap in extension
-// D is theirs. Kana and Hangul are not.
+// isIdeograph reports whether r is in the blocks that BERT tokenisers split into single characters. The gap in
+// extension D is theirs. Kana and Hangul are not included.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2B81F || r >= 0x2B920 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F

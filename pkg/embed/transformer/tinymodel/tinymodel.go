@@ -1,4 +1,4 @@
-// Package tinymodel makes sentence-transformers models of a few kilobytes for tests.
+// Package tinymodel generates sentence-transformers models of a few kilobytes for tests.
 package tinymodel
 
 import (
@@ -15,25 +15,25 @@ import (
 	"testing"
 )
 
-// Model is a model of a few kilobytes with weights that mean nothing, of sizes that fill no vector register.
+// Model describes a model with random weights, whose sizes are not multiples of a vector register.
 type Model struct {
 	Kind   string         // "bert" or "xlm-roberta"
-	Format string         // of the weights: "F32", "F16" or "BF16"; empty: "F32"
-	First  bool           // pools by the first token instead of the mean
-	Extra  map[string]any // takes the place of what is in config.json
-	Seed   uint64         // other seeds, other weights
+	Format string         // number type of the weights: "F32", "F16" or "BF16"; default "F32"
+	First  bool           // whether it pools by the first token instead of the mean
+	Extra  map[string]any // overrides for config.json
+	Seed   uint64         // seed of the weights
 }
 
-// The sizes of the models.
+// Sizes of the models.
 const (
 	Hidden    = 24 // dimensions of the vectors
-	Positions = 64 // tokens that the network can take
-	Length    = 48 // tokens that sentence_bert_config.json allows
+	Positions = 64 // maximum number of tokens of the network
+	Length    = 48 // maximum number of tokens in sentence_bert_config.json
 
 	heads, wide, layers = 3, 40, 2
 )
 
-// Words is a vocabulary that can spell most Latin words and little else.
+// Words returns a vocabulary that can spell most Latin words and little else.
 func Words() []string {
 	words := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "mat", "##ing", "on", "##at", "中", "国", "é", "ß", "☃", "и", "##и", "й"}
 	for c := 'a'; c <= 'z'; c++ {
@@ -47,7 +47,7 @@ func Words() []string {
 	return words
 }
 
-// unigrams is the vocabulary of a Unigram model, with the logarithms of how likely its pieces are.
+// unigrams returns the vocabulary of a Unigram model, with the logarithms of the pieces' probabilities.
 func unigrams() [][]any {
 	pieces := [][]any{{"<s>", 0}, {"<pad>", 0}, {"</s>", 0}, {"<unk>", 0}, {"▁", -2.5}, {"▁the", -3.1}, {"the", -4.7}, {"▁cat", -5.2}, {"at", -3.9},
 		{"▁m", -4.1}, {"ing", -4.0}, {"s", -2.9}, {"中国", -6.5}, {"中", -6.1}, {"é", -7.0}, {"☃", -8.25}, {",", -3.0}, {"▁中", -6.6}, {"11", -5}, {"▁1", -5.5}}
@@ -59,7 +59,7 @@ func unigrams() [][]any {
 	return pieces
 }
 
-// Tokenizer is the model's tokenizer.json, and how many words it knows.
+// Tokenizer returns the model's tokenizer.json and the size of its vocabulary.
 func (m Model) Tokenizer() (file map[string]any, words int) {
 	if m.Kind == "xlm-roberta" {
 		pieces := unigrams()
@@ -93,7 +93,7 @@ func (m Model) Tokenizer() (file map[string]any, words int) {
 
 func (m Model) format() string { return cmp.Or(m.Format, "F32") }
 
-// Config is the model's config.json.
+// Config returns the model's config.json.
 func (m Model) Config(words int) map[string]any {
 	config := map[string]any{
 		"_name_or_path": "somebody/tiny-" + m.Kind, "model_type": m.Kind, "hidden_size": Hidden, "num_hidden_layers": layers,
@@ -104,7 +104,7 @@ func (m Model) Config(words int) map[string]any {
 	return config
 }
 
-// shapes are the tensors of the model.
+// shapes returns the shapes of the model's tensors.
 func (m Model) shapes(words int) map[string][]int {
 	shapes := map[string][]int{
 		"embeddings.word_embeddings.weight":       {words, Hidden},
@@ -130,7 +130,7 @@ func (m Model) shapes(words int) map[string][]int {
 	return shapes
 }
 
-// Safetensors is the content of the model's model.safetensors.
+// Safetensors returns the content of the model's model.safetensors.
 func (m Model) Safetensors(tb testing.TB, words int) []byte {
 	tb.Helper()
 	header := map[string]any{"__metadata__": map[string]string{"format": "pt"}}
@@ -150,7 +150,7 @@ func (m Model) Safetensors(tb testing.TB, words int) []byte {
 				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
 			case "BF16":
 				data = binary.LittleEndian.AppendUint16(data, uint16(math.Float32bits(v)>>16))
-			case "F16": // any bits that are a number near 0 will do
+			case "F16": // arbitrary bits of a number near 0
 				data = binary.LittleEndian.AppendUint16(data, uint16(r.IntN(0x3800)|r.IntN(2)<<15))
 			}
 		}
@@ -164,7 +164,7 @@ func (m Model) Safetensors(tb testing.TB, words int) []byte {
 	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text, data)
 }
 
-// Write makes a directory of the model.
+// Write writes the model to a directory.
 func (m Model) Write(tb testing.TB, directory string) {
 	tb.Helper()
 	tokenizer, words := m.Tokenizer()
@@ -175,7 +175,7 @@ func (m Model) Write(tb testing.TB, directory string) {
 	WriteFile(tb, directory, "1_Pooling/config.json", map[string]any{"pooling_mode_cls_token": m.First, "pooling_mode_mean_tokens": !m.First})
 }
 
-// WriteFile writes bytes as they are and everything else as JSON.
+// WriteFile writes bytes unchanged and everything else as JSON.
 func WriteFile(tb testing.TB, directory, name string, content any) {
 	tb.Helper()
 	data, ok := content.([]byte)
