@@ -7,46 +7,46 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Batch counts the terms of texts that are stored together. Terms have numbers, so that nobody who goes on with them needs to
-// look strings up again. It is not safe for concurrent use.
+// Batch counts the terms of texts that are stored together. Terms have numbers, so that later steps need no string
+// lookups. It is not safe for concurrent use.
 type Batch struct {
 	analyzer *Analyzer
 	terms    []string // by number
 	numbers  []numbered
-	row      uint32 // that is being counted; the first is 1
+	row      uint32 // number of the current row, from 1
 	counts   []TermCount
 	length   uint32
-	before   struct { // what repeated was asked for last
+	before   struct { // argument and result of the last call of repeated
 		text string
 		lang Language
 		ids  []uint32
 	}
 }
 
-// numbered is where the batch and its row have a term of the analyzer.
+// numbered is the state of an analyzer's term in the current batch and row.
 type numbered struct {
-	batch  uint32 // that number is of
+	batch  uint32 // the batch of number
 	number uint32
-	row    uint32 // that at is of
-	at     uint32 // among the row's counts
+	row    uint32 // the row of at
+	at     uint32 // index among the row's counts
 }
 
-// Part is a text of a row, and what each of its terms counts.
+// Part is a text of a row and the weight of its terms.
 type Part struct {
 	Text   string
 	Weight uint32
 }
 
-// TermCount is how often a term counts in a row; the term is given by its number in the batch.
+// TermCount is the weighted count of a term in a row. Term is its number in the batch.
 type TermCount struct {
 	Term  uint32
 	Count uint32
 }
 
-// Batch starts a batch. The analyzer is not to be used otherwise while texts are counted; the batch's terms are its own.
+// Batch starts a batch. The analyzer must not be used otherwise until the batch is counted. The batch owns its terms.
 func (a *Analyzer) Batch() *Batch {
 	a.batch++
-	if a.epoch == 0 || len(a.terms) > maxNumbered { // else it would know ever more
+	if a.epoch == 0 || len(a.terms) > maxNumbered { // limits the memory of the numbered terms
 		a.epoch++
 		a.terms, a.numbers, a.notes = nil, make(map[string]uint32), nil
 	}
@@ -56,23 +56,23 @@ func (a *Analyzer) Batch() *Batch {
 	return &Batch{analyzer: a}
 }
 
-// maxNumbered is how many terms an Analyzer numbers before it starts anew with the next batch: a few megabytes. There are more of
-// them than of words, as every figure is one.
+// Number of terms after which an Analyzer forgets its terms when the next batch starts: a few megabytes. There are more
+// terms than words, since each number is a term.
 const maxNumbered = 1 << 16
 
-// maxKnown is likewise how many words it knows, of some 250 bytes each.
+// Number of words after which an Analyzer forgets its words when the next batch starts; about 250 bytes each.
 const maxKnown = 1 << 15
 
-// Terms lists all terms so far by their numbers, each once. It is only to be read.
+// Terms returns the terms so far, indexed by number. Callers must not modify it.
 func (b *Batch) Terms() []string { return b.terms }
 
-// Name returns the number of a term that no text has to yield.
+// Name returns the number of a term. The term need not occur in a text.
 func (b *Batch) Name(term string) uint32 {
 	return b.numbers[b.place(b.analyzer.idOf(term))].number
 }
 
-// Count returns the language of a row, which its first part shows, and the terms of all its parts, each once and at most MaxTerms of
-// each part, with the sum of what they count.
+// Count returns the language of a row, detected in its first part, its weighted length, and the terms of all parts with
+// their weighted counts. Each term is listed once; at most MaxTerms occurrences are counted per part.
 func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []TermCount) {
 	a := b.analyzer
 	b.row++
@@ -91,8 +91,8 @@ func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []Term
 	return lang, b.length, append(make([]TermCount, 0, len(b.counts)), b.counts...)
 }
 
-// repeated returns the numbers of the terms of a text that is likely to be that of the row before, too: the headings that rows
-// stand below.
+// repeated returns the numbers of the terms of a text. It caches the last result, since consecutive rows often share
+// their headings.
 func (b *Batch) repeated(text string, lang Language) []uint32 {
 	if b.before.ids == nil || b.before.text != text || b.before.lang != lang {
 		b.before.text, b.before.lang, b.before.ids = text, lang, b.before.ids[:0]
@@ -111,7 +111,7 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// place numbers a term of the analyzer in this batch, if it has no number yet, and returns where that is noted.
+// place assigns a number in this batch to a term of the analyzer, if it has none yet, and returns its index in numbers.
 func (b *Batch) place(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.noted(int(id) + 1)
@@ -123,7 +123,7 @@ func (b *Batch) place(id uint32) uint32 {
 	return id
 }
 
-// noted returns room for notes about so many terms, with what has been noted.
+// noted returns the analyzer's notes, extended to at least n terms.
 func (a *Analyzer) noted(n int) []numbered {
 	if n > len(a.notes) {
 		a.notes = append(a.notes, make([]numbered, max(n, 2*len(a.notes), 1024)-len(a.notes))...)
@@ -143,30 +143,30 @@ func (a *Analyzer) idOf(term string) uint32 {
 	return id
 }
 
-// knownWord is what is known of a run of ASCII letters and digits.
+// knownWord is a cached analysis of a run of ASCII letters and digits.
 type knownWord struct {
 	lower  string
-	votes  uint64  // languages of the Latin electorate that have it among their function words
-	word   bool    // it has letters
-	tokens []token // that it yields where nothing joins it to its neighbours; nearly always one
+	votes  uint64  // languages of the Latin electorate that have it as a function word
+	word   bool    // whether it contains letters
+	tokens []token // its tokens if it is not joined to its neighbours; nearly always one
 
-	in    [2]knownTerms // the language that was asked for last is the first
+	in    [2]knownTerms // for two languages, the last used first
 	token [1]token
 	ids   [2][1]uint32
 }
 
-// knownTerms are the numbers of the terms that a word's tokens become in a language. A document's tables and its text often
-// show two languages in turn.
+// knownTerms are the numbers of the terms of a word in a language. Tables and text of a document often alternate
+// between two languages.
 type knownTerms struct {
 	lang  Language
-	epoch uint32 // that the numbers are of; 0 while they were not asked for
+	epoch uint32 // the epoch of the numbers; 0 if there are none
 	ids   []uint32
 }
 
-// known looks a run of ASCII letters and digits up, which has at most maxKnownBytes.
+// known returns the analysis of a run of ASCII letters and digits of at most maxKnownBytes.
 func (a *Analyzer) known(text string) *knownWord {
 	key := keyOf(text)
-	if c := text[0]; c >= 'A' && c <= 'Z' && !capitals(text[1:]) { // a capital in front parts nothing
+	if c := text[0]; c >= 'A' && c <= 'Z' && !capitals(text[1:]) { // an initial capital does not split a word
 		key[0] |= 'a' - 'A'
 	}
 	slot := a.words.find(key)
@@ -176,10 +176,10 @@ func (a *Analyzer) known(text string) *knownWord {
 	return slot.word
 }
 
-// learn makes what is known of a word.
+// learn analyses a word.
 func learn(text string) *knownWord {
 	k := &knownWord{lower: strings.ToLower(text)}
-	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // where there is room for one
+	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // use the embedded arrays, which have capacity for one
 	k.word = strings.Trim(k.lower, "0123456789") != ""
 	k.votes = latinElectorate.of[k.lower]
 	s := splitter{emit: func(t token) bool {
@@ -190,7 +190,7 @@ func learn(text string) *knownWord {
 	return k
 }
 
-// capitals reports whether there is a capital among ASCII letters and digits.
+// capitals reports whether a string of ASCII letters and digits contains a capital.
 func capitals(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 'A' && s[i] <= 'Z' {
@@ -200,7 +200,7 @@ func capitals(s string) bool {
 	return false
 }
 
-// idsIn returns the numbers of the terms of a word.
+// idsIn returns the numbers of the word's terms in a language.
 func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 	in := &k.in[0]
 	if in.epoch == a.epoch && in.lang == lang {
@@ -221,8 +221,8 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 	return in.ids
 }
 
-// detect is Detect. It also returns the runs of letters and digits of a text that has nothing beyond ASCII, as far as it has met them all:
-// such a text is read once.
+// detect is like Detect. For a text of ASCII only, it also returns the runs of letters and digits, so that the text is
+// scanned only once.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil
@@ -253,8 +253,8 @@ func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	return detectLatin(text, a.lower, a.votes), a.found
 }
 
-// ids calls f for the numbers of the terms of a text, in reading order, as often as they occur, at most MaxTerms. known are its runs of
-// letters and digits if it is known that these are all of ASCII.
+// ids calls f with the number of each term of a text, in reading order and with repetitions, at most MaxTerms times. If
+// the text is all ASCII, known may contain its runs of letters and digits.
 func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id uint32)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
@@ -292,7 +292,7 @@ func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id
 			continue
 		}
 		end := asciiEnd(text, i)
-		if end < len(text) && text[end] >= utf8.RuneSelf || end-i > maxKnownBytes { // the word may go on
+		if end < len(text) && text[end] >= utf8.RuneSelf || end-i > maxKnownBytes { // the word may continue
 			i = s.next(text, i)
 			continue
 		}
@@ -313,7 +313,7 @@ func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id
 	s.flush()
 }
 
-// asciiWord tells letters and digits.
+// asciiWord marks the ASCII letters and digits.
 var asciiWord = func() (is [256]bool) {
 	for c := range utf8.RuneSelf {
 		is[c] = classOf(rune(c)) == classWord
@@ -321,7 +321,7 @@ var asciiWord = func() (is [256]bool) {
 	return is
 }()
 
-// asciiEnd returns where the run of ASCII letters and digits ends that starts at i.
+// asciiEnd returns the end of the run of ASCII letters and digits that starts at i.
 func asciiEnd(text string, i int) int {
 	for i < len(text) && asciiWord[text[i]] {
 		i++

@@ -1,25 +1,27 @@
-// Package analysis turns text into the terms that lexical search compares, and into sentences. Every engine and the
-// extractive answerer use it, so that a term means the same everywhere.
+// Package analysis splits text into the terms of lexical search, and into sentences. All engines and the extractive
+// answerer use it, so that terms are the same everywhere.
 //
-// A document's words are stemmed by the language that the document itself shows. A query is too short to be sure of
-// its language, so each of its words becomes a group of forms: the word itself and its stems in every language that
-// the searched documents are in. A document matches the group when it has one of the forms. Thus a word always finds a
-// document that holds the same word, whatever was detected, and finds its inflections where the language was known.
+// A document's words are stemmed in the language that is detected in the document. A query is too short for reliable
+// detection, so each of its words becomes a group of forms: the word itself and its stems in each language of the
+// searched documents. A document matches the group if it contains one of the forms. So a word always matches documents
+// that contain the same word, whatever language was detected, and matches its inflections if the detected language was
+// right.
 //
-// Scripts without spaces between words (Han, kana, Hangul, Thai and their like) are indexed as single characters and
-// as pairs of neighbours.
+// Scripts without spaces between words (Han, kana, Hangul, Thai and similar ones) are indexed as single characters and
+// as pairs of adjacent characters.
 package analysis
 
-// Bounds of what the package takes; they hold for hostile text too.
+// Limits of the package. They also hold for hostile text.
 const (
-	// MaxTermRunes is the longest term; longer words are cut, on the side of documents and of queries alike.
+	// MaxTermRunes is the maximum length of a term in characters. Longer words are truncated, in documents and in
+	// queries.
 	MaxTermRunes = 64
-	// MaxTerms is how many terms a document yields at most; the rest of its text is not searched by words.
+	// MaxTerms is the maximum number of terms of a document. The rest of its text is not found by words.
 	MaxTerms = 200_000
-	// MaxQueryTerms is how many different terms a query yields at most.
+	// MaxQueryTerms is the maximum number of different terms of a query.
 	MaxQueryTerms = 256
-	// maxQueryBytes is how much of a query is read.
+	// Maximum number of bytes that are read of a query.
 	maxQueryBytes = 64 << 10
-	// maxDetectWords is how many words language detection looks at.
+	// Number of words that language detection reads.
 	maxDetectWords = 300
 )

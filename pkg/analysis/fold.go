@@ -8,14 +8,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// letters that Unicode does not decompose, though people type them without their stroke or as two letters.
+// Letters that Unicode does not decompose, and their common spelling without the stroke or as two letters.
 var unstroked = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ħ': "h", 'ŧ': "t", 'þ': "th", 'ı': "i",
 	'ŋ': "n", 'ə': "e", 'ɓ': "b", 'ɗ': "d", 'ƙ': "k",
 }
 
-// fold removes the diacritics of Latin and Greek letters from a lower-case word, and writes ё as е. Marks of other
-// scripts tell words apart and stay.
+// fold removes the diacritics of Latin and Greek letters from a lower-case word, and replaces ё by е. Marks of other
+// scripts distinguish words and are kept.
 func fold(word string) string {
 	ascii := true
 	for i := 0; i < len(word); i++ {

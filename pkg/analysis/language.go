@@ -12,7 +12,7 @@ import (
 // Language is an ISO 639-1 code; "" is unknown.
 type Language string
 
-// Languages that the package treats by rules of its own.
+// Languages with special rules in this package.
 const (
 	Unknown    Language = ""
 	English    Language = "en"
@@ -20,9 +20,9 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// Detect tells the language of a text by its script and, where several languages share the script, by votes of its
-// function words, then by its trigrams. Only the first few hundred words are read. Short Latin text that shows nothing
-// (headings, identifiers, tables) counts as English, whose stemmer does it little harm; long text is Unknown.
+// Detect returns the language of a text. It uses the script and, if several languages share the script, votes of its
+// function words, then trigrams. Only the first few hundred words are read. Short Latin text without evidence
+// (headings, identifiers, tables) counts as English, whose stemmer does little harm; long text is Unknown.
 func Detect(text string) Language {
 	words, scripts := survey(text)
 	switch script := scripts.most(); script {
@@ -45,10 +45,10 @@ func Detect(text string) Language {
 	}
 }
 
-// fewWords is the length from which a text without a winner among function words is told by trigrams.
+// Minimum number of words for trigrams to be used if the function words have no winner.
 const fewWords = 25
 
-// detectLatin tells the language of a text in Latin letters, whose first words vote.
+// detectLatin returns the language of a text in Latin letters. words are its first words, votes their votes.
 func detectLatin(text string, words []string, votes []uint64) Language {
 	if lang, ok := latinElectorate.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
@@ -66,7 +66,7 @@ func detectLatin(text string, words []string, votes []uint64) Language {
 	return Language(info.Lang.Iso6391())
 }
 
-// maxTrigramBytes is how much of a text the trigrams are counted of; minConfidence is from where they are believed.
+// Number of bytes whose trigrams are counted, and the minimum confidence of their result.
 const (
 	maxTrigramBytes = 800
 	minConfidence   = 0.1
@@ -83,7 +83,7 @@ func distinct(words []string, lang Language) int {
 	return len(found)
 }
 
-// prefix cuts a text to n bytes, at a character's start.
+// prefix truncates a text to at most n bytes, at a character boundary.
 func prefix(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -94,13 +94,13 @@ func prefix(text string, n int) string {
 	return text[:n]
 }
 
-// vote counts function words: each gives one vote, divided among the languages that have it. The winner must have a
-// real share of the words and a lead.
+// vote counts function words. Each has one vote, divided among the languages that have the word. The winner needs a
+// minimum share of the words and a lead.
 func vote(words []string, among electorate) (Language, bool) {
 	return among.elect(among.votesOf(words))
 }
 
-// votesOf lists for each word the languages that have it among their function words.
+// votesOf returns for each word the languages that have it as a function word.
 func (among electorate) votesOf(words []string) []uint64 {
 	out := make([]uint64, len(words))
 	for i, w := range words {
@@ -109,7 +109,7 @@ func (among electorate) votesOf(words []string) []uint64 {
 	return out
 }
 
-// elect counts the votes of each word.
+// elect counts the votes of each word and returns the winner.
 func (among electorate) elect(words []uint64) (Language, bool) {
 	var votes [maxElectorate]float64
 	for _, has := range words {
@@ -134,7 +134,7 @@ func (among electorate) elect(words []uint64) (Language, bool) {
 	return winner, best > 0 && best >= 0.06*float64(len(words)) && best >= 1.25*second
 }
 
-// survey returns the first words of a text in lower case, and counts letters by script.
+// survey returns the first words of a text in lower case, and counts the letters per script.
 func survey(text string) ([]string, *scriptCount) {
 	text = prefix(text, maxDetectWords*32)
 	var scripts scriptCount
@@ -157,7 +157,7 @@ func survey(text string) ([]string, *scriptCount) {
 	return words, &scripts
 }
 
-// trigramLanguages are those that trigrams may tell: the ones with a stemmer, and neighbours that would be taken for them.
+// Languages that trigrams may choose: those with a stemmer, and related languages that would be mistaken for them.
 var trigramLanguages = map[whatlanggo.Lang]bool{
 	whatlanggo.Eng: true, whatlanggo.Deu: true, whatlanggo.Fra: true, whatlanggo.Spa: true, whatlanggo.Ita: true,
 	whatlanggo.Por: true, whatlanggo.Nld: true, whatlanggo.Swe: true, whatlanggo.Dan: true, whatlanggo.Nob: true,
@@ -212,11 +212,11 @@ func scriptOf(r rune) script {
 	return scriptOther
 }
 
-// scriptCount counts letters by script.
+// scriptCount counts letters per script.
 type scriptCount [scripts]int
 
-// most returns the script that carries the text. A letter of a script without spaces says as much as several letters
-// of an alphabet; text with kana is Japanese, however many Han characters it has.
+// most returns the main script of the text. A letter of a script without spaces counts as several letters of an
+// alphabet. Text with kana is Japanese, however many Han characters it has.
 func (c *scriptCount) most() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3

@@ -2,19 +2,19 @@ package analysis
 
 import "unicode"
 
-// runeClass is what a character means to the tokeniser.
+// runeClass is the tokeniser's class of a character.
 type runeClass uint8
 
 const (
 	classOther   runeClass = iota // separates words
 	classWord                     // part of a word
 	classDense                    // a character of a script without spaces between words
-	classMark                     // combining mark: belongs to what precedes it
+	classMark                     // combining mark: part of the preceding character
 	classIgnored                  // invisible: joiners, soft hyphen, tatweel, Arabic and Hebrew vowel points
 )
 
-// dense lists the scripts whose text has no spaces between words (or, for Hangul, whose words carry endings that
-// pairs of characters tell apart better than a stemmer).
+// Scripts without spaces between words, and Hangul, whose words have endings that pairs of characters match better than
+// a stemmer would.
 var dense = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
@@ -33,7 +33,7 @@ func classOf(r rune) runeClass {
 		return classIgnored
 	case unicode.Is(unicode.M, r):
 		return classMark
-	case r == 0x30FC: // the kana length mark has no script of its own
+	case r == 0x30FC: // the kana length mark belongs to no script
 		return classDense
 	case r < 0x0E00 || !unicode.In(r, dense...):
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {

@@ -8,15 +8,15 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-// Span is a part of a text by byte offsets: text[Start:End].
+// Span is a part of a text, given by byte offsets: text[Start:End].
 type Span struct {
 	Start, End int
 }
 
-// Sentences splits a text into sentences by the rules of Unicode (UAX #29), joined again where a full stop only ended
-// an abbreviation, an initial or an ordinal number of a German date, and parted at blank lines and at long runs of marks. White space around sentences belongs
-// to none; the spans are in order, do not overlap, and are not empty. It takes time in proportion to the text, whatever
-// is in it.
+// Sentences splits a text into sentences by the rules of Unicode (UAX #29), with three exceptions. Sentences are joined
+// after an abbreviation, an initial, or an ordinal number in a German date; they are split at blank lines; and they are
+// split at long runs of marks. White space around sentences is part of none. The spans are ordered, disjoint and not
+// empty. The time is linear in the length of any text.
 func Sentences(text string) []Span {
 	var out []Span
 	for s := range stretches(text) {
@@ -33,9 +33,9 @@ func Sentences(text string) []Span {
 	return out
 }
 
-// appendSentences appends those of text[from:to], which holds no long runs of marks.
+// appendSentences appends the sentences of text[from:to], which must not contain long runs of marks.
 func appendSentences(out []Span, text string, from, to int) []Span {
-	open := false // the last span may go on in the next segment
+	open := false // the last span may continue in the next segment
 	iter := sentences.FromString(text[from:to])
 	for iter.Next() {
 		for part := range paragraphs(text, from+iter.Start(), from+iter.End()) {
@@ -55,16 +55,16 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 	return out
 }
 
-// maxGap is the longest run of characters other than letters and digits, in runes, that is shown to the rules of Unicode.
-// They look back over closing marks and spaces, so that a text of a hundred thousand brackets takes half a minute; a
-// longer run ends its sentence without asking.
+// Longest run of characters other than letters and digits, in runes, that the rules of Unicode are applied to. They
+// look back over closing marks and spaces, so that a text of a hundred thousand brackets would take half a minute. A
+// longer run always ends a sentence.
 const maxGap = 64
 
-// stretch is a part of a text that ends in a long run of marks, or at the text's end: the rules see text[from:to], the
-// rest of the run reaches to next.
+// stretch is a part of a text that ends in a long run of marks, or at the end of the text. The rules are applied to
+// text[from:to]; the rest of the run ends at next.
 type stretch struct{ from, to, next int }
 
-// stretches yields the parts of a text between runs longer than maxGap of characters other than letters and digits.
+// stretches splits a text at runs of more than maxGap characters other than letters and digits.
 func stretches(text string) func(func(stretch) bool) {
 	return func(yield func(stretch) bool) {
 		from, gap, enough, length := 0, 0, 0, 0
@@ -80,7 +80,8 @@ func stretches(text string) func(func(stretch) bool) {
 				continue
 			}
 			if length > maxGap {
-				// Marks belong to what is before them, so that a letter begins a grapheme unless one of these few is prefixed.
+				// Marks belong to the preceding character, so a letter starts a new grapheme unless one of these few
+				// characters precedes it.
 				next := gap + len(strings.TrimRightFunc(text[gap:i], prefixed))
 				if !yield(stretch{from, min(enough, next), next}) {
 					return
@@ -98,7 +99,7 @@ func stretches(text string) func(func(stretch) bool) {
 
 func prefixed(r rune) bool { return unicode.Is(unicode.Prepended_Concatenation_Mark, r) }
 
-// paragraphs yields the pieces of text[start:end] between blank lines.
+// paragraphs splits text[start:end] at blank lines.
 func paragraphs(text string, start, end int) func(func(Span) bool) {
 	return func(yield func(Span) bool) {
 		for start < end {
@@ -115,7 +116,7 @@ func paragraphs(text string, start, end int) func(func(Span) bool) {
 	}
 }
 
-// trim narrows a span to what is not white space.
+// trim removes white space from the ends of a span. It returns false if nothing remains.
 func trim(text string, s Span) (Span, bool) {
 	part := text[s.Start:s.End]
 	left := len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
@@ -124,7 +125,7 @@ func trim(text string, s Span) (Span, bool) {
 	return s, s.End > s.Start
 }
 
-// numbersItem reports whether a sentence is only the number of a list's item or of a section, whose text follows: "5." or
+// numbersItem reports whether a sentence is only the number of a list item or a section, whose text follows: "5." or
 // "2.1.".
 func numbersItem(s string) bool {
 	const longest = 12 // bytes
@@ -135,7 +136,7 @@ func blankLine(gap string) bool {
 	return strings.Count(gap, "\n") > 1
 }
 
-// abbreviations after which a sentence goes on although a capital letter or digit follows.
+// Abbreviations that do not end a sentence even before a capital letter or a digit.
 var abbreviations = map[string]bool{
 	"mr": true, "mrs": true, "ms": true, "dr": true, "prof": true, "st": true, "vs": true, "fig": true, "figs": true, "eq": true,
 	"no": true, "nos": true, "vol": true, "pp": true, "p": true, "ed": true, "eds": true, "cf": true, "e.g": true, "i.e": true, "al": true, "approx": true,
@@ -145,7 +146,7 @@ var abbreviations = map[string]bool{
 	"т.е": true, "т.д": true, "sec": true, "ch": true, "para": true, "tab": true, "ref": true, "refs": true,
 }
 
-// abbreviated reports whether a sentence ends in an abbreviation or an initial rather than in a full stop.
+// abbreviated reports whether a sentence ends in an abbreviation or an initial instead of a full stop.
 func abbreviated(s string) bool {
 	body, ok := strings.CutSuffix(s, ".")
 	if !ok {
@@ -163,20 +164,22 @@ func abbreviated(s string) bool {
 	return size == len(last) && unicode.IsUpper(r) && r != 'I'
 }
 
-// germanMonths follow the number of a day and its full stop. Other languages write the names of months without a capital,
-// which the rules of Unicode see by themselves, or the number without a full stop.
+// germanMonths are the months that may follow the ordinal number of a day. Other languages write months without a
+// capital, which the rules of Unicode recognise, or the number without a full stop.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
 	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,
 	"jan": true, "feb": true, "mär": true, "apr": true, "jun": true, "jul": true, "aug": true, "sep": true, "sept": true, "okt": true, "nov": true, "dez": true,
 }
 
-// germanArticles stand before ordinal numbers, as in "im 19. Jahrhundert". Words that English has too are left out.
+// germanArticles are the words that precede ordinal numbers, as in "im 19. Jahrhundert". Words that also exist in
+// English are omitted.
 var germanArticles = map[string]bool{
 	"der": true, "das": true, "dem": true, "des": true, "im": true, "zum": true, "zur": true, "vom": true, "beim": true, "ins": true,
 }
 
-// ordinal reports whether a sentence ends in a number of one or two digits and a full stop that belong to what follows.
+// ordinal reports whether a sentence ends in an ordinal number: one or two digits and a full stop, followed by the rest
+// of the sentence.
 func ordinal(s, after string) bool {
 	body, ok := strings.CutSuffix(s, ".")
 	if !ok {
@@ -192,10 +195,10 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// longestWord bounds, in bytes, the words that ordinal looks at: none that it knows is longer.
+// Maximum length in bytes of the words that ordinal compares. All words that it knows are shorter.
 const longestWord = 16
 
-// firstWord is the word that a text begins with after white space, "" if there is none or it is long.
+// firstWord returns the first word of a text after white space, or "" if there is none or it is long.
 func firstWord(text string) string {
 	text = strings.TrimLeft(text[:min(len(text), longestWord+8)], " \t\n\u00a0")
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -205,7 +208,7 @@ func firstWord(text string) string {
 	return text[:end]
 }
 
-// lastWord is the word that a text ends with before white space, "" if there is none.
+// lastWord returns the last word of a text before white space, or "" if there is none.
 func lastWord(text string) string {
 	text = strings.TrimRight(text[max(0, len(text)-longestWord-8):], " \t\n\u00a0")
 	return text[strings.LastIndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })+1:]

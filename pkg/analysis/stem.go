@@ -32,10 +32,10 @@ var stemmers = map[Language]func(*snowball.Env) bool{
 	"ta": tamil.Stem, "tr": turkish.Stem,
 }
 
-// The Romanian stemmer knows the letters with cedilla, which older encodings used; today's text has a comma below.
+// The Romanian stemmer knows the letters with a cedilla, from older encodings; current text has a comma below.
 var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
 
-// term makes an index term of a lower-case word: its stem in the language, without diacritics.
+// term returns the index term of a lower-case word: its stem in the language, without diacritics.
 func term(word string, lang Language) string {
 	if lang == Vietnamese {
 		return word
@@ -52,8 +52,8 @@ func term(word string, lang Language) string {
 	return fold(snowballStem(word, stem))
 }
 
-// snowballStem runs a stemmer. The algorithms are generated code that indexes freely; a word that trips one of them is
-// left as it is, and does not take the process down.
+// snowballStem runs a stemmer. The algorithms are generated code without bounds checks of their own. If a word makes
+// one panic, the word is returned unchanged.
 func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	defer func() {
 		if recover() != nil {
@@ -68,12 +68,12 @@ func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	return env.Current()
 }
 
-// stemmable reports whether a word is long enough to have endings, and made of letters.
+// stemmable reports whether a word is long enough to have an ending, and contains no digits.
 func stemmable(word string) bool {
 	return utf8.RuneCountInString(word) > 2 && !hasDigit(word)
 }
 
-// greekEndings are the inflections of nouns, adjectives and common verbs, without accents, longest first.
+// greekEndings are the inflectional endings of nouns, adjectives and common verbs, without accents, longest first.
 var greekEndings = []string{
 	"οντουσαν", "ομασταν", "ηματων", "ηματος", "ουσαμε", "ουσατε", "ομαστε", "ηματα", "ματων", "ματος", "οντας", "ονται", "ονταν",
 	"ησεις", "εικων", "ισμος", "ισμου", "ουσαν", "ουμε", "ματα", "ησης", "ησαν", "εται", "ουνε", "ειων", "εων", "εως", "ους",
@@ -81,7 +81,7 @@ var greekEndings = []string{
 	"ας", "αν", "ει", "εν", "ω", "ο", "η", "α", "ε", "ι", "υ",
 }
 
-// greekStem cuts the ending of an unaccented Greek word, leaving at least three letters.
+// greekStem removes the ending of an unaccented Greek word and keeps at least three letters.
 func greekStem(word string) string {
 	n := utf8.RuneCountInString(word)
 	if n < 4 || word[0] < 0x80 {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// stopwords.txt holds one language a line: its code, a colon, its function words. They are dropped from queries and
-// tell languages apart; documents keep them.
+// stopwords.txt contains one language per line: its code, a colon, its function words. They are removed from queries
+// and used for language detection; documents keep them.
 //
 //go:embed stopwords.txt
 var stopWordsText string
 
 var (
 	stopWords = parseStopWords(stopWordsText)
-	// stopWordLanguages lists the languages of each function word.
+	// stopWordLanguages maps each function word to its languages.
 	stopWordLanguages = byWord(stopWords)
 	latinLanguages    = []Language{English, "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ga", "pl", "cs", "id", Vietnamese, "yo", "sw"}
 	cyrillicLanguages = []Language{"ru", "uk", "bg"}
@@ -27,17 +27,17 @@ var (
 	arabicElectorate   = electorateOf(arabicLanguages, maps.Keys(stopWordLanguages))
 )
 
-// maxElectorate is how many languages votes are counted for; there are half as many.
+// Maximum number of languages in an electorate; there are half as many.
 const maxElectorate = 64
 
-// electorate is languages that words may vote for, and which of them has a word among its function words: the bit of its
-// place in langs is set.
+// electorate is the languages that words can vote for. of maps each function word to a bit set of its languages, by
+// their indexes in langs.
 type electorate struct {
 	langs []Language
 	of    map[string]uint64
 }
 
-// electorateOf prepares the votes of those words.
+// electorateOf returns the electorate of the languages, with the votes of the words.
 func electorateOf(langs []Language, words iter.Seq[string]) electorate {
 	langs = langs[:min(len(langs), maxElectorate)]
 	e := electorate{langs, make(map[string]uint64)}
@@ -51,7 +51,7 @@ func electorateOf(langs []Language, words iter.Seq[string]) electorate {
 	return e
 }
 
-// IsFunctionWord reports whether a word in lower case is one of those of a language that are dropped from queries.
+// IsFunctionWord reports whether a lower-case word is a function word of a language, which queries omit.
 func IsFunctionWord(word string, lang Language) bool { return stopWords[lang][word] }
 
 func parseStopWords(text string) map[Language]map[string]bool {

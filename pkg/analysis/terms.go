@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// Terms returns the index terms of a text in the language that Detect told, in reading order, as often as they occur;
-// at most MaxTerms.
+// Terms returns the index terms of a text in the language returned by Detect, in reading order and with repetitions, at
+// most MaxTerms.
 func Terms(text string, lang Language) []string { return new(Analyzer).Terms(text, lang) }
 
-// Analyzer makes terms and remembers stems from text to text, which is worth it for a batch of related texts. Its zero
-// value is ready; it is not safe for concurrent use.
+// Analyzer computes terms and caches stems across texts, which speeds up a batch of related texts. Its zero value is
+// ready for use. It is not safe for concurrent use.
 type Analyzer struct {
 	stems map[Language]map[string]string
 
-	// Of batches: terms by the numbers that they have here, and words as they are written.
+	// Caches of batches: terms by number, and words as written.
 	terms   []string
-	epoch   uint32 // grows when terms are numbered anew
+	epoch   uint32 // incremented when the terms are discarded
 	numbers map[string]uint32
 	notes   []numbered
-	batch   uint32 // the newest one; the first is 1
+	batch   uint32 // number of the latest batch, from 1
 	words   wordTable
-	// Of the text that is being read.
+	// Scratch buffers of the current text.
 	found []*knownWord
 	lower []string
 	votes []uint64
@@ -30,13 +30,14 @@ type Analyzer struct {
 
 var analyzers = sync.Pool{New: func() any { return new(Analyzer) }}
 
-// Borrow returns an Analyzer that may remember the stems of other texts already, to be given back by Return.
+// Borrow returns an Analyzer from a pool, which may already have cached the stems of other texts. Release it with
+// Return.
 func Borrow() *Analyzer { return analyzers.Get().(*Analyzer) }
 
-// Return gives back a borrowed Analyzer, which is not to be used any more.
+// Return returns a borrowed Analyzer to the pool. It must not be used afterwards.
 func (a *Analyzer) Return() { analyzers.Put(a) }
 
-// maxStems is how many stems an Analyzer remembers of a language before it starts anew: a few megabytes.
+// Number of stems per language after which an Analyzer clears its cache: a few megabytes.
 const maxStems = 20_000
 
 // Terms is like the function Terms.
@@ -62,13 +63,13 @@ func (a *Analyzer) term(t token, lang Language) string {
 	if a.stems[lang] == nil || len(a.stems[lang]) >= maxStems {
 		a.stems[lang] = make(map[string]string)
 	}
-	text := strings.Clone(t.text) // which a term may be a part of: what is remembered holds no document
+	text := strings.Clone(t.text) // a term may be a part of text, and must not keep the document in memory
 	s := term(text, lang)
 	a.stems[lang][text] = s
 	return s
 }
 
-// termOf makes the term of a token.
+// termOf returns the term of a token.
 func termOf(t token, lang Language) string {
 	switch t.kind {
 	case kindDense:
@@ -79,16 +80,15 @@ func termOf(t token, lang Language) string {
 	return term(t.text, lang)
 }
 
-// QueryTerm is one word of a query: what it is called in results, and the index terms that count as it. Name is one of
-// Forms.
+// QueryTerm is a word of a query: its name in results, and the index terms that match it. Name is one of Forms.
 type QueryTerm struct {
 	Name  string
 	Forms []string
 }
 
-// Query returns the different words of a query for documents in the given languages (as Detect told them; none: English
-// and what the query itself shows), in order, at most MaxQueryTerms. Function words of the query's language are dropped,
-// unless there is nothing else.
+// Query returns the different words of a query for documents in the given languages, as returned by Detect, in order,
+// at most MaxQueryTerms. Without languages, English and the query's own language are used. Function words of the
+// query's language are omitted, unless there are no others.
 func Query(text string, langs []Language) []QueryTerm {
 	text = prefix(text, maxQueryBytes)
 	lang, stop := queryLanguage(text, langs)
@@ -114,7 +114,7 @@ func Query(text string, langs []Language) []QueryTerm {
 	return kept
 }
 
-// queryTerm gathers the forms of a word: its stem in the likeliest language first, which names it.
+// queryTerm returns the forms of a word. The first is the stem in the most likely language, which is also the name.
 func queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
 	for _, lang := range langs {
@@ -126,8 +126,7 @@ func queryTerm(t token, langs []Language) QueryTerm {
 	return q
 }
 
-// queryLanguage tells the query's language, among those of the documents where it can be told, and the function words
-// to drop.
+// queryLanguage returns the query's language, if possible among those of the documents, and the function words to omit.
 func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
 	words, scripts := survey(text)
 	script := scripts.most()
@@ -148,7 +147,7 @@ func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
 	return detected, stopWords[detected]
 }
 
-// plausible lists the languages whose stems a query word gets: its own, those of the documents, and none at all.
+// plausible returns the languages to stem a query word in: its own, those of the documents, English, and none.
 func plausible(lang Language, langs []Language) []Language {
 	out := []Language{lang}
 	for _, l := range append(slices.Clone(langs), English, Unknown) {

@@ -8,28 +8,28 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tokenKind says how a token becomes a term.
+// tokenKind is the way in which a token becomes a term.
 type tokenKind uint8
 
 const (
-	kindWord  tokenKind = iota // a word or a part of one: stemmed
-	kindWhole                  // an identifier or part number written as one: kept as it is
+	kindWord  tokenKind = iota // a word or a part of a word: stemmed
+	kindWhole                  // an identifier or part number written without spaces: unchanged
 	kindDense                  // a character, or a pair, of a script without spaces
 )
 
-// token is a lower-case piece of text. Marks are still on it.
+// token is a lower-case piece of text with its diacritics.
 type token struct {
 	text string
 	kind tokenKind
 }
 
-// piece is a maximal run of word characters, and what stands between it and the next one.
+// piece is a maximal run of word characters, and the joint to the next piece.
 type piece struct {
 	text  string // as written
-	joint rune   // the one character that joins it to the next piece; 0 when it is not joined
+	joint rune   // the single character that joins it to the next piece; 0 if none
 }
 
-// maxJoined bounds how many pieces one joined whole may have ("192.168.10.1", "snake_case_name").
+// Maximum number of pieces of a joined token ("192.168.10.1", "snake_case_name").
 const maxJoined = 8
 
 // tokens calls emit for each token of the text in reading order, until emit returns false.
@@ -44,7 +44,7 @@ func tokens(text string, emit func(token) bool) {
 	s.flush()
 }
 
-// next takes what begins at i, which is the start of a character, and returns where it ends.
+// next processes the token that starts at i, which must be a character boundary, and returns its end.
 func (s *splitter) next(text string, i int) int {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch classOf(r) {
@@ -59,7 +59,7 @@ func (s *splitter) next(text string, i int) int {
 	return i + size
 }
 
-// wordEnd returns where the word that starts at i ends.
+// wordEnd returns the end of the word that starts at i.
 func wordEnd(text string, i int) int {
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -71,7 +71,7 @@ func wordEnd(text string, i int) int {
 	return i
 }
 
-// joint returns the character at i if it stands between two words like a hyphen does, else 0.
+// joint returns the character at i if it joins two words, as a hyphen does, otherwise 0.
 func joint(text string, i int) rune {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch r {
@@ -89,10 +89,10 @@ func joint(text string, i int) rune {
 	return r
 }
 
-// splitter gathers pieces that are joined, so that the whole can be emitted after its parts.
+// splitter collects joined pieces, so that the whole can be emitted after its parts.
 type splitter struct {
 	emit    func(token) bool
-	known   func(word string) bool // emits the parts of a word that it knows; nil: there is none
+	known   func(word string) bool // emits the parts of a word if it knows the word; may be nil
 	pending [maxJoined]piece
 	n       int
 	stopped bool
@@ -104,7 +104,7 @@ func (s *splitter) out(text string, kind tokenKind) {
 	}
 }
 
-// word takes the next piece.
+// word adds a piece.
 func (s *splitter) word(text string, j rune) {
 	if s.n == maxJoined {
 		s.flush()
@@ -116,7 +116,7 @@ func (s *splitter) word(text string, j rune) {
 	}
 }
 
-// flush emits the gathered pieces: the parts of each, each whole, and the wholes of those that are joined.
+// flush emits the collected pieces: the parts of each piece, each piece, and the joined wholes.
 func (s *splitter) flush() {
 	for i := range s.n {
 		if word := s.pending[i].text; s.known == nil || !s.known(word) {
@@ -136,8 +136,8 @@ func (s *splitter) flush() {
 	s.n = 0
 }
 
-// joins reports whether two neighbours are one name or number: identifiers by underscore, part numbers by hyphen or
-// slash, numbers and versions by point, thousands by comma.
+// joins reports whether two adjacent pieces are one name or number: identifiers with an underscore, part numbers with a
+// hyphen or slash, numbers and versions with a point, thousands with a comma.
 func joins(a, b piece) bool {
 	switch a.joint {
 	case '_':
@@ -154,7 +154,7 @@ func joins(a, b piece) bool {
 	return false
 }
 
-// whole emits joined pieces as one: "AX-200" as ax200, "1,000" as 1000, "v1.2" as 1.2.
+// whole emits joined pieces as one token: "AX-200" as ax200, "1,000" as 1000, "v1.2" as 1.2.
 func (s *splitter) whole(ps []piece) {
 	digits, size := false, 0
 	for _, p := range ps {
@@ -185,7 +185,7 @@ func (s *splitter) whole(ps []piece) {
 	s.out(w, kind)
 }
 
-// parts emits a word, and when it is written in parts (camelCase, AX200) those of them that say something.
+// parts emits a word and, if it is a compound (camelCase, AX200), its meaningful parts.
 func (s *splitter) parts(word string) {
 	lower := strings.ToLower(word)
 	if hasDigit(word) && !allDigits(word) {
@@ -208,7 +208,7 @@ func (s *splitter) parts(word string) {
 	}
 }
 
-// part emits one part of a word; a single character tells nothing.
+// part emits a part of a word. Single characters are too unspecific and are skipped.
 func (s *splitter) part(text string) {
 	if utf8.RuneCountInString(text) > 1 {
 		s.out(strings.ToLower(text), kindWord)
@@ -231,7 +231,8 @@ func boundary(before, prev, r rune, rest string) bool {
 	return unicode.IsUpper(prev) && before != 0 && unicode.IsLower(next) && next != 's'
 }
 
-// dense emits the characters of a run without spaces, and each pair of neighbours, and returns where the run ends.
+// dense emits the characters of a run without spaces, and each pair of adjacent characters. It returns the end of the
+// run.
 func (s *splitter) dense(text string, i int) int {
 	prev := ""
 	for i < len(text) && !s.stopped {
@@ -257,7 +258,7 @@ func (s *splitter) dense(text string, i int) int {
 		}
 		prev = cluster
 		i = end
-		for i < len(text) { // marks beyond the bound
+		for i < len(text) { // skip marks beyond the limit
 			m, n := utf8.DecodeRuneInString(text[i:])
 			if classOf(m) != classMark {
 				break
@@ -283,7 +284,7 @@ func strip(word string) string {
 	return word
 }
 
-// clip cuts a term to MaxTermRunes.
+// clip truncates a term to MaxTermRunes.
 func clip(s string) string {
 	if len(s) <= MaxTermRunes {
 		return s

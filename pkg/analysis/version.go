@@ -1,5 +1,5 @@
 package analysis
 
-// Version numbers what terms this package makes of a text. Raise it by hand with every change after which some text
-// yields other terms: content that has not changed is indexed again only then.
+// Version is the version of the terms that this package computes. Increment it with each change that gives some text
+// other terms: only then is unchanged content indexed again.
 const Version = 1

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// WordsOf returns the words of a query, as they are told apart, in lower case and in order, that became each of the terms: by the stem of whichever
-// language it was. A term that none of the words became is left out.
+// WordsOf returns for each term the words of the query that may have become it, by the stem of any language. The words
+// are in lower case and in order. Terms without such a word are omitted.
 func WordsOf(query string, terms map[string]float64) map[string][]string {
 	langs := append(slices.Sorted(maps.Keys(stemmers)), Unknown)
 	out := make(map[string][]string)

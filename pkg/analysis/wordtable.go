@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxKnownBytes bounds the words that are remembered as they are written.
+// Maximum length in bytes of cached words.
 const maxKnownBytes = 24
 
-// wordKey is a word of 1 to maxKnownBytes bytes, none of which is zero, and zeros behind it: three numbers, little-endian.
+// wordKey is a word of 1 to maxKnownBytes bytes without zero bytes, padded with zeros: three little-endian numbers.
 type wordKey [maxKnownBytes / 8]uint64
 
 func keyOf(text string) (key wordKey) {
@@ -32,22 +32,22 @@ func (k wordKey) text() string {
 	return strings.TrimRight(string(b[:]), "\x00")
 }
 
-// wordTable finds what is known of a word. Its keys lie in the table itself, so that a word that is there is found by one look at
-// memory where a map takes three. Its zero value is empty.
+// wordTable is a hash table of analysed words. The keys are in the table itself, so a lookup usually needs one memory
+// access, while a map needs three. Its zero value is empty.
 type wordTable struct {
 	slots []wordSlot // a power of two of them, at least half of them free
-	seeds wordKey    // odd numbers that nobody can know who would choose words to lie in one place
-	shift int        // how far a hash is shifted to be a place
+	seeds wordKey    // random odd numbers, so that an attacker cannot choose words with equal hashes
+	shift int        // right shift that turns a hash into an index
 	count int
 }
 
-// wordSlot is free while it has no word.
+// wordSlot is a slot of the table; it is free if word is nil.
 type wordSlot struct {
 	key  wordKey
 	word *knownWord
 }
 
-// find returns the slot that has a word, or where it would be.
+// find returns the slot that contains a word, or the free slot for it.
 func (t *wordTable) find(key wordKey) *wordSlot {
 	if len(t.slots) == 0 {
 		t.grow()
@@ -62,7 +62,7 @@ func (t *wordTable) find(key wordKey) *wordSlot {
 	}
 }
 
-// add adds a word that is not there.
+// add adds a word, which must not be in the table.
 func (t *wordTable) add(key wordKey, word *knownWord) *wordSlot {
 	if t.count++; 2*t.count > len(t.slots) {
 		t.grow()
@@ -75,7 +75,7 @@ func (t *wordTable) add(key wordKey, word *knownWord) *wordSlot {
 func (t *wordTable) grow() {
 	old := t.slots
 	if len(old) == 0 {
-		const first = 10 // bits of the first places
+		const first = 10 // logarithm of the initial size
 		t.slots, t.shift = make([]wordSlot, 1<<first), 64-first
 		for i := range t.seeds {
 			t.seeds[i] = rand.Uint64() | 1
