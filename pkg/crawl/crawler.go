@@ -114,7 +114,7 @@ func (c *Crawler) Close() {
 	c.cancel(ErrClosed)
 	c.mu.Unlock()
 	c.work.Wait()
-	c.client.close()
+	c.close()
 }
 
 // begin binds a piece of work to both its caller and the crawler's life.
