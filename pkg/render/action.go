@@ -11,23 +11,23 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// action is what is done about a request.
+// action is the response to a request of the browser.
 type action int
 
 const (
-	refuse  action = iota // it fails
-	get                   // it is made
-	pixel                 // it gets an empty image: pages react to failed ones, sometimes for ever
-	sheet                 // it gets an empty style sheet: applications wait for theirs
-	nothing               // it gets the answer that there is nothing to show: whoever asks stays where it is
-	local                 // it leaves no network: the browser does it itself
+	refuse  action = iota // the request fails
+	get                   // the request is sent
+	pixel                 // an empty image: pages react to failed images, sometimes endlessly
+	sheet                 // an empty style sheet: applications wait for theirs
+	nothing               // 204 No Content: the frame keeps its document
+	local                 // handled by the browser without a network
 )
 
-// emptyImage is a GIF of one transparent pixel.
+// emptyImage is a GIF with one transparent pixel.
 var emptyImage = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01D\x00;")
 
-// actionFor says what is done about a request by its kind. What changes something on a server is not sent; POST is,
-// because many pages ask for their content by it.
+// actionFor chooses the action for a request by its type. Methods that change data on a server are refused, except
+// POST, which many pages use to load their content.
 func actionFor(kind network.ResourceType, r *network.Request) action {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -35,7 +35,7 @@ func actionFor(kind network.ResourceType, r *network.Request) action {
 	}
 	document := kind == network.ResourceTypeDocument
 	switch {
-	case headerValue(r.Headers, "Sec-Purpose") != "": // fetched in case that the reader goes there
+	case headerValue(r.Headers, "Sec-Purpose") != "": // prefetched in case the user navigates there
 		return refuse
 	case isWeb(u) && u.User == nil:
 	case u.Scheme == "blob" && !document, u.Scheme == "data" && !document, u.Scheme == "about" && document:
@@ -52,7 +52,7 @@ func actionFor(kind network.ResourceType, r *network.Request) action {
 		switch strings.ToUpper(r.Method) {
 		case http.MethodGet, http.MethodHead, http.MethodPost:
 			return get
-		case http.MethodOptions: // whether another origin's server permits what follows: the browser asks, and judges
+		case http.MethodOptions: // CORS preflight: the browser sends it and interprets the response
 			if headerValue(r.Headers, "Access-Control-Request-Method") != "" {
 				return get
 			}
@@ -65,7 +65,7 @@ func actionFor(kind network.ResourceType, r *network.Request) action {
 	return refuse
 }
 
-// answer does it.
+// answer performs the action.
 func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPaused) error {
 	switch a {
 	case get:
@@ -84,7 +84,7 @@ func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPau
 	}
 }
 
-// kept is the header of an answer that is given without asking anybody: of this type, and for every origin.
+// kept returns the headers of a local response with the media type. Every origin may read it.
 func kept(mediaType string, r *network.Request) []*fetch.HeaderEntry {
 	h := []*fetch.HeaderEntry{{Name: "Content-Type", Value: mediaType}}
 	if origin := headerValue(r.Headers, "Origin"); origin != "" {

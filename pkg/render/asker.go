@@ -7,11 +7,12 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// asker returns the origin of the page that was asked for if a document of that origin makes the request, else "".
+// asker returns the origin of the requested page if a document of that origin sends the request, otherwise "".
 //
-// The browser names the frame of a request, but not its document: a frame keeps its old document until the new one has begun, and
-// an empty frame has the origin of whoever made it. So a page that has shown a document of another origin gets "" from then
-// on, and so do frames once any frame has, unless the browser's Referer tells their origin.
+// The browser reports the frame of a request, but not its document: a frame keeps its old document until the new one
+// begins, and an empty frame has the origin of its creator. So after the page has shown a document of another origin,
+// the result is always "". After any frame has, it is also "" for requests of frames, unless the Referer reveals their
+// origin.
 func (n *traffic) asker(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -26,13 +27,13 @@ func (n *traffic) asker(e *fetch.EventRequestPaused) string {
 	return ""
 }
 
-// ofPage reports whether an address has the origin of the page that was asked for. It is called under the lock.
+// ofPage reports whether an address has the origin of the requested page. The caller must hold the lock.
 func (n *traffic) ofPage(address string) bool {
 	origin, err := crawl.Origin(address)
 	return err == nil && origin == n.origin
 }
 
-// show notes the origin of a document before the browser gets it.
+// show records the origin of a document before the browser receives it.
 func (n *traffic) show(e *fetch.EventRequestPaused, status int) {
 	if e.ResourceType != network.ResourceTypeDocument || isRedirect(status) {
 		return

@@ -11,29 +11,29 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// pagesPerBrowser is after how many pages a local browser is replaced: what it keeps of each adds up.
+// Number of pages after which a local browser is replaced, because its memory grows with each.
 const pagesPerBrowser = 500
 
-// ErrClosed is the cause of what was cut short by Close.
+// ErrClosed is the cause of the cancellation of renderings by Close.
 var ErrClosed = errors.New("the browser is closed")
 
-// Browser renders pages. It may be used by any number of goroutines. It starts its Chromium with the first page, and
-// again when it has ended.
+// Browser renders pages. It is safe for concurrent use. It starts Chromium for the first page, and again after Chromium
+// has exited.
 type Browser struct {
 	opts   Options
-	tabs   chan struct{} // one token for each page being rendered
-	warned sync.Once     // of what the browser lacks
+	tabs   chan struct{} // one token per page being rendered
+	warned sync.Once     // of missing features of the browser
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
-	mu     sync.Mutex // orders begin and Close
+	mu     sync.Mutex // serialises begin and Close
 	work   sync.WaitGroup
 
-	lock    chan struct{} // held by putting a token in; guards current and the instances' counts
-	current *instance     // nil if there is none
+	lock    chan struct{} // a mutex: held while it contains a token; guards current and the instances' counts
+	current *instance     // nil if none is running
 }
 
-// New returns a Browser; nothing is started or connected to yet. Close must be called in the end.
+// New returns a Browser. It does not start or connect to Chromium yet. The caller must call Close.
 func New(opts Options) (*Browser, error) {
 	opts = opts.withDefaults()
 	if err := opts.check(); err != nil {
@@ -44,8 +44,8 @@ func New(opts Options) (*Browser, error) {
 	return b, nil
 }
 
-// Close ends running renderings with ErrClosed, ends a local browser with all its processes, and deletes its profile.
-// It may be called more than once.
+// Close cancels running renderings with ErrClosed, terminates a local browser and its processes, and deletes its
+// profile. It may be called several times.
 func (b *Browser) Close() error {
 	b.mu.Lock()
 	b.cancel(ErrClosed)
@@ -60,7 +60,7 @@ func (b *Browser) Close() error {
 	return nil
 }
 
-// begin binds a rendering to both its caller and the browser's life.
+// begin returns a context that ends with the caller's and with the browser.
 func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,12 +77,12 @@ func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// Render loads the page, lets its scripts run until it is at rest, and returns what they have built: HTML in UTF-8
-// with open shadow roots and embedded documents in place, without scripts (but linked data) and noscript parts. All
-// its requests go through via.
+// Render loads the page, lets its scripts run until it is at rest, and returns the resulting document: HTML in UTF-8
+// that includes open shadow roots and embedded documents, without noscript elements and without scripts except linked
+// data. All requests of the page go through via.
 //
-// A page whose server answers with an error is rendered too; its Status says so. Errors are *crawl.Error, whose
-// Permanent says whether another try is of use, unless ctx or Close ended it. An error of via for the page itself is
+// An error page of the server is rendered, too; see its Status. Errors are *crawl.Error, whose Permanent reports
+// whether a retry is pointless, unless ctx or Close ended the rendering. An error of via for the page itself is
 // wrapped.
 func (b *Browser) Render(ctx context.Context, address string, via http.RoundTripper) (crawl.Rendered, error) {
 	u, err := url.Parse(address)
@@ -102,13 +102,13 @@ func (b *Browser) Render(ctx context.Context, address string, via http.RoundTrip
 	}
 	out, lost, err := b.render(ctx, u.String(), via)
 	if lost {
-		// The browser had ended before the page was asked for: that is not the page's doing.
+		// The browser had exited before the page was requested: the page is not the cause.
 		out, _, err = b.render(ctx, u.String(), via)
 	}
 	return out, b.explain(ctx, address, err)
 }
 
-// render is one try. lost says that the browser ended before anything was asked of the page's server.
+// render makes one attempt. lost reports whether the browser exited before any request was sent to the page's server.
 func (b *Browser) render(ctx context.Context, address string, via http.RoundTripper) (_ crawl.Rendered, lost bool, err error) {
 	i, err := b.acquire(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 		b.retire(i)
 	}
 	if b.current == nil {
-		i, err := b.start(b.ctx) // for all pages to come, not for this one
+		i, err := b.start(b.ctx) // b.ctx, because it also serves later pages
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 	return b.current, nil
 }
 
-// release gives the browser back; a bad one gets no new page.
+// release returns an instance. A bad one gets no new pages.
 func (b *Browser) release(i *instance, bad bool) {
 	b.lock <- struct{}{}
 	defer func() { <-b.lock }()
@@ -180,13 +180,13 @@ func (b *Browser) retire(i *instance) {
 	}
 }
 
-// browserError is a failure of the browser rather than of the page.
+// browserError is a failure of the browser, not of the page.
 type browserError struct{ err error }
 
 func (e *browserError) Error() string { return fmt.Sprintf("the browser failed: %v", e.err) }
 func (e *browserError) Unwrap() error { return e.err }
 
-// explain makes of an error what the caller can act on.
+// explain converts an error into one that the caller can act on.
 func (b *Browser) explain(ctx context.Context, address string, err error) error {
 	if err == nil {
 		return nil

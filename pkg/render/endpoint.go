@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	endpointTimeout  = 10 * time.Second // to ask a running browser for its WebSocket
+	endpointTimeout  = 10 * time.Second // for the request for a running browser's WebSocket
 	maxEndpointBytes = 64 << 10
 )
 
-// parseEndpoint reads the address of a running browser. Its errors do not repeat the address, which may hold a token.
+// parseEndpoint parses the address of a running browser. Errors do not repeat the address, which may contain a token.
 func parseEndpoint(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -36,8 +36,8 @@ func parseEndpoint(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// socketURL returns the WebSocket of the browser at the endpoint, which is asked for it unless its address is that
-// already.
+// socketURL returns the WebSocket URL of the browser at the endpoint. It requests it from the browser, unless the
+// address is already a WebSocket URL.
 func socketURL(ctx context.Context, raw string) (string, error) {
 	u, err := parseEndpoint(raw)
 	if err != nil {
@@ -47,7 +47,7 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	defer cancel()
 	secure := u.Scheme == "https" || u.Scheme == "wss"
 	if !secure {
-		// Chromium answers requests only that address it by IP or as localhost.
+		// Chromium only accepts requests whose host is an IP address or localhost.
 		if u.Host, err = byIP(ctx, u); err != nil {
 			return "", fmt.Errorf("looking up the host of the browser: %w", err)
 		}
@@ -64,7 +64,7 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking the browser at %s for its WebSocket: %w", u.Host, err)
 	}
-	// The browser names its host as it sees it, which may be another than how we reach it.
+	// The browser returns its host as it sees it, which may differ from the host that we can reach.
 	socket := url.URL{Scheme: "ws", User: u.User, Host: u.Host, Path: path}
 	if secure {
 		socket.Scheme = "wss"

@@ -7,20 +7,20 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A proxy that does not exist: nothing serves the discard port. It is all the network that the browser has.
+// A proxy that does not exist: no service listens on the discard port. The browser has no other network.
 const (
 	deadProxy = "http://127.0.0.1:9"
-	// bypassNobody sends addresses of this machine to the proxy too, which Chromium else reaches directly.
+	// bypassNobody sends loopback addresses to the proxy, too; by default Chromium connects to them directly.
 	bypassNobody = "<-loopback>"
 )
 
-// Size of the window. It is high so that what is loaded by scrolling is loaded.
+// Size of the window in pixels. It is high so that content that is loaded on scrolling is loaded.
 const (
 	windowWidth  = 1280
 	windowHeight = 2400
 )
 
-// switches start a Chromium that serves nobody but us.
+// switches are the flags of a local Chromium.
 var switches = []struct {
 	name  string
 	value any
@@ -35,7 +35,7 @@ var switches = []struct {
 	{"password-store", "basic"},
 	{"use-mock-keychain", true},
 
-	// No network of its own, whatever the page or the browser itself wants.
+	// No network access, whatever the page or the browser requests.
 	{"proxy-server", deadProxy},
 	{"proxy-bypass-list", bypassNobody},
 	{"host-resolver-rules", "MAP * ~NOTFOUND"},
@@ -56,14 +56,14 @@ var switches = []struct {
 	{"metrics-recording-only", true},
 	{"no-pings", true},
 
-	// Nothing that a page could open or ask for.
+	// No features that a page could open or request.
 	{"block-new-web-contents", true},
 	{"deny-permission-prompts", true},
 	{"disable-notifications", true},
 	{"disable-file-system", true},
 
-	// Little memory: one process for a page with its frames. They need no protection from one another, because a page
-	// begins without cookies or storage and can be given nothing that is not public.
+	// Little memory: one process for a page and its frames. They need no protection from each other, because a page
+	// starts without cookies or storage and has access to public content only.
 	{"disable-site-isolation-trials", true},
 	{"disable-features", "IsolateOrigins,site-per-process,IsolateSandboxedIframes,SpareRendererForSitePerProcess,Translate,MediaRouter,OptimizationHints,BackForwardCache," +
 		"AcceptCHFrame,DialMediaRouteProvider,InterestFeedContentSuggestions,CertificateTransparencyComponentUpdater"},
@@ -71,24 +71,24 @@ var switches = []struct {
 	{"disable-gpu", true},
 	{"disable-dev-shm-usage", true},
 
-	// Pages work as if they were looked at.
+	// Pages run as if visible.
 	{"disable-background-timer-throttling", true},
 	{"disable-backgrounding-occluded-windows", true},
 	{"disable-renderer-backgrounding", true},
 }
 
-// localOptions are the options of a local browser that keeps everything in the directory.
+// localOptions returns the options of a local browser that stores all files in dir.
 func localOptions(path, dir string, asRoot bool) []chromedp.ExecAllocatorOption {
 	o := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path),
 		chromedp.UserDataDir(filepath.Join(dir, "profile")),
 		chromedp.WindowSize(windowWidth, windowHeight),
 		chromedp.ModifyCmdFunc(setProcess),
-		// Our environment holds secrets; and what the browser leaves in a home or temporary directory goes with ours.
+		// Our environment contains secrets. Files in the browser's home and temporary directories are deleted with dir.
 		chromedp.NoInheritEnv,
 		chromedp.Env("PATH="+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir,
 			"XDG_RUNTIME_DIR="+dir, "LANG=C.UTF-8", "TZ=UTC", "DBUS_SESSION_BUS_ADDRESS=disabled:"),
-		// Without it chromedp decides; the sandbox stays on wherever Chromium can have it.
+		// Without it, chromedp decides. The sandbox stays on wherever Chromium supports it.
 		chromedp.Flag("no-sandbox", asRoot),
 	}
 	for _, s := range switches {

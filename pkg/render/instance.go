@@ -14,23 +14,23 @@ import (
 	"github.com/chromedp/chromedp/remote"
 )
 
-// startTimeout bounds the start of a browser, until it answers.
+// Timeout of the start of a browser, until it responds.
 const startTimeout = 30 * time.Second
 
-// instance is a browser that runs.
+// instance is a running browser.
 type instance struct {
-	ctx     context.Context // chromedp's; ends with the browser or the connection to it
-	end     func()          // ends the browser and waits
+	ctx     context.Context // of chromedp; ends with the browser or the connection to it
+	end     func()          // terminates the browser and waits
 	browser *chromedp.Browser
 
-	// Below is the Browser's, under its lock.
+	// The fields below are guarded by the Browser's lock.
 	users   int  // pages being rendered
-	pages   int  // rendered in it or being so
-	retired bool // no new page; the last user stops it
+	pages   int  // pages rendered or being rendered
+	retired bool // gets no new pages; the last user stops it
 }
 
-// alive says whether the browser runs and is connected. Calls fail as soon as the connection is lost; that its process has
-// ended, which is what ends ctx, is known a little later.
+// alive reports whether the browser is running and connected. Calls fail as soon as the connection is lost; ctx ends
+// only when the process has exited, slightly later.
 func (i *instance) alive() bool {
 	select {
 	case <-i.browser.LostConnection:
@@ -40,7 +40,7 @@ func (i *instance) alive() bool {
 	}
 }
 
-// start starts a browser or connects to the running one. It lives until ctx ends or it is stopped.
+// start starts a browser or connects to a running one. It runs until ctx ends or it is stopped.
 func (b *Browser) start(ctx context.Context) (*instance, error) {
 	if b.opts.URL != "" {
 		return b.connect(ctx)
@@ -95,11 +95,11 @@ func (b *Browser) connect(ctx context.Context) (*instance, error) {
 	return i, nil
 }
 
-// udpPolicy is the switch that keeps WebRTC off the network. We take WebRTC from pages, but cannot from frames that the
-// browser gives a process of their own.
+// udpPolicy is the flag that blocks WebRTC from the network. WebRTC is also removed from pages, but that does not work
+// for frames with a process of their own.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
-// checkPolicy warns if a browser that we did not start lacks it.
+// checkPolicy logs a warning if a remote browser runs without udpPolicy.
 func (b *Browser) checkPolicy(i *instance) {
 	ctx, cancel := context.WithTimeout(i.ctx, endpointTimeout)
 	defer cancel()
@@ -112,12 +112,12 @@ func (b *Browser) checkPolicy(i *instance) {
 	})
 }
 
-// attach has the allocator bring its browser. cancel ends the allocator's context.
+// attach starts or connects the allocator's browser. cancel ends the allocator's context.
 func (b *Browser) attach(actx context.Context, cancel context.CancelFunc) (*instance, error) {
 	debug := func(format string, args ...any) {
 		b.opts.Log.Debug("browser", "message", fmt.Sprintf(format, args...))
 	}
-	ictx, _ := chromedp.NewContext(actx, chromedp.WithLogf(debug), chromedp.WithErrorf(debug)) // ended through the allocator's
+	ictx, _ := chromedp.NewContext(actx, chromedp.WithLogf(debug), chromedp.WithErrorf(debug)) // ended by the allocator's context
 	late := time.AfterFunc(startTimeout, cancel)
 	err := chromedp.ListenBrowser(ictx, func(any) {})
 	if !late.Stop() && err == nil {

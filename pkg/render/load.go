@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	lookEvery = 50 * time.Millisecond  // between two looks whether the page is at rest
-	restTime  = 500 * time.Millisecond // without requests and changes: then it is
-	// restlessTime without requests is rest as well: some pages never stop to move.
+	lookEvery = 50 * time.Millisecond  // interval of the checks whether the page is at rest
+	restTime  = 500 * time.Millisecond // time without requests and changes after which the page is at rest
+	// A page without requests for restlessTime is at rest, too: some pages never stop changing.
 	restlessTime = 3 * time.Second
-	// Of one try to take down what is there: its scripts may have to be stopped first, more than once.
+	// Timeout of one attempt to read the document. Its scripts may have to be stopped first, more than once.
 	takeTimeout = 3 * time.Second
-	// takeGrace is what all tries together have at least, however little of the page's time is left.
+	// Minimum time for all attempts, however little of the page's time is left.
 	takeGrace = 9 * time.Second
 )
 
@@ -34,22 +34,22 @@ var lookScript string
 //go:embed take.js
 var takeScript string
 
-// look is what look.js says about the page.
+// look is the result of look.js, the state of the page.
 type look struct {
 	Address string  `json:"address"`
 	Loading bool    `json:"loading"`
 	Quiet   float64 `json:"quiet"` // milliseconds since the last change
 }
 
-// taken is what take.js returns.
+// taken is the result of take.js.
 type taken struct {
 	HTML    string `json:"html"`
 	Address string `json:"address"`
-	Text    bool   `json:"text"` // there is some
+	Text    bool   `json:"text"` // whether there is text
 	Large   bool   `json:"large"`
 }
 
-// load renders the address in the tab.
+// load renders the page at the address in the tab.
 func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
@@ -82,7 +82,7 @@ func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) 
 	return crawl.Rendered{HTML: []byte(got.HTML), URL: got.Address, Status: status}, nil
 }
 
-// cause is why loading the page ended.
+// cause returns the reason for which loading the page ended.
 func (t *tab) cause(ctx, timed context.Context, address string, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errCrashed):
@@ -110,7 +110,7 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	return nil
 }
 
-// failed is why the page could not be fetched.
+// failed returns the error for which the page could not be fetched.
 func (t *tab) failed(address, reason string) error {
 	if _, err := t.net.outcome(); err != nil {
 		return err
@@ -118,12 +118,12 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// rest waits until the page is at rest. late says that it did not come to it. Looks that are far apart count little: a browser
-// without processor time is quiet, too.
+// rest waits until the page is at rest. late reports whether that did not happen in time. Long gaps between checks
+// count little, because a browser without processor time is quiet, too.
 func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	var calm time.Duration // that was looked at, without a request on its way
+	var calm time.Duration // observed time without pending requests
 	looked := time.Now()
 	for {
 		select {
@@ -139,7 +139,7 @@ func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 		}
 		var l look
 		if err := t.evaluate(ctx, lookScript+"()", &l); err != nil {
-			// Either time is up, or the page is just being left for another.
+			// Either the time is up, or the page is navigating.
 			continue
 		}
 		if strings.HasPrefix(l.Address, "chrome-error:") {
@@ -157,8 +157,8 @@ func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 	}
 }
 
-// take takes down what is there. The scripts of a page that is late may run for ever, so they are stopped; it is
-// tried as long as the page has time, of which a flooded one needs much, and for takeGrace at least.
+// take reads the document. The scripts of a late page may run for ever, so they are stopped. It retries until the
+// page's time is up, and for at least takeGrace; a flooded page needs long.
 func (t *tab) take(ctx, timed context.Context, late bool) (got taken, err error) {
 	script := fmt.Sprintf("%s(%d)", takeScript, t.opts.MaxHTML)
 	for grace := time.Now().Add(takeGrace); ; {
@@ -174,8 +174,8 @@ func (t *tab) take(ctx, timed context.Context, late bool) (got taken, err error)
 	}
 }
 
-// stop ends the scripts that run, lets none begin, and drops the requests that wait. The middle one answers at once,
-// the others when nothing runs.
+// stop terminates running scripts, prevents new ones, and cancels pending requests. StopLoading responds at once, the
+// other calls once no script is running.
 func (t *tab) stop(ctx context.Context) {
 	t.net.do(func(ctx context.Context) {
 		_, _ = cdp.Call(ctx, t.session, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
@@ -184,8 +184,8 @@ func (t *tab) stop(ctx context.Context) {
 	_, _ = cdp.Call(ctx, t.session, runtime.TerminateExecution, cdp.Empty{})
 }
 
-// evaluate runs a script of ours in the page, in a world of its own: it sees the document, but nothing that the
-// page's scripts have changed of the language.
+// evaluate runs a script in an isolated world of the page: it sees the document, but not the page's changes to
+// JavaScript objects.
 func (t *tab) evaluate(ctx context.Context, script string, into any) error {
 	if t.world == 0 {
 		w, err := cdp.Call(ctx, t.session, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: t.net.main, WorldName: "sluice"})
@@ -199,7 +199,7 @@ func (t *tab) evaluate(ctx context.Context, script string, into any) error {
 		Expression: script, ContextID: t.world, ReturnByValue: &yes, Silent: &yes,
 	})
 	if err != nil {
-		t.world = 0 // the document it belonged to is gone
+		t.world = 0 // its document no longer exists
 		return err
 	}
 	if res.ExceptionDetails != nil {

@@ -11,37 +11,37 @@ import (
 
 // Options configure a Browser. One of URL and Path must be set.
 type Options struct {
-	// URL is the DevTools endpoint of a browser that runs already: "http://host:port", or the address of its
-	// WebSocket, "ws://…" or "wss://…". That browser must accept browser contexts with a proxy of their own, as
-	// Chromium and headless_shell do. Start it with --webrtc-ip-handling-policy=disable_non_proxied_udp: all else
-	// that could reach its network is closed from here.
+	// URL is the DevTools endpoint of a running browser: "http://host:port", or the address of its WebSocket, "ws://…"
+	// or "wss://…". That browser must support browser contexts with a proxy, as Chromium and headless_shell do. Start
+	// it with --webrtc-ip-handling-policy=disable_non_proxied_udp: all other ways to its network are closed by this
+	// package.
 	URL string
-	// Path is the executable of a local Chromium, which is started when the first page is rendered. See Find.
+	// Path is the executable of a local Chromium. It is started for the first page. See Find.
 	Path string
-	// MaxHTML is the largest page in bytes, as fetched and as scripts have built it. Default: 16 MiB.
+	// MaxHTML is the maximum size of a page in bytes, as fetched and after its scripts have run. Default: 16 MiB.
 	MaxHTML int64
-	// Timeout bounds the time from the request for a page until it is at rest; what is there by then is returned.
-	// Starting the browser, waiting for a tab and tidying up come on top. Default: 30 s.
+	// Timeout limits the time from the request for a page until it is at rest; then its current content is returned.
+	// Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.
 	Timeout time.Duration
-	// Concurrency is how many pages are rendered at once; more wait. Default: 2.
+	// Concurrency is the maximum number of pages rendered at once; others wait. Default: 2.
 	Concurrency int
-	// UserAgent is sent with every request and shown to scripts. Default: crawl.DefaultUserAgent.
+	// UserAgent is sent with each request and visible to scripts. Default: crawl.DefaultUserAgent.
 	UserAgent string
-	// TempDir takes the profile of a local browser, unless its path is longer than about 40 bytes. Default: the
-	// system's, which is taken then too.
+	// TempDir is the directory for the profile of a local browser. Default: the system's, which is also used if the
+	// path of TempDir is longer than about 40 bytes.
 	TempDir string
-	// Log gets what operators should know. Default: none.
+	// Log receives messages for operators. Default: none.
 	Log *slog.Logger
 }
 
-// Bounds of one page beside MaxHTML and Timeout.
+// Limits per page in addition to MaxHTML and Timeout.
 const (
-	maxResource    = 8 << 20  // bytes of one script or answer to a script
-	maxPageBytes   = 64 << 20 // of all requests of a page together
-	maxRequests    = 300      // made for a page; further ones are refused
-	maxDocuments   = 12       // addresses that the page itself may lead to, redirects included
-	maxPostBytes   = 1 << 20  // of a request's body
-	requestsAtOnce = 6        // of one page
+	maxResource    = 8 << 20  // bytes per script or response to a script
+	maxPageBytes   = 64 << 20 // bytes of all responses together
+	maxRequests    = 300      // requests sent; further ones are refused
+	maxDocuments   = 12       // navigations of the page itself, including redirects
+	maxPostBytes   = 1 << 20  // bytes of a request's body
+	requestsAtOnce = 6        // simultaneous requests
 )
 
 func (o Options) withDefaults() Options {
@@ -78,10 +78,10 @@ func (o Options) check() error {
 	return nil
 }
 
-// programs are the names under which Chromium is installed, the smallest first.
+// programs are the names of Chromium executables, the smallest first.
 var programs = []string{"headless_shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 
-// Find returns the path of a Chromium in PATH, "" if there is none.
+// Find returns the path of a Chromium in PATH, or "".
 func Find() string {
 	for _, name := range programs {
 		if path, err := exec.LookPath(name); err == nil {

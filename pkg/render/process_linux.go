@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// setProcess has the browser die with us, however we end. Its own children end when it does.
+// setProcess makes the kernel kill the browser when this process ends, however it ends. The browser's children exit
+// with it.
 func setProcess(cmd *exec.Cmd) {
 	inGroup(cmd)
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL

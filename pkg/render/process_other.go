@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// setProcess relies on the pipe between us and the browser, which ends when that breaks.
+// setProcess does nothing: the browser exits when the pipe to this process breaks.
 func setProcess(*exec.Cmd) {}
 
 func killGroup(p *os.Process) {

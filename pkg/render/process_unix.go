@@ -8,14 +8,15 @@ import (
 	"syscall"
 )
 
-// killGroup kills what is left of the processes that the browser started. The group may be gone.
+// killGroup kills the remaining processes that the browser started. The group may no longer exist.
 func killGroup(p *os.Process) {
 	if p != nil {
 		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	}
 }
 
-// inGroup gives the browser a process group of its own, which is killed as a whole; signals of a terminal are for us.
+// inGroup starts the browser in a process group of its own, so that it can be killed as a whole and does not receive
+// signals of the terminal.
 func inGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {

@@ -4,5 +4,5 @@ package render
 
 import "os/exec"
 
-// setProcess relies on the pipe between us and the browser, which ends when that breaks.
+// setProcess relies on the pipe to this process: the browser exits when it breaks.
 func setProcess(cmd *exec.Cmd) { inGroup(cmd) }

@@ -10,12 +10,12 @@ import (
 
 const (
 	profilePattern = "sluice-render-*"
-	maxDirPath     = 60 // bytes: that of a socket has 107, of which Chromium adds 45
+	maxDirPath     = 60 // bytes; a socket's path may have 107, of which Chromium adds 45
 )
 
-// makeProfile makes the directory of a local browser, and removes those of processes that were killed. Chromium opens a
-// socket in it, whose path the system bounds; where the parent's is too long for that, the directory is made among the
-// system's temporary ones.
+// makeProfile creates the directory of a local browser, and removes those of killed processes. Chromium opens a socket
+// in it, whose path has a maximum length. If parent is too long for that, the directory is created in the system's
+// temporary directory.
 func makeProfile(parent string) (*lockdir.Dir, error) {
 	if parent == "" || len(filepath.Join(parent, profilePattern))+len("0123456789") > maxDirPath {
 		parent = os.TempDir()

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// response is an answer for the browser.
+// response is a response for the browser.
 type response struct {
 	status  int
 	headers []*fetch.HeaderEntry
@@ -28,7 +28,7 @@ type response struct {
 
 var errNotHTML = errors.New("not an HTML page")
 
-// get makes the request and gives the browser what comes of it.
+// get sends the request and passes the response or the failure to the browser.
 func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
 	select {
 	case n.slots <- struct{}{}:
@@ -49,7 +49,7 @@ func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
 	return n.fulfil(ctx, e, res)
 }
 
-// pageError says why the page itself could not be fetched.
+// pageError returns the reason for which the page itself could not be fetched.
 func (n *traffic) pageError(e *fetch.EventRequestPaused, err error) error {
 	u := e.Request.URL
 	var known *crawl.Error
@@ -95,7 +95,7 @@ func (n *traffic) exchange(ctx context.Context, e *fetch.EventRequestPaused) (re
 	return out, n.spend(len(out.body))
 }
 
-// request is what the browser asks for, as we ask it.
+// request converts a request of the browser into the request to send.
 func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*http.Request, error) {
 	var body []byte
 	for _, part := range e.Request.PostDataEntries {
@@ -138,7 +138,7 @@ func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*ht
 	return req, nil
 }
 
-// oursToSet are headers that belong to the connection, or that tell what we are not.
+// oursToSet reports whether a header belongs to the connection or would give false information about this client.
 func oursToSet(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -149,8 +149,8 @@ func oursToSet(name string) bool {
 	return strings.HasPrefix(name, "sec-ch-")
 }
 
-// notForBrowser are headers of an answer that are about the connection or the packing, or would have the browser
-// remember or fetch something by itself.
+// notForBrowser are response headers that concern the connection or the encoding, or would make the browser store or
+// fetch something.
 var notForBrowser = map[string]bool{
 	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Transfer-Encoding": true, "Te": true, "Trailer": true,
 	"Upgrade": true, "Content-Length": true, "Content-Encoding": true, "Strict-Transport-Security": true, "Alt-Svc": true,
@@ -171,7 +171,7 @@ func answerHeaders(h http.Header) []*fetch.HeaderEntry {
 	return out
 }
 
-// checkPage refuses what a browser would show otherwise than as a page: a viewer for PDF, a player, a download.
+// checkPage rejects responses that a browser would not show as a page: PDF, media, downloads.
 func checkPage(h http.Header) error {
 	if disposition, _, err := mime.ParseMediaType(h.Get("Content-Disposition")); err == nil && disposition == "attachment" {
 		return fmt.Errorf("%w but a file to download", errNotHTML)
@@ -182,7 +182,7 @@ func checkPage(h http.Header) error {
 	}
 	media, _, err := mime.ParseMediaType(declared)
 	if err != nil {
-		return nil //nolint:nilerr // a header that nobody understands says nothing about the page
+		return nil //nolint:nilerr // an invalid header contains no information about the page
 	}
 	switch media {
 	case "text/html", "application/xhtml+xml", "text/plain":
@@ -191,7 +191,7 @@ func checkPage(h http.Header) error {
 	return fmt.Errorf("%w but of type %s", errNotHTML, media)
 }
 
-// read reads a body, unpacked, of at most limit bytes.
+// read reads and decompresses a body of at most limit bytes.
 func read(res *http.Response, limit int64) ([]byte, error) {
 	if res.ContentLength > limit {
 		return nil, bounded.ErrTooLarge

@@ -23,12 +23,13 @@ import (
 )
 
 const (
-	openTimeout  = 15 * time.Second // of a tab
-	closeTimeout = 5 * time.Second  // after which its browser is given up
+	openTimeout  = 15 * time.Second // for opening a tab
+	closeTimeout = 5 * time.Second  // after which the browser is given up
 )
 
-// refusals takes from scripts what would reach past the proxy: the second line, since of a browser that we did not
-// start we do not know the flags. And it answers dialogs at once: each would hold up the page until it is dismissed.
+// refusals removes the script features that bypass the proxy. This is a second line of defence, because the flags of a
+// remote browser are unknown. It also answers dialogs at once, each of which would block the page until it is
+// dismissed.
 const refusals = `for (const [name, value] of Object.entries({
 	RTCPeerConnection: undefined, webkitRTCPeerConnection: undefined, RTCDataChannel: undefined, WebTransport: undefined,
 	open: () => null, alert: () => {}, confirm: () => false, prompt: () => null, print: () => {},
@@ -42,17 +43,17 @@ type tab struct {
 	id       target.ID
 	session  *chromedp.Target
 	net      *traffic
-	world    runtime.ExecutionContextID // where our scripts run, apart from the page's; 0 if there is none
-	detach   func()                     // ends the session; may be called more than once
+	world    runtime.ExecutionContextID // isolated world of our scripts; 0 if none
+	detach   func()                     // ends the session; may be called several times
 
-	life  context.Context // ends when the page's process has
+	life  context.Context // ends with the page's process
 	crash context.CancelCauseFunc
 }
 
-// errCrashed is the cause when the process of a page has ended: mostly it had no more memory.
+// errCrashed is the cause after the process of a page has exited, usually because it ran out of memory.
 var errCrashed = errors.New("it crashes the browser's process for it, which mostly means that it takes more memory than a page may have")
 
-// open makes a tab whose requests go through via. It must be closed.
+// open opens a tab whose requests go through via. The caller must close it.
 func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) (_ *tab, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -94,7 +95,7 @@ func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) 
 }
 
 func (t *tab) attach(ctx context.Context) error {
-	base, cancel := context.WithCancel(t.instance.ctx) // chromedp ends the tab with the context that attached it
+	base, cancel := context.WithCancel(t.instance.ctx) // chromedp closes the tab with the context that attached it
 	tctx, end := chromedp.NewContext(base, chromedp.WithTargetID(t.id), chromedp.WithDetachOnCancel(), chromedp.WithListener(t.listen))
 	t.detach = func() {
 		cancel()
@@ -109,7 +110,7 @@ func (t *tab) attach(ctx context.Context) error {
 	return nil
 }
 
-// prepare closes what is open by default, and has every request wait for us.
+// prepare disables features that are on by default, and intercepts all requests.
 func (t *tab) prepare(ctx context.Context) error {
 	t.net.begin(t.session, cdp.FrameID(t.id))
 	yes := true
@@ -117,7 +118,7 @@ func (t *tab) prepare(ctx context.Context) error {
 		method string
 		params any
 	}{
-		// chromedp has turned these on. We need none of them, and a page could flood us with their events.
+		// chromedp has enabled these. None is needed, and a page could flood us with their events.
 		{runtime.Disable.Method, cdp.Empty{}},
 		{log.Disable.Method, cdp.Empty{}},
 		{css.Disable.Method, cdp.Empty{}},
@@ -139,7 +140,7 @@ func (t *tab) prepare(ctx context.Context) error {
 	return nil
 }
 
-// listen gets the tab's events, one after the other. It must not wait for anything.
+// listen handles the tab's events, one at a time. It must not block.
 func (t *tab) listen(event any) {
 	switch e := event.(type) {
 	case *fetch.EventRequestPaused:
@@ -147,7 +148,7 @@ func (t *tab) listen(event any) {
 	case *inspector.EventTargetCrashed:
 		t.crash(errCrashed)
 	case *page.EventJavascriptDialogOpening:
-		// Leaving a page is the only thing that a page may be right about.
+		// Accept only that the page is left.
 		t.net.dialog()
 		leave := e.Type == page.DialogTypeBeforeunload
 		t.net.do(func(ctx context.Context) {
@@ -156,7 +157,7 @@ func (t *tab) listen(event any) {
 	}
 }
 
-// close ends the tab and what runs in it, hung or not. It reports whether the browser could not do so.
+// close closes the tab and terminates its scripts, even if they hang. It reports whether the browser could not do so.
 func (t *tab) close() (bad bool) {
 	t.net.end()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

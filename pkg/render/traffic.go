@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// slowRequest is after how long a request is not waited for any more: one that is held open for news never ends.
+	// Time after which a pending request no longer counts: long-polling requests never end.
 	slowRequest = 10 * time.Second
-	// flood is how many refused requests end a page: it asks again whenever it is refused.
+	// Number of refused requests that ends a page: it repeats its requests.
 	flood = 1000
-	// maxDialogs is how many dialogs end it.
+	// Number of dialogs that ends a page.
 	maxDialogs = 50
 )
 
@@ -31,28 +31,28 @@ type traffic struct {
 	opts    Options
 	via     http.RoundTripper
 	session *chromedp.Target
-	main    cdp.FrameID // of the page itself
+	main    cdp.FrameID // frame of the page itself
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	slots  chan struct{} // one token for each request being made
+	slots  chan struct{} // one token per request being sent
 
 	mu        sync.Mutex
 	ended     bool
-	flying    map[fetch.RequestID]time.Time // requests by when they began
-	last      time.Time                     // when the last one began or ended
-	requests  int                           // made or being made
+	flying    map[fetch.RequestID]time.Time // start times of pending requests
+	last      time.Time                     // start or end of the latest request
+	requests  int                           // requests sent
 	refused   int
 	dialogs   int
 	documents int    // requests for the page itself
-	address   string // of the last one
-	left      int64  // of maxPageBytes
-	status    int    // of the last answer for the page itself
-	failure   error  // of the last request for the page itself
-	origin    string // of the page that was asked for
-	mixed     bool   // some frame has shown a document of another origin
-	strayed   bool   // the page itself has
+	address   string // address of the latest of them
+	left      int64  // remaining bytes of maxPageBytes
+	status    int    // status of the latest response for the page itself
+	failure   error  // error of the latest request for the page itself
+	origin    string // origin of the requested page
+	mixed     bool   // whether any frame has shown a document of another origin
+	strayed   bool   // whether the page itself has
 }
 
 func newTraffic(o Options, via http.RoundTripper) *traffic {
@@ -64,21 +64,21 @@ func newTraffic(o Options, via http.RoundTripper) *traffic {
 	return n
 }
 
-// open says which page is asked for.
+// open sets the requested page.
 func (n *traffic) open(address string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.origin, _ = crawl.Origin(address)
 }
 
-// begin says where answers go. No request comes before.
+// begin sets the target of responses. It must be called before the first request.
 func (n *traffic) begin(session *chromedp.Target, main cdp.FrameID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.session, n.main = session, main
 }
 
-// end cuts short what is being done and waits for it. Requests that come later are not answered.
+// end cancels requests in progress and waits for them. Later requests get no response.
 func (n *traffic) end() {
 	n.mu.Lock()
 	n.ended = true
@@ -87,7 +87,7 @@ func (n *traffic) end() {
 	n.work.Wait()
 }
 
-// do runs f beside the events of the tab, unless the tab is being closed.
+// do runs f in a goroutine, unless the tab is being closed.
 func (n *traffic) do(f func(context.Context)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,7 +96,7 @@ func (n *traffic) do(f func(context.Context)) {
 	}
 }
 
-// take decides about a request.
+// take handles a request.
 func (n *traffic) take(e *fetch.EventRequestPaused) {
 	n.mu.Lock()
 	a := n.decide(e)
@@ -106,7 +106,8 @@ func (n *traffic) take(e *fetch.EventRequestPaused) {
 	n.do(func(ctx context.Context) {
 		defer n.landed(e.RequestID)
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
-			// The page may have left meanwhile; else the request stays open, and the page comes to rest without it.
+			// The page may have navigated in the meantime. Otherwise the request stays pending, and the page comes to
+			// rest without it.
 			n.opts.Log.DebugContext(ctx, "request not answered", "url", e.Request.URL, "error", err)
 		}
 	})
@@ -119,13 +120,13 @@ func (n *traffic) landed(id fetch.RequestID) {
 	n.last = time.Now()
 }
 
-// decide is called under the lock.
+// decide chooses the action for a request. The caller must hold the lock.
 func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 	document := e.ResourceType == network.ResourceTypeDocument
 	page := document && e.FrameID == n.main
 	a := actionFor(e.ResourceType, e.Request)
 	if document && !page && a == get && !sameSite(n.address, e.Request.URL) {
-		a = nothing // frames of other sites are no part of the page
+		a = nothing // frames of other sites are not part of the page
 	}
 	if page {
 		n.address = e.Request.URL
@@ -150,7 +151,8 @@ func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 	return a
 }
 
-// sameSite reports whether two web addresses belong to one owner, as far as names and public suffixes tell.
+// sameSite reports whether two web addresses belong to the same registrable domain, according to the list of public
+// suffixes.
 func sameSite(a, b string) bool {
 	u, err := url.Parse(a)
 	if err != nil {
@@ -165,13 +167,13 @@ func sameSite(a, b string) bool {
 	}
 	one, err := publicsuffix.EffectiveTLDPlusOne(u.Hostname())
 	if err != nil {
-		return false // an address by number, or a public suffix itself
+		return false // an IP address or a public suffix
 	}
 	other, err := publicsuffix.EffectiveTLDPlusOne(v.Hostname())
 	return err == nil && one == other
 }
 
-// quiet is for how long nothing has been on its way, 0 while something is.
+// quiet returns the time since the last request ended; 0 if one is pending.
 func (n *traffic) quiet() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -184,28 +186,28 @@ func (n *traffic) quiet() time.Duration {
 	return now.Sub(n.last)
 }
 
-// dialog counts a dialog that the page opens.
+// dialog counts a dialog of the page.
 func (n *traffic) dialog() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.dialogs++
 }
 
-// flooded says that the page asks and asks.
+// flooded reports whether the page has exceeded the limits of refused requests or dialogs.
 func (n *traffic) flooded() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.refused > flood || n.dialogs > maxDialogs
 }
 
-// asked says whether the page's server may have got a request.
+// asked reports whether the page's server may have received a request.
 func (n *traffic) asked() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.requests > 0
 }
 
-// outcome is the status of the page itself, and why its last address could not be read.
+// outcome returns the status of the page itself, and the error of its latest request.
 func (n *traffic) outcome() (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -216,14 +218,14 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// stays says that there is a page already that the browser can stay on: what it leads to is a file to download.
+// stays reports whether the browser can stay on the current page because the target of a navigation is a download.
 func (n *traffic) stays(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.isPage(e) && n.status != 0 && !isRedirect(n.status)
 }
 
-// note keeps the outcome of a request for the page itself.
+// note records the outcome of a request for the page itself.
 func (n *traffic) note(e *fetch.EventRequestPaused, status int, err error) {
 	if !n.isPage(e) {
 		return
@@ -233,7 +235,7 @@ func (n *traffic) note(e *fetch.EventRequestPaused, status int, err error) {
 	n.status, n.failure = status, err
 }
 
-// spend takes bytes from what the page may still read.
+// spend subtracts bytes from the page's limit.
 func (n *traffic) spend(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -243,7 +245,7 @@ func (n *traffic) spend(bytes int) error {
 	return nil
 }
 
-// tooLarge says that the page itself passes the limit.
+// tooLarge returns the error for a page that exceeds the limit.
 func tooLarge(address string, limit int64) *crawl.Error {
 	return permanent(address, "%s is too large to be rendered: the limit is %d bytes", address, limit)
 }

@@ -14,36 +14,36 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Bounds of repeating.
+// Limits of retries.
 const (
 	tries        = 4
-	firstPause   = 100 * time.Millisecond // doubled each time, and up to half as much again by chance
+	firstPause   = 100 * time.Millisecond // doubled for each retry, plus a random addition of up to half
 	maxReason    = 300                    // bytes of a server's reason that are kept
 	maxErrorBody = 64 << 10
 )
 
-// Error says why a server gave no order.
+// Error is a failure of a reranking request.
 type Error struct {
-	Status  int    // of its answer; 0 when there was none, or it could not be used
-	Message string // in words, without the key
+	Status  int    // of the response; 0 if there was none or it was not usable
+	Message string // without the API key
 	Err     error
 
-	passes bool          // it may pass by itself
-	after  time.Duration // that the server asks to wait
+	passes bool          // whether a retry may succeed
+	after  time.Duration // the delay that the server asks for
 }
 
 func (e *Error) Error() string { return "reranking: " + e.Message }
 
-// Unwrap returns what lies behind it.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// refusesForm reports whether a server may not know the form of the request: it found no sense in it.
+// refusesForm reports whether the server may not support the wire format of the request.
 func refusesForm(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// ask sends one request, again while what fails may pass and there is time, and fills in the scores.
+// ask sends one request, with retries of temporary errors within ctx, and fills in the scores.
 func (c *Client) ask(ctx context.Context, f form, query string, texts []string, scores []float64) error {
 	body := f.request(c.config.Model, query, texts)
 	pause := firstPause
@@ -98,7 +98,7 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 func (c *Client) refused(answer *http.Response) error {
 	text, err := bounded.ReadAll(answer.Body, maxErrorBody)
 	if errors.Is(err, bounded.ErrTooLarge) {
-		err = nil // its beginning says enough
+		err = nil // the beginning suffices
 	}
 	after, _ := modelhttp.RetryAfter(answer.Header, time.Now())
 	status := answer.StatusCode
@@ -113,7 +113,7 @@ func (c *Client) refused(answer *http.Response) error {
 	}
 }
 
-// reason is a server's own words for why it refuses: {"message": …} is Cohere's, {"detail": …} Jina's, {"error": …} TEI's.
+// reason returns a server's reason for an error: {"message": …} (Cohere), {"detail": …} (Jina), {"error": …} (TEI).
 func (c *Client) reason(body []byte) string {
 	var known map[string]json.RawMessage
 	text := ""
@@ -124,7 +124,7 @@ func (c *Client) reason(body []byte) string {
 			}
 		}
 	}
-	if c.config.APIKey != "" { // some repeat what they were sent
+	if c.config.APIKey != "" { // some servers repeat the request
 		text = strings.ReplaceAll(text, c.config.APIKey, "[key]")
 	}
 	return cut(strings.Join(strings.Fields(text), " "), maxReason)

@@ -7,35 +7,36 @@ import (
 	"time"
 )
 
-// Bounds of the pauses of a server that fails.
+// Settings of the circuit breaker.
 const (
-	tripAfter    = 2 // failures one after the other
+	tripAfter    = 2 // consecutive failures
 	shortestRest = 5 * time.Second
 	longestRest  = time.Minute
 )
 
-// ErrPaused is behind the error of a Rerank that has not asked the server, which has failed a moment ago.
+// ErrPaused is the cause of the error of a Rerank that did not call the server because of recent failures.
 var ErrPaused = errors.New("the server is not asked for a while")
 
-// breaker keeps queries from waiting, each for as long as it may, for a server that does not answer: after tripAfter
-// failures the server has a rest, and then one query asks it. While that fails, its rests grow.
+// breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond.
+// After tripAfter failures it opens for a pause, after which one query probes the server. While probes fail, the pauses
+// grow.
 type breaker struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	failures int       // one after the other
-	rests    int       // one after the other; what was begun before the last one says nothing new
-	until    time.Time // the end of the last rest
-	trying   bool      // a query asks whether the server is back
+	failures int       // consecutive failures
+	rests    int       // consecutive pauses; results of visits that began before the latest are ignored
+	until    time.Time // end of the latest pause
+	trying   bool      // whether a query is probing the server
 }
 
-// visit is a query's turn with the server.
+// visit is one query's use of the server.
 type visit struct {
 	rests int
-	tries bool // whether the server is back
+	tries bool // whether it probes the server
 }
 
-// enter admits a query, which leaves later, or refuses it with ErrPaused.
+// enter admits a query, which must call leave, or rejects it with ErrPaused.
 func (b *breaker) enter() (visit, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,8 +48,7 @@ func (b *breaker) enter() (visit, error) {
 	return v, nil
 }
 
-// leave tells what came of a visit: no error, or a failure that may pass by itself, or something that says nothing of how
-// the server does.
+// leave records the result of a visit: success, a temporary failure, or, if abandoned, neither.
 func (b *breaker) leave(v visit, err error, abandoned bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +58,7 @@ func (b *breaker) leave(v visit, err error, abandoned bool) {
 	var failure *Error
 	switch {
 	case abandoned:
-	case !errors.As(err, &failure) || !failure.passes: // it answers, if only to refuse
+	case !errors.As(err, &failure) || !failure.passes: // it responds, if only with an error
 		b.failures, b.rests = 0, 0
 	case v.rests != b.rests:
 	case v.tries || b.failures+1 >= tripAfter:

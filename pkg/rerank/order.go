@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// normal puts scores in order and between 0 and 1. Probabilities, which most servers answer with, stay as they are.
-// Similarities, between -1 and 1, count from 0. Anything beyond is a model's raw output, of which the logistic function
-// makes the probability that it stands for.
+// normal sorts the scores and maps them to 0 to 1. Probabilities, which most servers return, stay unchanged.
+// Similarities between -1 and 1 are clipped at 0. Scores outside this range are raw model outputs, and are mapped by
+// the logistic function.
 func normal(scores []float64) []Result {
 	low, high := slices.Min(scores), slices.Max(scores)
 	out := make([]Result, len(scores))

@@ -1,6 +1,6 @@
-// Package rerank asks a server to put passages in the order of how well they answer a query. It speaks the three wire
-// forms that such servers have: Cohere's (v2), Jina's, which vLLM and others share, and that of Hugging Face's
-// text-embeddings-inference (TEI).
+// Package rerank reranks passages by their relevance to a query, with a reranking server. It supports three wire
+// formats: Cohere's (v2), Jina's, which vLLM and others also use, and that of Hugging Face's text-embeddings-inference
+// (TEI).
 package rerank
 
 import (
@@ -19,51 +19,52 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Bounds of a call.
+// Limits of a call.
 const (
 	MaxPassages      = 100
-	MaxPassageBytes  = 6000 // more is cut off: models read some 512 tokens
+	MaxPassageBytes  = 6000 // longer passages are truncated: models read about 512 tokens
 	MaxQueryBytes    = 2000
 	DefaultTimeout   = 5 * time.Second
 	maxResponseBytes = 4 << 20
 )
 
-// batch is how many texts TEI takes at once unless it is told otherwise: the default of its --max-client-batch-size
+// Maximum number of texts per TEI request: the default of its --max-client-batch-size
 // (https://huggingface.co/docs/text-embeddings-inference/cli_arguments).
 const batch = 32
 
-// Config says which server to ask.
+// Config selects the server.
 type Config struct {
-	// URL is the address of the server, http or https, with the path as it wants it. A path that ends in
-	// /v1 or /v2, or in either with /rerank, is of Cohere's and Jina's form. Any other is taken for TEI's, with /rerank
-	// added where it is missing; a server that refuses that form is asked in the other.
+	// URL is the http or https address of the server, including the path. For a path that ends in /v1 or /v2, or in
+	// either with /rerank, the format is Cohere's or Jina's. For any other path the format is TEI's, with /rerank
+	// appended if missing; if the server rejects that format, the other is tried.
 	URL     string
-	APIKey  string        // sent as a bearer token; "": none
-	Model   string        // "": the server's only one
-	Timeout time.Duration // of one Rerank, with all that is repeated; default DefaultTimeout
-	// Transport carries the requests; nil: a transport of its own. Redirects are not followed, for the key would go along.
+	APIKey  string        // sent as a bearer token; "" sends none
+	Model   string        // "" if the server has only one
+	Timeout time.Duration // of one Rerank, including retries; default DefaultTimeout
+	// Transport sends the requests; nil creates one. Redirects are not followed, because they would forward the API
+	// key.
 	Transport http.RoundTripper
-	Now       func() time.Time // the clock of the pauses of a server that fails; default time.Now
+	Now       func() time.Time // clock of the circuit breaker; default time.Now
 }
 
-// Client asks a server. It is safe for concurrent use.
+// Client sends requests to a server. It is safe for concurrent use.
 type Client struct {
 	config  Config
 	address string
 	http    *http.Client
-	form    atomic.Int32 // a form
-	fixed   bool         // the form is known from the address
+	form    atomic.Int32 // wire format, a form
+	fixed   bool         // whether the address determines the format
 	breaker breaker
 	wait    func(ctx context.Context, d time.Duration) error
 }
 
-// Result is one passage of an order.
+// Result is one ranked passage.
 type Result struct {
-	Index int     // of the passage
+	Index int     // index of the passage
 	Score float64 // 0 to 1
 }
 
-// New checks the configuration. It asks nothing.
+// New returns a client after validating the configuration. It sends no request.
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -100,7 +101,7 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// Model names the model, or else the server.
+// Model returns the name of the model, or else the server's host.
 func (c *Client) Model() string {
 	if c.config.Model != "" {
 		return c.config.Model
@@ -112,15 +113,15 @@ func (c *Client) Model() string {
 	return u.Host
 }
 
-// Close gives idle connections up.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Rerank puts all of the passages in order, best first; of equal ones the order is kept. Scores do not rise and lie
-// between 0 and 1: a server's own where they do, and else mapped there (see normal).
+// Rerank returns all passages, best first; passages with equal scores keep their order. Scores are between 0 and 1: the
+// server's own if they are in this range, otherwise mapped (see normal).
 //
-// It fails with *Error when the server cannot be reached in time, refuses, or answers what is no order of the passages,
-// and with the error of ctx when that ends first. A server that has failed twice in a row is left alone for 5 seconds, and
-// for up to a minute while it goes on failing: until then it fails at once, with ErrPaused.
+// It fails with *Error if the server cannot be reached in time, rejects the request, or returns an invalid response,
+// and with the error of ctx if that ends first. After two consecutive failures, calls fail at once with ErrPaused for 5
+// seconds, and for up to a minute while the server keeps failing.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil
@@ -150,7 +151,7 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 	return normal(scores), nil
 }
 
-// scores asks in the form that the server is known to take, and in the other when it refuses that.
+// scores requests the scores in the last successful format. If the server rejects the format, it tries the other one.
 func (c *Client) scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	f := form(c.form.Load())
 	scores, err := c.scoresAs(ctx, f, query, texts)
@@ -163,13 +164,13 @@ func (c *Client) scores(ctx context.Context, query string, texts []string) ([]fl
 	}
 	scores, otherErr := c.scoresAs(ctx, other, query, texts)
 	if otherErr != nil {
-		return nil, err // what it said to the form that its address speaks for
+		return nil, err // the error for the format that the address suggests
 	}
 	c.form.Store(int32(other))
 	return scores, nil
 }
 
-// scoresAs asks in one form, with as many texts at once as servers of that form take.
+// scoresAs requests the scores in one format, split into batches of the size that servers accept.
 func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []string) ([]float64, error) {
 	size := len(texts)
 	if f == formTEI {
@@ -189,7 +190,7 @@ func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []str
 	return scores, nil
 }
 
-// cut shortens a text to so many bytes, at a character's edge, and mends what is no UTF-8.
+// cut truncates a text to most bytes at a character boundary, and replaces invalid UTF-8.
 func cut(text string, most int) string {
 	if len(text) > most {
 		for most > 0 && !utf8.RuneStart(text[most]) {

@@ -7,20 +7,20 @@ import (
 	"math"
 )
 
-// form is a wire form.
+// form is a wire format.
 type form int32
 
-// The forms. Cohere: https://docs.cohere.com/reference/rerank (v2). Jina: https://api.jina.ai/redoc (POST /v1/rerank),
-// shared by vLLM (https://docs.vllm.ai, "Re-rank API"). TEI: https://huggingface.github.io/text-embeddings-inference
-// (POST /rerank).
+// Wire formats. Cohere: https://docs.cohere.com/reference/rerank (v2). Jina: https://api.jina.ai/redoc (POST
+// /v1/rerank), also used by vLLM (https://docs.vllm.ai, "Re-rank API"). TEI:
+// https://huggingface.github.io/text-embeddings-inference (POST /rerank).
 const (
 	formCohere form = iota
 	formJina
 	formTEI
 )
 
-// documentsRequest is what Cohere and Jina take. return_documents is Jina's and of Cohere's first version: the second has
-// no such field.
+// documentsRequest is the request of Cohere and Jina. return_documents exists in Jina's format and in Cohere's v1, but
+// not in v2.
 type documentsRequest struct {
 	Model           string   `json:"model,omitempty"`
 	Query           string   `json:"query"`
@@ -29,7 +29,7 @@ type documentsRequest struct {
 	ReturnDocuments *bool    `json:"return_documents,omitempty"`
 }
 
-// textsRequest is what TEI takes. Without truncate it refuses texts that are too long for the model.
+// textsRequest is the request of TEI. Without truncate it rejects texts that are too long for the model.
 type textsRequest struct {
 	Query      string   `json:"query"`
 	Texts      []string `json:"texts"`
@@ -49,15 +49,15 @@ func (f form) request(model, query string, texts []string) any {
 	return r
 }
 
-// scored is one passage's score in an answer: relevance_score is Cohere's and Jina's name for it, score TEI's.
+// scored is one passage's score in a response. Cohere and Jina use relevance_score, TEI uses score.
 type scored struct {
 	Index     *int     `json:"index"`
 	Relevance *float64 `json:"relevance_score"`
 	Score     *float64 `json:"score"`
 }
 
-// decode reads an answer into scores, which has room for one of each passage. TEI answers with an array, the others with
-// an object; either is understood whatever was asked, for gateways translate.
+// decode parses a response into scores, which must have an element per passage. TEI returns an array, the others return
+// an object. Both are accepted for each format, because gateways translate.
 func decode(body []byte, scores []float64) error {
 	var list []scored
 	body = bytes.TrimSpace(body)
