@@ -1,6 +1,6 @@
-// Package config reads Sluice's settings from flags and the environment: one table in the code, from which the
-// documentation is generated. Flags come before the environment, unknown settings are errors, secrets are never
-// printed.
+// Package config reads Sluice's settings from flags and the environment. All settings are in one table, from which the
+// documentation is generated. Flags take precedence over the environment. Unknown settings are errors. Secrets are
+// never printed.
 package config
 
 //go:generate go run ./gendoc ../../docs/configuration.md
@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// Config is every setting of a process. Its zero value is not usable; Parse fills in the defaults.
+// Config holds all settings of a process. Its zero value is not usable; Parse fills in the defaults.
 type Config struct {
 	Addr         string
 	DataDir      string
 	APIKey       string
-	AdminKey     string // "": what it would open is shut
+	AdminKey     string // "": requests that need it are refused
 	Workers      bool
 	LogLevel     string
 	AuditFile    string // "": the log
 	AllowPrivate bool
 	CrawlAllow   string
 	CrawlProxy   string   // "": none
-	SecretKey    string   // "": one in the data directory, where one process does everything
-	MCPHosts     []string // by which clients of the Model Context Protocol reach the service
-	CORSOrigins  []string // of web pages that may call the service
+	SecretKey    string   // "": a key file in the data directory, if one process does everything
+	MCPHosts     []string // host names under which clients of the Model Context Protocol reach the service
+	CORSOrigins  []string // origins of web pages that may call the service
 	UserAgent    string
 	ChromeURL    string
 	Chromium     string
@@ -61,8 +61,8 @@ type Config struct {
 	AnthropicURL  string
 	AnthropicKey  string
 
-	ChatModel     string // as the provider has it, with or without "provider:" before it
-	ChatFallback  string // likewise
+	ChatModel     string // the provider's name of the model, with or without the prefix "provider:"
+	ChatFallback  string // in the same form as ChatModel
 	ChatWindows   Windows
 	ChatMaxTokens int
 	ChatFragments int
@@ -75,8 +75,8 @@ type Config struct {
 
 	EmbedModel    string
 	EmbedDims     int
-	EmbedDir      string // of a model that is run in process
-	QueryPrefix   string // of the model that SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR names
+	EmbedDir      string // directory of a model that runs in this process
+	QueryPrefix   string // for the model that SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR names
 	PassagePrefix string
 	ModelNames    map[string]string // interface name (llm_4) → provider's model name
 
@@ -107,31 +107,31 @@ type Config struct {
 	QuotaChunks    int64
 	QuotaBytes     Bytes
 	LimitVisitor   int
-	LimitSearches  int // at once; 0: chosen by the process
-	LimitAnswers   int // likewise
-	LimitUploads   int // likewise
-	LimitRequests  int // likewise, of all others
-	LimitOpen      int // streams
+	LimitSearches  int // concurrent; 0: chosen by the process
+	LimitAnswers   int // concurrent; 0: chosen by the process
+	LimitUploads   int // concurrent; 0: chosen by the process
+	LimitRequests  int // other concurrent requests; 0: chosen by the process
+	LimitOpen      int // concurrent streams
 	LimitWaiting   int // jobs
 	LimitDisk      Bytes
 	AdmissionWait  time.Duration
 	ShutdownGrace  time.Duration
 	AuditEvery     time.Duration
 
-	ConversationRetention time.Duration // 0: for ever
+	ConversationRetention time.Duration // 0: kept forever
 }
 
-// Choice is a setting that is on, off, or follows from others.
+// Choice is a setting that is on, off, or derived from other settings.
 type Choice string
 
-// The choices.
+// Values of a Choice.
 const (
 	Auto Choice = "auto"
 	Yes  Choice = "true"
 	No   Choice = "false"
 )
 
-// Bytes is a size that is written with a unit: 100MiB, 64KiB, 512.
+// Bytes is a size in bytes, written with a unit: 100MiB, 64KiB, 512.
 type Bytes int64
 
 // Setting is one row of the table.
@@ -144,7 +144,7 @@ type Setting struct {
 	set     func(c *Config, value string) error
 }
 
-// Settings is the table, in the order of the documentation.
+// Settings returns the table of settings, in the order of the documentation.
 func Settings() []Setting {
 	models := func(name string) Setting {
 		return Setting{
@@ -260,16 +260,17 @@ func Settings() []Setting {
 	}
 }
 
-// foreign are names with our prefix that the command line of a remote service reads, not the service.
+// foreign holds variables with the prefix SLUICE_ that the command line reads for a remote service. The service ignores
+// them.
 var foreign = map[string]bool{"SLUICE_URL": true}
 
-// Parse reads args (without the program's name) and environ ("K=V"). It reports every fault at once. flag.ErrHelp is
-// returned after usage was written to out.
+// Parse reads args (without the program's name) and environ ("K=V"). It reports all faults at once. It returns
+// flag.ErrHelp after writing the usage to out.
 func Parse(args, environ []string, out io.Writer) (Config, error) {
 	return parse(args, environ, out, func(s Setting) string { return fmt.Sprintf("%s (--%s)", s.Env, s.Flag) })
 }
 
-// ParseEnviron is Parse for a command that has flags of its own: its faults name the variables alone.
+// ParseEnviron is Parse for a command with flags of its own: error messages name only the variables.
 func ParseEnviron(environ []string) (Config, error) {
 	return parse(nil, environ, io.Discard, func(s Setting) string { return s.Env })
 }
@@ -334,8 +335,8 @@ func parse(args, environ []string, out io.Writer, name func(Setting) string) (Co
 	return c, errors.Join(faults...)
 }
 
-// defaultWindow is a few times what is worked on at once: what is in the window goes before what comes in after it, and a
-// single upload should not wait long behind somebody's import.
+// defaultWindow returns the default number of jobs admitted to the stream: a few times the number processed at once.
+// The stream is first in, first out, so a larger window would let a single upload wait longer behind a large import.
 func defaultWindow(c Config) int {
 	if c.NATSURL == "" {
 		return 64
@@ -343,7 +344,7 @@ func defaultWindow(c Config) int {
 	return 256
 }
 
-// check refuses settings that make no sense together.
+// check rejects settings that contradict each other.
 func (c Config) check() error {
 	if c.NATSListen != "" && c.NATSToken == "" {
 		return errors.New("SLUICE_NATS_LISTEN needs SLUICE_NATS_TOKEN: whoever can reach the port could read every job")
@@ -381,7 +382,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// HasRemoteIndex reports whether an index is configured that has servers of its own.
+// HasRemoteIndex reports whether an index on servers of its own is configured.
 func (c Config) HasRemoteIndex() bool { return c.MilvusAddr != "" }
 
 // HasEmbeddedIndex reports whether an api process opens the embedded index.
@@ -395,7 +396,7 @@ func (c Config) HasEmbeddedIndex() bool {
 // HasModelServer reports whether an OpenAI-compatible server is configured.
 func (c Config) HasModelServer() bool { return c.OpenAIBaseURL != "" || c.OpenAIKey != "" }
 
-// Usage writes the table for people.
+// Usage writes the table of settings as plain text.
 func Usage(out io.Writer) {
 	for _, s := range Settings() {
 		fmt.Fprintf(out, "  --%s, %s", s.Flag, s.Env)
@@ -406,7 +407,7 @@ func Usage(out io.Writer) {
 	}
 }
 
-// sections are the headings of the documentation, by the first setting below each.
+// sections maps the first setting of each section to the section's heading in the documentation.
 var sections = map[string]string{
 	"SLUICE_ADDR":                    "Service",
 	"SLUICE_ALLOW_PRIVATE_ADDRESSES": "Crawler",
@@ -418,7 +419,7 @@ var sections = map[string]string{
 	"SLUICE_CONVERSATION_RETENTION":  "Maintenance",
 }
 
-// Markdown writes the tables for the documentation.
+// Markdown writes the tables of the documentation.
 func Markdown(out io.Writer) {
 	for _, s := range Settings() {
 		if title, ok := sections[s.Env]; ok {
@@ -432,7 +433,7 @@ func Markdown(out io.Writer) {
 	}
 }
 
-// closest suggests the setting that shares the longest prefix with a name that is none.
+// closest suggests the setting that shares the longest prefix with an unknown name.
 func closest(name string, settings []Setting) string {
 	best := append([]Setting(nil), settings...)
 	sort.SliceStable(best, func(i, j int) bool { return shared(best[i].Env, name) > shared(best[j].Env, name) })

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Secrets lists what of the settings nobody may be shown: keys, tokens, and the passwords within addresses.
+// Secrets returns the secret values among the settings: keys, tokens, and the passwords within addresses.
 func (c Config) Secrets() []string {
 	all := []string{c.APIKey, c.AdminKey, c.NATSToken, c.MilvusPassword, c.OpenAIKey, c.AzureKey, c.AnthropicKey, c.RerankKey, c.SecretKey}
 	servers := strings.Split(c.NATSURL, ",")
 	for i, address := range append(servers, c.ChromeURL, c.DatabaseURL, c.CrawlProxy) {
 		u, err := url.Parse(strings.TrimSpace(address))
 		if err != nil {
-			all = append(all, address) // as a whole, for it cannot be taken apart
+			all = append(all, address) // hide all of it, because it cannot be parsed
 			continue
 		}
 		password, has := u.User.Password()
 		if !has && i < len(servers) {
-			password = u.User.Username() // NATS takes one alone for a token
+			password = u.User.Username() // NATS treats a user name without a password as a token
 		}
 		all = append(all, password, u.Query().Get("password"), u.Query().Get("token"))
 	}

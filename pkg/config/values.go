@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// flagValue writes a flag over what the environment said.
+// flagValue is a flag that overrides the value from the environment.
 type flagValue struct {
 	values map[string]string
 	env    string
@@ -68,8 +68,8 @@ func unquoted(v string) error {
 	return nil
 }
 
-// oneLine rejects a secret with a line break, which a file leaves at its end, and with other white space around it. No
-// caller could send it in a header, and no server would accept it.
+// oneLine rejects a secret with a line break, which a file leaves at its end, or with white space around it. Such a
+// value cannot be sent in a header, and no server would accept it.
 func oneLine(v string) error {
 	switch {
 	case strings.ContainsFunc(v, unicode.IsControl):
@@ -86,7 +86,7 @@ const (
 	maxKey = 512
 )
 
-// passphrase is a secret of any characters, or nothing.
+// passphrase parses a secret of any characters. It may be empty.
 func passphrase(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if v != "" && len(v) < minKey {
@@ -100,7 +100,7 @@ func passphrase(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-// key is a passphrase of one word, or nothing.
+// key parses a secret without spaces. It may be empty.
 func key(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		switch {
@@ -157,7 +157,7 @@ func proxy(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-// file names a file that can be read, or nothing.
+// file checks that a file can be read. The name may be empty.
 func file(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if v != "" {
@@ -172,7 +172,7 @@ func file(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-// names takes host names without ports, separated by commas.
+// names parses host names without ports, separated by commas.
 func names(field func(*Config) *[]string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		*field(c) = nil
@@ -189,7 +189,7 @@ func names(field func(*Config) *[]string) func(*Config, string) error {
 	}
 }
 
-// origins reads a list of origins of web pages.
+// origins parses a list of origins of web pages.
 func origins(field func(*Config) *[]string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		*field(c) = nil
@@ -261,7 +261,7 @@ func duration(field func(*Config) *time.Duration) func(*Config, string) error {
 	}
 }
 
-// delay is a duration that may be none at all.
+// delay parses a duration that may be zero.
 func delay(field func(*Config) *time.Duration) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		d, err := time.ParseDuration(v)
@@ -273,10 +273,10 @@ func delay(field func(*Config) *time.Duration) func(*Config, string) error {
 	}
 }
 
-// shortestRetention keeps a slip of the pen from deleting what people are still talking about.
+// Minimum retention of conversations, so that a typing mistake does not delete conversations in progress.
 const shortestRetention = time.Hour
 
-// retention is a duration that may be written in days, or 0 for ever.
+// retention parses a duration, which may be given in days; 0 means forever.
 func retention(field func(*Config) *time.Duration) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		const day = 24 * time.Hour
@@ -317,7 +317,7 @@ func size(field func(*Config) *Bytes, low int64) func(*Config, string) error {
 	}
 }
 
-// sizeOrNone is a size from low on, or 0.
+// sizeOrNone parses a size of at least low, or 0.
 func sizeOrNone(field func(*Config) *Bytes, low int64) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if err := size(field, low)(c, v); err != nil {
@@ -331,7 +331,7 @@ func sizeOrNone(field func(*Config) *Bytes, low int64) func(*Config, string) err
 	}
 }
 
-// ParseBytes reads a size that is written with a unit: 100MiB, 64KiB, 512.
+// ParseBytes parses a size with a unit: 100MiB, 64KiB, 512.
 func ParseBytes(v string) (Bytes, error) {
 	for _, u := range units {
 		digits, ok := strings.CutSuffix(v, u.suffix)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Windows are the tokens that models take, prompt and answer together.
+// Windows holds the context windows of models in tokens, prompt and answer together.
 type Windows struct {
-	All     int            // of models that are not named; 0: not set
-	ByModel map[string]int // by the provider's name of the model, as it is written elsewhere or without its provider
+	All     int            // for models that are not named; 0: not set
+	ByModel map[string]int // by the name of the model, with or without its provider
 }
 
 // Bounds of a model's window, in tokens.
@@ -19,7 +19,8 @@ const (
 	maxWindow = 100_000_000
 )
 
-// windows reads "8192,gpt-4o=128000". Names of models may hold anything but commas, "=" included: the last one parts.
+// windows parses "8192,gpt-4o=128000". A model name may contain any character but a comma; the last "=" is the
+// separator.
 func windows(field func(*Config) *Windows) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		out := Windows{ByModel: map[string]int{}}

@@ -2,8 +2,8 @@ package manual
 
 import "html/template"
 
-// layout is the frame of every page. The navigation stands behind the text, so that a narrow window and a reader of the
-// page's text begin with what was asked for; a wide window shows it at the side.
+// layout is the frame of every page. The navigation comes after the text, so that narrow windows and screen readers
+// start with the content; wide windows show it at the side.
 var layout = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="en">
 <head>

@@ -1,5 +1,5 @@
 // Package manual is the documentation at /docs: the Markdown files of the directory docs as pages that are part of the
-// program. They need no script to be read and nothing from another host; a small script shows what a search finds.
+// program. The pages need no script and nothing from another host; a small script shows search results.
 package manual
 
 import (
@@ -21,20 +21,20 @@ import (
 	"github.com/sluice/sluice/pkg/console"
 )
 
-// Root is the path of the front page, and begins those of all others.
+// Root is the path of the front page and the prefix of all others.
 const Root = "/docs"
 
-// Reference is where the API reference is, which is not a page of this package.
+// Reference is the path of the API reference, which is not a page of this package.
 const Reference = Root + "/api"
 
-// Icon is where the picture of the service is, for the reference, too.
+// Icon is the path of the service's icon, which the API reference uses too.
 const Icon = Root + "/icon.svg"
 
-// Policy is the pages' Content-Security-Policy: nothing but their own style, script and pictures.
+// Policy is the pages' Content-Security-Policy. It allows only their own style, script and images.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// picturePolicy is that of a picture that is opened by itself: its style stands inside it.
+// picturePolicy is the policy of an SVG image opened by itself, which contains its own style.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 //go:embed static/manual.css
@@ -43,7 +43,7 @@ var style []byte
 //go:embed static/manual.js
 var script []byte
 
-// types are those of the files by their endings.
+// types maps file extensions to media types.
 var types = map[string]string{
 	"":      "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -54,13 +54,13 @@ var types = map[string]string{
 	".png":  "image/png",
 }
 
-// file is something that is served, as it is sent.
+// file is a page or file, ready to be sent.
 type file struct {
 	kind   string
 	policy string
-	tag    string // ETag, of the content
+	tag    string // ETag, a hash of the content
 	plain  []byte
-	packed []byte // with gzip; nil: it would not be smaller
+	packed []byte // compressed with gzip; nil: not smaller
 }
 
 func newFile(name string, content []byte) file {
@@ -71,8 +71,8 @@ func newFile(name string, content []byte) file {
 		f.policy = picturePolicy
 	}
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
-	_, _ = z.Write(content)                               // into memory
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = z.Write(content)                               // a buffer never fails
 	_ = z.Close()
 	if b.Len() < len(content) {
 		f.packed = b.Bytes()
@@ -80,16 +80,16 @@ func newFile(name string, content []byte) file {
 	return f
 }
 
-// site holds the pages and files that are served.
+// site holds the pages and files.
 type site struct {
-	files  map[string]file // by the paths of requests
+	files  map[string]file // by request path
 	search func() *searcher
 }
 
 // load builds the pages at the first request.
 var load = sync.OnceValues(func() (*site, error) { return build(docs.Files) })
 
-// build builds the site from a directory of Markdown.
+// build builds the site from a directory of Markdown files.
 func build(source fs.FS) (*site, error) {
 	pages, err := readPages(source)
 	if err != nil {
@@ -119,8 +119,8 @@ func build(source fs.FS) (*site, error) {
 	return &site{files, sync.OnceValue(pages.searcher)}, err
 }
 
-// Serve writes the page or file at the request's path, Root or one below it, or the hits of a search, and reports whether
-// there is one.
+// Serve writes the page or file at the request's path (Root or below), or search results. It reports whether there is
+// one.
 func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 	s, err := load()
 	if err != nil {
@@ -146,7 +146,7 @@ func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("Cache-Control", "no-cache") // it is asked for again, and answered 304
+	h.Set("Cache-Control", "no-cache") // browsers revalidate, and get 304
 	h.Set("ETag", f.tag)
 	if r.Header.Get("If-None-Match") == f.tag {
 		w.WriteHeader(http.StatusNotModified)
@@ -158,6 +158,6 @@ func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 		body = f.packed
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a client that left needs no page
+	_, _ = w.Write(body) // a client that disconnected needs no answer
 	return true, nil
 }

@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// front is the file of the front page. Its sections and the pages that it links in lists are the navigation.
+// front is the file name of the front page. Its headings and lists of links are the navigation.
 const front = "README.md"
 
-// page is one Markdown file.
+// page is a Markdown file.
 type page struct {
-	source   string // its path in the directory
-	at       string // path of its requests
+	source   string // path in the directory
+	at       string // request path
 	title    string
 	markdown []byte
 	text     template.HTML
 	headings []heading // below the title
 	passages []passage
-	lists    []section // of links, by the heading above them
+	lists    []section // lists of links, by the heading above them
 }
 
-// heading is a place in a page.
+// heading is a heading of a page.
 type heading struct {
 	level int
 	text  string
 	id    string
 }
 
-// section is a heading with the pages that a list below it links.
+// section is a heading with the pages that the list below it links.
 type section struct {
 	Title string
 	Links []link
@@ -41,10 +41,10 @@ type section struct {
 type link struct {
 	Title string
 	At    string
-	Here  bool // it is the page that is shown
+	Here  bool // it is the present page
 }
 
-// pages is the whole of them.
+// pages holds all pages and their navigation.
 type pages struct {
 	list       []page
 	navigation []section
@@ -74,8 +74,8 @@ func readPages(source fs.FS) (*pages, error) {
 	return &all, nil
 }
 
-// navigate takes the navigation from the front page. A page that it does not name stands below the others, unless it lies in
-// a directory, whose own front page leads to it.
+// navigate builds the navigation from the front page. Pages that it does not link come last, except those in a
+// directory with a front page of its own.
 func (a *pages) navigate() {
 	named := map[string]bool{Root: true}
 	for _, p := range a.list {
@@ -99,7 +99,7 @@ func (a *pages) navigate() {
 	}
 }
 
-// view is what the layout shows of a page.
+// view is the data that the layout shows of a page.
 type view struct {
 	Title      string
 	Source     string
@@ -112,7 +112,7 @@ func (a *pages) view(p page) view {
 	v := view{Title: p.title, Source: p.source, Text: p.text}
 	at := p.at
 	if dir := path.Dir(p.source); dir != "." {
-		at = Root + "/" + dir // a decision is shown as one of the decisions
+		at = Root + "/" + dir // pages in a directory select the entry of the directory
 	}
 	for _, s := range a.navigation {
 		s.Links = slices.Clone(s.Links)
@@ -129,7 +129,7 @@ func (a *pages) view(p page) view {
 	return v
 }
 
-// searcher finds the passages of all pages.
+// searcher returns a searcher for the passages of all pages.
 func (a *pages) searcher() *searcher {
 	all := []passage{{page: "API reference", at: Reference, factor: 1, text: "Every endpoint with its fields, bounds, answers and status codes."}}
 	for _, p := range a.list {

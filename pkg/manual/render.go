@@ -16,14 +16,14 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// repository is where the files are that are not part of the documentation.
+// repository is the base address of files outside the documentation.
 const repository = "https://github.com/sluice/sluice/blob/main/"
 
-// markdown leaves HTML out of pages, and puts no style into them that their policy would refuse.
+// markdown omits HTML in the source, and inline styles, which the policy would block.
 var markdown = goldmark.New(goldmark.WithExtensions(
 	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.Linkify))
 
-// render makes a page of a Markdown file.
+// render converts a Markdown file to a page.
 func render(files fs.FS, source string, content []byte) (page, error) {
 	p := page{source: source, at: address(source), markdown: content}
 	root := markdown.Parser().Parse(text.NewReader(content))
@@ -91,19 +91,19 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	if err := markdown.Renderer().Render(&b, content, root); err != nil {
 		return p, err
 	}
-	p.text = template.HTML(furnish.Replace(b.String())) //nolint:gosec // G203: of our own files, whose HTML the renderer leaves out
+	p.text = template.HTML(furnish.Replace(b.String())) //nolint:gosec // G203: our own files; the renderer omits HTML
 	return p, nil
 }
 
-// furnish has wide parts scroll by themselves, and be reached by the keyboard for it. HTML in the text is escaped, so what
-// looks like an element is one.
+// furnish makes wide parts scrollable, also by keyboard. HTML in the text is escaped, so these strings only match
+// elements.
 var furnish = strings.NewReplacer(
 	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
-	"<th></th>", "<td></td>", // a heading that says nothing is none
+	"<th></th>", "<td></td>", // an empty heading is not a heading
 	"<pre>", `<pre tabindex="0">`,
 )
 
-// list adds a link to the last section, or to a new one.
+// list adds a link to the last section, or to a new section if the title differs.
 func (p *page) list(title string, l link) {
 	if len(p.lists) == 0 || p.lists[len(p.lists)-1].Title != title {
 		p.lists = append(p.lists, section{Title: title})
@@ -112,7 +112,7 @@ func (p *page) list(title string, l link) {
 	last.Links = append(last.Links, l)
 }
 
-// address is the path at which a Markdown file is served as a page.
+// address returns the path at which a Markdown file is served.
 func address(source string) string {
 	if path.Base(source) == front {
 		return path.Join(Root, path.Dir(source))
@@ -120,7 +120,7 @@ func address(source string) string {
 	return Root + "/" + strings.TrimSuffix(source, ".md")
 }
 
-// resolve says where a link of a file leads on the web.
+// resolve returns the web address of a link in a file.
 func resolve(files fs.FS, source, target string) string {
 	if strings.Contains(target, ":") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "/") {
 		return target
@@ -160,7 +160,7 @@ func blockText(n ast.Node, content []byte) string {
 	return plain(n, content)
 }
 
-// plain is the text of a node as it is read.
+// plain returns the text of a node.
 func plain(n ast.Node, content []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -182,7 +182,7 @@ func plain(n ast.Node, content []byte) string {
 	return strings.TrimSpace(b.String())
 }
 
-// anchor names a heading as GitHub does, so that a link holds here and there.
+// anchor returns the id of a heading, the same as on GitHub, so that links work in both places.
 func anchor(heading string, seen map[string]int) string {
 	id := strings.Map(func(r rune) rune {
 		switch {

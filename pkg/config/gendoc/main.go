@@ -1,4 +1,4 @@
-// Command gendoc writes the page of settings of the documentation.
+// Command gendoc writes the documentation page of the settings.
 package main
 
 import (

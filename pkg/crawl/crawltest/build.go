@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// build makes the site: the root, what is odd, and as many plain pages as are missing.
+// build creates the site: the root, the special cases, and enough plain pages to reach the requested number.
 func (s *Site) build() error {
 	root := s.orphan("/", Expectation{Outcome: Synched})
 	root.linked = true
@@ -34,15 +34,15 @@ func (s *Site) build() error {
 	return nil
 }
 
-// some is how many pages each ingredient gets: more on larger sites.
+// some returns the number of pages per special case; it grows with the site.
 func (s *Site) some() int { return 1 + s.opts.Pages/1000 }
 
 const (
-	sectionPages = 60 // below one section, beside their own
-	subPages     = 4  // below some pages of a section
+	sectionPages = 60 // pages in a section, without their subpages
+	subPages     = 4  // subpages of some pages of a section
 )
 
-// addPlain adds n ordinary pages: sections with pages, some of which have pages of their own.
+// addPlain adds n ordinary pages: sections with pages, some of which have subpages.
 func (s *Site) addPlain(root *page, n int) {
 	var leaves []*page
 	for section := 1; n > 0; section++ {
@@ -63,7 +63,7 @@ func (s *Site) addPlain(root *page, n int) {
 			}
 		}
 	}
-	// Pages without pages below them link to each other anywhere: how deep they are found changes nothing.
+	// Leaf pages link to one another at random, which does not change the depth at which they are found.
 	r := s.random("links")
 	for _, p := range leaves {
 		if p.depth >= s.opts.MaxDepth {
@@ -75,7 +75,7 @@ func (s *Site) addPlain(root *page, n int) {
 	}
 }
 
-// addDepth adds a chain of pages that goes deeper than a crawl does.
+// addDepth adds a chain of pages that goes beyond MaxDepth.
 func (s *Site) addDepth(lab *page) {
 	at := lab
 	for i := 1; at.depth < s.opts.MaxDepth; i++ {
@@ -91,14 +91,14 @@ func (s *Site) addDepth(lab *page) {
 	}
 }
 
-// addUnlinked adds pages that only the sitemap knows.
+// addUnlinked adds pages that are only in the sitemap.
 func (s *Site) addUnlinked() {
 	for i := range 3 * s.some() {
 		s.orphan(fmt.Sprintf("/unlinked/%d.html", i+1), Expectation{Outcome: Synched})
 	}
 }
 
-// inOrder ranges over a table by its keys, so that a site is the same each time.
+// inOrder iterates over a map in the order of its keys, so that a site is always the same.
 func inOrder[V any](table map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(table)) {

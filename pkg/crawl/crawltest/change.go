@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Change gives n plain pages other texts, and other words with them, and returns their addresses.
+// Change gives n plain pages new texts, and with them new words. It returns their addresses.
 func (s *Site) Change(n int) []string {
 	return s.alter(n, func(p *page) { p.version++ })
 }
 
-// Remove takes n plain pages away: they answer 410 and leave the sitemap. Pages go on linking to them, so that nothing
-// else changes. It returns their addresses.
+// Remove removes n plain pages: they answer 410 and leave the sitemap. Other pages still link to them, so nothing else
+// changes. It returns their addresses.
 func (s *Site) Remove(n int) []string {
 	return s.alter(n, s.takeAway)
 }
 
-// Unlist takes n plain pages out of the sitemap; they still answer. It returns their addresses.
+// Unlist removes n plain pages from the sitemap; they still answer. It returns their addresses.
 func (s *Site) Unlist(n int) []string {
 	return s.alter(n, func(p *page) { p.listed, p.off, p.plain = false, true, false })
 }
 
-// Add makes n new pages, which the page /news/ links to and the sitemap lists. It returns their addresses.
+// Add creates n pages that /news/ links to and the sitemap lists. It returns their addresses.
 func (s *Site) Add(n int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,11 +38,11 @@ func (s *Site) Add(n int) []string {
 	return out
 }
 
-// alter changes n plain pages, spread over the site and other ones each time.
+// alter changes n plain pages, spread over the site. Each call takes other pages.
 func (s *Site) alter(n int, change func(*page)) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.plain == nil { // kept, because the turns of a list that shrinks come to a page twice
+	if s.plain == nil { // kept, because indexes into a shrinking list would reach a page twice
 		for _, p := range s.order {
 			if p.plain {
 				s.plain = append(s.plain, p)
@@ -51,7 +51,7 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	}
 	plain := s.plain
 	out := make([]string, 0, n)
-	const stride = 37 // prime, so that every page has its turn
+	const stride = 37 // prime, so that every page is reached
 	for tried := 0; len(out) < n && tried < len(plain)*stride && len(plain) > 0; tried++ {
 		p := plain[(s.turn*stride)%len(plain)]
 		s.turn++
@@ -64,8 +64,8 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	return out
 }
 
-// RemoveOriginals takes n pages away that others repeat, as Remove does. Of those the one with the best address takes the
-// place of the original. It returns the addresses of what was removed, and those that take their places.
+// RemoveOriginals removes, as Remove does, n pages that have duplicates. The duplicate with the best address becomes
+// the new original. It returns the addresses of the removed pages and of the new originals.
 func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	return removed, heirs
 }
 
-// copies are the pages that are left out because they repeat the page, the best address first. Redirects to it are none.
+// copies returns the duplicates of a page, best address first. It returns none if a redirect is among them.
 func (s *Site) copies(p *page) []*page {
 	var out []*page
 	for _, c := range s.order {
@@ -105,7 +105,7 @@ func (s *Site) copies(p *page) []*page {
 	return out
 }
 
-// takeAway lets a page answer 410 and leave the sitemap.
+// takeAway makes a page answer 410 and leave the sitemap.
 func (s *Site) takeAway(p *page) {
 	p.gone, p.plain = true, false
 	p.off = p.off || p.listed

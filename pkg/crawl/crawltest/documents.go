@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// addDocuments adds documents of other kinds than HTML.
+// addDocuments adds documents in formats other than HTML.
 func (s *Site) addDocuments(lab *page) {
 	hub := s.page(lab, "/lab/documents/")
 	const docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -53,7 +53,7 @@ func csv(_ string, paragraphs []string) []byte {
 	return []byte(b.String())
 }
 
-// pdf is a document of one page per paragraph, set in one of the fonts that every reader has. The text is ASCII.
+// pdf returns a document with one page per paragraph, in one of the standard fonts. The text must be ASCII.
 func pdf(title string, paragraphs []string) []byte {
 	var b bytes.Buffer
 	var offsets []int
@@ -91,7 +91,7 @@ func pdf(title string, paragraphs []string) []byte {
 	return b.Bytes()
 }
 
-// wrap cuts text into lines of at most width letters, between words.
+// wrap breaks text into lines of at most width bytes, between words.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""
@@ -107,7 +107,7 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// docx is a document with a heading and paragraphs.
+// docx returns a document with a heading and paragraphs.
 func docx(title string, paragraphs []string) []byte {
 	const (
 		types = `<?xml version="1.0" encoding="UTF-8"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
@@ -133,7 +133,7 @@ func docx(title string, paragraphs []string) []byte {
 			_, err = w.Write([]byte(part.content))
 		}
 		if err != nil {
-			panic(fmt.Sprintf("crawltest: writing a document: %v", err)) // a buffer takes everything
+			panic(fmt.Sprintf("crawltest: writing a document: %v", err)) // impossible: a buffer accepts all writes
 		}
 	}
 	if err := z.Close(); err != nil {

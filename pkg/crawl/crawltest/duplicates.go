@@ -2,8 +2,8 @@ package crawltest
 
 import "fmt"
 
-// addDuplicates adds pages that are to be had at more than one address. Both hang below the same page, so that only
-// their spelling says which is better.
+// addDuplicates adds pages that are available at more than one address. All addresses are linked from the same page, so
+// that only their spelling decides which is best.
 func (s *Site) addDuplicates(lab *page) {
 	hub := s.page(lab, "/lab/duplicates/")
 	copyOf := func(p *page, address string) *page {
@@ -19,23 +19,23 @@ func (s *Site) addDuplicates(lab *page) {
 		copyOf(p, fmt.Sprintf("/d/third-and-longest-way-to-shop-%d", i))
 		copyOf(s.page(hub, fmt.Sprintf("/d/order-%d?a=1&b=2", i)), fmt.Sprintf("/d/order-%d?b=2&a=1", i))
 
-		// The canonical address stays, though it is longer.
+		// The canonical address wins although it is longer.
 		article := s.page(hub, fmt.Sprintf("/d/articles/a-long-name-%d.html", i))
 		article.head = canonical(article.address)
 		s.inFavourOf(article, hub, fmt.Sprintf("/d/print/%d", i))
 		s.inFavourOf(article, hub, article.address+"?print=1")
 
-		// A template that names the same canonical address on every page.
+		// A template that names the same canonical address on every page must be ignored.
 		s.page(hub, fmt.Sprintf("/d/template-%d", i)).head = canonical(article.address)
 
-		// One that only its other version names.
+		// A page that only its AMP version names.
 		full := s.page(hub, fmt.Sprintf("/d/full/%d.html", i))
 		hub.links = hub.links[:len(hub.links)-1]
 		full.listed, full.named = false, true
 		full.depth++
 		s.inFavourOf(full, hub, fmt.Sprintf("/d/amp/%d", i))
 
-		// Canonical addresses that mean nothing: another host's, the root's, one that does not exist.
+		// Canonical addresses that must be ignored: on another host, the root, one that does not exist.
 		s.page(hub, fmt.Sprintf("/d/canonical-away-%d", i)).head = canonical("{foreign}/original")
 		s.page(hub, fmt.Sprintf("/d/canonical-root-%d", i)).head = canonical("/")
 		s.page(hub, fmt.Sprintf("/d/canonical-itself-%d", i)).head = canonical(fmt.Sprintf("{own}/d/canonical-itself-%d", i))
@@ -43,7 +43,7 @@ func (s *Site) addDuplicates(lab *page) {
 		missing.answer = status(404)
 		s.page(hub, fmt.Sprintf("/d/canonical-missing-%d", i)).head = canonical(missing.address)
 
-		// Translations are pages of their own; only an element of the head leads to the second.
+		// Translations are separate pages; only a head element links to the second.
 		en, de := s.page(hub, fmt.Sprintf("/d/en/%d", i)), s.page(hub, fmt.Sprintf("/d/de/%d", i))
 		hub.links = hub.links[:len(hub.links)-1]
 		de.depth, de.lang = en.depth+1, "de"
@@ -52,7 +52,7 @@ func (s *Site) addDuplicates(lab *page) {
 	}
 }
 
-// inFavourOf adds a variant of a page that names the page as its canonical address. One line of the text differs.
+// inFavourOf adds a variant of a page that names the page as canonical. One line of its text differs.
 func (s *Site) inFavourOf(p, hub *page, address string) {
 	c := s.register(hub, address, Expectation{Outcome: Skipped, Reason: Canonical, InFavourOf: p.address})
 	c.text, c.note = p.text, "This is another version of the page."

@@ -21,7 +21,8 @@ func french(token string) string {
 	return fmt.Sprintf("Le mot-clé de cette page, écrit à côté du phare où naît l'été : %s.", token)
 }
 
-// addEncodings adds pages whose charset is declared in one place, in another, wrongly, or not at all, and packed ones.
+// addEncodings adds pages whose charset is declared in the header, in the page, wrongly, or not at all, and compressed
+// pages.
 func (s *Site) addEncodings(lab *page) {
 	hub := s.page(lab, "/lab/encodings/")
 	utf16LE := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
@@ -52,7 +53,7 @@ func (s *Site) addEncodings(lab *page) {
 			p.answer = func(x *exchange) {
 				body := []byte(x.body)
 				if c.enc != nil {
-					// What the encoding lacks is written as a reference, as editors do.
+					// Write characters that the encoding lacks as references, as editors do.
 					out, err := encoding.HTMLEscapeUnsupported(c.enc.NewEncoder()).Bytes(body)
 					if err != nil {
 						panic(fmt.Sprintf("crawltest: encoding %s: %v", x.page.address, err))
@@ -62,7 +63,7 @@ func (s *Site) addEncodings(lab *page) {
 				x.send(c.header, body)
 			}
 		}
-		// The header lies, and is believed: only the letters that all encodings share are right.
+		// The header is wrong but takes precedence, so only ASCII letters are decoded correctly.
 		s.page(hub, fmt.Sprintf("/e/header-lies-%d", i)).answer = func(x *exchange) { x.send("text/html; charset=koi8-r", []byte(x.body)) }
 		s.page(hub, fmt.Sprintf("/e/no-type-%d", i)).answer = func(x *exchange) { x.send("", []byte(x.body)) }
 		s.page(hub, fmt.Sprintf("/e/octets-%d", i)).answer = func(x *exchange) { x.send("application/octet-stream", []byte(x.body)) }

@@ -1,30 +1,30 @@
 package crawltest
 
-// Way is how a crawl comes to know the pages of the site.
+// Way is the method by which a crawl discovers the pages of the site.
 type Way string
 
-// The ways.
+// Ways to discover pages.
 const (
-	ByLinks   Way = "links"   // from the root on
-	BySitemap Way = "sitemap" // as SitemapPath lists them
+	ByLinks   Way = "links"   // starting at the root
+	BySitemap Way = "sitemap" // from the sitemap at SitemapPath
 )
 
-// Outcome is how an address must end.
+// Outcome is the final state of an address.
 type Outcome string
 
-// The outcomes.
+// Outcomes.
 const (
-	Synched Outcome = "synched"  // a page with content, once
-	Skipped Outcome = "skipped"  // fetched, and left out on purpose
-	Failed  Outcome = "error"    // could not be had
-	LeftOut Outcome = "left out" // no page of the site, and never asked for
-	Removed Outcome = "removed"  // was a page, and is none any more; gone, or error where something still links to it
+	Synched Outcome = "synched"  // a page with content, stored once
+	Skipped Outcome = "skipped"  // fetched and deliberately skipped
+	Failed  Outcome = "error"    // not available
+	LeftOut Outcome = "left out" // not a page of the site; never requested
+	Removed Outcome = "removed"  // a former page; deleted, or error if a page still links to it
 )
 
-// Reason is why an address does not end as a page.
+// Reason is the reason why an address is not stored as a page.
 type Reason string
 
-// The reasons.
+// Reasons.
 const (
 	NoIndex      Reason = "asks not to be indexed"
 	Duplicate    Reason = "repeats another page"
@@ -52,26 +52,26 @@ const (
 	Unlisted     Reason = "no longer in the sitemap"
 )
 
-// Expectation is how an address must end.
+// Expectation is the expected result of an address.
 type Expectation struct {
 	Outcome    Outcome
-	Reason     Reason // empty of Synched
-	InFavourOf string // of Skipped: the address of the page that stays
-	Token      string // of Synched: a word that stands in this page's text and in no other page's
-	Sentence   string // of Synched: a sentence of its text, with letters that a wrong charset spoils
-	Depth      int    // the least number of links from the root
+	Reason     Reason // empty for Synched
+	InFavourOf string // for Skipped: the address of the page that is kept
+	Token      string // for Synched: a word that no other page contains
+	Sentence   string // for Synched: a sentence of its text, with letters that a wrong charset corrupts
+	Depth      int    // minimum number of links from the root
 }
 
-// leftOut is a link that must not be followed, as it is written.
+// leftOut is a link that must not be followed, as written in the page.
 type leftOut struct {
 	ref    string
 	reason Reason
-	listed bool // in the sitemap too
+	listed bool // also in the sitemap
 }
 
-// Expected returns how each address must end that the site shows on the given way, by its absolute address: the pages
-// and errors as the crawler spells them, those left out as they are written. It holds for a crawl with MaxDepth and Exclude,
-// of the site as it is now.
+// Expected returns the expected result of each address that the site shows to the given way of discovery. Pages and
+// errors have absolute addresses as the crawler spells them; addresses that must not be followed are as written. The
+// result holds for a crawl with MaxDepth and Exclude of the site in its present state.
 func (s *Site) Expected(way Way) map[string]Expectation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Site) Expected(way Way) map[string]Expectation {
 	return out
 }
 
-// Pages returns the addresses that must end as pages on the given way, each with the word that its text has alone.
+// Pages returns the addresses that must be stored as pages, each with the word that only its text contains.
 func (s *Site) Pages(way Way) map[string]string {
 	out := make(map[string]string)
 	for u, e := range s.Expected(way) {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// addFailures adds pages that are slow, that fail at first, and that fail for good.
+// addFailures adds pages that are slow, fail temporarily, or always fail.
 func (s *Site) addFailures(lab *page) {
 	hub := s.page(lab, "/lab/failures/")
 	later := func(x *exchange) {
 		x.w.Header().Set("Retry-After", "1")
 		http.Error(x.w, "busy", http.StatusServiceUnavailable)
 	}
-	aborted := func(x *exchange) { // in the middle of a body whose length nobody was told
+	aborted := func(x *exchange) { // in the middle of a body without Content-Length
 		x.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = x.w.Write([]byte(x.body[:len(x.body)/2]))
 		_ = http.NewResponseController(x.w).Flush()
@@ -50,7 +50,7 @@ func (s *Site) addFailures(lab *page) {
 		picture := s.register(hub, fmt.Sprintf("/f/picture-%d", i), Expectation{Outcome: Skipped, Reason: WrongType})
 		picture.answer = func(x *exchange) { x.send("image/png", []byte("\x89PNG\r\n\x1a\n"+strings.Repeat("\x00", 60))) }
 	}
-	// Of these each costs a crawler all its tries.
+	// A crawler uses all its attempts on each of these.
 	s.register(hub, "/f/500", Expectation{Outcome: Failed, Reason: ServerError}).answer = status(http.StatusInternalServerError)
 	s.register(hub, "/f/reset", Expectation{Outcome: Failed, Reason: Broken}).answer = cut
 	s.register(hub, "/f/torn", Expectation{Outcome: Failed, Reason: Broken}).answer = torn

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Gzip packs bytes.
+// Gzip compresses bytes.
 func Gzip(b []byte) []byte {
 	var buf bytes.Buffer
 	w := gzip.NewWriter(&buf)
@@ -20,7 +20,7 @@ func Gzip(b []byte) []byte {
 	return buf.Bytes()
 }
 
-// GzipBomb is n bytes of one letter, packed.
+// GzipBomb returns n bytes of one letter, compressed.
 func GzipBomb(n int64) []byte {
 	var buf bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
@@ -38,7 +38,7 @@ func (letters) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Formats opens as many elements that format text, each different from the others.
+// Formats opens n nested formatting elements, all different.
 func Formats(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -47,7 +47,7 @@ func Formats(n int) string {
 	return "<p>" + b.String()
 }
 
-// Bodies opens as many body elements, each different from the others.
+// Bodies opens n body elements, all different.
 func Bodies(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -56,7 +56,7 @@ func Bodies(n int) string {
 	return b.String()
 }
 
-// UTF16 encodes a text, with a byte order mark.
+// UTF16 encodes a text with a byte order mark.
 func UTF16(t testing.TB, e unicode.Endianness, s string) string {
 	t.Helper()
 	out, err := unicode.UTF16(e, unicode.UseBOM).NewEncoder().String(s)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// addLinks adds pages that are linked by other means than plain links, and links that lead to no page.
+// addLinks adds pages that are not linked by plain links, and links that do not lead to pages.
 func (s *Site) addLinks(lab *page) {
 	hub := s.page(lab, "/lab/links/")
 	for i := range s.some() {
@@ -56,10 +56,10 @@ func (s *Site) addLinks(lab *page) {
 	}
 }
 
-// list puts the link that was refused last into the sitemap too.
+// list adds the last refused link to the sitemap.
 func (s *Site) list() { s.left[len(s.left)-1].listed = true }
 
-// shell adds a page whose text is there only once its script has run.
+// shell adds a page whose text is created by a script.
 func (s *Site) shell(hub *page, i int) {
 	e := Expectation{Outcome: Failed, Reason: NeedsScripts}
 	if s.opts.Scripts {
@@ -70,7 +70,7 @@ func (s *Site) shell(hub *page, i int) {
 		var script strings.Builder
 		script.WriteString("const root = document.getElementById('root');\n")
 		for _, p := range text {
-			// In pieces, so that no reader of the source finds the text.
+			// Split the text, so that it does not occur in the source.
 			words := strings.Fields(p)
 			fmt.Fprintf(&script, "{const p = document.createElement('p'); p.textContent = %q.split('|').reverse().join(' '); root.append(p)}\n", strings.Join(reversed(words), "|"))
 		}

@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-// page is one address of the site.
+// page is an address of the site.
 type page struct {
-	address string // path and query, as a crawler that follows RFC 3986 and drops what chooses nothing spells it
-	text    string // what the text follows from: duplicates share it
-	note    string // a line below the text
-	version int    // grows with every change
-	depth   int    // links from the root, by the shortest way
-	linked  bool   // by a page whose links count
+	address string // path and query, normalised by RFC 3986 and without parameters that have no effect
+	text    string // seed of the text; duplicates share it
+	note    string // line below the text
+	version int    // incremented by each change
+	depth   int    // minimum number of links from the root
+	linked  bool   // linked from a page whose links count
 	listed  bool   // in the sitemap
-	named   bool   // known to readers of the sitemap by another page that names it as canonical
+	named   bool   // found from the sitemap because a listed page names it as canonical
 	plain   bool   // may be changed and removed
-	off     bool   // has been taken from the sitemap
-	gone    bool   // has been removed
+	off     bool   // was removed from the sitemap
+	gone    bool   // was removed
 	expect  Expectation
 
 	lang     string
-	head     string            // more elements of its head
-	header   map[string]string // more fields of its header
+	head     string            // additional head elements
+	header   map[string]string // additional response headers
 	links    []link
 	language func(token string) string // a sentence in another script; nil: none
-	answer   func(*exchange)           // nil: the page, as HTML
+	answer   func(*exchange)           // nil: answers with the page as HTML
 }
 
-// link is a link as it is written. The places {own} and {foreign} stand for scheme and host.
+// link is a link as written. The placeholders {own} and {foreign} are replaced by scheme and host.
 type link struct {
 	href string
 	rel  string
 }
 
-// register adds an address that ends as said. Pages hang below another, which links to them.
+// register adds an address with its expectation, and a link to it from the parent.
 func (s *Site) register(parent *page, address string, e Expectation) *page {
 	p := s.orphan(address, e)
 	p.linked, p.depth = true, parent.depth+1
@@ -54,18 +54,18 @@ func (s *Site) orphan(address string, e Expectation) *page {
 	return p
 }
 
-// page adds a page that must end in the datastore.
+// page adds a page that must be stored in the datastore.
 func (s *Site) page(parent *page, address string) *page {
 	return s.register(parent, address, Expectation{Outcome: Synched})
 }
 
-// refuse writes a link that must not be followed.
+// refuse adds a link that must not be followed.
 func (s *Site) refuse(on *page, href string, why Reason) {
 	on.links = append(on.links, link{href: href})
 	s.left = append(s.left, leftOut{ref: href, reason: why})
 }
 
-// absolute resolves what pages write. The caller holds mu.
+// absolute resolves a link of a page. The caller holds mu.
 func (s *Site) absolute(href string) string {
 	switch {
 	case strings.HasPrefix(href, "{"):
@@ -76,25 +76,25 @@ func (s *Site) absolute(href string) string {
 	return href
 }
 
-// fill puts scheme and host into what was written before they were known. The caller holds mu.
+// fill replaces the placeholders for scheme and host, which are unknown when pages are created. The caller holds mu.
 func (s *Site) fill(text string) string {
 	return strings.NewReplacer("{own}", s.base, "{foreign}", s.foreign).Replace(text)
 }
 
 func (s *Site) token(p *page) string { return word(s.hash("token", p.text, fmt.Sprint(p.version))) }
 
-// title names the page in its text.
+// title returns the page's title, which also occurs in its text.
 func (s *Site) title(p *page) string {
 	r := s.random("title", p.text)
 	return fmt.Sprintf("The %s %s %d", pick(r, adjectives), pick(r, nouns), r.IntN(1_000_000))
 }
 
-// fact is the sentence that a search for the page's word must find.
+// fact returns the sentence that a search for the page's word must find.
 func (s *Site) fact(p *page) string {
 	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
 }
 
-// sentence is the fact, or where the page is in another script, what only the right charset shows.
+// sentence returns the fact, or for a page in another script a sentence that only the right charset decodes.
 func (s *Site) sentence(p *page) string {
 	if p.language != nil {
 		return p.language(s.token(p))
@@ -102,7 +102,7 @@ func (s *Site) sentence(p *page) string {
 	return s.fact(p)
 }
 
-// paragraphs is the page's text, the fact among it.
+// paragraphs returns the page's text, including the fact.
 func (s *Site) paragraphs(p *page) []string {
 	text := prose(s.random("prose", p.text, fmt.Sprint(p.version)))
 	text[1] = s.fact(p) + " " + text[1]
@@ -112,7 +112,7 @@ func (s *Site) paragraphs(p *page) []string {
 	return text
 }
 
-// render is the page as HTML, in UTF-8. The caller holds mu.
+// render returns the page as HTML in UTF-8. The caller holds mu.
 func (s *Site) render(p *page) string {
 	var b strings.Builder
 	title := html.EscapeString(s.title(p))

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Request is one request that the site has answered.
+// Request is a request that the site has answered.
 type Request struct {
-	Path        string // with its query, as it was asked for
-	Foreign     bool   // it came by the name that is another host to the site
+	Path        string // with the query, as requested
+	Foreign     bool   // it used the host name that is foreign to the site
 	Conditional bool   // it carried a validator
 	Status      int    // 0: the connection was cut
 	UserAgent   string
@@ -17,35 +17,35 @@ type Request struct {
 	End         time.Time
 }
 
-// Requests returns what was asked so far, in the order of the answers' ends.
+// Requests returns the requests answered so far, in the order in which the answers ended.
 func (s *Site) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.log)
 }
 
-// Answered is how many requests the record holds.
+// Answered returns the number of recorded requests.
 func (s *Site) Answered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.log)
 }
 
-// Forget empties the record.
+// Forget clears the record.
 func (s *Site) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log, s.peak = nil, s.now
 }
 
-// Peak is the largest number of requests that were being answered at once.
+// Peak returns the maximum number of concurrent requests.
 func (s *Site) Peak() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peak
 }
 
-// Times returns how often each path was asked for, other than by the foreign name.
+// Times returns the number of requests per path, without those to the foreign host name.
 func (s *Site) Times() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Site) Times() map[string]int {
 	return n
 }
 
-// begin notes the beginning of a request; what it returns notes its end.
+// begin records the start of a request. The returned function records its end.
 func (s *Site) begin(r *http.Request) (*noted, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Site) begin(r *http.Request) (*noted, func()) {
 	}
 }
 
-// noted is a response writer that remembers the status.
+// noted is a response writer that records the status.
 type noted struct {
 	Request
 	http.ResponseWriter
@@ -97,5 +97,5 @@ func (n *noted) Write(p []byte) (int, error) {
 	return n.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (n *noted) Unwrap() http.ResponseWriter { return n.ResponseWriter }

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// addRedirects adds addresses that lead elsewhere, by names that are longer than those they lead to and by shorter ones:
-// where they lead to is the page, in any case.
+// addRedirects adds redirects from addresses that are longer or shorter than their targets. The target is the page in
+// all cases.
 func (s *Site) addRedirects(lab *page) {
 	hub := s.page(lab, "/lab/redirects/")
 	for i := range s.some() {
@@ -22,7 +22,7 @@ func (s *Site) addRedirects(lab *page) {
 		s.addChain(hub, i)
 		s.addLoops(hub, i)
 
-		// A page whose new address nothing names: it is known by its old one.
+		// A page whose new address is not linked: it keeps its old address.
 		moved := s.page(hub, fmt.Sprintf("/r/old-%d.html", i))
 		target := s.hidden(fmt.Sprintf("/r/new-%d.html", i), moved)
 		moved.answer = redirect(http.StatusMovedPermanently, target.address)
@@ -37,7 +37,7 @@ func (s *Site) addRedirects(lab *page) {
 	}
 }
 
-// addChain adds a chain of three redirects, which is followed, and one of too many.
+// addChain adds a chain of three redirects, which must be followed, and one of 31, which is too long.
 func (s *Site) addChain(hub *page, i int) {
 	end := s.page(hub, fmt.Sprintf("/r/end-%d", i))
 	start := s.register(hub, fmt.Sprintf("/r/chain-start-%d", i), duplicateOf(end))
@@ -70,19 +70,19 @@ func (s *Site) addLoops(hub *page, i int) {
 	s.register(hub, itself, e).answer = redirect(http.StatusMovedPermanently, itself)
 }
 
-// hop adds a redirect that nobody knows of but another redirect.
+// hop adds a redirect that is only reachable from another redirect.
 func (s *Site) hop(address string, code int, to string) {
 	s.pages[address] = &page{address: address, text: address, answer: redirect(code, to)}
 }
 
-// hidden adds an address that nobody knows of but a redirect; it has the page of the one that redirects to it.
+// hidden adds an address that is only reachable by a redirect. It has the content of the redirecting page.
 func (s *Site) hidden(address string, of *page) *page {
 	p := &page{address: address, text: of.text, lang: of.lang}
 	s.pages[address] = p
 	return p
 }
 
-// duplicateOf is the expectation of an address that has the content of another.
+// duplicateOf returns the expectation of a duplicate of a page.
 func duplicateOf(p *page) Expectation {
 	return Expectation{Outcome: Skipped, Reason: Duplicate, InFavourOf: p.address}
 }

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// exchange is a request being answered.
+// exchange is a request in progress.
 type exchange struct {
 	site *Site
 	page *page
 	w    *noted
 	r    *http.Request
-	try  int    // how often the address was asked for, this time included
+	try  int    // number of requests for the address, including this one
 	body string // the page as HTML
 }
 
@@ -50,7 +50,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find looks the page up, and makes it where there are any number of them.
+// find looks up the page, or creates one that belongs to an endless series.
 func (s *Site) find(n *noted, r *http.Request) (x *exchange, down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,14 +62,14 @@ func (s *Site) find(n *noted, r *http.Request) (x *exchange, down bool) {
 	if p == nil {
 		return nil, s.down
 	}
-	c := *p // as it is now: it may be changed while it is sent
+	c := *p // a copy: the page may change while it is sent
 	if !s.down {
 		s.tries[address]++
 	}
 	return &exchange{site: s, page: &c, w: n, r: r, try: s.tries[address], body: s.render(&c)}, s.down
 }
 
-// send answers with a body and its validators, or with 304 where the crawler has it already.
+// send answers with a body and its validators, or with 304 if the crawler's copy is current.
 func (x *exchange) send(mediaType string, body []byte) {
 	h := x.w.Header()
 	for k, v := range x.page.header {
@@ -95,7 +95,7 @@ func (x *exchange) send(mediaType string, body []byte) {
 	_, _ = x.w.Write(body)
 }
 
-// validators of a body: an ETag, strong or weak, a time, or both, as the address has it.
+// validators returns the validators of a body. The address decides the kind: a strong or weak ETag, a time, or both.
 func (x *exchange) validators(body []byte) (tag string, modified time.Time) {
 	sum := sha256.Sum256(body)
 	strong := `"` + hex.EncodeToString(sum[:8]) + `"`
@@ -112,7 +112,7 @@ func (x *exchange) validators(body []byte) (tag string, modified time.Time) {
 	}
 }
 
-// fresh reports whether the crawler's copy is the newest (RFC 9110, section 13.2.2).
+// fresh reports whether the crawler's copy is current (RFC 9110, section 13.2.2).
 func (x *exchange) fresh(tag string, modified time.Time) bool {
 	if match := x.r.Header.Get("If-None-Match"); match != "" {
 		return tag != "" && strings.TrimPrefix(match, "W/") == strings.TrimPrefix(tag, "W/")
@@ -121,7 +121,7 @@ func (x *exchange) fresh(tag string, modified time.Time) bool {
 	return err == nil && !modified.IsZero() && !modified.After(since)
 }
 
-// status answers with a status and a short text.
+// status answers with a status code and its text.
 func status(code int) func(*exchange) {
 	return func(x *exchange) { http.Error(x.w, http.StatusText(code), code) }
 }
@@ -137,26 +137,26 @@ func redirect(code int, to string) func(*exchange) {
 	}
 }
 
-// cut drops the connection without an answer.
+// cut closes the connection without an answer.
 func cut(x *exchange) {
 	conn, _, err := http.NewResponseController(x.w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // a reset, not an end
+		_ = tcp.SetLinger(0) // send RST instead of FIN
 	}
 	_ = conn.Close()
 }
 
-// torn answers with half of the body that it announces.
+// torn answers with half of the announced body.
 func torn(x *exchange) {
 	x.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	x.w.Header().Set("Content-Length", fmt.Sprint(len(x.body)))
 	_, _ = io.WriteString(x.w, x.body[:len(x.body)/2])
 }
 
-// first answers the first n requests in another way.
+// first answers the first n requests with another handler.
 func first(n int, bad func(*exchange)) func(*exchange) {
 	return func(x *exchange) {
 		if x.try <= n {
@@ -167,7 +167,7 @@ func first(n int, bad func(*exchange)) func(*exchange) {
 	}
 }
 
-// slow answers after a while.
+// slow answers after a delay.
 func slow(x *exchange) {
 	t := time.NewTimer(x.site.opts.Slow)
 	defer t.Stop()
@@ -178,7 +178,7 @@ func slow(x *exchange) {
 	}
 }
 
-// packed answers with the page, packed as the encoding says.
+// packed answers with the page, compressed as the encoding says.
 func packed(encoding string, pack func([]byte) []byte) func(*exchange) {
 	return func(x *exchange) {
 		x.w.Header().Set("Content-Encoding", encoding)
@@ -202,7 +202,7 @@ func deflated(b []byte) []byte {
 	return buf.Bytes()
 }
 
-// makeBomb is n zeros, packed: the same megabyte again and again, so that it is made at once.
+// makeBomb returns n compressed zeros. It repeats one compressed megabyte, which is fast.
 func makeBomb(n int64) []byte {
 	mega := gzipped(make([]byte, 1<<20))
 	return bytes.Repeat(mega, int((n+1<<20-1)>>20))

@@ -1,9 +1,9 @@
-// Package crawltest is a web site made for crawlers to be tested against. It has what real sites have and what they do
-// wrong: redirects and loops, slow and failing pages, wrong charsets, packed bodies and bombs, calendars without end,
-// session ids, duplicates, directives, documents, and sitemaps of every kind. It is served on this machine, follows from
-// a seed, notes every request, and knows what must become of each address.
+// Package crawltest is a web site for tests of crawlers. It has the features and faults of real sites: redirects and
+// loops, slow and failing pages, wrong charsets, compressed bodies and bombs, endless calendars, session ids,
+// duplicates, directives, documents, and sitemaps of every kind. It is served on loopback, is generated from a seed,
+// records every request, and knows the expected result of each address.
 //
-// The package knows nothing of the crawler, so that the crawler's own tests may use it.
+// The package does not import the crawler, so that the crawler's own tests can use it.
 package crawltest
 
 import (
@@ -16,28 +16,30 @@ import (
 	"time"
 )
 
-// MinPages is the least number of pages: below it not every ingredient has its place.
+// MinPages is the minimum number of pages. A smaller site has no space for all special cases.
 const MinPages = 300
 
-// Options shape a Site. The zero value is a small site.
+// Options configure a Site. The zero value is a small site.
 type Options struct {
-	// Seed decides texts and links. Sites of the same options are the same.
+	// Seed determines texts and links. Sites with equal options are equal.
 	Seed uint64
-	// Pages is how many pages must end in the datastore when the site is crawled by its links, the root included. By its
-	// sitemap there are a few more, which nothing links to, and a few less. At least, and by default, MinPages.
+	// Pages is the number of pages that must be stored when the site is crawled by links, including the root. A crawl
+	// by sitemap finds a few that are not linked, and misses a few. Minimum and default: MinPages.
 	Pages int
-	// MaxDepth is how many links away from the root the crawler is to go; at least 4. Default: 5.
+	// MaxDepth is the crawl depth in links from the root. Minimum: 4. Default: 5.
 	MaxDepth int
-	// Announce names the sitemap in robots.txt. Otherwise there is none in the usual places, and whoever is given only
-	// the root has to follow links.
+	// Announce adds the sitemap to robots.txt. Otherwise it is in none of the usual places, and a crawler that starts
+	// at the root must follow links.
 	Announce bool
-	// CrawlDelay is what robots.txt asks for. Default: nothing.
+	// CrawlDelay is the Crawl-delay in robots.txt. Default: none.
 	CrawlDelay time.Duration
-	// Slow is how long slow pages take to answer. Default: 100 ms.
+	// Slow is the response time of slow pages. Default: 100 ms.
 	Slow time.Duration
-	// BombBytes is the size of a gzip bomb, unpacked: more than the crawler takes of a page. Default: 256 MiB.
+	// BombBytes is the uncompressed size of a gzip bomb, which must exceed the crawler's limit per page. Default: 256
+	// MiB.
 	BombBytes int64
-	// Scripts says that the crawler has a browser: pages that scripts build are pages then, and errors else.
+	// Scripts must be set if the crawler has a browser. Pages built by scripts are then expected as pages, otherwise as
+	// errors.
 	Scripts bool
 }
 
@@ -57,32 +59,32 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Site is the generated site: an http.Handler with a memory. Its methods may be called from any goroutine.
+// Site is the generated site, an http.Handler that records its requests. It is safe for concurrent use.
 type Site struct {
 	opts    Options
 	bomb    []byte
-	modBase time.Time // Last-Modified of what has never changed
+	modBase time.Time // Last-Modified of pages that have never changed
 
 	mu      sync.Mutex
-	base    string // scheme and host, once served
-	foreign string // the same server by another name
+	base    string // scheme and host, set by Start
+	foreign string // the same server under another name
 	pages   map[string]*page
-	order   []*page // as they were made
+	order   []*page // in order of creation
 	left    []leftOut
-	news    *page // links to what Add adds
+	news    *page // page that links to the pages created by Add
 	added   int
-	turn    int     // of Change, Remove and Unlist
-	plain   []*page // that these take turns at
+	turn    int     // position of Change, Remove and Unlist in plain
+	plain   []*page // pages that Change, Remove and Unlist go through
 	down    bool
-	tries   map[string]int // requests answered so far by failing pages, by address
+	tries   map[string]int // answered requests, by address
 	log     []Request
-	now     int // requests being answered
+	now     int // requests in progress
 	peak    int
 	server  *http.Server
 	done    chan struct{}
 }
 
-// New makes a site. It is not served yet: see Start.
+// New creates a site without serving it; see Start.
 func New(o Options) (*Site, error) {
 	o = o.withDefaults()
 	switch {
@@ -101,7 +103,7 @@ func New(o Options) (*Site, error) {
 	return s, nil
 }
 
-// Serve makes a site and serves it on this machine until the test ends.
+// Serve creates a site and serves it on loopback until the test ends.
 func Serve(t testing.TB, o Options) *Site {
 	t.Helper()
 	s, err := New(o)
@@ -119,7 +121,7 @@ func Serve(t testing.TB, o Options) *Site {
 	return s
 }
 
-// Start serves the site at an address of the loopback interface, as "127.0.0.1:0", in a goroutine that Close ends.
+// Start serves the site at a loopback address such as "127.0.0.1:0", in a goroutine that Close ends.
 func (s *Site) Start(addr string) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(context.Background(), "tcp", addr)
@@ -138,12 +140,12 @@ func (s *Site) Start(addr string) error {
 	server, done := s.server, s.done
 	go func() {
 		defer close(done)
-		_ = server.Serve(l) // it ends with Close
+		_ = server.Serve(l) // returns after Close
 	}()
 	return nil
 }
 
-// Close stops serving and drops all connections. The record stays readable.
+// Close stops the server and closes all connections. The record stays readable.
 func (s *Site) Close() error {
 	s.mu.Lock()
 	server, done := s.server, s.done
@@ -157,23 +159,23 @@ func (s *Site) Close() error {
 	return err
 }
 
-// URL is the address of the site's root, which ends in "/".
+// URL returns the address of the site's root, which ends in "/".
 func (s *Site) URL() string { return s.At("/") }
 
-// At is the address of a path on the site.
+// At returns the address of a path on the site.
 func (s *Site) At(path string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.base + path
 }
 
-// MaxDepth is how many links away from the root a crawl has to go for Expected to hold.
+// MaxDepth returns the crawl depth for which Expected holds.
 func (s *Site) MaxDepth() int { return s.opts.MaxDepth }
 
-// Exclude are the patterns of paths that a crawl has to leave out for Expected to hold.
+// Exclude returns the path patterns that a crawl must exclude for Expected to hold.
 func (s *Site) Exclude() []string { return []string{"/excluded/", "*.draft.html"} }
 
-// Down makes the site answer everything with 503, or lets it go on.
+// Down makes the site answer all requests with 503, or ends that.
 func (s *Site) Down(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

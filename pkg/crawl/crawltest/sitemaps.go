@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// The sitemaps of the site. None lies where crawlers look for one.
+// Paths of the site's sitemaps. None is a path where crawlers look for one.
 const (
-	SitemapPath    = "/maps/index.xml"      // lists the pages, by sitemaps of every kind but feeds
-	FeedsPath      = "/maps/feeds.xml"      // the same, and feeds with some of the pages: what is new is not all there is
-	IncompletePath = "/maps/incomplete.xml" // the same, and a sitemap that breaks off
-	CyclePath      = "/maps/cycle.xml"      // lists itself and an index that lists it, and a page
-	FullPath       = "/maps/full.xml"       // FullEntries addresses that are no pages of the site
-	OverfullPath   = "/maps/overfull.xml"   // ten more
-	EmptyPath      = "/maps/empty.xml"      // none
+	SitemapPath    = "/maps/index.xml"      // all pages, in sitemaps of every kind except feeds
+	FeedsPath      = "/maps/feeds.xml"      // the same, and feeds with only the newest pages
+	IncompletePath = "/maps/incomplete.xml" // the same, and a truncated sitemap
+	CyclePath      = "/maps/cycle.xml"      // itself, an index that lists it, and a page
+	FullPath       = "/maps/full.xml"       // FullEntries addresses that are not pages of the site
+	OverfullPath   = "/maps/overfull.xml"   // ten more than FullPath
+	EmptyPath      = "/maps/empty.xml"      // no addresses
 )
 
-// FullEntries is how many addresses one sitemap may list.
+// FullEntries is the maximum number of addresses in a sitemap.
 const FullEntries = 50_000
 
-// kinds are the sitemaps that SitemapPath leads to, each with a part of the pages.
+// kinds are the sitemaps that SitemapPath lists, each with a part of the pages.
 var kinds = []string{"plain.xml", "packed.xml.gz", "packed-on-the-way.xml", "list.txt", "deeper.xml"}
 
-// newest is how many entries a feed has.
+// Number of entries in a feed.
 const newest = 20
 
-// entry is a line of a sitemap.
+// entry is an entry of a sitemap.
 type entry struct {
 	loc string
 	mod time.Time
 }
 
-// entries are what the sitemap of the given number lists.
+// entries returns the entries of the sitemap with the given number.
 func (s *Site) entries(kind int) []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *Site) entries(kind int) []entry {
 	return out
 }
 
-// latest are the pages that were made last.
+// latest returns the newest pages.
 func (s *Site) latest() []entry {
 	var out []entry
 	for i := range kinds {
@@ -62,7 +62,7 @@ func (s *Site) latest() []entry {
 	return out[max(0, len(out)-newest):]
 }
 
-// sitemap answers with one of the sitemaps.
+// sitemap answers with the requested sitemap.
 func (s *Site) sitemap(w *noted, r *http.Request) {
 	w.Header().Set("Content-Type", "application/xml")
 	name := strings.TrimPrefix(r.URL.Path, "/maps/")
@@ -170,7 +170,7 @@ func (s *Site) atom(w io.Writer) {
 	_, _ = io.WriteString(w, b.String()+"</feed>\n")
 }
 
-// urlset is a sitemap in the protocol's own form, its elements perhaps with a prefix.
+// urlset returns a sitemap in XML. The elements have the prefix, if one is given.
 func urlset(entries []entry, prefix, layout string) string {
 	var b strings.Builder
 	ns := "xmlns"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// addSpellings adds links to pages by addresses that say the same in other words.
+// addSpellings adds links with equivalent spellings of the same address.
 func (s *Site) addSpellings(lab *page) {
 	hub := s.page(lab, "/lab/spellings/")
 	for i := range s.some() {
@@ -26,10 +26,10 @@ func (s *Site) addSpellings(lab *page) {
 	}
 }
 
-// addTraps adds series of pages that never end.
+// addTraps adds endless series of pages.
 func (s *Site) addTraps(lab *page) {
 	hub := s.page(lab, "/lab/traps/")
-	// Calendars: the page that the site itself points to is one; what it steps to is none.
+	// Calendars: a page that the site links is a page; its next and previous pages are not.
 	month := s.page(hub, "/calendar/2026/11")
 	s.refuse(month, "/calendar/2026/12", Trap)
 	s.refuse(month, "/calendar/2026/10", Trap)
@@ -39,7 +39,7 @@ func (s *Site) addTraps(lab *page) {
 	s.refuse(agenda, "/agenda?date=2026-11-04", Trap)
 	far := "/calendar/9999/01"
 	s.refuse(hub, far, Trap)
-	// Archives: back through the texts that were written, not on into the future.
+	// Archives: past months with texts are pages, future months are not.
 	back := s.page(hub, "/notes/2026/05/")
 	s.refuse(back, "/notes/2096/06/", Trap)
 	for m := 4; back.depth < s.opts.MaxDepth && m > 0; m-- {
@@ -49,7 +49,7 @@ func (s *Site) addTraps(lab *page) {
 
 	s.addFacets(hub)
 
-	// Relative links that pile up.
+	// Relative links that extend the path with each step.
 	spiral := s.page(hub, "/spiral/a/b/")
 	spiral.links = append(spiral.links, link{href: "a/b/"})
 	s.left = append(s.left, leftOut{ref: "/spiral/a/b/a/b/", reason: Trap, listed: true})
@@ -62,7 +62,7 @@ func (s *Site) addTraps(lab *page) {
 	s.list()
 }
 
-// addFacets adds a shop whose every page offers to narrow it by one more property.
+// addFacets adds a shop in which each page offers one more filter.
 func (s *Site) addFacets(hub *page) {
 	shop := s.page(hub, "/shop/")
 	facets := []struct {
@@ -78,7 +78,7 @@ func (s *Site) addFacets(hub *page) {
 						continue
 					}
 					two := one.address + "&" + g.key + "=" + w
-					if g.key < f.key { // the same goods, in the other order
+					if g.key < f.key { // the same products, filtered in the other order
 						first := "/shop/?" + g.key + "=" + w + "&" + f.key + "=" + v
 						e := Expectation{Outcome: Skipped, Reason: Duplicate, InFavourOf: first}
 						s.narrow(s.register(one, two, e), first)
@@ -91,13 +91,13 @@ func (s *Site) addFacets(hub *page) {
 	}
 }
 
-// narrow lets a page that is narrowed by two properties offer a third. Its text follows from the properties.
+// narrow adds links for a third filter to a page with two. The text depends only on the filters.
 func (s *Site) narrow(p *page, text string) {
 	p.text = text
 	for _, more := range []string{"brand=c", "colour=green", "size=xl", "sort=price"} {
 		key, _, _ := strings.Cut(more, "=")
 		if !strings.Contains(text, key+"=") {
-			// In one order for both, so that they stay alike.
+			// In one order for both, so that they remain duplicates.
 			p.links = append(p.links, link{href: text + "&" + more})
 		}
 	}
@@ -112,7 +112,7 @@ var (
 	spinPath   = regexp.MustCompile(`^/(spin/)+$`)
 )
 
-// endless makes the pages that the traps lead to, should a crawler go there; nil for all else.
+// endless creates the pages of the traps, in case a crawler follows them. It returns nil for other addresses.
 func endless(u *url.URL) *page {
 	p := &page{address: u.RequestURI(), text: u.RequestURI(), lang: "en"}
 	switch m := monthPath.FindStringSubmatch(u.Path); {

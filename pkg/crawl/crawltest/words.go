@@ -18,18 +18,18 @@ var (
 		crosses drains follows joins keeps leads marks needs outlasts passes`)
 )
 
-// hash is 64 bits that follow from the site's seed and the parts.
+// hash returns 64 bits derived from the site's seed and the parts.
 func (s *Site) hash(parts ...string) uint64 {
 	h := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s", s.opts.Seed, strings.Join(parts, "\x00")))
 	return binary.BigEndian.Uint64(h[:8])
 }
 
-// random is a source that follows from the site's seed and the parts.
+// random returns a random source derived from the site's seed and the parts.
 func (s *Site) random(parts ...string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.hash(parts...), s.opts.Seed))
 }
 
-// word makes a word of letters and digits that no text has by chance.
+// word returns a word that does not occur in a text by chance.
 func word(n uint64) string {
 	const letters = "bcdfghjklmnpqrstvwxz"
 	out := []byte("zq")
@@ -40,7 +40,7 @@ func word(n uint64) string {
 	return string(out)
 }
 
-// prose is some paragraphs of English-looking text, 1 to 3 KB.
+// prose returns paragraphs of English-looking text, 1 to 3 KB.
 func prose(r *rand.Rand) []string {
 	out := make([]string, 4+r.IntN(5))
 	for i := range out {

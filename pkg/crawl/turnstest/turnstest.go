@@ -1,4 +1,4 @@
-// Package turnstest has the tests that every implementation of crawl.Turns passes.
+// Package turnstest contains the conformance tests for implementations of crawl.Turns.
 package turnstest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns the turns of a fleet of n crawlers, one element for each. They share hosts with one another and with
-// nobody else, and go by the clock now, which the tests set: it stands still between two of their steps.
+// Open returns the turns of n crawlers, which share hosts only with one another. They use the clock now, which the
+// tests set and which stands still between two steps.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.Turns
 
 // Test runs all tests against the implementation.
@@ -70,7 +70,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fleet is a number of crawlers; asking goes round.
+// fleet is a number of crawlers that take requests round robin.
 type fleet struct {
 	*clock
 	turns []crawl.Turns
@@ -144,14 +144,14 @@ func delay(t *testing.T, f *fleet) {
 	f.pass(7 * time.Second)
 	f.granted(t, pace, time.Second)
 	f.pass(time.Minute)
-	f.granted(t, pace, 0) // starts that nobody took are not saved up
+	f.granted(t, pace, 0) // unused starts do not accumulate
 	f.granted(t, pace, pace.Delay)
 }
 
 func patience(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: 10, Delay: 10 * time.Second, Lease: time.Minute}
 	f.granted(t, pace, 0)
-	for range 5 { // what is refused takes no start
+	for range 5 { // a refused turn uses no start
 		if wait := f.refused(t, pace, 9*time.Second); wait != 10*time.Second {
 			t.Errorf("the turn is said to come in %s", wait)
 		}
@@ -173,7 +173,7 @@ func hold(t *testing.T, f *fleet) {
 		t.Errorf("another host has to wait: %+v", turn)
 	}
 	f.pass(4 * time.Minute)
-	f.granted(t, pace, time.Minute)             // who has the patience waits for the end of the hold
+	f.granted(t, pace, time.Minute)             // a patient caller waits for the end of the hold
 	f.granted(t, pace, time.Minute+time.Second) // and the delay counts from there
 	f.pass(3 * time.Minute)
 	f.granted(t, pace, 0)
@@ -200,7 +200,7 @@ func lease(t *testing.T, f *fleet) {
 	f.pass(30 * time.Second)
 	f.hold(t, 10*time.Second)
 	f.granted(t, pace, 10*time.Second)
-	f.pass(39 * time.Second) // a lease counts from the start of the request
+	f.pass(39 * time.Second) // the lease counts from the start of the request
 	f.refused(t, pace, long)
 	f.pass(time.Second)
 	f.granted(t, pace, 0)

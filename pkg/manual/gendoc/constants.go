@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// constants are those that the files of one package declare, not yet worked out.
+// constants holds the unevaluated constants of one package.
 type constants map[string]ast.Expr
 
 // declared reads the constants of the package in a directory.
@@ -35,7 +35,7 @@ func declared(dir string) (constants, error) {
 				continue
 			}
 			for _, s := range g.Specs {
-				v := s.(*ast.ValueSpec) // of constants, all are
+				v := s.(*ast.ValueSpec) // always the type, for constants
 				for i := range min(len(v.Names), len(v.Values)) {
 					out[v.Names[i].Name] = v.Values[i]
 				}
@@ -45,10 +45,10 @@ func declared(dir string) (constants, error) {
 	return out, nil
 }
 
-// units of time, in nanoseconds.
+// units are the units of time in nanoseconds.
 var units = map[string]int64{"Millisecond": 1e6, "Second": 1e9, "Minute": 60e9, "Hour": 3600e9}
 
-// value works out a constant that is a whole number or a time.
+// value evaluates a constant that is a whole number or a duration.
 func (c constants) value(name string) (int64, error) {
 	e, found := c[name]
 	if !found {
@@ -96,7 +96,7 @@ func (c constants) work(e ast.Expr) (constant.Value, error) {
 	return nil, fmt.Errorf("an expression of the kind %T is not understood", e)
 }
 
-// number writes 1234567 as 1,234,567.
+// number formats 1234567 as 1,234,567.
 func number(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

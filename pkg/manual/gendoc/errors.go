@@ -44,7 +44,7 @@ Accepted content may turn out to be unreadable. The datasource then has the stat
 Temporary causes, such as a model server that is down or a host that does not answer, are retried for hours. Meanwhile the status is ` + "`pending`" + `, and ` + "`error`" + ` has the cause. ` + "`POST /datasources/{id}/resync`" + ` retries at once. [Troubleshooting](troubleshooting.md) lists common causes.
 `
 
-// errorCodes writes what each code means.
+// errorCodes writes the meaning of each error code.
 func errorCodes(b *bytes.Buffer, _ string) error {
 	b.WriteString(errorsHead)
 	for _, e := range problem.Docs() {

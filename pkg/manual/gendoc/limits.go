@@ -22,7 +22,7 @@ All input is bounded, and errors name the bound that was exceeded. The first tab
 |---|---|
 `
 
-// isLimit reports whether a setting is a bound.
+// isLimit reports whether a setting is a limit.
 func isLimit(env string) bool {
 	for _, part := range []string{"_LIMIT_", "_QUOTA_", "_TIMEOUT", "_MEMORY", "_CONCURRENCY", "_PER_HOST", "_TRIES", "_ATTEMPTS", "_WINDOW", "_MAX_TOKENS"} {
 		if strings.Contains(env, part) {
@@ -32,14 +32,14 @@ func isLimit(env string) bool {
 	return false
 }
 
-// bound is a constant of the code, in words.
+// bound is a constant of the code with its description.
 type bound struct {
 	pkg, name string
 	show      func(int64) string
 	words     string
 }
 
-// parts of the page, in its order.
+// parts are the sections of the page, in order.
 var parts = []struct {
 	title  string
 	bounds []bound
@@ -93,7 +93,7 @@ var parts = []struct {
 	}},
 }
 
-// limits writes every bound.
+// limits writes the page of limits.
 func limits(b *bytes.Buffer, root string) error {
 	b.WriteString(limitsHead)
 	for _, s := range config.Settings() {

@@ -1,4 +1,4 @@
-// Command gendoc writes the pages of the documentation that follow from the code: limits and errors.
+// Command gendoc writes the documentation pages that are generated from the code: limits and errors.
 //
 //	go run ./pkg/manual/gendoc ROOT    of the repository
 package main
