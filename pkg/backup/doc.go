@@ -1,17 +1,17 @@
-// Package backup writes and reads the archive that a service is brought back from: a tar, compressed with Zstandard, that is
-// read and written from front to back in little memory, whatever its size.
+// Package backup writes and reads backup archives: tar files compressed with Zstandard. They are written and read
+// sequentially, with little memory for any size.
 //
-//	sluice-backup.json   what the archive is, see Header
-//	catalog.db           the catalog at one point in time, a SQLite database
+//	sluice-backup.json   description of the archive, see Header
+//	catalog.db           snapshot of the catalog, a SQLite database
 //	originals/<key>      each original that this catalog refers to, in the order of its datasources
-//	missing/<key>        in place of an original that was not there: a Loss
-//	damaged/<key>        after an original whose content is not what was stored: a Loss
-//	aborted              in place of everything else: why the backup was given up
-//	SHA256SUMS           last: the SHA-256 of every member before it, as sha256sum --check reads them
+//	missing/<key>        instead of a missing original: a Loss
+//	damaged/<key>        after an original whose content has changed: a Loss
+//	aborted              instead of the remaining members: the reason why the backup was aborted
+//	SHA256SUMS           last: the SHA-256 of each previous member, in the format of sha256sum --check
 //
-// A member carries the digest that its content should have in a record of its header, so that a reader knows of damage as soon
-// as it has read the member; an archive without SHA256SUMS was cut short. The digests tell of damage, not of forgery: who can
-// write the archive can write them.
+// A member's header has an extended record with the digest that its content should have, so that a reader detects
+// damage as soon as it has read the member. An archive without SHA256SUMS is truncated. The digests detect damage, not
+// forgery: anyone who can write the archive can write the digests.
 package backup
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Format is the version of the archive that this program writes, and the newest that it reads.
+// Format is the version of the archive format that this program writes, and the latest that it reads.
 const Format = 1
 
 // Names of members.
@@ -34,44 +34,44 @@ const (
 	damagedPath   = "damaged/"
 )
 
-// digestRecord is the record of a member's header that holds the hex SHA-256 its content should have.
+// digestRecord is the name of the header record that contains the hex SHA-256 of a member's content.
 const digestRecord = "SLUICE.sha256"
 
-// Header says what an archive is.
+// Header describes an archive.
 type Header struct {
 	Format    int       `json:"format"`
-	Program   string    `json:"program"`   // version of the program that made it
+	Program   string    `json:"program"`   // version of the program that wrote it
 	Schema    int64     `json:"schema"`    // version of the catalog's schema
 	Catalog   string    `json:"catalog"`   // id of the catalog
-	CreatedAt time.Time `json:"createdAt"` // when the catalog was as it is in the archive
+	CreatedAt time.Time `json:"createdAt"` // time of the catalog's state
 }
 
-// Loss is an original that the catalog refers to and that the archive does not have as it was stored.
+// Loss is an original that the catalog refers to but the archive does not contain as it was stored.
 type Loss struct {
 	Key        string `json:"key"`
 	Datasource string `json:"datasource"`
-	Name       string `json:"name"`   // of the file, or the address of the page
-	Reason     string `json:"reason"` // for people
+	Name       string `json:"name"`   // name of the file, or address of the page
+	Reason     string `json:"reason"` // human-readable
 }
 
-// Loss of an original that is not there, and of one whose content has changed.
+// Reasons of a Loss: the original is missing, or its content has changed.
 const (
 	ReasonMissing = "missing"
 	ReasonDamaged = "damaged"
 )
 
-// Report says what an archive holds.
+// Report describes the content of an archive.
 type Report struct {
 	Header
 	CatalogBytes   int64  `json:"catalogBytes"`
-	Originals      int64  `json:"originals"` // that are in it whole
+	Originals      int64  `json:"originals"` // intact originals
 	OriginalsBytes int64  `json:"originalsBytes"`
 	ArchiveBytes   int64  `json:"archiveBytes"`
 	Lost           int64  `json:"lost"`             // originals that are missing or damaged
 	Losses         []Loss `json:"losses,omitempty"` // the first MaxLosses of them
 }
 
-// MaxLosses is how many losses a report names.
+// MaxLosses is the maximum number of losses that a report lists.
 const MaxLosses = 1000
 
 func (r *Report) lose(l Loss) {
@@ -81,12 +81,12 @@ func (r *Report) lose(l Loss) {
 	}
 }
 
-// ErrNewer says that an archive was made by a newer version of the program than this one.
+// ErrNewer means that an archive was written by a newer version of the program.
 var ErrNewer = errors.New("made by a newer version of the program")
 
-// DamagedError says that an archive is not as it was written.
+// DamagedError means that an archive is damaged or truncated.
 type DamagedError struct {
-	Member string // that is damaged, or after which the archive ends; "" when that is the first
+	Member string // the damaged member, or the last one before the end; "" if there is none
 	Why    string
 }
 
@@ -97,7 +97,7 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("the archive is damaged at %s: %s", e.Member, e.Why)
 }
 
-// AbortedError says that the backup was given up while the archive was being written.
+// AbortedError means that the backup was aborted while the archive was being written.
 type AbortedError struct{ Reason string }
 
 func (e *AbortedError) Error() string { return "the backup was given up: " + e.Reason }

@@ -15,33 +15,33 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Sink takes what an archive holds. What it was given may turn out to be damaged; nothing of it counts before Read has
-// succeeded.
+// Sink receives the content of an archive. The content may turn out to be damaged, so a sink must not use it before
+// Read has succeeded.
 type Sink interface {
-	// Catalog takes the catalog. It may leave content unread.
+	// Catalog receives the catalog. It may leave content unread.
 	Catalog(ctx context.Context, h Header, content io.Reader) error
-	// Original takes an original, of the size and the hex SHA-256 that its datasource has.
+	// Original receives an original with the size and the hex SHA-256 of its datasource.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error
-	// Drop forgets an original that it has taken: it was damaged already when the backup was made.
+	// Drop removes a received original: it was already damaged when the backup was written.
 	Drop(ctx context.Context, key string) error
 }
 
-// Options say what a reader accepts.
+// Options are the requirements of a reader.
 type Options struct {
-	Schema int64                  // the newest version of the catalog's schema that the program knows; 0: any
-	Key    func(key string) error // refuses what is no key of an original
+	Schema int64                  // the latest version of the catalog's schema that the program supports; 0 accepts any
+	Key    func(key string) error // returns an error if key is not a valid key of an original
 }
 
-// Bounds of members that are read into memory.
+// Limits of members that are read into memory.
 const (
 	maxHeader = 64 << 10
 	maxLoss   = 16 << 10
 )
 
-// Read reads an archive to its end and gives the sink what it holds; without a sink it only checks. It holds some megabytes,
-// whatever the archive. It fails with a DamagedError when the archive is not as it was written, with ErrNewer when this program
-// cannot read it, and with an AbortedError when the backup did not come to its end. Originals that were lost already when the
-// backup was made are no failure: the report names them.
+// Read reads an archive to its end and passes its content to the sink. Without a sink it only verifies the archive. It
+// uses some megabytes of memory for any archive. It fails with a DamagedError if the archive is damaged, with ErrNewer
+// if this program cannot read it, and with an AbortedError if the backup was aborted. Originals that were already lost
+// when the backup was written are not an error; the report lists them.
 func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error) {
 	in := &countingReader{r: contextReader{ctx, r}}
 	unpacker, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8*windowSize))
@@ -53,7 +53,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 	if err := a.run(ctx); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	}
-	// To the very end: the checksums of the compression lie there.
+	// Read to the very end, where the checksums of the compression are.
 	if n, err := io.Copy(io.Discard, unpacker); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	} else if n > maxTrailer {
@@ -63,27 +63,27 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 	return a.report, nil
 }
 
-// maxTrailer is the padding that may follow the end of a tar.
+// Maximum padding after the end of a tar file, in bytes.
 const maxTrailer = 1 << 20
 
-// reading is an archive that is being read.
+// reading is the state of a Read.
 type reading struct {
 	tar    *tar.Reader
 	opts   Options
 	sink   Sink
 	report Report
-	sums   hash.Hash // of what SHA256SUMS should be
-	last   string    // name of the member that is being read
+	sums   hash.Hash // digest of the expected content of SHA256SUMS
+	last   string    // name of the current member
 
-	suspect string // a member that does not match its digest; what follows it may tell that this was known
+	suspect string // a member that does not match its digest; the next member may declare it as damaged
 }
 
-// errSink keeps what a sink says apart from what the archive's reader says.
+// errSink distinguishes errors of the sink from errors of the archive.
 type errSink struct{ error }
 
 func (e errSink) Unwrap() error { return e.error }
 
-// explain says of an error of tar or zstd what it means.
+// explain converts an error of tar or zstd into an error of Read.
 func (a *reading) explain(ctx context.Context, err error, in *countingReader) error {
 	var damaged *DamagedError
 	var aborted *AbortedError
@@ -91,7 +91,7 @@ func (a *reading) explain(ctx context.Context, err error, in *countingReader) er
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case in.err != nil: // the disk's or the connection's own
+	case in.err != nil: // error of the disk or the connection
 		return fmt.Errorf("reading the archive: %w", in.err)
 	case errors.As(err, &sink):
 		return sink.error
@@ -111,7 +111,7 @@ func (a *reading) explain(ctx context.Context, err error, in *countingReader) er
 func (a *reading) run(ctx context.Context) error {
 	for {
 		h, err := a.tar.Next()
-		if err != nil { // io.EOF too: SHA256SUMS comes first
+		if err != nil { // also io.EOF: SHA256SUMS must come first
 			return err
 		}
 		if h.Typeflag != tar.TypeReg {
@@ -147,7 +147,7 @@ func (a *reading) misplaced(name string) error {
 	return &DamagedError{a.last, fmt.Sprintf("%q does not belong after it", name)}
 }
 
-// member reads one member and notes its digest.
+// member reads one member and records its digest.
 func (a *reading) member(ctx context.Context, h *tar.Header) error {
 	sum := sha256.New()
 	content := io.TeeReader(a.tar, sum)
@@ -189,13 +189,13 @@ func (a *reading) member(ctx context.Context, h *tar.Header) error {
 	return nil
 }
 
-// give has the sink read a member, and reads what it leaves.
+// give passes a member to the sink, and reads the part that the sink leaves unread.
 func (a *reading) give(content io.Reader, take func(io.Reader) error) error {
 	if a.sink != nil {
 		guarded := &faultReader{r: content}
 		if err := take(guarded); err != nil {
 			if guarded.err != nil {
-				return guarded.err // the sink only says what it was told
+				return guarded.err // the sink's error is only a consequence
 			}
 			return errSink{err}
 		}
@@ -264,7 +264,7 @@ func (a *reading) loss(ctx context.Context, folder, key string, content io.Reade
 	return nil
 }
 
-// seal compares the digests that the archive ends with.
+// seal compares the digests at the end of the archive.
 func (a *reading) seal() error {
 	want := a.sums.Sum(nil)
 	got := sha256.New()
@@ -283,7 +283,7 @@ func (a *reading) seal() error {
 	return &DamagedError{sumsName, "members follow it"}
 }
 
-// countingReader counts what is read, and keeps what went wrong with that.
+// countingReader counts bytes and records the read error.
 type countingReader struct {
 	r   io.Reader
 	n   int64
@@ -299,7 +299,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// faultReader keeps the error of a read.
+// faultReader records the error of a read.
 type faultReader struct {
 	r   io.Reader
 	err error

@@ -19,29 +19,29 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Content is what goes into a backup.
+// Content is the content of a backup.
 type Content struct {
-	Header Header // Format is filled in
+	Header Header // Format is set by Write
 	// Catalog is the path of the catalog's copy.
 	Catalog string
-	// Each calls f for every original that the copy refers to, with its datasource, until f fails, and returns f's error.
+	// Each calls f with each original that the copy refers to and its datasource, until f fails, and returns f's error.
 	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
-	// Open reads an original. Where it, or a Read, fails with an error that Lost knows, the original is lost; with any other
-	// one the backup is.
+	// Open opens an original. If Open or a Read fails with an error for which Lost returns a reason, the original is
+	// lost. With any other error, the backup fails.
 	Open func(ctx context.Context, key string) (io.ReadCloser, error)
-	// Lost returns ReasonMissing or ReasonDamaged, "" when an error says nothing of the original.
+	// Lost returns ReasonMissing or ReasonDamaged, or "" if the error does not concern the original.
 	Lost func(error) string
-	// TempDir takes the digests until they are written.
+	// TempDir is the directory for a temporary file with the digests.
 	TempDir string
-	// BytesPerSecond bounds what is read a second; 0: no bound.
+	// BytesPerSecond limits the read rate; 0 means no limit.
 	BytesPerSecond int64
 }
 
-// block is what is read, and waited for, at a time.
+// Number of bytes read at a time, after waiting for the rate limit.
 const block = 256 << 10
 
-// Write writes an archive. It holds some megabytes, whatever the content. When it fails, what was written is no archive, and says
-// why if that can still be written.
+// Write writes an archive. It uses some megabytes of memory for any content. If it fails, the output is not a valid
+// archive, and contains the reason if that can still be written.
 func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
 	sums, err := os.CreateTemp(c.TempDir, "sums-")
 	if err != nil {
@@ -62,7 +62,7 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 	c.Header.Format = Format
 	a.report.Header = c.Header
 	if err := a.fill(ctx, c); err != nil {
-		// The reader is to know more than that the archive ends.
+		// Let the reader know the reason, not only that the archive is truncated.
 		if a.abort(c.Header.CreatedAt, reasonOf(ctx, err)) == nil {
 			_ = packer.Close()
 		}
@@ -75,10 +75,10 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 	return a.report, nil
 }
 
-// windowSize bounds the memory of whoever reads the archive.
+// windowSize limits the memory of readers of the archive.
 const windowSize = 1 << 20
 
-// reasonOf is what the reader of an archive learns of a failure: why, without paths of this machine.
+// reasonOf returns the reason of a failure for the reader of the archive, without paths of this machine.
 func reasonOf(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "it was stopped"
@@ -89,14 +89,14 @@ func reasonOf(ctx context.Context, err error) string {
 	return "the service's log says why"
 }
 
-// archive is one that is being written.
+// archive is an archive that is being written.
 type archive struct {
 	tar    *tar.Writer
 	sums   *os.File
-	limit  *rate.Limiter // nil: none
+	limit  *rate.Limiter // nil: no limit
 	buffer []byte
 	report Report
-	open   int64 // bytes that the member which is being written still lacks
+	open   int64 // remaining bytes of the current member
 }
 
 func (a *archive) fill(ctx context.Context, c Content) error {
@@ -151,7 +151,7 @@ func (a *archive) write(ctx context.Context, p []byte) error {
 	return err
 }
 
-// note keeps the digest of what was written as a member.
+// note records the digest of a member.
 func (a *archive) note(sum hash.Hash, name string) error {
 	if _, err := io.WriteString(a.sums, sumLine(hex.EncodeToString(sum.Sum(nil)), name)); err != nil {
 		return fmt.Errorf("keeping a digest: %w", err)
@@ -159,10 +159,10 @@ func (a *archive) note(sum hash.Hash, name string) error {
 	return nil
 }
 
-// sumLine is a line of SHA256SUMS.
+// sumLine returns a line of SHA256SUMS.
 func sumLine(digest, name string) string { return digest + "  " + name + "\n" }
 
-// small writes a member that is in memory.
+// small writes a member whose content is in memory.
 func (a *archive) small(ctx context.Context, name string, content []byte) error {
 	sum := sha256.New()
 	sum.Write(content)
@@ -200,12 +200,12 @@ func (a *archive) catalog(ctx context.Context, path string) error {
 	return a.note(sum, catalogName)
 }
 
-// readError is a failure to read what was to be written.
+// readError is an error of reading the content, not of writing the archive.
 type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
 
-// copy writes what r has to the member that is begun.
+// copy writes the content of r to the current member.
 func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 	for {
 		n, err := r.Read(a.buffer)
@@ -229,8 +229,8 @@ func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 
 var errTooLong = errors.New("it is longer than the catalog says")
 
-// original writes one original, or what became of it. Its length stands before it, so content that turns out to be damaged is
-// filled up with zeros, and a member after it says so.
+// original writes one original, or a Loss. The length is written before the content. Content that turns out to be
+// damaged is therefore padded with zeros, and the next member declares it as damaged.
 func (a *archive) original(ctx context.Context, c Content, datasourceID string, o domain.Original) error {
 	loss := Loss{Key: o.Key, Datasource: datasourceID, Name: o.Name}
 	content, err := c.Open(ctx, o.Key)
@@ -298,7 +298,7 @@ func (a *archive) pad(ctx context.Context, sum hash.Hash) error {
 }
 
 func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
-	// A name of a file is as long as its uploader likes; what is told of it need not be.
+	// File names of uploads have no length limit; the report needs only their beginning.
 	if runes := []rune(l.Name); len(runes) > maxLossName {
 		l.Name = string(runes[:maxLossName]) + "…"
 	}
@@ -310,10 +310,10 @@ func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
 	return a.small(ctx, folder+l.Key, content)
 }
 
-// maxLossName in characters.
+// Maximum length of a name in a Loss, in characters.
 const maxLossName = 500
 
-// seal writes the digests of all members, and with them says that the archive is whole.
+// seal writes the digests of all members, which mark the archive as complete.
 func (a *archive) seal() error {
 	size, err := a.sums.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -331,9 +331,9 @@ func (a *archive) seal() error {
 	return nil
 }
 
-// abort ends the archive with the reason for which it is none.
+// abort ends the archive with the reason of the failure.
 func (a *archive) abort(at time.Time, reason string) error {
-	ctx := context.Background() // nothing here waits for anybody but the writer
+	ctx := context.Background() // the writer is the only thing that can block here
 	a.limit = nil
 	if err := a.pad(ctx, sha256.New()); err != nil {
 		return err
@@ -349,7 +349,7 @@ func (a *archive) abort(at time.Time, reason string) error {
 	return a.tar.Close()
 }
 
-// counter counts what is written.
+// counter counts written bytes.
 type counter struct {
 	w io.Writer
 	n int64
@@ -361,12 +361,12 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// onlyReader and onlyWriter hide shortcuts by which io.CopyBuffer would go past its buffer.
+// onlyReader and onlyWriter hide methods that io.CopyBuffer would use instead of its buffer.
 type onlyReader struct{ io.Reader }
 
 type onlyWriter struct{ io.Writer }
 
-// contextReader ends with a context.
+// contextReader fails once its context has ended.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -1,9 +1,9 @@
-// Package chunk cuts an extracted document into the pieces that are indexed and returned: whole sentences packed
-// to about 128 tokens, headings kept with what they head, table rows with their header, code by lines. Small
-// chunks win measurably: within the same amount of returned text they cover more of the answers than large ones,
-// and the title and heading path that travel with each chunk give back the context that a small piece lacks.
+// Package chunk splits an extracted document into the chunks that are indexed and returned. Chunks are whole sentences,
+// packed to about 128 tokens. Headings stay with their text, table rows with their header; code is split by lines.
+// Measurements favour small chunks: for the same amount of returned text they cover more of the answers than large
+// ones. The title and heading path of each chunk provide the context that a small piece lacks.
 //
-// Cutting is deterministic: the same document and options make the same chunks.
+// Splitting is deterministic: the same document and options result in the same chunks.
 package chunk
 
 import (
@@ -11,26 +11,26 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DefaultMaxChunks is how many chunks a document may make where Options do not say.
+// DefaultMaxChunks is the default maximum number of chunks per document.
 const DefaultMaxChunks = 200_000
 
-// Options says how documents are cut. The zero value takes the defaults.
+// Options configure splitting. The zero value selects the defaults.
 type Options struct {
-	TargetTokens int // chunks are filled up to this many tokens; default that of domain.Chunking
-	MaxTokens    int // no chunk holds more, unless a single grapheme does; default that of domain.Chunking, at least TargetTokens
-	MaxChunks    int // a document that makes more is refused; default DefaultMaxChunks
+	TargetTokens int // target size of chunks; default of domain.Chunking
+	MaxTokens    int // maximum size, except for a single longer grapheme; default of domain.Chunking, at least TargetTokens
+	MaxChunks    int // a document with more chunks is rejected; default DefaultMaxChunks
 
-	// Sentences returns the sentences of a text in reading order, without overlap; what lies between two of them is
-	// counted to the first. Default: the function Sentences.
+	// Sentences returns the sentences of a text in reading order, without overlap. Text between two sentences is added
+	// to the first. Default: the function Sentences.
 	Sentences func(text string) []analysis.Span
 }
 
-// Chunker cuts documents. It is safe for concurrent use.
+// Chunker splits documents. It is safe for concurrent use.
 type Chunker struct {
 	opts Options
 }
 
-// New returns a Chunker with the options' zero fields set to their defaults.
+// New returns a Chunker. Zero fields of the options are set to their defaults.
 func New(opts Options) *Chunker {
 	target, most := domain.Chunking{TargetTokens: opts.TargetTokens, MaxTokens: opts.MaxTokens}.Sizes()
 	opts.TargetTokens, opts.MaxTokens = target, max(target, most)
@@ -46,7 +46,7 @@ func New(opts Options) *Chunker {
 // typePptx is the MIME type of presentations (ECMA-376, part 1, section 13.2).
 const typePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 
-// highest is the level of the highest headings, 0 when there are none.
+// highest returns the smallest level of the headings; 0 if there are none.
 func highest(blocks []domain.Block) int {
 	top := 0
 	for _, b := range blocks {
@@ -57,22 +57,23 @@ func highest(blocks []domain.Block) int {
 	return top
 }
 
-// Sized is a chunker with the same options that cuts into chunks of the given sizes.
+// Sized returns a chunker with the same options except for the sizes.
 func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 	o := c.opts
 	o.TargetTokens, o.MaxTokens = sizes.Sizes()
 	return New(o)
 }
 
-// Chunks cuts the document. Together the chunks hold all of its text in reading order, white space at their edges
-// excepted. Two things are repeated: a table's header above rows that would otherwise stand without it, and where a chunk
-// ends within a paragraph that is too long for one, a short last sentence. No chunk reaches over one of the document's
-// highest headings. A document without text makes no chunk.
+// Chunks splits the document. The chunks contain all of its text in reading order, except for white space at their
+// edges. Two things are repeated: a table's header, above rows that would otherwise have none; and a short last
+// sentence, if a chunk ends within a paragraph that is longer than a chunk. No chunk crosses one of the document's
+// top-level headings. A document without text has no chunks.
 //
-// Headings stand in one chunk with the beginning of what they head; those at the document's end, with what comes
-// before. They make a chunk of their own only where there is nothing else or no room: when they are as long as a text.
+// Headings are in the same chunk as the beginning of their text; headings at the end of the document are in the same
+// chunk as the preceding text. They are a chunk of their own only if there is no other text or no space, because they
+// are as long as a text.
 //
-// It fails with domain.CodeTooLarge when the document makes more chunks than Options.MaxChunks.
+// It fails with domain.CodeTooLarge if the document has more than Options.MaxChunks chunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
 	p := packer{opts: c.opts, place: newPlace(doc.Title), top: highest(doc.Blocks), slides: doc.MIMEType == typePptx}
 	offset := 0

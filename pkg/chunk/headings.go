@@ -7,11 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A heading by itself is the worst of chunks: it is short and full of the words that people ask for, so it ranks above
-// the text that answers them. What is here keeps headings with a text.
+// A heading alone is a bad chunk: it is short and full of query words, so it would rank above the text with the answer.
+// The functions in this file keep headings with a text.
 
-// trackTail keeps account of the headings at the end of the current chunk, before a piece of the block is written at
-// the offset.
+// trackTail records the headings at the end of the current chunk, before a piece of block b is written at offset.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {
@@ -22,7 +21,7 @@ func (p *packer) trackTail(b domain.Block, offset int) {
 	}
 }
 
-// next closes the current chunk and opens another with the headings at its end, if there are any.
+// next closes the current chunk and opens a new one, which begins with the headings at the end of the closed one.
 func (p *packer) next() error {
 	d := p.cur
 	if d.tail == nil {
@@ -43,8 +42,9 @@ func (p *packer) next() error {
 	return nil
 }
 
-// divide cuts a piece that has no room behind the headings that the current chunk consists of. It returns one piece or
-// none when the headings take more than half of the room, and are as good as a text, or when the piece cannot be cut.
+// divide splits a piece that does not fit into the current chunk, which consists of headings. It returns at most one
+// piece if the headings take more than half of the maximum, and may be a chunk of their own, or if the piece cannot be
+// split.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {
@@ -56,8 +56,8 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 	return o.appendFitting(nil, b.Text, s.start, s.end)
 }
 
-// joinLast puts the headings that the current chunk consists of at the end of the last chunk, where nothing follows
-// them. It reports whether there was room.
+// joinLast appends the current chunk, which consists of headings without further text, to the last chunk. It reports
+// whether they fitted.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false

@@ -69,8 +69,8 @@ func TestHeadingsStandWithAText(t *testing.T) {
 	}
 }
 
-// TestNoChunkIsAHeadingAlone cuts documents of many shapes: sections of every length up to several chunks under headings
-// of one or several levels, each on sheets, on pages or on neither.
+// TestNoChunkIsAHeadingAlone cuts documents of many shapes: sections of every length up to several chunks under
+// headings of one or several levels, each on sheets, on pages or on neither.
 func TestNoChunkIsAHeadingAlone(t *testing.T) {
 	t.Parallel()
 	for place := range 3 {

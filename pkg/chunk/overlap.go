@@ -2,10 +2,10 @@ package chunk
 
 import "github.com/sluice/sluice/pkg/domain"
 
-// overlapShare is which part of a chunk's target may repeat the end of the chunk before: about one sentence.
+// At most 1/overlapShare of a chunk's target size may repeat the end of the previous chunk: about one sentence.
 const overlapShare = 4
 
-// isLong reports whether the block is a paragraph that has to be cut however chunks are filled.
+// isLong reports whether the block is a paragraph that does not fit into one chunk.
 func (p *packer) isLong(b domain.Block, pieces []piece) bool {
 	if b.Kind != domain.BlockParagraph {
 		return false
@@ -17,9 +17,9 @@ func (p *packer) isLong(b domain.Block, pieces []piece) bool {
 	return tokens > p.opts.TargetTokens
 }
 
-// overlapping returns the piece that opens a chunk in the middle of a long paragraph with the sentence before it, if that
-// is short: what it refers to often stands there. Paragraphs that end with a chunk need none, and a sentence that was all
-// of its chunk would make the next one hold both.
+// overlapping extends a piece that starts a chunk in the middle of a long paragraph by the previous sentence, if that
+// is short, because the piece often refers to it. Pieces that start a paragraph need no overlap. A sentence that is
+// most of its chunk is not repeated.
 func (p *packer) overlapping(s piece) piece {
 	b := p.before
 	if b.end == 0 || b.end != s.start || b.tokens > p.opts.TargetTokens/overlapShare || p.cur.tokens < 2*b.tokens ||

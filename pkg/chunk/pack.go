@@ -10,21 +10,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// packer fills chunks with pieces in reading order.
+// packer packs pieces into chunks in reading order.
 type packer struct {
 	opts   Options
 	place  place
-	header *tableHeader // of the table being read, nil outside tables
-	table  bool         // the block before was a table row
+	header *tableHeader // of the current table; nil outside tables
+	table  bool         // whether the previous block was a table row
 
-	top    int   // the level of the document's highest headings; 0 when it has none
-	before piece // what was packed last of the block being packed, if that is a long paragraph; of no length else
+	top    int   // smallest heading level of the document; 0 without headings
+	before piece // previous piece of the current block if that is a long paragraph; otherwise empty
 
 	chunks []domain.Chunk
 	cur    draft
-	placed bool  // heads are those of place
+	placed bool  // whether heads are those of place
 	heads  heads // of place
-	slides bool  // pages are slides: each is a text of its own
+	slides bool  // whether pages are slides, which are separate texts
 }
 
 // draft is the chunk being filled.
@@ -33,24 +33,24 @@ type draft struct {
 	tokens int
 	offset int
 	page   int      // of the first piece
-	heads  heads    // of the last heading, or the piece behind it
-	stands standing // of the pieces that are no headings
+	heads  heads    // of the last heading, or of the first piece after it
+	stands standing // of the pieces that are not headings
 	sheet  string
 	rows   rows
 	kind   domain.BlockKind // of the last piece
-	bare   bool             // holds nothing but headings so far
-	tail   *tail            // the headings at its end, behind which nothing has come yet; nil for none or when bare
+	bare   bool             // whether it contains only headings so far
+	tail   *tail            // headings at its end that are not yet followed by text; nil if none, or if bare
 }
 
-// tail is where the headings at the end of a draft begin, and the draft before them.
+// tail is the start of the headings at the end of a draft, and the size of the draft before them.
 type tail struct {
-	length, tokens int // of the draft before
-	offset, page   int // of the first of the headings
+	length, tokens int // of the text before the headings
+	offset, page   int // of the first heading
 }
 
 func (d *draft) empty() bool { return d.text.Len() == 0 }
 
-// addBlock cuts a block into pieces and packs them.
+// addBlock splits a block into pieces and packs them.
 func (p *packer) addBlock(b domain.Block, offset int) error {
 	if err := p.breakBefore(b); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	return nil
 }
 
-// pieces divides a block by what it is.
+// pieces splits a block according to its kind.
 func (p *packer) pieces(b domain.Block) []piece {
 	switch b.Kind {
 	case domain.BlockCode:
@@ -90,12 +90,12 @@ func (p *packer) pieces(b domain.Block) []piece {
 	}
 }
 
-// breakBefore closes the current chunk where the document's structure asks for it: at another sheet and at one of the
-// highest headings always, at other headings and pages unless little has been gathered, before a code block that would
-// not fit in whole. A chunk of headings alone waits for what they head.
+// breakBefore closes the current chunk at boundaries of the document: always at a new sheet or a top-level heading; at
+// other headings and pages unless the chunk is small; and before a code block that would not fit as a whole. A chunk of
+// only headings stays open for their text.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
-	if b.Apart { // it does not belong to the headings before it
+	if b.Apart { // the headings before it do not apply to it
 		return p.flush()
 	}
 	if d.empty() || d.bare {
@@ -111,7 +111,7 @@ func (p *packer) breakBefore(b domain.Block) error {
 	return nil
 }
 
-// add packs one piece; first says that it begins its block.
+// add packs one piece. first reports whether it begins its block.
 func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	if !p.cur.empty() && !p.cur.bare && !p.fits(b, s) {
 		s = p.overlapping(s)
@@ -169,8 +169,8 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	return nil
 }
 
-// fits reports whether the piece goes into the current chunk: up to the target, a little over it when the chunk
-// would otherwise stay less than half full, and to the maximum behind headings, which must not end a chunk.
+// fits reports whether the piece fits into the current chunk. The limit is the target size. It is the maximum
+// size after headings, which must not end a chunk, if the chunk is less than half full, and for code after code.
 func (p *packer) fits(b domain.Block, s piece) bool {
 	d := &p.cur
 	if d.text.Len()+len(domain.BlockSeparator)+s.end-s.start > domain.MaxChunkBytes {
@@ -186,8 +186,8 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 	return d.bare || d.tokens < p.opts.TargetTokens/2 || b.Kind == domain.BlockCode && d.kind == domain.BlockCode
 }
 
-// begin opens a chunk with the piece at the offset, under the table's header when it opens inside a table and there is
-// room for both.
+// begin starts a chunk with the piece at the offset. Inside a table, the chunk begins with the table's header if both
+// fit.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, bare: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {
@@ -233,8 +233,8 @@ func (p *packer) finish() ([]domain.Chunk, error) {
 	return p.chunks, nil
 }
 
-// separator is what parts two blocks within a chunk: rows and list items stand on lines of their own, all else is
-// set apart by an empty line.
+// separator returns the separator of two blocks in a chunk: a line break between rows or list items, otherwise an empty
+// line.
 func separator(before, after domain.BlockKind) string {
 	if before == after && (after == domain.BlockTableRow || after == domain.BlockListItem) {
 		return "\n"
@@ -242,8 +242,7 @@ func separator(before, after domain.BlockKind) string {
 	return domain.BlockSeparator
 }
 
-// trimStart removes white space from the start of a text, but for a space that carries marks: without it they would have
-// nothing to stand on.
+// trimStart removes white space from the start of a text, except for a space that is the base of combining marks.
 func trimStart(text string) string {
 	body := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if body == "" || len(body) == len(text) || body[0] < utf8.RuneSelf {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Headings and titles that travel with every chunk are cut at these many bytes, so that a document cannot blow up
-// its own index by a heading of a megabyte.
+// Maximum length in bytes of titles and headings, which are stored with each chunk. The limit keeps a heading of a
+// megabyte from inflating the index.
 const (
 	maxTitleBytes   = 300
 	maxHeadingBytes = 200
@@ -18,7 +18,7 @@ const (
 // pathSeparator joins the parts of a heading path.
 const pathSeparator = " > "
 
-// place is where in a document the packer stands, in the words that travel with its chunks.
+// place is the packer's location in the document, as stored with chunks.
 type place struct {
 	title string
 	sheet string
@@ -29,7 +29,7 @@ func newPlace(title string) place {
 	return place{title: oneLine(title, maxTitleBytes)}
 }
 
-// enter takes a block's heading or sheet into account.
+// enter updates the location with a block's heading or sheet.
 func (p *place) enter(b domain.Block) {
 	p.sheet = b.Sheet
 	b.Sheet = oneLine(b.Sheet, maxHeadingBytes)
@@ -42,7 +42,7 @@ func (p *place) enter(b domain.Block) {
 // path returns the heading path.
 func (p *place) path() string { return strings.Join(p.at.Path(), pathSeparator) }
 
-// context returns the title followed by the heading path, a heading that repeats the title left out.
+// context returns the title followed by the heading path, without a heading that repeats the title.
 func (p *place) context() string {
 	path := p.path()
 	switch {
@@ -55,7 +55,7 @@ func (p *place) context() string {
 	}
 }
 
-// oneLine collapses white space and cuts the text before the grapheme that would pass the limit in bytes.
+// oneLine collapses white space and truncates the text at a grapheme boundary to at most limit bytes.
 func oneLine(s string, limit int) string {
 	if len(s) > 8*limit {
 		s = strings.ToValidUTF8(s[:8*limit], "")

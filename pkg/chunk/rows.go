@@ -2,7 +2,7 @@ package chunk
 
 import "fmt"
 
-// rows are the rows of a table that a chunk holds, as their sheet or file numbers them; zero for none.
+// rows is the range of table rows in a chunk, as numbered in the sheet or file; zero for none.
 type rows struct{ first, last int }
 
 func (r *rows) add(row int) {
@@ -15,7 +15,7 @@ func (r *rows) add(row int) {
 	r.last = row
 }
 
-// under is the heading path with the rows behind it, so that a citation of a sheet can be opened at its place.
+// under returns the heading path with the rows appended, so that a citation leads to its location in a sheet.
 func (r rows) under(path string) string {
 	if r.first == 0 {
 		return path

@@ -8,15 +8,16 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// A line at least this long that does not end a sentence was wrapped by a text file or a PDF; a shorter one may be an
-// entry of a list. Lines of scripts without spaces hold more in fewer characters.
+// Minimum length of a line that counts as wrapped if it does not end a sentence, as in text files and PDFs. A shorter
+// line may be a list item. Scripts without spaces need fewer characters for the same content.
 const (
 	wrappedCharacters         = 40
 	wrappedCharactersUnspaced = 20
 )
 
-// Sentences returns the sentences of a text as analysis.Sentences does, but sees through lines that were wrapped inside a sentence, and keeps
-// the number of a list or a table of contents with its entry. It takes time linear in the length of the text.
+// Sentences splits a text into sentences like analysis.Sentences, but joins lines that were wrapped within a sentence,
+// and keeps the number of a list item or of an entry in a table of contents with its text. It takes time linear in the
+// length of the text.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
 	lineStart := 0 // of the last line of the last sentence
@@ -33,7 +34,7 @@ func Sentences(text string) []analysis.Span {
 	return out
 }
 
-// wrapped reports whether the line goes on after the gap.
+// wrapped reports whether the line continues after the gap.
 func wrapped(line, gap, next string) bool {
 	if strings.Count(gap, "\n") != 1 {
 		return false
@@ -53,7 +54,7 @@ func wrapped(line, gap, next string) bool {
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
 }
 
-// numbers reports whether the text before the gap is the number of a list entry on the same line: "5." or "(a)".
+// numbers reports whether the text before the gap is the number of a list item on the same line: "5." or "(a)".
 func numbers(label, gap string) bool {
 	const longest = 12 // bytes
 	label = strings.TrimSpace(label)

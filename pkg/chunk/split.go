@@ -10,18 +10,18 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxPieceBytes bounds a piece of text whatever its tokens say, so that a chunk of several pieces, separators and a
-// repeated table header stays below domain.MaxChunkBytes. A grapheme longer than this (a letter under thousands
-// of combining marks) is the only thing ever cut inside.
+// Maximum size of a piece in bytes, so that a chunk of several pieces, separators and a repeated table header stays
+// below domain.MaxChunkBytes. Only a grapheme that is longer than this (a letter with thousands of combining marks) is
+// split internally.
 const maxPieceBytes = domain.MaxChunkBytes / 8
 
-// piece is a part of a block that is never divided further.
+// piece is a part of a block that is not split further.
 type piece struct {
 	start, end int // bytes within the block's text
 	tokens     int
 }
 
-// proseOf divides a text into sentences, and sentences over the limits at words.
+// proseOf splits a text into sentences, and sentences that exceed the limits at words.
 func (o Options) proseOf(text string) []piece {
 	var out []piece
 	start := 0
@@ -33,14 +33,14 @@ func (o Options) proseOf(text string) []piece {
 	}
 	for i, s := range o.Sentences(text) {
 		if i > 0 {
-			cut(s.Start) // what lies between two sentences belongs to the one before
+			cut(s.Start) // text between two sentences belongs to the previous one
 		}
 	}
 	cut(len(text))
 	return out
 }
 
-// linesOf divides a text into lines, and lines over the limits at words.
+// linesOf splits a text into lines, and lines that exceed the limits at words.
 func (o Options) linesOf(text string) []piece {
 	var out []piece
 	start := 0
@@ -55,8 +55,8 @@ func (o Options) linesOf(text string) []piece {
 	return out
 }
 
-// appendFitting appends text[start:end] as one piece if it is within the limits, else as several of about equal
-// size.
+// appendFitting appends text[start:end] as one piece if it is within the limits, otherwise as several pieces of about
+// equal size.
 func (o Options) appendFitting(out []piece, text string, start, end int) []piece {
 	tokens := Tokens(text[start:end])
 	if tokens <= o.MaxTokens && end-start <= maxPieceBytes {
@@ -81,8 +81,8 @@ func (o Options) appendFitting(out []piece, text string, start, end int) []piece
 	return out
 }
 
-// atoms calls f for each run of text that must stay together: words with the punctuation and space that follow; the
-// graphemes of a word over the limit; and parts of a grapheme longer than maxPieceBytes.
+// atoms calls f for each indivisible run of text: words with the following punctuation and space; the graphemes of a
+// word that exceeds the limit; and parts of a grapheme longer than maxPieceBytes.
 func atoms(text string, maxTokens int, f func(from, to int)) {
 	for w := words.FromString(text); w.Next(); {
 		from, to := w.Start(), w.End()
@@ -102,7 +102,7 @@ func atoms(text string, maxTokens int, f func(from, to int)) {
 	}
 }
 
-// runeStart returns the start of the rune that holds byte i.
+// runeStart returns the start of the rune that contains byte i.
 func runeStart(s string, i int) int {
 	for back := 0; back < utf8.UTFMax-1 && i > 0 && !utf8.RuneStart(s[i]); back++ {
 		i--

@@ -1,24 +1,24 @@
 package chunk
 
-// heads are the words that tell under which headings a piece stands.
+// heads are the headings above a piece.
 type heads struct {
 	path   string // place.path()
 	ctx    string // place.context()
-	anchor string // fragment that leads to the place
+	anchor string // fragment of the location's URL
 }
 
-// standing is where the pieces of a chunk stand. A chunk that reaches over a page or a heading stands where most of its
-// text does: a citation that opens there is right for more of what it says than one that opens at its first word.
+// standing determines the location of a chunk. A chunk that crosses a page or a heading gets the location of most of
+// its text: more of its content is found there than at the location of its first word.
 type standing struct {
 	pages   tally[int]
 	heads   tally[heads]
 	entries tally[entry]
 }
 
-// entry is a term that is defined, and the headings above.
+// entry is a defined term and the headings above it.
 type entry struct {
 	heads
-	term string // its anchor; "" for text that defines none
+	term string // its anchor; "" for text that defines no term
 }
 
 func (s *standing) add(page int, h heads, term string, tokens int) {
@@ -27,8 +27,8 @@ func (s *standing) add(page int, h heads, term string, tokens int) {
 	s.entries.add(entry{h, term}, tokens)
 }
 
-// most returns the headings above most of the text, or other without text. Their anchor is that of the term to which most of
-// the text below them belongs, if there is one.
+// most returns the headings above most of the text, or other if there is no text. The anchor is that of the term to
+// which most of the text below them belongs, if there is one.
 func (s *standing) most(other heads) heads {
 	at := s.heads.most(other)
 	var below tally[entry]
@@ -43,21 +43,21 @@ func (s *standing) most(other heads) heads {
 	return at
 }
 
-// tally counts tokens by what they belong to.
+// tally counts tokens by key.
 type tally[K comparable] struct {
 	keys   []K
 	tokens []int
 }
 
 func (t *tally[K]) add(key K, tokens int) {
-	if last := len(t.keys) - 1; last >= 0 && t.keys[last] == key { // pieces come in the order of the document
+	if last := len(t.keys) - 1; last >= 0 && t.keys[last] == key { // pieces arrive in document order
 		t.tokens[last] += tokens
 		return
 	}
 	t.keys, t.tokens = append(t.keys, key), append(t.tokens, tokens)
 }
 
-// most is what most tokens belong to, the first of several, or other when nothing was counted.
+// most returns the key with most tokens, the first of several, or other if nothing was counted.
 func (t *tally[K]) most(other K) K {
 	best := -1
 	for i, n := range t.tokens {

@@ -7,15 +7,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// tableHeader is the first row of a table whose rows do not name their columns themselves.
+// tableHeader is the first row of a table whose rows do not contain the column names.
 type tableHeader struct {
 	text   string
 	tokens int
 	sheet  string
-	seen   bool // a row below it has been read
+	seen   bool // whether a row below it has been read
 }
 
-// trackTable keeps the header of the table that the row belongs to: the first row of a run, if it looks like one.
+// trackTable records the header of the row's table: the first row of a run, if it looks like a header.
 func (p *packer) trackTable(b domain.Block) {
 	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
 		if p.header != nil {
@@ -30,9 +30,9 @@ func (p *packer) trackTable(b domain.Block) {
 	}
 }
 
-// looksLikeHeader reports whether a row of cells parted by tabs names columns: at least two cells, each with
-// letters, none a number or longer than a label, all on one line. Rows of the form "column: value; …" carry their
-// names and need no header.
+// looksLikeHeader reports whether a row of tab-separated cells contains column names: at least two cells on one line,
+// each with letters, none a number or longer than a label. Rows of the form "column: value; …" contain their names and
+// need no header.
 func looksLikeHeader(row string) bool {
 	if strings.Contains(strings.TrimSpace(row), "\n") {
 		return false

@@ -2,13 +2,13 @@ package chunk
 
 import "unicode"
 
-// lettersPerToken is how many letters of an alphabetic word sub-word tokenisers take together on average. A word
-// of up to this length counts one token, longer ones in proportion.
+// Average number of letters per token of subword tokenisers, for alphabetic scripts. A word up to this length
+// counts as one token, longer words in proportion.
 const lettersPerToken = 6
 
-// Tokens estimates how many tokens a language model's tokeniser makes of the text: one per character of scripts
-// written without spaces (Han, kana, Hangul, Thai and its neighbours), one per lettersPerToken letters or digits
-// of a word elsewhere, one per punctuation mark or symbol. White space and joiners are free.
+// Tokens estimates the number of tokens of the text in a language model's tokeniser: one per character of scripts
+// without spaces (Han, kana, Hangul, Thai and its neighbours), one per lettersPerToken letters or digits of other
+// words, and one per punctuation mark or symbol. White space and joiners do not count.
 func Tokens(text string) int {
 	n, word := 0, 0
 	for _, r := range text {
@@ -36,8 +36,8 @@ func Tokens(text string) int {
 	return n
 }
 
-// unspaced reports whether r belongs to a script in which words are not parted by spaces, or to Hangul, whose
-// syllables tokenisers take one by one.
+// unspaced reports whether r belongs to a script without spaces between words, or to Hangul, whose syllables are single
+// tokens.
 func unspaced(r rune) bool {
 	if r < 0x0E00 {
 		return false

@@ -2,11 +2,12 @@ package chunk
 
 import "fmt"
 
-// Version numbers how this package cuts. Raise it by hand with every change after which some document yields other
-// chunks: content that has not changed is cut again only then.
+// Version is the version of the splitting algorithm. Increment it with each change that gives some document other
+// chunks: only then is unchanged content split again.
 const Version = 6
 
-// Version names what chunks follow from beside the document: Version and the sizes that the options give.
+// Version returns a text that identifies all parameters of the splitting: the constant Version and the sizes of the
+// options.
 func (c *Chunker) Version() string {
 	return fmt.Sprintf("%d:%d:%d", Version, c.opts.TargetTokens, c.opts.MaxTokens)
 }

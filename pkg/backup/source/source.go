@@ -1,5 +1,5 @@
-// Package source reads what a backup holds: the catalog of a data directory, and the originals that it refers to. The service and the
-// command that backs up a data directory which no service has open import it.
+// Package source reads the content of a backup: the catalog of a data directory and the originals that it refers to. It
+// is imported by the service and by the command that backs up a data directory that no service has open.
 package source
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// A running service gives a backup to its operator, who sends a POST to Path. RateParameter bounds how fast the service reads, in bytes a
-// second.
+// Operators request a backup from a running service with a POST to Path. RateParameter limits the read rate of the
+// service, in bytes per second.
 const (
 	Path          = "/admin/backup"
 	RateParameter = "rate"
 )
 
-// Source is what a backup is made of.
+// Source is the data that a backup is made of.
 type Source struct {
 	Catalog   string // path of the SQLite catalog
 	Originals *originals.Store
@@ -34,7 +34,8 @@ type Source struct {
 	Now       func() time.Time
 }
 
-// Write writes a backup, first the catalog as it is now, then the originals that it refers to. These must stay meanwhile.
+// Write writes a backup: first the current catalog, then the originals that it refers to. They must not be deleted in
+// the meantime.
 func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (backup.Report, error) {
 	dir, err := os.MkdirTemp(s.TempDir, "backup-")
 	if err != nil {
@@ -53,7 +54,7 @@ func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (b
 	})
 }
 
-// lostOriginal says what an error of the store of originals tells of the original.
+// lostOriginal returns the reason of a Loss for an error of the store of originals, or "".
 func lostOriginal(err error) string {
 	switch {
 	case errors.Is(err, originals.ErrNotFound), errors.Is(err, originals.ErrInvalidKey):
@@ -64,8 +65,8 @@ func lostOriginal(err error) string {
 	return ""
 }
 
-// Refusal says why a service with these settings keeps things elsewhere than in its data directory and is backed up in another way; "": it
-// does not.
+// Refusal returns the reason for which a service with these settings cannot be backed up in this way, because it stores
+// data outside its data directory; "" if it can.
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":
@@ -76,10 +77,10 @@ func Refusal(c config.Config) string {
 	return ""
 }
 
-// minRate keeps a backup from lasting for ever by a slip: 10 for 10MiB.
+// Minimum rate in bytes per second. It rejects slips such as 10 for 10MiB, with which a backup would never end.
 const minRate = 64 << 10
 
-// ParseRate reads how many bytes a second may be read; "" and 0 mean no bound.
+// ParseRate parses a read rate in bytes per second; "" and 0 mean no limit.
 func ParseRate(text string) (int64, error) {
 	if text == "" || text == "0" {
 		return 0, nil
