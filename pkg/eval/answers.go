@@ -8,25 +8,25 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Holds reports whether a text holds the answer: its words and numbers in this order, whatever their case, the white space
-// and the punctuation between them. An answer without any word is held by nothing.
+// Holds reports whether a text contains the answer: the same words and numbers in the same order, ignoring case, white
+// space and punctuation. No text contains an answer without words.
 func Holds(text, answer string) bool {
 	a := plain(answer)
 	switch {
 	case a == "":
 		return false
-	case strings.ContainsFunc(a, Unspaced): // words have no ends that could be seen
+	case strings.ContainsFunc(a, Unspaced): // words have no visible boundaries
 		return strings.Contains(plain(text), a)
 	}
 	return strings.Contains(" "+plain(text)+" ", " "+a+" ")
 }
 
-// HoldsAny reports whether a text holds one of the answers.
+// HoldsAny reports whether a text contains one of the answers.
 func HoldsAny(text string, answers []string) bool {
 	return slices.ContainsFunc(answers, func(a string) bool { return Holds(text, a) })
 }
 
-// plain is a text's words and numbers in lower case, parted by single blanks.
+// plain returns a text's words and numbers in lower case, separated by single spaces.
 func plain(text string) string {
 	var b strings.Builder
 	gap := false
@@ -44,10 +44,10 @@ func plain(text string) string {
 	return b.String()
 }
 
-// Words are a text's words and numbers in lower case.
+// Words returns a text's words and numbers in lower case.
 func Words(text string) []string { return strings.Fields(plain(text)) }
 
-// Unspaced reports whether r is of a script that is written without spaces between words.
+// Unspaced reports whether r belongs to a script without spaces between words.
 func Unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }

@@ -1,6 +1,6 @@
-// Package eval measures retrieval. It reads documents, questions and judgements in the form of the BEIR collections,
-// scores rankings as trec_eval does, and says with bootstrap intervals how far the figures can be trusted. It also makes
-// questions from a datastore's own content with a chat model, for who has no judged ones.
+// Package eval measures retrieval quality. It reads documents, questions and judgements in the formats of the BEIR
+// collections, scores rankings like trec_eval, and computes bootstrap intervals for the figures. Where no judgements
+// exist, package eval/generate generates questions from a datastore's content with a chat model.
 //
-// It talks to nobody by itself: package eval/service asks a running Sluice.
+// It does no network requests; package eval/service sends requests to a running Sluice.
 package eval

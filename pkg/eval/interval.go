@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// Interval is a mean and where it lies with a confidence of 95%.
+// Interval is a mean with its 95% confidence interval.
 type Interval struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// resamples is how often a sample is drawn anew. The bounds of the interval are known to about a fiftieth of its width.
+// Number of bootstrap samples. It determines the bounds of the interval to about a fiftieth of its width.
 const resamples = 2000
 
-// Bootstrap gives the mean of the values and its interval: that between the 2.5th and the 97.5th percentile of the means
-// of samples drawn from the values with replacement. The same values give the same interval. No values give zeros.
+// Bootstrap returns the mean of the values and its interval, which extends from the 2.5th to the 97.5th percentile of
+// the means of samples drawn with replacement. The result is deterministic. Without values it is zero.
 func Bootstrap(values []float64) Interval {
 	return BootstrapMeans([][]float64{values})
 }
 
-// Difference is how much one ranking is better than another, question by question.
+// Difference is the mean difference between two rankings over the same questions.
 type Difference struct {
 	Interval
-	Better int `json:"better"` // questions
+	Better int `json:"better"` // number of questions
 	Worse  int `json:"worse"`
 }
 
-// Compare gives the mean of b minus a with its interval. The two have the same questions in the same order: pairing them
-// takes out what makes questions hard for both.
+// Compare returns the mean of b minus a with its interval. Both must have the same questions in the same order: pairing
+// removes the variance of questions that are hard for both.
 func Compare(a, b []float64) Difference {
 	n := min(len(a), len(b))
 	differences := make([]float64, n)
@@ -55,8 +55,8 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// BootstrapMeans is Bootstrap for the mean of the means of several groups, each counting the same: collections of
-// questions, say. Samples are drawn within each group. Groups without values are left out.
+// BootstrapMeans is like Bootstrap for the mean of the means of several groups with equal weights, for example
+// collections of questions. Samples are drawn within each group. Empty groups are ignored.
 func BootstrapMeans(groups [][]float64) Interval {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g []float64) bool { return len(g) == 0 })
 	if len(groups) == 0 {
@@ -76,7 +76,7 @@ func BootstrapMeans(groups [][]float64) Interval {
 	return within(means, centre)
 }
 
-// resampled is the mean of a sample of the values, as many as there are, drawn with replacement.
+// resampled returns the mean of a sample drawn with replacement, as large as values.
 func resampled(r *rand.Rand, values []float64) float64 {
 	sum := 0.0
 	for range values {
@@ -85,7 +85,7 @@ func resampled(r *rand.Rand, values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// within is the interval that holds 95% of the means.
+// within returns the interval that contains 95% of the means.
 func within(means []float64, centre float64) Interval {
 	slices.Sort(means)
 	return Interval{Mean: centre, Low: means[len(means)*25/1000], High: means[len(means)*975/1000-1]}

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// MaxLine is the longest line of any file that is read, in bytes. A document of a collection is one line.
+	// MaxLine is the maximum length of a line in any file, in bytes. Each document of a collection is one line.
 	MaxLine = 16 << 20
-	// MaxHeld is how many bytes of a file are read that is held as a whole: questions, judgements, runs.
+	// MaxHeld is the maximum size in bytes of files that are read into memory: questions, judgements, runs.
 	MaxHeld = 512 << 20
 )
 
-// lineError says which line of what is wrong.
+// lineError adds the file and the line number to an error.
 type lineError struct {
 	what string
 	line int
@@ -26,9 +26,9 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("%s, line %d: %v", e.what, e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// eachLine calls take for every line that is not blank, with its number from 1, and names the line of an error. A line
-// feed or the end ends a line; a carriage return before it, and a byte order mark before the first one, are dropped. A file
-// whose lines have more than most bytes together is an error.
+// eachLine calls take with each non-blank line and its number, from 1, and adds the line to errors. It removes carriage
+// returns at line ends, and a byte order mark before the first line. It fails if the lines have more than most bytes in
+// total.
 func eachLine(r io.Reader, what string, most int64, take func(n int, line []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxLine)

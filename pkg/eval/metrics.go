@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Grades are the documents that are relevant to one question, and how much: above 0. Others have no entry.
+// Grades maps the documents that are relevant to one question to their grades, above 0.
 type Grades map[string]int
 
 // Relevant returns the question's documents with a grade above 0.
@@ -19,8 +19,8 @@ func (j Judgements) Relevant(question string) Grades {
 	return g
 }
 
-// Judged lists the questions that have a relevant document, in order. Only they are scored: a question to which nothing is
-// relevant cannot be answered well or badly.
+// Judged returns the questions that have a relevant document, sorted. Only they are scored, since a question without
+// relevant documents cannot be answered well or badly.
 func (j Judgements) Judged() []string {
 	var questions []string
 	for q, documents := range j {
@@ -35,8 +35,8 @@ func (j Judgements) Judged() []string {
 	return questions
 }
 
-// NDCG is the normalised discounted cumulative gain of the first k of a ranking, with the grades themselves as gains, as
-// trec_eval's ndcg_cut has it: 0 to 1, and 0 where nothing is relevant. No document may be in the ranking twice.
+// NDCG returns the normalised discounted cumulative gain of the first k items of a ranking, with the grades as gains,
+// like trec_eval's ndcg_cut: 0 to 1, and 0 if no document is relevant. The ranking must not contain duplicates.
 func NDCG(ranking []string, g Grades, k int) float64 {
 	var gain, ideal float64
 	for i, document := range first(ranking, k) {
@@ -56,7 +56,8 @@ func NDCG(ranking []string, g Grades, k int) float64 {
 	return gain / ideal
 }
 
-// Recall is the share of the relevant documents that is among the first k of a ranking, and 0 where nothing is relevant.
+// Recall returns the share of the relevant documents that is among the first k items of a ranking; 0 if no document is
+// relevant.
 func Recall(ranking []string, g Grades, k int) float64 {
 	if len(g) == 0 {
 		return 0
@@ -70,7 +71,8 @@ func Recall(ranking []string, g Grades, k int) float64 {
 	return float64(found) / float64(len(g))
 }
 
-// MRR is one divided by the place of the first relevant document among the first k of a ranking, and 0 if there is none.
+// MRR returns the reciprocal rank of the first relevant document among the first k items of a ranking; 0 if there is
+// none.
 func MRR(ranking []string, g Grades, k int) float64 {
 	for i, document := range first(ranking, k) {
 		if g[document] > 0 {

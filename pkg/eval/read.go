@@ -10,34 +10,34 @@ import (
 	"strings"
 )
 
-// Bounds of what is read, so that a wrong file is refused before it has filled the memory.
+// Limits that reject a wrong file before it fills the memory.
 const (
 	MaxQuestions  = 100_000
 	MaxJudgements = 5_000_000
-	maxRelevant   = 10_000 // ids and answers of one question
+	maxRelevant   = 10_000 // ids and answers per question
 	maxID         = 1_000  // bytes
 )
 
 // Document is one document of a collection.
 type Document struct {
 	ID    string
-	Title string // "" where it has none
+	Title string // "" if it has none
 	Text  string
 }
 
-// Question is one question, with what answers it as far as its own line says that.
+// Question is one question, with the relevant documents and answers in its line, if any.
 type Question struct {
 	ID       string
 	Text     string
-	Relevant []string // custom ids, ids, names or addresses of the datasources that answer it
-	Answers  []string // texts of which a right fragment holds one
+	Relevant []string // custom ids, ids, names or addresses of the relevant datasources
+	Answers  []string // alternative answers; a relevant fragment contains one of them
 }
 
-// Judgements are the grades of documents by question. A grade of 0 or less is not relevant.
+// Judgements maps questions to the grades of their documents. A document with a grade of 0 or less is not relevant.
 type Judgements map[string]map[string]int
 
-// ReadDocuments reads a corpus, a JSON object with _id, title and text a line, and calls each for every document in
-// order. It names the line of what it cannot read, and returns the error of each with the line that it was at.
+// ReadDocuments reads a corpus, a JSON object per line with _id, title and text, and calls each with the documents in
+// order. Errors, also those of each, contain the line number.
 func ReadDocuments(r io.Reader, each func(Document) error) error {
 	return eachLine(r, "documents", math.MaxInt64, func(_ int, line []byte) error {
 		var d struct {
@@ -55,10 +55,9 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 	})
 }
 
-// ReadQuestions reads questions, a JSON object a line with _id and text, and as our addition relevant (ids of the
-// documents that answer it) or answer (a text that a right fragment holds, or several texts of which one is enough). A
-// question without an _id is named by its line's number. Two questions with one id are an error, and so is a file
-// without any.
+// ReadQuestions reads questions, a JSON object per line with _id and text. As extensions, it also reads relevant (ids
+// of relevant documents) and answer (a text in relevant fragments, or alternative texts). A question without _id gets
+// its line number as id. Duplicate ids and a file without questions are errors.
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	seen := map[string]int{}
@@ -97,9 +96,9 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 	return questions, err
 }
 
-// ReadJudgements reads qrels: question, document and grade, parted by tabs, with or without a heading (BEIR), or question,
-// 0, document and grade (TREC). Where the lines have no tab, blanks part the columns. The last of several grades of one
-// document stands.
+// ReadJudgements reads qrels: question, document and grade, separated by tabs, with or without a header line (BEIR), or
+// question, 0, document and grade (TREC). Lines without tabs are split at spaces. If a document has several grades, the
+// last one counts.
 func ReadJudgements(r io.Reader) (Judgements, error) {
 	j, n := Judgements{}, 0
 	err := eachLine(r, "judgements", MaxHeld, func(number int, line []byte) error {
@@ -107,7 +106,7 @@ func ReadJudgements(r io.Reader) (Judgements, error) {
 		grade, err := strconv.Atoi(strings.TrimSpace(c[len(c)-1]))
 		if err != nil {
 			if number == 1 && len(c) >= 3 {
-				return nil // the heading
+				return nil // the header line
 			}
 			return fmt.Errorf("%.80q is no grade: a line has question, document and a whole number, parted by tabs", c[len(c)-1])
 		}
@@ -157,7 +156,7 @@ func checkID(id string) error {
 	return nil
 }
 
-// decode reads one JSON object and says in plain words what it is not.
+// decode parses one JSON object and describes errors in plain words.
 func decode(line []byte, into any) error {
 	err := json.Unmarshal(line, into)
 	var kind *json.UnmarshalTypeError
@@ -172,7 +171,7 @@ func decode(line []byte, into any) error {
 	return nil
 }
 
-// label is an id: text, or a whole number as some collections have it.
+// label is an id: a string, or an integer as in some collections.
 type label string
 
 func (l *label) UnmarshalJSON(b []byte) error {
@@ -189,7 +188,7 @@ func (l *label) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// texts is one text or a list of them; blank ones are dropped.
+// texts is one string or a list of strings, without blank ones.
 type texts []string
 
 func (t *texts) UnmarshalJSON(b []byte) error {

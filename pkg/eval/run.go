@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Run has the score of each document that was found, by question.
+// Run maps questions to the scores of their results by document.
 type Run map[string]map[string]float64
 
-// Add notes that the document was found for the question. The highest of several scores stands.
+// Add adds a document to the results of a question. If it is added several times, the highest score counts.
 func (r Run) Add(question, document string, score float64) {
 	if r[question] == nil {
 		r[question] = map[string]float64{}
@@ -24,7 +24,8 @@ func (r Run) Add(question, document string, score float64) {
 	}
 }
 
-// Ranking lists what was found for a question, best first, and among equal scores the greater id first, as trec_eval does.
+// Ranking returns the results of a question, best first. Among equal scores, the greater id comes first, as in
+// trec_eval.
 func (r Run) Ranking(question string) []string {
 	found := r[question]
 	ranking := make([]string, 0, len(found))
@@ -43,8 +44,8 @@ func (r Run) Ranking(question string) []string {
 	return ranking
 }
 
-// ReadRun reads question, document and score, parted by tabs, or the six columns of TREC. Where the lines have no tab,
-// blanks part the columns.
+// ReadRun reads question, document and score, separated by tabs, or the six columns of TREC. Lines without tabs are
+// split at spaces.
 func ReadRun(r io.Reader) (Run, error) {
 	run, n := Run{}, 0
 	err := eachLine(r, "run", MaxHeld, func(_ int, line []byte) error {
@@ -72,8 +73,8 @@ func ReadRun(r io.Reader) (Run, error) {
 	return run, err
 }
 
-// Write writes the run as ReadRun reads it, the questions in order, each question's documents best first. Scores keep
-// every digit.
+// Write writes the run in the format of ReadRun, with sorted questions and the best documents first. Scores have full
+// precision.
 func (r Run) Write(w io.Writer) error {
 	questions := make([]string, 0, len(r))
 	for q := range r {

@@ -2,14 +2,13 @@ package eval
 
 import "slices"
 
-// Span is a stretch of a document's text, from Start up to but without End. What it counts, bytes or characters, is the
-// caller's choice.
+// Span is a part of a document's text, from Start to before End. The caller chooses the unit, bytes or characters.
 type Span struct{ Start, End int }
 
-// Length is how long the span is; 0 for one that ends before it starts.
+// Length returns the length of the span; 0 if it ends before it starts.
 func (s Span) Length() int { return max(0, s.End-s.Start) }
 
-// Union joins spans that overlap or touch and returns them in order, without empty ones.
+// Union merges overlapping and adjacent spans and returns them sorted, without empty ones.
 func Union(spans []Span) []Span {
 	sorted := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.Length() == 0 })
 	slices.SortFunc(sorted, func(a, b Span) int { return a.Start - b.Start })
@@ -24,7 +23,7 @@ func Union(spans []Span) []Span {
 	return joined
 }
 
-// Overlap is how much of the spans of a is in those of b, each place counted once.
+// Overlap returns the total length of the intersection of a and b.
 func Overlap(a, b []Span) int {
 	a, b = Union(a), Union(b)
 	n := 0
@@ -39,7 +38,7 @@ func Overlap(a, b []Span) int {
 	return n
 }
 
-// Total is the length of the spans together, each counted by itself.
+// Total returns the sum of the lengths of the spans.
 func Total(spans []Span) int {
 	n := 0
 	for _, s := range spans {
@@ -48,25 +47,25 @@ func Total(spans []Span) int {
 	return n
 }
 
-// Passages are the spans of documents, by the document's id.
+// Passages maps the ids of documents to spans.
 type Passages map[string][]Span
 
-// Place is where a text begins in a document.
+// Place is the start of a text in a document.
 type Place struct {
 	Document string
 	Start    int
 }
 
-// Answer is a text that answers a question: how long it is, and the places where the documents have it. A text that they
-// repeat has several, and is found when it is returned from any of them.
+// Answer is a text that answers a question: its length and its places in documents. A text that occurs several times
+// counts as found if it is returned from any of its places.
 type Answer struct {
 	Length int
 	Places []Place
 }
 
-// found is how much of the answer is in what was returned, from whichever place.
+// found returns how much of the answer was returned, from any of its places.
 func (a Answer) found(returned Passages) int {
-	var parts []Span // of the answer, from 0
+	var parts []Span // of the answer, relative to its start
 	for _, p := range a.Places {
 		for _, s := range returned[p.Document] {
 			parts = append(parts, Span{max(s.Start-p.Start, 0), min(s.End-p.Start, a.Length)})
@@ -75,9 +74,10 @@ func (a Answer) found(returned Passages) int {
 	return Total(Union(parts))
 }
 
-// Coverage compares what was returned with what is relevant, answers that do not overlap one another. recall is the share
-// of the relevant text that was returned, precision the share of the returned text that is relevant; text that is returned
-// twice, from one place or from two, counts twice against it. Both are 0 where there is nothing to divide by.
+// Coverage compares the returned text with the relevant answers, which must not overlap. recall is the share of the
+// relevant text that was returned. precision is the share of the returned text that is relevant; relevant text that is
+// returned several times, from one place or several, counts as relevant only once. Both are 0 if their denominator is
+// 0.
 func Coverage(returned Passages, relevant []Answer) (recall, precision float64) {
 	found, wanted, got := 0, 0, 0
 	for _, a := range relevant {

@@ -1,6 +1,6 @@
-// Package loadtest loads a running service over its HTTP API and tells how long it takes, at a rate that does not depend
-// on its answers (an open loop): a request's latency counts from when it should have been sent, so that what waits behind
-// a slow answer is seen, see Gil Tene, "How NOT to Measure Latency".
+// Package loadtest sends load to a running service over its HTTP API and measures latencies. The rate does not depend
+// on the responses (an open loop): the latency of a request is measured from the time at which it was due, so that it
+// includes waiting behind slow responses. See Gil Tene, "How NOT to Measure Latency".
 package loadtest
 
 import (
@@ -12,30 +12,30 @@ import (
 	"time"
 )
 
-// Bounds of a load.
+// Limits of a load.
 const (
-	MaxRate    = 100_000        // requests a second
-	MaxClients = 4096           // requests at once
-	MaxFor     = 24 * time.Hour // of measuring
+	MaxRate    = 100_000        // requests per second
+	MaxClients = 4096           // simultaneous requests
+	MaxFor     = 24 * time.Hour // of measurement
 )
 
-// Load says how requests are sent.
+// Load describes a load.
 type Load struct {
-	// Rate is how many requests are begun a second, whatever becomes of them. 0: each client sends its next request when
-	// its last is answered (a closed loop).
+	// Rate is the number of requests started per second, regardless of responses. 0: each client sends its next request
+	// after the previous response (a closed loop).
 	Rate float64
-	// Clients is how many requests may be under way at once. With a rate, those for which none is free wait, and their
-	// latency runs.
+	// Clients is the maximum number of simultaneous requests. With a rate, due requests wait for a free client, and the
+	// wait counts as latency.
 	Clients int
-	// Warmup is how long requests are sent before those that are measured, For how long those are sent.
+	// Warmup is the time during which requests are sent before the measurement, For the duration of the measurement.
 	Warmup, For time.Duration
-	// Grace is how long answers are waited for after the last request was sent; what has none by then has failed.
+	// Grace is the time to wait for responses after the last request; requests without a response by then have failed.
 	Grace time.Duration
-	// Requests, unless it is 0, ends the load after so many, warm-up included.
+	// Requests is the maximum number of requests, including warm-up; 0 means no limit.
 	Requests int
 }
 
-// Validate returns what is wrong with the load, nil for nothing.
+// Validate returns an error if a field is invalid.
 func (l Load) Validate() error {
 	switch {
 	case !(l.Rate >= 0 && l.Rate <= MaxRate):
@@ -53,11 +53,10 @@ func (l Load) Validate() error {
 	}
 }
 
-// Request makes the n-th request, from 0, takes its times, and returns when all of its answer is there.
+// Request sends the n-th request, from 0, records its times, and returns when the response is complete.
 type Request func(ctx context.Context, n int, take *Times) error
 
-// Run sends the load's requests and reports how they went. When ctx ends, so does the load, with what was measured until
-// then.
+// Run sends the load's requests and reports the results. When ctx ends, it reports the results so far.
 func Run(ctx context.Context, l Load, request Request) (Report, error) {
 	if err := l.Validate(); err != nil {
 		return Report{}, err
@@ -77,7 +76,7 @@ func Run(ctx context.Context, l Load, request Request) (Report, error) {
 	return r.report(time.Now()), nil
 }
 
-// run is a load under way.
+// run is a running load.
 type run struct {
 	load    Load
 	request Request
@@ -86,7 +85,7 @@ type run struct {
 	underway sync.WaitGroup
 }
 
-// open begins requests when they are due.
+// open starts requests when they are due.
 func (r *run) open(sending, answering context.Context, begun time.Time) {
 	free := make(chan struct{}, r.load.Clients)
 	timer := time.NewTimer(0)
@@ -94,7 +93,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 	for n := 0; r.load.Requests == 0 || n < r.load.Requests; n++ {
 		due := begun.Add(time.Duration(float64(n) / r.load.Rate * float64(time.Second)))
 		if !due.Before(r.until) {
-			<-sending.Done() // the rest of the time counts, too
+			<-sending.Done() // the rest of the time is part of the measurement
 			return
 		}
 		timer.Reset(time.Until(due))
@@ -106,7 +105,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 		select {
 		case free <- struct{}{}:
 		case <-sending.Done():
-			// What was due by now would have been sent if there had been a free client.
+			// Count the requests that are due by now and found no free client.
 			r.unsent(due, time.Now(), r.load.Rate)
 			return
 		}
@@ -117,7 +116,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 	}
 }
 
-// closed has every client send request after request.
+// closed sends requests from each client, one after another.
 func (r *run) closed(sending, answering context.Context) {
 	var next atomic.Int64
 	for range r.load.Clients {
@@ -133,17 +132,17 @@ func (r *run) closed(sending, answering context.Context) {
 	}
 }
 
-// one makes a request that was due at a time.
+// one sends a request that was due at the given time.
 func (r *run) one(ctx context.Context, n int, due time.Time) {
 	take := &Times{due: due, of: r.recorder}
 	if r.load.Rate > 0 {
-		take.Since("sent late") // a free client was missing, or this machine was busy
+		take.Since("sent late") // no client was free, or this machine was busy
 	}
 	err := r.request(ctx, n, take)
 	r.ended(due, time.Now(), err)
 }
 
-// finish waits for the answers that are still to come.
+// finish waits for the outstanding responses.
 func (r *run) finish(ctx, sending context.Context, giveUp func()) {
 	answered := make(chan struct{})
 	go func() { r.underway.Wait(); close(answered) }()
@@ -164,5 +163,5 @@ func (r *run) finish(ctx, sending context.Context, giveUp func()) {
 	<-answered
 }
 
-// errGivenUp is what a request fails with whose answer did not come within the grace.
+// errGivenUp is the error of a request without a response within the grace period.
 var errGivenUp = errors.New("no answer by the end")

@@ -13,25 +13,25 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Histograms hold times from a microsecond to an hour, to three digits.
+// Range of the histograms: a microsecond to an hour, with three significant digits.
 const (
 	lowest  = 1
 	highest = int64(time.Hour / time.Microsecond)
 	digits  = 3
 )
 
-// maxFailures bounds the different failures that are told apart.
+// Maximum number of different failures that are listed.
 const maxFailures = 20
 
-// recorder gathers what is measured between two times.
+// recorder records the measurements between two times.
 type recorder struct {
 	from, until time.Time
 
 	mu                           sync.Mutex
-	order                        []string // of the measures, as they came
+	order                        []string // names of the measures in order of appearance
 	of                           map[string]*hdrhistogram.Histogram
-	sent, succeeded, failed, due int64 // due: that were due and not sent
-	inTime                       int64 // that succeeded before until
+	sent, succeeded, failed, due int64 // due: requests that were due but not sent
+	inTime                       int64 // succeeded before until
 	failures                     map[string]int64
 }
 
@@ -39,16 +39,16 @@ func newRecorder(from, until time.Time) *recorder {
 	return &recorder{from: from, until: until, of: map[string]*hdrhistogram.Histogram{}, failures: map[string]int64{}}
 }
 
-// Times takes the times of one request.
+// Times records the times of one request.
 type Times struct {
 	due time.Time
 	of  *recorder
 }
 
-// Since takes the time from when the request was due.
+// Since records the time since the request was due.
 func (t *Times) Since(measure string) { t.Add(measure, time.Since(t.due)) }
 
-// Add takes a time.
+// Add records a time.
 func (t *Times) Add(measure string, d time.Duration) {
 	if t.due.Before(t.of.from) {
 		return
@@ -62,10 +62,10 @@ func (t *Times) Add(measure string, d time.Duration) {
 		r.of[measure] = h
 		r.order = append(r.order, measure)
 	}
-	_ = h.RecordValue(min(max(lowest, d.Microseconds()), highest)) // within its bounds
+	_ = h.RecordValue(min(max(lowest, d.Microseconds()), highest)) // fails only outside the range
 }
 
-// ended counts a request that was due at a time and ended.
+// ended counts a request that was due at a time and has ended.
 func (r *recorder) ended(due, at time.Time, err error) {
 	if due.Before(r.from) {
 		return
@@ -88,7 +88,7 @@ func (r *recorder) ended(due, at time.Time, err error) {
 	}
 }
 
-// unsent counts the requests that were due from one time to another and found no free client.
+// unsent counts the requests that were due between two times and found no free client.
 func (r *recorder) unsent(from, to time.Time, rate float64) {
 	if from.Before(r.from) {
 		from = r.from
@@ -98,7 +98,7 @@ func (r *recorder) unsent(from, to time.Time, rate float64) {
 	r.due += max(0, int64(to.Sub(from).Seconds()*rate))
 }
 
-// maxFailure bounds how a failure is described, in characters.
+// Maximum length of a failure's description, in characters.
 const maxFailure = 160
 
 func shorten(text string) string {
@@ -108,7 +108,7 @@ func shorten(text string) string {
 	return text
 }
 
-// describe is what failures are counted by.
+// describe returns the text by which failures are counted.
 func describe(err error) string {
 	var refused *client.Error
 	switch {
@@ -123,7 +123,7 @@ func describe(err error) string {
 	}
 }
 
-// report sums up what was recorded. now is when the last answer was there or given up.
+// report returns the results. now is the time of the last response or time-out.
 func (r *recorder) report(now time.Time) Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,19 +7,19 @@ import (
 	"text/tabwriter"
 )
 
-// Report is how a load went. Requests of the warm-up are in none of its figures.
+// Report is the result of a load test. It excludes the requests of the warm-up.
 type Report struct {
-	Seconds   float64   `json:"seconds"`  // that were measured
-	Sent      int64     `json:"requests"` // whose end is known: Succeeded and Failed
+	Seconds   float64   `json:"seconds"`  // measured time
+	Sent      int64     `json:"requests"` // requests that have ended: Succeeded and Failed
 	Succeeded int64     `json:"succeeded"`
 	Failed    int64     `json:"failed"`
-	Unsent    int64     `json:"unsent"`     // that were due, and for which no client was free until the end
-	PerSecond float64   `json:"per_second"` // successes within the time
+	Unsent    int64     `json:"unsent"`     // due requests for which no client was free until the end
+	PerSecond float64   `json:"per_second"` // successful requests within the measured time
 	Measures  []Measure `json:"milliseconds"`
 	Failures  []Failure `json:"failures,omitempty"` // most frequent first
 }
 
-// Measure is how long something took, in milliseconds.
+// Measure is the distribution of a time, in milliseconds.
 type Measure struct {
 	Name  string  `json:"measure"`
 	Count int64   `json:"count"`
@@ -31,13 +31,13 @@ type Measure struct {
 	Max   float64 `json:"max"`
 }
 
-// Failure is what requests failed with.
+// Failure is a failure of requests and its frequency.
 type Failure struct {
 	What  string `json:"what"`
 	Count int64  `json:"count"`
 }
 
-// Write writes the report for people.
+// Write writes the report in human-readable form.
 func (r Report) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d requests in %.1f s: %d answered (%.1f/s), %d failed", r.Sent, r.Seconds, r.Succeeded, r.PerSecond, r.Failed)
@@ -61,7 +61,7 @@ func (r Report) Write(w io.Writer) error {
 	return err
 }
 
-// figure shows three digits.
+// figure formats a number with three digits.
 func figure(ms float64) string {
 	switch {
 	case ms >= 100:

@@ -8,13 +8,13 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Item is a document to hand in: a file if it has a file name, else a text.
+// Item is a document to upload: a file if it has a file name, otherwise a text.
 type Item struct {
 	FileName string
 	Content  []byte
 }
 
-// Uploads hands items in and waits until each is searchable. It must be closed.
+// Uploads uploads items and waits until each is searchable. The caller must close it.
 type Uploads struct {
 	service   *service.Service
 	datastore string
@@ -24,15 +24,15 @@ type Uploads struct {
 	done chan struct{}
 
 	mu      sync.Mutex
-	failed  error             // why nothing is heard any more
-	settled map[string]result // by datasource; of those that nobody waits for yet
+	failed  error             // the reason for which watching has ended
+	settled map[string]result // by datasource, of those without a waiting request
 	waiting map[string]chan<- result
 }
 
-// result is what became of a datasource: nil, or why it cannot be searched.
+// result is the result of processing a datasource: nil, or the error.
 type result struct{ err error }
 
-// NewUploads begins to watch the datastore that the items go to.
+// NewUploads starts to watch the datastore that the items are uploaded to.
 func NewUploads(ctx context.Context, s *service.Service, datastoreID string, item func(n int) Item) (*Uploads, error) {
 	ctx, stop := context.WithCancel(ctx)
 	follow, err := s.Watch(ctx, datastoreID)
@@ -57,7 +57,7 @@ func (u *Uploads) Close() {
 	<-u.done
 }
 
-// changed is told how a datasource has become.
+// changed handles a changed datasource.
 func (u *Uploads) changed(d service.Datasource) error {
 	var r result
 	switch d.Status {
@@ -71,14 +71,14 @@ func (u *Uploads) changed(d service.Datasource) error {
 	defer u.mu.Unlock()
 	if w := u.waiting[d.ID]; w != nil {
 		delete(u.waiting, d.ID)
-		w <- r // has room for it
+		w <- r // has capacity for it
 	} else {
 		u.settled[d.ID] = r
 	}
 	return nil
 }
 
-// end tells all who wait that nothing will be heard any more.
+// end notifies all waiting requests that watching has ended.
 func (u *Uploads) end(err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -89,7 +89,7 @@ func (u *Uploads) end(err error) {
 	}
 }
 
-// Request hands in the n-th item, and ends when it is searchable.
+// Request uploads the n-th item and returns when it is searchable.
 func (u *Uploads) Request(ctx context.Context, n int, take *Times) error {
 	id, err := u.send(ctx, n)
 	if err != nil {
@@ -126,7 +126,7 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 	return ids[0], nil
 }
 
-// expect has what becomes of a datasource sent to settled, which has room for it.
+// expect sends the result of a datasource to settled, which must have capacity for it.
 func (u *Uploads) expect(id string, settled chan<- result) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

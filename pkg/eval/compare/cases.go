@@ -9,12 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Names are the datasources of a datastore by all that a judgement may call them.
+// Names looks up the datasources of a datastore by the names that judgements may use.
 type Names struct {
-	ids map[string][]string // by custom id, then id, then name, then address
+	ids map[string][]string // by kind and name: custom id, id, name or address
 }
 
-// Add takes a datasource in. Its web address names it as well as its name does.
+// Add adds a datasource.
 func (n *Names) Add(d service.Datasource) {
 	if n.ids == nil {
 		n.ids = map[string][]string{}
@@ -26,8 +26,7 @@ func (n *Names) Add(d service.Datasource) {
 	}
 }
 
-// find is the ids of the datasources that the judgement calls so. Several only where several have the name: any of them
-// is right.
+// find returns the ids of the datasources with a name. If several datasources share the name, each of them is correct.
 func (n *Names) find(name string) []string {
 	if n == nil {
 		return nil
@@ -40,19 +39,19 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth is what is right, put together from the questions' lines and, unless they are nil, from judgements. Names may be nil
-// where documents are not judged.
+// Truth is the expected results, from the questions' own lines and from judgements, which may be nil. Names may be nil
+// if no documents are judged.
 type Truth struct {
-	Cases   []Case   // the questions that are judged
-	Unknown []string // documents that the judgements name and the datastore does not have, each once, in order of coming
-	Without []string // questions that nothing is right for, which are left out, by id
+	Cases   []Case   // judged questions
+	Unknown []string // documents of the judgements that the datastore does not contain, without duplicates, in order of appearance
+	Without []string // ids of the questions without expected results, which are skipped
 }
 
-// ErrUnknown says that the datastore has none of the documents that the judgements name.
+// ErrUnknown means that the datastore contains none of the documents in the judgements.
 var ErrUnknown = errors.New("the datastore has none of the documents that the judgements name: they are called by custom_id, datasource id, name or web address")
 
-// NewTruth matches the judgements with the datastore. A document that the datastore does not have stays one that should
-// have been found: to leave it out would make the figures better than the retrieval is.
+// NewTruth matches the judgements with the datastore. A document that the datastore does not contain still counts as
+// relevant; without it the figures would be better than the retrieval.
 func NewTruth(questions []eval.Question, judgements eval.Judgements, names *Names) (Truth, error) {
 	var t Truth
 	missing, known := map[string]bool{}, 0

@@ -1,5 +1,5 @@
-// Package compare asks a datastore's questions in several modes of retrieval and says how good each is, and how sure it is
-// that one is better than another.
+// Package compare runs questions against a datastore in several retrieval modes. It reports the quality of each, and
+// whether one mode is significantly better than another.
 package compare
 
 import (
@@ -18,18 +18,18 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Mode is a way to retrieve.
+// Mode is a retrieval mode.
 type Mode string
 
-// The modes. Hybrid is what a query gets that asks for nothing else, where no reranker is configured.
+// Retrieval modes. Hybrid is the default of queries if no reranker is configured.
 const (
 	Lexical  Mode = "lexical"
 	Dense    Mode = "dense"
 	Hybrid   Mode = "hybrid"
-	Reranked Mode = "reranked" // hybrid, and what it found put in order by the configured reranker
+	Reranked Mode = "reranked" // hybrid, with the results reranked by the configured reranker
 )
 
-// Modes are all of them.
+// Modes returns all modes.
 func Modes() []Mode { return []Mode{Lexical, Dense, Hybrid, Reranked} }
 
 func (m Mode) query(text string, topK int) service.Query {
@@ -41,38 +41,38 @@ func (m Mode) query(text string, topK int) service.Query {
 	return q
 }
 
-// Searcher is what is asked.
+// Searcher runs queries.
 type Searcher interface {
 	Query(ctx context.Context, datastoreID string, q service.Query) ([]service.Fragment, error)
 }
 
-// Case is a question with what is right.
+// Case is a question with its expected results.
 type Case struct {
 	Question eval.Question
-	// Documents are the relevant documents and their grades, above 0. Empty: documents are not judged.
+	// Documents are the grades of the relevant documents, above 0. If empty, documents are not judged.
 	Documents eval.Grades
-	// Of names the document that a datasource is, by the datasource's id. A datasource that is missing is not relevant.
+	// Of maps the ids of datasources to the names of documents. Other datasources are not relevant.
 	Of map[string]string
 }
 
-// Bounds.
+// Limits of a comparison.
 const (
-	MaxK        = 100 // fragments of one answer at most
-	perDocument = 10  // fragments asked for in place of one document: a document may have several
+	MaxK        = 100 // maximum number of fragments per response
+	perDocument = 10  // number of fragments to request per document, since a document may have several
 )
 
-// Options say how it is asked.
+// Options configure a comparison.
 type Options struct {
 	DatastoreID string
 	Modes       []Mode
-	K           int                    // places that count, 1 to MaxK
-	Concurrency int                    // questions asked at once, at least 1
-	Lenient     bool                   // a mode that the service refuses is left out, unless all are
-	Progress    func(asked, total int) // told after every question, unless it is nil; never by two at once
+	K           int                    // rank cutoff, 1 to MaxK
+	Concurrency int                    // simultaneous questions, at least 1
+	Lenient     bool                   // whether to skip a mode that the service rejects, unless it rejects all
+	Progress    func(asked, total int) // called after each question, never concurrently; may be nil
 }
 
-// Run asks every case in every mode. Modes that the service refuses are named in the report when Lenient, else they are
-// an error. When ctx ends, it returns ctx's error.
+// Run runs all cases in all modes. If the service rejects a mode, the report lists it if Lenient is set; otherwise Run
+// returns an error. When ctx ends, it returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question says what is right: there are neither judgements, nor relevant or answer in its line")
@@ -101,7 +101,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 			return report, ctx.Err()
 		case o.Lenient && errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusConflict):
 			report.LeftOut = append(report.LeftOut, LeftOut{mode, refused.Message})
-			asked-- // the question that was refused
+			asked-- // the rejected question
 			total -= len(cases)
 		case err != nil:
 			return report, fmt.Errorf("asking in mode %s: %w", mode, err)
@@ -116,7 +116,8 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 	return report, nil
 }
 
-// askAll puts all questions in a mode: the first alone, because a mode that is refused is refused for all.
+// askAll runs all questions in a mode. The first runs alone, because a mode that is rejected once is rejected for all
+// questions.
 func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]outcome, error) {
 	answers := make([]outcome, len(cases))
 	ask := func(ctx context.Context, i int) error {
@@ -139,10 +140,11 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 	return answers, group.Wait()
 }
 
-// outcome is what counts of an answer: the fragments themselves, of all questions, would fill the memory.
-type outcome struct{ documents, passages []string } // the first of each ranking, those of cases that are judged by it
+// outcome is the part of the results that is needed for scoring. The fragments of all questions would take too much
+// memory.
+type outcome struct{ documents, passages []string } // beginnings of the rankings; nil for a level that the case does not judge
 
-// judge takes of what was found the first k of each ranking.
+// judge returns the first k of each ranking of the results.
 func (c Case) judge(found []service.Fragment, k int) outcome {
 	var o outcome
 	if len(c.Documents) > 0 {
@@ -155,14 +157,14 @@ func (c Case) judge(found []service.Fragment, k int) outcome {
 	return o
 }
 
-// documents is the ranking of documents that fragments make, each at its best fragment's place.
+// documents returns the documents of the fragments, each at the rank of its best fragment.
 func (c Case) documents(found []service.Fragment) []string {
 	var ranking []string
 	seen := map[string]bool{}
 	for _, f := range found {
 		document, known := c.Of[f.DatasourceID]
 		if !known {
-			document = "\x00" + f.DatasourceID // no document of the judgements has such a name
+			document = "\x00" + f.DatasourceID // no document in the judgements has such a name
 		}
 		if !seen[document] {
 			seen[document] = true
@@ -172,10 +174,10 @@ func (c Case) documents(found []service.Fragment) []string {
 	return ranking
 }
 
-// answered is the only relevant item of a ranking of passages.
+// answered is the only relevant item in a ranking of passages.
 const answered = "answered"
 
-// passages is the ranking that fragments make of which the first that holds an answer is relevant.
+// passages returns a ranking of the fragments in which the first fragment with an answer is relevant.
 func (c Case) passages(found []service.Fragment) []string {
 	ranking := make([]string, len(found))
 	has := false
@@ -189,7 +191,7 @@ func (c Case) passages(found []service.Fragment) []string {
 	return ranking
 }
 
-// ParseModes reads modes parted by commas.
+// ParseModes parses a comma-separated list of modes.
 func ParseModes(text string) ([]Mode, error) {
 	var modes []Mode
 	for _, name := range strings.Split(text, ",") {

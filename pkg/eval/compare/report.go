@@ -9,29 +9,29 @@ import (
 	"github.com/sluice/sluice/pkg/eval"
 )
 
-// Report is what was measured.
+// Report is the result of a comparison.
 type Report struct {
 	K         int       `json:"k"`
 	Questions int       `json:"questions"`
 	Levels    []Level   `json:"levels"`
-	LeftOut   []LeftOut `json:"left_out,omitempty"` // modes that the service refused
+	LeftOut   []LeftOut `json:"left_out,omitempty"` // modes that the service rejected
 }
 
-// LeftOut is a mode that could not be measured.
+// LeftOut is a mode that was not measured.
 type LeftOut struct {
 	Mode   Mode   `json:"mode"`
 	Reason string `json:"reason"`
 }
 
-// Level is what was judged: "documents", or "passages", which are fragments that hold the answer.
+// Level is the kind of judged items: "documents", or "passages", which are fragments with the answer.
 type Level struct {
 	Name        string       `json:"level"`
-	Questions   int          `json:"questions"` // that are judged at this level
+	Questions   int          `json:"questions"` // number of questions that are judged at this level
 	Modes       []ModeReport `json:"modes"`
 	Differences []Difference `json:"differences,omitempty"` // of the other modes from Than
 }
 
-// ModeReport has the figures of one mode.
+// ModeReport contains the figures of one mode.
 type ModeReport struct {
 	Mode   Mode          `json:"mode"`
 	NDCG   eval.Interval `json:"ndcg"`
@@ -39,7 +39,7 @@ type ModeReport struct {
 	MRR    eval.Interval `json:"mrr"`
 }
 
-// Difference is how much better a mode is than another, question by question.
+// Difference is the paired difference between two modes.
 type Difference struct {
 	Mode   Mode            `json:"mode"`
 	Than   Mode            `json:"than"`
@@ -48,7 +48,7 @@ type Difference struct {
 	MRR    eval.Difference `json:"mrr"`
 }
 
-// series are one mode's figures, question by question.
+// series contains one mode's figures per question.
 type series struct{ ndcg, recall, mrr []float64 }
 
 func (s *series) add(ranking []string, g eval.Grades, k int) {
@@ -57,7 +57,7 @@ func (s *series) add(ranking []string, g eval.Grades, k int) {
 	s.mrr = append(s.mrr, eval.MRR(ranking, g, k))
 }
 
-// fill scores what was found.
+// fill scores the results.
 func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]outcome) {
 	documents, passages := map[Mode]*series{}, map[Mode]*series{}
 	for _, mode := range modes {
@@ -101,7 +101,7 @@ func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
 	r.Levels = append(r.Levels, l)
 }
 
-// questions counts them in words.
+// questions formats a number of questions.
 func questions(n int) string {
 	if n == 1 {
 		return "1 question"
@@ -109,7 +109,7 @@ func questions(n int) string {
 	return fmt.Sprintf("%d questions", n)
 }
 
-// Write writes the report as tables for people.
+// Write writes the report as human-readable tables.
 func (r Report) Write(w io.Writer) error {
 	var b strings.Builder
 	for _, l := range r.Levels {
@@ -151,7 +151,7 @@ func (r Report) few() bool {
 	return false
 }
 
-// verdict puts a difference of nDCG into words.
+// verdict reports whether a mode is significantly better or worse by nDCG.
 func verdict(d Difference) string {
 	switch {
 	case d.NDCG.Low > 0:

@@ -1,6 +1,6 @@
-// Package generate makes questions from a datastore's own content with a chat model: one of each of a sample of its chunks,
-// with what answers it. What the model says is believed as far as it can be checked: the answer must stand in the chunk, and
-// the question must not be copied from it.
+// Package generate generates questions from a datastore's content with a chat model: one question per chunk of a
+// sample, with its answer. Model output is verified where possible: the answer must be in the chunk, and the question
+// must not be copied from it.
 package generate
 
 import (
@@ -15,54 +15,54 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// MaxQuestions is how many questions can be asked for at once.
+// MaxQuestions is the maximum number of questions per run.
 const MaxQuestions = 5_000
 
 const (
-	spare   = 3   // chunks sampled for each question wanted: some give none
-	letters = 120 // that a chunk has at least, for there to be something to ask
+	spare   = 3   // sampled chunks per requested question; some yield none
+	letters = 120 // minimum number of letters in a chunk; shorter ones contain nothing to ask
 )
 
 // Model is the chat model.
 type Model interface {
-	// Ask returns what the model answers. It has a deadline of its own.
+	// Ask returns the model's response. It has its own time-out.
 	Ask(ctx context.Context, system, user string) (string, error)
 }
 
-// Content is where chunks come from.
+// Content is the source of chunks.
 type Content interface {
 	Datasources(ctx context.Context, datastoreID, status string, each func(service.Datasource) error) error
 	Chunks(ctx context.Context, datasourceID string, each func(service.Chunk) error) error
 }
 
-// Options say what is made.
+// Options configure the generation.
 type Options struct {
 	DatastoreID string
-	Questions   int // wanted, 1 to MaxQuestions
-	Concurrency int // requests to the model at once, at least 1
+	Questions   int // requested number, 1 to MaxQuestions
+	Concurrency int // simultaneous requests to the model, at least 1
 	Progress    func(made, dropped, wanted int)
 }
 
-// Question is a question with what answers it, as a line of a file of questions.
+// Question is a question with its answer, as in a line of a file of questions.
 type Question struct {
 	ID       string   `json:"_id"`
 	Text     string   `json:"text"`
-	Relevant []string `json:"relevant"` // the document that the chunk is of
+	Relevant []string `json:"relevant"` // the document of the chunk
 	Answer   string   `json:"answer"`   // a part of the chunk
 }
 
-// Result is what was made, and why the rest was dropped.
+// Result contains the questions, and the reasons for which chunks were dropped.
 type Result struct {
 	Questions []Question
-	Chunks    int           // in the datastore
-	Dropped   map[Fault]int // chunks that gave no question
-	Failed    int           // requests that the model server did not answer
-	LastError error         // of those
+	Chunks    int           // number of chunks in the datastore
+	Dropped   map[Fault]int // number of chunks without a question
+	Failed    int           // number of requests that the model server did not answer
+	LastError error         // of the failed requests
 }
 
-// Run samples chunks, the same ones of the same content, and has a question made of each until there are as many as wanted
-// or no chunks left. It fails when there is no content, when the model server answers nothing at all, and with ctx's error
-// when that ends.
+// Run samples chunks and generates a question for each, until there are enough questions or no chunks left. The same
+// content yields the same sample. It fails if there is no content, if all requests to the model server fail, and with
+// ctx's error when that ends.
 func Run(ctx context.Context, content Content, model Model, o Options) (Result, error) {
 	all, err := sampled(ctx, content, o.DatastoreID, spare*o.Questions)
 	r := Result{Chunks: all.total, Dropped: map[Fault]int{}}
@@ -76,8 +76,8 @@ func Run(ctx context.Context, content Content, model Model, o Options) (Result, 
 	return r, m.run(ctx, all.chunks)
 }
 
-// maker asks the model, several chunks at once, and takes what it answers in the order of the chunks: so the questions do
-// not depend on who was faster.
+// maker sends several chunks to the model at once, and processes the replies in the order of the chunks, so that the
+// questions do not depend on timing.
 type maker struct {
 	model   Model
 	options Options
@@ -130,7 +130,7 @@ func (m *maker) ask(ctx context.Context, chunks []source) ([]reply, error) {
 	return replies, ctx.Err()
 }
 
-// take checks a reply and keeps what is good.
+// take checks a reply and keeps a valid question.
 func (m *maker) take(c source, r reply) {
 	fault := r.fault
 	var q Question
@@ -153,7 +153,7 @@ func (m *maker) take(c source, r reply) {
 	m.result.Questions = append(m.result.Questions, q)
 }
 
-// repeats reports whether a question like it is there.
+// repeats reports whether there already is a similar question.
 func (m *maker) repeats(question string) bool {
 	words := units(question)
 	for _, q := range m.result.Questions {
@@ -164,19 +164,19 @@ func (m *maker) repeats(question string) bool {
 	return false
 }
 
-// source is a chunk and what its document is called.
+// source is a chunk and the name of its document.
 type source struct{ document, text string }
 
 type sample struct {
-	total  int // chunks of the datastore
+	total  int // number of chunks in the datastore
 	chunks []source
 }
 
-// sampled draws up to n chunks, each with the same chance, in an order of chance: the same for the same content.
+// sampled returns up to n chunks, drawn uniformly, in random order. The result is the same for the same content.
 func sampled(ctx context.Context, content Content, datastoreID string, n int) (sample, error) {
 	type holder struct {
 		service.Datasource
-		first int // number of its first chunk among all
+		first int // number of its first chunk among all chunks
 	}
 	var s sample
 	var holders []holder
@@ -191,7 +191,7 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 		return s, err
 	}
 	drawn := draw(s.total, n)
-	place := make(map[int]int, len(drawn)) // chunk's number → its place in the sample
+	place := make(map[int]int, len(drawn)) // a chunk's number → its index in the sample
 	for i, number := range drawn {
 		place[number] = i
 	}
@@ -222,14 +222,14 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 		}
 	}
 	for _, c := range chunks {
-		if c.text != "" { // content may have gone meanwhile
+		if c.text != "" { // the content may have been deleted in the meantime
 			s.chunks = append(s.chunks, c)
 		}
 	}
 	return s, nil
 }
 
-// called is the name by which a judgement finds the datasource again, the one that lasts longest.
+// called returns the most permanent name by which a judgement can find the datasource.
 func called(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID
@@ -237,7 +237,7 @@ func called(d service.Datasource) string {
 	return d.ID
 }
 
-// draw draws up to n different numbers under total, in an order of chance that is always the same.
+// draw returns up to n different numbers below total in a reproducible random order.
 func draw(total, n int) []int {
 	r := rand.New(rand.NewPCG(20, 26))
 	if total <= n {

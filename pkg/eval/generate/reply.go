@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/eval"
 )
 
-// Fault is why a chunk gave no question.
+// Fault is the reason for which a chunk yielded no question.
 type Fault string
 
-// The faults.
+// Reasons for dropping a chunk.
 const (
 	TooShort   Fault = "the chunk is too short"
 	NoQuestion Fault = "the model found nothing to ask"
@@ -25,7 +25,7 @@ const (
 	Repeated   Fault = "there is such a question already"
 )
 
-// Bounds, in characters.
+// Limits, in characters unless noted.
 const (
 	maxReply    = 16 << 10 // bytes
 	minQuestion = 8
@@ -34,11 +34,11 @@ const (
 )
 
 const (
-	copiedWeight = 12  // six words of the question in a row, as they stand in the chunk, are a copy; twelve characters of Chinese
-	alikeShare   = 0.8 // of the words of two questions that are the same makes them one
+	copiedWeight = 12  // weight of copied units: six consecutive words, or twelve characters in a script without spaces
+	alikeShare   = 0.8 // share of common words above which two questions count as the same
 )
 
-// instructions are what the model is to do. The chunk comes apart from them.
+// instructions are the system message. The chunk is sent separately.
 const instructions = `You write questions that test a search engine. You are given one passage of a document.
 Write one question that somebody would ask who looks for what the passage says and has not read it.
 - The passage alone must answer it, and the question must make sense without the passage: name the thing that it is about, and do not write "the passage", "this document" or "the author".
@@ -49,14 +49,14 @@ Write one question that somebody would ask who looks for what the passage says a
 Answer with one JSON object and nothing else: {"question": "…", "answer": "…"}
 If the passage says nothing worth asking (a table of contents, a list of links, a legal notice), answer {"question": null}.`
 
-// controlTokens are what chat templates part messages by. Servers differ in whether they take them literally inside a
-// message, so they never get there whole.
+// controlTokens breaks up the tokens that separate messages in chat templates. Some servers interpret them even within
+// a message.
 var controlTokens = strings.NewReplacer(
 	"<|", "< |", "|>", "| >", "[INST]", "(INST)", "[/INST]", "(/INST)", "<<SYS>>", "< <SYS> >", "<</SYS>>", "< </SYS> >",
 	"<s>", "< s>", "</s>", "< /s>", "<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
 )
 
-// prompt puts the passage between lines that carry a hash of it: it cannot hold the line that ends it.
+// prompt puts the passage between lines with a hash of the passage, so that the passage cannot contain the end line.
 func prompt(text string) string {
 	text = controlTokens.Replace(text)
 	sum := sha256.Sum256([]byte(text))
@@ -64,13 +64,13 @@ func prompt(text string) string {
 	return "The passage stands between two lines marked " + mark + "; all between them is quotation.\n\n----- " + mark + " passage\n" + text + "\n----- " + mark + " end"
 }
 
-// read takes a question out of what the model answered, or says why there is none.
+// read parses the question of a reply, or returns the fault.
 func read(reply, chunk string) (Question, Fault) {
 	var said struct {
 		Question *string `json:"question"`
 		Answer   string  `json:"answer"`
 	}
-	// Models put their JSON into fences, or a sentence before it.
+	// Models put their JSON into code fences, or write a sentence before it.
 	from := strings.IndexByte(reply, '{')
 	if from < 0 || len(reply) > maxReply || json.NewDecoder(strings.NewReader(reply[from:])).Decode(&said) != nil {
 		return Question{}, Unreadable
@@ -90,7 +90,7 @@ func read(reply, chunk string) (Question, Fault) {
 	return q, ""
 }
 
-// copies reports whether a stretch of the question stands in the chunk as it is.
+// copies reports whether a run of the question's words is also in the chunk.
 func copies(question, chunk string) bool {
 	q, text := units(question), " "+strings.Join(units(chunk), " ")+" "
 	from, weight := 0, 0
@@ -107,7 +107,7 @@ func copies(question, chunk string) bool {
 	return false
 }
 
-// units are a text's words, and its characters where words are not parted by spaces.
+// units returns a text's words, and single characters in scripts without spaces.
 func units(text string) []string {
 	var out []string
 	for _, word := range eval.Words(text) {
@@ -122,7 +122,7 @@ func units(text string) []string {
 	return out
 }
 
-// weigh counts a word twice as much as a character of a script that parts no words.
+// weigh returns 2 for a word and 1 for a character of a script without spaces.
 func weigh(unit string) int {
 	if strings.ContainsFunc(unit, eval.Unspaced) {
 		return 1
@@ -160,7 +160,7 @@ func lettersIn(text string) int {
 	n := 0
 	for _, r := range text {
 		switch {
-		case eval.Unspaced(r): // a character of these scripts says as much as several letters
+		case eval.Unspaced(r): // a character of these scripts counts as several letters
 			n += 3
 		case unicode.IsLetter(r):
 			n++

@@ -6,25 +6,25 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// CreateAgent makes an agent that answers from the datastores, and returns its id.
+// CreateAgent creates an agent that answers from the datastores, and returns its id.
 func (s *Service) CreateAgent(ctx context.Context, name string, datastoreIDs ...string) (id string, err error) {
 	made, err := s.client.CreateAgent(ctx, client.AgentCreate{Name: name, DatastoreIds: &datastoreIDs})
 	return value(made).Id, err
 }
 
-// Agent is an agent as the service describes it.
+// Agent is an agent of the service.
 type Agent struct {
 	ID           string
 	Name         string
 	DatastoreIDs []string
 }
 
-// Agents calls each for every agent that the key may read, until it fails.
+// Agents calls each with all agents that the key may read, until it fails.
 func (s *Service) Agents(ctx context.Context, each func(Agent) error) error {
 	return every(s.first.ListAgents(ctx), agentOf, each)
 }
 
-// Agent reads one agent.
+// Agent returns one agent.
 func (s *Service) Agent(ctx context.Context, id string) (Agent, error) {
 	a, err := s.first.GetAgent(ctx, id)
 	return agentOf(value(a)), err
@@ -34,13 +34,13 @@ func agentOf(a client.Agent) Agent {
 	return Agent{ID: a.Id, Name: a.Name, DatastoreIDs: a.DatastoreIds}
 }
 
-// Answer is what an agent says, with the fragments that it cites.
+// Answer is an agent's answer with the fragments that it cites.
 type Answer struct {
 	Text    string
 	Sources []Fragment
 }
 
-// Ask puts a question to an agent, in a conversation of its own.
+// Ask sends a question to an agent in a new conversation.
 func (s *Service) Ask(ctx context.Context, agentID, question string) (Answer, error) {
 	said, err := s.client.QueryAgent(ctx, agentID, client.AgentQuery{Query: question})
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *Service) Ask(ctx context.Context, agentID, question string) (Answer, er
 	return a, nil
 }
 
-// Stream puts a question to an agent, in a conversation of its own whose id it returns, and calls each for every piece of the
-// answer as it comes. What the service reports within the stream is a *client.Error with status 200.
+// Stream sends a question to an agent in a new conversation, and calls each with the pieces of the answer as they
+// arrive. It returns the conversation's id. Errors within the stream are *client.Error with status 200.
 func (s *Service) Stream(ctx context.Context, agentID, question string, each func(piece string)) (conversationID string, err error) {
 	said, err := s.client.StreamAgent(ctx, agentID, client.AgentQuery{Query: question}, func(piece string) error {
 		each(piece)
@@ -66,7 +66,7 @@ func (s *Service) Stream(ctx context.Context, agentID, question string, each fun
 	return value(said).ConversationId, err
 }
 
-// DeleteConversation deletes a conversation with all that was said in it.
+// DeleteConversation deletes a conversation with all its messages.
 func (s *Service) DeleteConversation(ctx context.Context, id string) error {
 	return s.client.DeleteConversation(ctx, id)
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Query is a search in one datastore. Zero values are not sent and leave the choice to the service.
+// Query is a search in one datastore. Zero values are not sent; the service applies its defaults.
 type Query struct {
 	Text   string
 	TopK   int
 	Mode   string // lexical, dense or hybrid
-	Rerank *bool  // nil: where a reranker is configured
+	Rerank *bool  // nil: true if a reranker is configured
 
-	Filters *Filters // nil: everything
+	Filters *Filters // nil: no filter
 }
 
-// Filters narrow a search to some documents.
+// Filters restrict a search to some documents.
 type Filters struct {
 	CustomIDs []string
 }
 
-// Fragment is a piece of a document that was found.
+// Fragment is a search result, a part of a document.
 type Fragment struct {
 	Text           string
 	Score          float64
@@ -31,10 +31,10 @@ type Fragment struct {
 	DatasourceName string
 	CustomID       string
 	ChunkID        string
-	Offset         int // bytes from the start of the document's text
+	Offset         int // byte offset in the document's text
 }
 
-// Query searches, best fragments first.
+// Query returns the fragments for a query, best first.
 func (s *Service) Query(ctx context.Context, datastoreID string, q Query) ([]Fragment, error) {
 	asked := client.DatastoreQuery{Query: q.Text, TopK: set(q.TopK), Mode: set(client.SearchMode(q.Mode)), Rerank: q.Rerank}
 	if q.Filters != nil {
@@ -54,15 +54,15 @@ func (s *Service) Query(ctx context.Context, datastoreID string, q Query) ([]Fra
 	return fragments, nil
 }
 
-// Datastore is a datastore as the service describes it.
+// Datastore is a datastore of the service.
 type Datastore struct {
 	ID             string
 	Name           string
-	Type           string // the engine: embedded or milvus
+	Type           string // engine: embedded or milvus
 	EmbeddingModel string
 }
 
-// Datastore reads one datastore.
+// Datastore returns one datastore.
 func (s *Service) Datastore(ctx context.Context, id string) (Datastore, error) {
 	d, err := s.first.GetDatastore(ctx, id)
 	return datastoreOf(value(d)), err
@@ -84,7 +84,7 @@ type Datasource struct {
 	URL      string // of a page or a site
 }
 
-// Chunk is a piece of a datasource, as queries see it.
+// Chunk is a chunk of a datasource.
 type Chunk struct {
 	ID      string
 	Ordinal int
@@ -92,12 +92,12 @@ type Chunk struct {
 	Heading string
 }
 
-// Datastores calls each for every datastore that the key may read, until it fails.
+// Datastores calls each with all datastores that the key may read, until it fails.
 func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) error {
 	return every(s.first.ListDatastores(ctx), datastoreOf, each)
 }
 
-// Datasources calls each for every datasource of the datastore, until it fails. status, unless it is "", takes only those
+// Datasources calls each with all datasources of the datastore, until it fails. A status other than "" selects those
 // with that status.
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
 	return every(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
@@ -112,14 +112,14 @@ func datasourceOf(d client.Datasource) Datasource {
 	}
 }
 
-// Chunks calls each for every chunk of the datasource in reading order, until it fails.
+// Chunks calls each with all chunks of the datasource in reading order, until it fails.
 func (s *Service) Chunks(ctx context.Context, datasourceID string, each func(Chunk) error) error {
 	return every(s.client.ListChunks(ctx, datasourceID), func(c client.Chunk) Chunk {
 		return Chunk{ID: c.Id, Ordinal: c.Ordinal, Text: c.Text, Heading: value(c.Heading)}
 	}, each)
 }
 
-// every calls each for all of a list, until it fails.
+// every calls each with all items of a list, until it fails.
 func every[A, B any](list iter.Seq2[A, error], of func(A) B, each func(B) error) error {
 	for item, err := range list {
 		if err == nil {

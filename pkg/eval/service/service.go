@@ -1,5 +1,5 @@
-// Package service asks a running Sluice for what measuring needs: fragments, datasources and chunks, and that documents are taken in. It
-// is package client, with fewer words: what measuring does not ask for is left out, and nothing is a pointer.
+// Package service accesses a running Sluice for measurements: fragments, datasources and chunks, and uploads. It is a
+// small facade of package client without pointers and without the features that measurements do not need.
 package service
 
 import (
@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	attempts = 8               // of a request that the service is too busy for, over half a minute
-	few      = 3               // of what is asked first, over a second: a wrong address should show at once
-	patience = 2 * time.Minute // for a sign of life
+	attempts = 8               // per request if the service is too busy, over half a minute
+	few      = 3               // per initial request, over a second, so that a wrong address is reported soon
+	patience = 2 * time.Minute // longest wait without a sign of life
 )
 
 // Service is a running Sluice. It is safe for concurrent use.
 type Service struct {
 	client       *client.Client
-	first        *client.Client // for what somebody waits who has called a command: which datastores and agents there are
+	first        *client.Client // for initial requests (lists of datastores and agents), for which the user of a command waits
 	address, key string
 }
 
-// New returns the service at an address like http://127.0.0.1:8080, asked with the API key, which may be "" for a public
-// datastore. It does not ask anything yet.
+// New returns a client of the service at an address like http://127.0.0.1:8080. The API key may be "" for public
+// datastores. It sends no request yet.
 func New(address, key string) (*Service, error) {
 	return open(address, key, attempts, few)
 }
@@ -43,21 +43,21 @@ func open(address, key string, attempts, first int, options ...client.Option) (*
 	return s, nil
 }
 
-// Impatient returns the same service, asked for everything once: to see what it refuses when it is busy. It keeps so many
-// idle connections. It is closed by itself.
+// Impatient returns a client of the same service without retries, which shows the requests that a busy service rejects.
+// It keeps the given number of idle connections. It must be closed separately.
 func (s *Service) Impatient(connections int) (*Service, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = connections, connections
 	return open(s.address, s.key, 1, 1, client.WithHTTP(&http.Client{Transport: transport}))
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (s *Service) Close() {
 	s.client.Close()
 	s.first.Close()
 }
 
-// set is v, or nil for a zero value, which leaves the choice to the service.
+// set returns a pointer to v, or nil for a zero value, for which the service applies its default.
 func set[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
@@ -65,7 +65,7 @@ func set[T comparable](v T) *T {
 	return &v
 }
 
-// value is what p points to, or the zero value.
+// value returns the target of p, or the zero value if p is nil.
 func value[T any](p *T) T {
 	if p == nil {
 		return *new(T)

@@ -7,21 +7,21 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Chunking is how large the chunks of a datastore are, in tokens. Zero values leave the choice to the service.
+// Chunking is the size of chunks in tokens. The service applies its defaults for zero values.
 type Chunking struct {
 	TargetTokens int
 	MaxTokens    int
 }
 
-// NewDatastore describes a datastore to make. What is empty is the service's choice.
+// NewDatastore describes a datastore to create. The service applies its defaults for empty fields.
 type NewDatastore struct {
 	Name           string
-	Type           string // the engine
+	Type           string // engine
 	EmbeddingModel string
 	Chunking       *Chunking
 }
 
-// CreateDatastore makes a datastore.
+// CreateDatastore creates a datastore.
 func (s *Service) CreateDatastore(ctx context.Context, d NewDatastore) (Datastore, error) {
 	asked := client.DatastoreCreate{Name: d.Name, Type: set(client.Engine(d.Type)), EmbeddingModel: set(d.EmbeddingModel)}
 	if d.Chunking != nil {
@@ -36,21 +36,21 @@ func (s *Service) DeleteDatastore(ctx context.Context, id string) error {
 	return s.client.DeleteDatastore(ctx, id)
 }
 
-// Upload hands a file in and returns its datasource. It is searchable when its status is synched.
+// Upload uploads a file and returns its datasource. It is searchable when its status is synched.
 func (s *Service) Upload(ctx context.Context, datastoreID, name string, content []byte) (Datasource, error) {
 	made, err := s.client.Upload(ctx, datastoreID, client.File{Name: name, Content: bytes.NewReader(content)})
 	return datasourceOf(value(made)), err
 }
 
-// Document is a text to take in. One with the custom id of another replaces it.
+// Document is a text to upload. It replaces a document with the same custom id.
 type Document struct {
 	CustomID string
 	Name     string // "": the beginning of the text
 	Text     string
 }
 
-// Upsert hands documents in, at most 1,000, and 10 MiB of JSON, at once, and returns the ids of their datasources, in
-// order. They are searchable when their status is synched; Settled waits for all.
+// Upsert uploads up to 1,000 documents with up to 10 MiB of JSON, and returns the ids of their datasources in order.
+// They are searchable when their status is synched; Settled waits for that.
 func (s *Service) Upsert(ctx context.Context, datastoreID string, documents []Document) (ids []string, err error) {
 	items := make([]client.Document, len(documents))
 	for i, d := range documents {
@@ -59,13 +59,13 @@ func (s *Service) Upsert(ctx context.Context, datastoreID string, documents []Do
 	return s.client.UpsertDocuments(ctx, datastoreID, items...)
 }
 
-// Settled waits until no datasource of the datastore waits or is worked on.
+// Settled waits until all datasources of the datastore have been processed.
 func (s *Service) Settled(ctx context.Context, datastoreID string) error {
 	return s.client.Settled(ctx, datastoreID, nil)
 }
 
-// Watch follows a datastore. It returns once the service watches; changes then come to the function that it returns, which
-// calls each for every datasource as it has become, until the context ends or each fails. That function must be called.
+// Watch subscribes to the changes of a datastore. It returns once the subscription is active. The returned function,
+// which must be called, calls each with each changed datasource until the context ends or each fails.
 func (s *Service) Watch(ctx context.Context, datastoreID string) (changes func(each func(Datasource) error) error, err error) {
 	news, err := s.client.WatchDatastore(ctx, datastoreID)
 	if err != nil {
