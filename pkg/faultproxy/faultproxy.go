@@ -1,7 +1,7 @@
-// Package faultproxy is a TCP proxy that fails as it is told to: tests put it between the service and what the service
-// depends on, and see what becomes of requests while a server is down, silent, slow or coming and going.
+// Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and one of its
+// dependencies to check requests while the server is down, silent, slow or flapping.
 //
-// It knows nothing of what it carries, so that one proxy stands before NATS, PostgreSQL, Milvus and a model server alike.
+// It works for any protocol over TCP: NATS, PostgreSQL, Milvus and model servers.
 package faultproxy
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// kind is what a Mode does to connections.
+// kind is the effect of a Mode on connections.
 type kind int
 
 const (
@@ -25,38 +25,38 @@ const (
 	cut
 )
 
-// Mode is what the proxy does with connections, old and new ones. The zero value passes everything on.
+// Mode is the behaviour of the proxy for existing and new connections. The zero value passes all data.
 type Mode struct {
 	kind     kind
 	latency  time.Duration
-	rate     int           // bytes a second, 0: any
+	rate     int           // bytes per second; 0: no limit
 	after    int64         // bytes
-	up, down time.Duration // of one that flaps
+	up, down time.Duration // phases of a flapping mode
 }
 
-// Pass passes everything on.
+// Pass passes all data.
 func Pass() Mode { return Mode{} }
 
-// Refuse resets connections, old and new ones: the server is down.
+// Refuse resets existing and new connections: the server is down.
 func Refuse() Mode { return Mode{kind: refuse} }
 
-// Blackhole accepts connections and lets nothing through, in either direction: the server hangs, or the network drops
-// what is sent. What was held back goes on when another mode is set.
+// Blackhole accepts connections and passes no data in either direction: the server hangs, or the network drops packets.
+// The withheld data is passed when another mode is set.
 func Blackhole() Mode { return Mode{kind: silent} }
 
-// Slow lets each piece wait for the latency, and no more than rate bytes a second through in each direction of a
-// connection; 0: as many as come.
+// Slow delays each piece of data by the latency, and limits each direction of a connection to rate bytes per second; 0
+// means no limit.
 func Slow(latency time.Duration, rate int) Mode {
 	return Mode{kind: slow, latency: latency, rate: rate}
 }
 
-// CutAfter resets each connection once it has carried that many bytes in both directions together, counted from now on.
+// CutAfter resets each connection after it has passed that many further bytes, both directions together.
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }
 
-// Flap is in turn Pass for a time and Refuse for another, beginning with Refuse.
+// Flap alternates between Refuse and Pass, starting with Refuse.
 func Flap(up, down time.Duration) Mode { return Mode{kind: refuse, up: up, down: down} }
 
-// Proxy carries connections to a server. It is safe for concurrent use.
+// Proxy forwards connections to a server. It is safe for concurrent use.
 type Proxy struct {
 	to       string
 	listener net.Listener
@@ -77,13 +77,13 @@ type link struct {
 	end    context.CancelFunc
 
 	mu   sync.Mutex
-	left int64 // bytes until it is cut
+	left int64 // remaining bytes before the connection is reset
 }
 
-// dialTimeout bounds connecting to the server.
+// Timeout for connecting to the server.
 const dialTimeout = 5 * time.Second
 
-// Start listens on a port of loopback and carries connections to the address until Close.
+// Start listens on a loopback port and forwards connections to the address until Close.
 func Start(to string) (*Proxy, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -95,10 +95,10 @@ func Start(to string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where the proxy listens, host and port.
+// Addr returns the host and port on which the proxy listens.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Set has the proxy do otherwise from now on.
+// Set changes the mode.
 func (p *Proxy) Set(m Mode) {
 	changed := p.set(m)
 	if m.up > 0 && m.down > 0 {
@@ -123,7 +123,7 @@ func (p *Proxy) set(m Mode) (changed <-chan struct{}) {
 	return p.changed
 }
 
-// flap switches until somebody else sets a mode.
+// flap alternates between the phases until another mode is set.
 func (p *Proxy) flap(m Mode, changed <-chan struct{}) {
 	for up := true; ; up = !up {
 		phase := m.down
@@ -151,7 +151,7 @@ func (p *Proxy) flap(m Mode, changed <-chan struct{}) {
 	}
 }
 
-// Close ends all connections and waits for their goroutines. It may be called twice.
+// Close closes all connections and waits for their goroutines. It may be called twice.
 func (p *Proxy) Close() error {
 	p.stop()
 	err := p.listener.Close()
@@ -177,13 +177,13 @@ func (p *Proxy) accept() {
 	}
 }
 
-// carry is a connection's whole life.
+// carry forwards one connection until it ends.
 func (p *Proxy) carry(client net.Conn) {
 	l := &link{client: client}
 	l.ended, l.end = context.WithCancel(p.ctx)
 	defer func() {
 		l.end()
-		client.Close() // in peace, unless it was reset: what was sent still arrives
+		client.Close() // after a reset this does nothing; otherwise data in flight still arrives
 	}()
 	p.mu.Lock()
 	if p.ctx.Err() != nil || p.mode.kind == refuse {
@@ -216,7 +216,7 @@ func (p *Proxy) carry(client net.Conn) {
 	both.Wait()
 }
 
-// pipe carries one direction.
+// pipe forwards one direction.
 func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -236,7 +236,7 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 		}
 		if err != nil {
 			if half, ok := to.(*net.TCPConn); ok && errors.Is(err, io.EOF) {
-				_ = half.CloseWrite() // it may be closed
+				_ = half.CloseWrite() // fails if it is closed
 				return
 			}
 			l.reset()
@@ -245,8 +245,8 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// admit waits as long as the mode wants n bytes to wait, and says how many may go on, -1 when the connection has ended,
-// and whether they are the last.
+// admit waits as long as the mode delays n bytes. It returns how many of them may pass, or -1 if the connection has
+// ended, and whether they are the last.
 func (p *Proxy) admit(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()
@@ -286,11 +286,11 @@ func (p *Proxy) admit(l *link, n int) (allowed int, last bool) {
 	}
 }
 
-// reset ends the connection as a server does that dies: nothing more is sent, and the peer is told at once.
+// reset resets the connection, like a server that crashes: no further data is sent, and the peer is notified at once.
 func (l *link) reset() {
 	l.end()
 	if tcp, ok := l.client.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // it may be closed
+		_ = tcp.SetLinger(0) // fails if it is closed
 	}
 	l.client.Close()
 }

@@ -1,5 +1,5 @@
-// Package remote holds what the providers of model servers have in common: time-outs and attempts until the first piece
-// of an answer, bounds of what a server may send, the count of tokens, and failures in words.
+// Package remote contains the shared code of the providers of model servers: time-outs and retries until the first
+// piece of an answer, limits on responses, token counts, and error messages.
 package remote
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Limits say how long a server is waited for. The zero value takes the defaults.
+// Limits are the time-outs and retries of a server. Zero fields select the defaults.
 type Limits struct {
-	FirstToken time.Duration // until the first piece of an answer, all attempts together; default 60 s
+	FirstToken time.Duration // until the first piece of an answer, for all attempts together; default 60 s
 	NextToken  time.Duration // between pieces; default 30 s
-	Attempts   int           // how often a question is put until the first piece comes; default 3
+	Attempts   int           // maximum number of attempts until the first piece; default 3
 
-	Wait func(ctx context.Context, d time.Duration) error // between attempts; default: by the clock
+	Wait func(ctx context.Context, d time.Duration) error // waits between attempts; default: a timer
 }
 
 func (l Limits) orDefaults() Limits {
@@ -38,15 +38,15 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Server is how messages name a server and what the operator is to look at.
+// Server is the server's name and the operator's settings for it, as used in error messages.
 type Server struct {
-	Name           string // at the beginning of a sentence's middle: "the model server"
+	Name           string // for the middle of a sentence: "the model server"
 	KeySetting     string
 	AddressSetting string
-	Secret         string // taken out of all that is logged
+	Secret         string // API key, which is removed from logged texts
 }
 
-// Caller puts questions to one server. It is safe for concurrent use.
+// Caller sends questions to one server. It is safe for concurrent use.
 type Caller struct {
 	server Server
 	limits Limits
@@ -57,25 +57,25 @@ func NewCaller(server Server, limits Limits) *Caller {
 	return &Caller{server: server, limits: limits.orDefaults()}
 }
 
-// Client returns an HTTP client for model servers, with the environment's proxies and without redirects.
+// Client returns an HTTP client for model servers. It uses the environment's proxies and does not follow redirects.
 func Client() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64 // answers come and go by the dozen, all to one host
+	transport.MaxIdleConnsPerHost = 64 // many simultaneous requests go to one host
 	return &http.Client{Transport: transport, CheckRedirect: modelhttp.NoRedirects}
 }
 
-// What a provider's function returns when the server answered without saying anything.
+// Errors of a provider's function for responses without an answer.
 var (
-	// ErrCut is a stream that ended before its last event.
+	// ErrCut means that the stream ended before its last event.
 	ErrCut = errors.New("the model server ended the stream before the answer was complete")
-	// ErrFiltered is an answer that the server's content filter withheld or broke off.
+	// ErrFiltered means that the server's content filter withheld or truncated the answer.
 	ErrFiltered = errors.New("the model server's content filter ended the answer")
 	// ErrTool means that the model called a tool instead of answering. Sluice offers no tools, but some models call one
 	// anyway.
 	ErrTool = errors.New("the model called a tool instead of answering")
-	// ErrAdjusted asks for the question to be put again at once: the provider has learned what the server does not take.
+	// ErrAdjusted asks for an immediate retry: the provider has learned which part of the request the server rejects.
 	ErrAdjusted = errors.New("the model server does not take the request as it is")
-	// ErrNoModel is an answer of something that is no model server.
+	// ErrNoModel means that the response is not from a model server.
 	ErrNoModel = errors.New("the server answered with something other than a chat completion")
 
 	errStalled = errors.New("the model server stopped sending")
@@ -83,13 +83,13 @@ var (
 	errSpent   = errors.New("the model used up all tokens before it said anything")
 )
 
-// maxAdjustments bounds how often one question is put anew for ErrAdjusted: once for each parameter there is.
+// Maximum number of retries of a question after ErrAdjusted: one per parameter.
 const maxAdjustments = 10
 
-// Complete has ask put the question until a piece of the answer has come or there is no sense in trying again: failures
-// that may pass by themselves (connection, 408, 409, 429, 5xx) are tried again after a growing wait, or the one that the
-// server asks for. ask passes what it reads to the Reply and returns nil at the answer's proper end. The error is
-// emit's or ctx's as it is, else a *domain.Error.
+// Complete calls ask until a piece of the answer has arrived or a retry is pointless. Temporary errors (connection,
+// 408, 409, 429, 5xx) are retried after a growing delay, or after the delay that the server asks for. ask passes the
+// response to the Reply and returns nil at the regular end of the answer. Complete returns errors of emit and ctx
+// unchanged, and others as *domain.Error.
 func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error, ask func(context.Context, *Reply) error) (chat.Completion, error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -135,43 +135,43 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 	}
 }
 
-// Reply gathers what a server answers. It belongs to one attempt.
+// Reply collects the response of one attempt.
 type Reply struct {
-	// What the server says, as far as it does.
+	// Reported by the server, if at all.
 	Model            string
 	PromptTokens     int64
 	CompletionTokens int64
-	Cut              bool // it stopped at the most tokens that it may write
+	Cut              bool // whether the answer ended at the token limit
 
-	Ignored []string // the interface's parameters that were not passed on as they were
+	Ignored []string // parameters of the caller that were changed or not passed on
 
 	watch     *time.Timer
 	next      time.Duration
 	emit      func(string) error
 	emitErr   error
-	begun     bool // a piece has been passed on
+	begun     bool // whether a piece has been passed on
 	estimated int64
 }
 
-// Event notes that the server has sent something: in the middle of an answer it shows that the server lives.
+// Event records that the server has sent something. Within an answer this restarts the time-out.
 func (r *Reply) Event() {
 	if r.begun {
 		r.watch.Reset(r.next)
 	}
 }
 
-// Thought notes that the server has sent something of what the model thinks, which counts as a piece for the time-outs.
+// Thought records a piece of the model's reasoning, which restarts the time-out like a piece of the answer.
 func (r *Reply) Thought() { r.watch.Reset(r.next) }
 
 // Begun reports whether a piece has been passed on.
 func (r *Reply) Begun() bool { return r.begun }
 
-// Pass passes a piece on. It fails with the reader's error, which the caller is to return.
+// Pass passes a piece to emit. The caller must return its error, which is that of emit.
 func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil
 	}
-	r.watch.Stop() // a slow reader is not the server's fault
+	r.watch.Stop() // the time that emit takes is not the server's
 	r.begun = true
 	r.estimated += int64(chunk.Tokens(text))
 	r.emitErr = r.emit(text)
@@ -179,7 +179,7 @@ func (r *Reply) Pass(text string) error {
 	return r.emitErr
 }
 
-// missing tells an answer that ended properly from none.
+// missing returns the error for a response without an answer, or nil.
 func (r *Reply) missing() error {
 	switch {
 	case r.begun:
@@ -191,8 +191,8 @@ func (r *Reply) missing() error {
 	}
 }
 
-// completion counts what the server says it used, or an estimate where it does not say. What failed before it began
-// counts only what the server says: nobody charges for a refusal.
+// completion returns the result with the server's token counts, or with estimates if it reported none. If no piece has
+// arrived, only the server's counts are used, since failed requests are not charged.
 func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	c := chat.Completion{
 		Model: r.Model, PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cut: r.Cut, Ignored: r.Ignored,
@@ -212,7 +212,7 @@ func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	return c
 }
 
-// wait sleeps within ctx.
+// wait waits for d or until ctx ends.
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

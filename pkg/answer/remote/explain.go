@@ -14,16 +14,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Waits between attempts.
+// Delays between attempts.
 const (
 	firstWait = 500 * time.Millisecond
-	longest   = 10 * time.Second // also of what the server asks for: a reader waits meanwhile
+	longest   = 10 * time.Second // also limits the delay that the server asks for, because a user is waiting
 )
 
-// statusOverloaded is Anthropic's own: the service is busy.
+// statusOverloaded is a status of Anthropic: the service is overloaded.
 const statusOverloaded = 529
 
-// retryDelay says whether an attempt may succeed later, and after which wait.
+// retryDelay reports whether a retry may succeed, and returns the delay before it.
 func retryDelay(err error, attempt int) (time.Duration, bool) {
 	for _, final := range []error{errStalled, errSpent, ErrFiltered, ErrAdjusted, ErrNoModel, bounded.ErrTooLarge} {
 		if errors.Is(err, final) {
@@ -49,10 +49,11 @@ func retryDelay(err error, attempt int) (time.Duration, bool) {
 
 func (s *Status) outOfQuota() bool { return s.Code == "insufficient_quota" }
 
-// tooLong are the words of servers whose model's window is too small for a request. There is a code at OpenAI's alone.
+// tooLong matches the messages with which servers reject a request that exceeds the model's context window. Only OpenAI
+// has an error code for it.
 var tooLong = regexp.MustCompile(`(?i)context[ _]length|context[ _]window|context[ _]size|prompt is too long|exceed\w* context|too many tokens|maximum number of tokens|must be <= \d+`)
 
-// TooLong reports whether the request had more tokens than the model's window holds.
+// TooLong reports whether the request exceeded the model's context window.
 func (s *Status) TooLong() bool {
 	switch s.HTTP {
 	case http.StatusRequestEntityTooLarge:
@@ -63,13 +64,13 @@ func (s *Status) TooLong() bool {
 	return false
 }
 
-// Filtered reports whether a content filter refused the request.
+// Filtered reports whether a content filter rejected the request.
 func (s *Status) Filtered() bool {
 	return s.HTTP == http.StatusBadRequest && (s.Code == "content_filter" || s.Code == "content_policy_violation")
 }
 
-// explain makes an error that callers may be shown. What the server said goes into the wrapped error, for the log, with
-// the key taken out: servers quote the key that they refuse.
+// explain converts an error into one that may be shown to callers. The server's message becomes the wrapped error, for
+// the log. The API key is removed, because servers quote keys that they reject.
 func (c *Caller) explain(err error, begun bool) error {
 	out := &domain.Error{Code: domain.CodeUnavailable, Err: c.redacted(err)}
 	name := c.server.Name
@@ -105,7 +106,7 @@ func (c *Caller) explain(err error, begun bool) error {
 	return out
 }
 
-// malformed reports whether what came was not the JSON that it should have been.
+// malformed reports whether the error is that of parsing invalid JSON.
 func malformed(err error) bool {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -140,10 +141,11 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	}
 }
 
-// redacted keeps the text of an error without the key, and nothing else of it: an error that it wraps may hold the request.
+// redacted returns an error with the text of err without the API key. It does not wrap err, because a wrapped error may
+// contain the request.
 func (c *Caller) redacted(err error) error {
 	text := err.Error()
-	if c.server.Secret != "" { // before the text is cut, which could leave half a key
+	if c.server.Secret != "" { // before truncating, which could leave a part of the key
 		text = strings.ReplaceAll(text, c.server.Secret, "[key]")
 	}
 	if len(text) > 1000 {

@@ -10,37 +10,38 @@ import (
 	"sync"
 )
 
-// Parameters are those of one request with their values, by the names that the server's API has for them.
+// Parameters are the parameters of one request and their values, by their names in the server's API.
 type Parameters map[string]float64
 
-// Quirks is what models have been found to refuse: reasoning models take no temperature, older servers do not know newer
-// parameters, and each model has a most that it writes. It is learned from their refusals, which cost nothing but the way
-// there and back, so no list of models has to be kept. The zero value is ready; it is safe for concurrent use.
+// Quirks records the parameters that models reject: reasoning models reject temperature, older servers do not know
+// newer parameters, and each model has an output limit. It learns them from rejections, each of which costs only a
+// round trip, so no list of models has to be maintained. The zero value is ready for use. It is safe for concurrent
+// use.
 type Quirks struct {
 	mu      sync.Mutex
 	byModel map[string]Quirk
 }
 
-// Quirk is what is known of one model.
+// Quirk contains the known restrictions of one model.
 type Quirk struct {
 	refused map[string]bool
 	most    float64
 }
 
-// maxModels bounds what is remembered; there are as many models as the configuration names.
+// Maximum number of models in Quirks. In practice there are only those of the configuration.
 const maxModels = 1000
 
-// Of returns what is known of a model.
+// Of returns the known restrictions of a model.
 func (q *Quirks) Of(model string) Quirk {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.byModel[model]
 }
 
-// Refuses reports whether the model is known to refuse a parameter.
+// Refuses reports whether the model is known to reject a parameter.
 func (q Quirk) Refuses(name string) bool { return q.refused[name] }
 
-// Most is n, or the most tokens that the model is known to write.
+// Most returns n, or the output limit of the model if that is known and smaller.
 func (q Quirk) Most(n int) float64 {
 	if q.most > 0 {
 		return min(float64(n), q.most)
@@ -48,7 +49,7 @@ func (q Quirk) Most(n int) float64 {
 	return float64(n)
 }
 
-// overMost is how servers name the most that a model may write.
+// overMost matches the output limit in an error message.
 var overMost = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
 // SystemRole represents, among the parameters, a message with the role system. The templates of some models reject it, or accept
@@ -64,7 +65,7 @@ var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt
 	`|\bonly ['"]?user['"]?(?:,| and| or) (?:and |or )?['"]?(?:assistant|model)\b` +
 	`|\bshould be ['"]user['"](?:,| or) (?:or )?['"](?:assistant|model)\b`)
 
-// Learn reads a refusal. It reports whether the same question would now be put in another way.
+// Learn learns from a rejection. It reports whether the same question would now be sent differently.
 func (q *Quirks) Learn(model string, s *Status, sent Parameters) bool {
 	at := ""
 	switch {
@@ -98,7 +99,7 @@ func (q *Quirks) Learn(model string, s *Status, sent Parameters) bool {
 	return true
 }
 
-// blamed is the parameter of a request that a refusal names: in a field of its own, else first in its text.
+// blamed returns the parameter that the rejection names: in its own field, otherwise the first one in the message.
 func blamed(s *Status, sent Parameters) string {
 	if _, ok := sent[s.Param]; ok {
 		return s.Param
@@ -115,7 +116,8 @@ func blamed(s *Status, sent Parameters) string {
 	return best
 }
 
-// wordIndex is where a name stands in a text as a word of its own, -1 if it does not: top_p is not in top_p_min.
+// wordIndex returns the index of a name in a text, where it is a separate word, or -1: top_p does not occur in
+// top_p_min.
 func wordIndex(text, name string) int {
 	isPart := func(i int) bool {
 		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z' || text[i] >= '0' && text[i] <= '9')

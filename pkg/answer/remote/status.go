@@ -17,17 +17,17 @@ import (
 // maxErrorBytes is the number of bytes of an error's body that are read.
 const maxErrorBytes = 64 << 10
 
-// sentInStream stands for the status of an error that came as an event of a stream.
+// sentInStream replaces the status of an error that arrived as an event of a stream.
 const sentInStream = 0
 
-// Status is an answer that is none: an HTTP status that says so, with what can be made of its body.
+// Status is an error response of a server, with the details from its body.
 type Status struct {
-	HTTP    int    // 0 for an error that came as an event of a stream
-	Code    string // what the server calls the failure: its error's code, else its type
-	Param   string // the parameter at fault, where it names one
+	HTTP    int    // 0 for an error that arrived as an event of a stream
+	Code    string // the error's code, or else its type
+	Param   string // the invalid parameter, if the server names one
 	Message string // for the log
 	After   time.Duration
-	HasWait bool // After is what the server asks for
+	HasWait bool // whether the server asked for After
 }
 
 // Error implements error.
@@ -45,8 +45,8 @@ func (s *Status) Error() string {
 	return text
 }
 
-// Post sends a request and returns the response, whose body the caller closes. It makes a Status of every response that is not a
-// success, and ErrNoModel of a web page.
+// Post sends a request and returns the response, whose body the caller must close. It returns a *Status for each
+// unsuccessful response, and ErrNoModel for a web page.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
 	res, err := modelhttp.Post(ctx, client, address, header, body)
 	if err != nil {
@@ -60,15 +60,15 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 		return nil, ErrNoModel
 	}
 	defer res.Body.Close()
-	text, _ := bounded.ReadAll(res.Body, maxErrorBytes) // what could be read has to do
+	text, _ := bounded.ReadAll(res.Body, maxErrorBytes) // use the part that could be read
 	s := ReadStatus(res.StatusCode, text)
 	s.After, s.HasWait = modelhttp.RetryAfter(res.Header, time.Now())
 	return nil, s
 }
 
-// ReadStatus reads an error's body, code being 0 where it came as an event of a stream. It knows the forms of OpenAI,
-// Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM; of a body that is none of these, such as a proxy's HTML page, it
-// takes the beginning.
+// ReadStatus parses an error's body. code is 0 if the error arrived as an event of a stream. It supports the formats of
+// OpenAI, Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM. For other bodies, such as a proxy's HTML page, the
+// message is the beginning of the body.
 func ReadStatus(code int, body []byte) *Status {
 	type details struct {
 		Code    any    `json:"code"`
@@ -100,7 +100,7 @@ func ReadStatus(code int, body []byte) *Status {
 	return s
 }
 
-// beginning is what the log gets of a body that is not understood.
+// beginning returns the start of an unknown body for the log.
 func beginning(body []byte) string {
 	body = bytes.Join(bytes.Fields(body), []byte(" "))
 	if len(body) > 300 {

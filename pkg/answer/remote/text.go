@@ -13,7 +13,7 @@ import (
 // piece alone would lose both halves, so they stay encoded until Joiner has both.
 type Text struct {
 	inside  []byte // content of the JSON string, without its quotes
-	Thought bool   // the piece also held reasoning, which is left out
+	Thought bool   // whether the piece also contained reasoning, which is omitted
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It accepts a string, null, and the list of parts that some gateways send.

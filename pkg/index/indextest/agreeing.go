@@ -11,15 +11,16 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Sizes of the agreement's test.
+// Sizes of the agreement test.
 const (
 	agreeSources    = 16
-	agreePerSource  = 80 // rows of a generation
+	agreePerSource  = 80 // rows per generation
 	agreeVocabulary = 4000
 	agreeQueries    = 6
 )
 
-// writer makes texts as real ones are: words by Zipf's law, of every length, and some that belong to a subject.
+// writer generates texts similar to real ones: words of all lengths distributed by Zipf's law, and some that belong to
+// a topic.
 type writer struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -30,7 +31,7 @@ func newWriter(seed uint64) *writer {
 	return &writer{rng, rand.NewZipf(rng, 1.05, 20, agreeVocabulary-1)}
 }
 
-// word names the n-th most common word, so that no two have the same stem.
+// word returns the n-th most common word. No two words have the same stem.
 func (w *writer) word(n uint64) string {
 	var b strings.Builder
 	for n += 20; n > 0; n /= 20 {
@@ -41,14 +42,14 @@ func (w *writer) word(n uint64) string {
 }
 
 func (w *writer) text(words int) string {
-	out := []string{"This", "is", "the", "text", "of", "a", "page"} // tells the language
+	out := []string{"This", "is", "the", "text", "of", "a", "page"} // determine the language
 	for range words {
 		out = append(out, w.word(w.zipf.Uint64()))
 	}
 	return strings.Join(out, " ")
 }
 
-// question asks for words that neither all rows have nor none.
+// question returns words that occur in some rows, but not in all.
 func (w *writer) question(words int) string {
 	var out []string
 	for range words {
@@ -57,7 +58,7 @@ func (w *writer) question(words int) string {
 	return strings.Join(out, " ")
 }
 
-// rows makes one generation of a datasource.
+// rows returns one generation of a datasource.
 func (w *writer) rows(source int, generation uint64) []index.Row {
 	rows := make([]index.Row, agreePerSource)
 	for i := range rows {
@@ -96,7 +97,7 @@ func (s *suite) agreeing() map[string]func(*testing.T) {
 					continue
 				}
 				q.Vector, q.Text = nil, w.question(6)
-				q.Limit = 2 * len(final) // all that have a word
+				q.Limit = 2 * len(final) // all rows that contain a word
 				old, now := mustSearch(t, x, lived, q), mustSearch(t, x, fresh, q)
 				s.sameLexical(t, fmt.Sprintf("query %d, lived", i), now, old)
 				s.sameLexical(t, fmt.Sprintf("query %d, reference", i), mustSearch(t, reference, fresh, q), now)
@@ -105,7 +106,7 @@ func (s *suite) agreeing() map[string]func(*testing.T) {
 	}
 }
 
-// liveThrough writes, replaces and deletes, and returns the rows that are left.
+// liveThrough writes, replaces and deletes rows, and returns the remaining ones.
 func (s *suite) liveThrough(t *testing.T, x index.Index, sp index.Space) (left []index.Row) {
 	t.Helper()
 	w := newWriter(4)
@@ -113,14 +114,14 @@ func (s *suite) liveThrough(t *testing.T, x index.Index, sp index.Space) (left [
 		first := w.rows(source, 1)
 		mustWrite(t, x, sp, first...)
 		switch source % 4 {
-		case 0: // stays
+		case 0: // unchanged
 			left = append(left, first...)
-		case 1: // is replaced by a second generation
+		case 1: // replaced by a second generation
 			second := w.rows(source, 2)
 			mustWrite(t, x, sp, second...)
 			s.remove(t, x, sp, first[0].DatasourceID, 2)
 			left = append(left, second...)
-		case 2: // is written again under the same keys, with other words
+		case 2: // written again with the same keys and other words
 			again := w.rows(source, 1)
 			mustWrite(t, x, sp, again[:agreePerSource/2]...)
 			left = append(append(left, again[:agreePerSource/2]...), first[agreePerSource/2:]...)
@@ -138,7 +139,7 @@ func (s *suite) remove(t *testing.T, x index.Index, sp index.Space, datasource s
 	}
 }
 
-// sameDense checks that two searches by vector have found the same rows with the same scores.
+// sameDense checks that two vector searches found the same rows with the same scores.
 func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
 	t.Helper()
 	if !slices.Equal(keys(got), keys(want)) {
@@ -152,8 +153,8 @@ func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
 	}
 }
 
-// sameLexical checks that two searches by words have found the same rows, with the same terms and scores.
-// An engine that estimates what rows have in common must be exact with as few as these.
+// sameLexical checks that two lexical searches found the same rows with the same terms and scores. An engine that
+// estimates scores must still be exact for so small an index.
 func (s *suite) sameLexical(t *testing.T, name string, want, got index.Result) {
 	t.Helper()
 	if !slices.Equal(keys(got.Hits), keys(want.Hits)) {

@@ -67,7 +67,7 @@ func mustCount(t *testing.T, x index.Index, sp index.Space, datasource string, g
 	return n
 }
 
-// mustSpaces returns a datastore's spaces in order of models.
+// mustSpaces returns a datastore's spaces sorted by model.
 func mustSpaces(t *testing.T, x index.Index, datastore string) []index.Space {
 	t.Helper()
 	out, err := x.Spaces(t.Context(), datastore)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// found searches and returns the hits as the engine gives them, with pointers to all.
+// found runs a search and returns pointers to the unfilled hits.
 func found(t *testing.T, x index.Index, sp index.Space, q index.Query) []*index.Hit {
 	t.Helper()
 	r, err := x.Search(t.Context(), sp, q)
@@ -23,7 +23,7 @@ func found(t *testing.T, x index.Index, sp index.Space, q index.Query) []*index.
 	return out
 }
 
-// filling are the tests of reading the rows of hits.
+// filling tests Fill.
 func (s *suite) filling() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"hits say whose they are before their rows are read, and have all but the vector and metadata after it": func(t *testing.T) {
@@ -61,7 +61,7 @@ func (s *suite) filling() map[string]func(*testing.T) {
 		"datasources of any name are told": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			var rows []index.Row
-			for n := 1; n <= 60; n++ { // longer ones than ids are
+			for n := 1; n <= 60; n++ { // from short to long ids
 				rows = append(rows, row(fmt.Sprintf("%0*d", n, n), uint64(n)<<40, n<<20, fmt.Sprint("text ", n)))
 			}
 			mustWrite(t, x, sp, rows...)
@@ -80,7 +80,7 @@ func (s *suite) filling() map[string]func(*testing.T) {
 			for _, gone := range []string{"ds-0", "ds-1"} {
 				s.remove(t, x, sp, gone, 2)
 			}
-			for i := range 40 { // which may get the places of those that have gone
+			for i := range 40 { // these may reuse the slots of removed rows
 				mustWrite(t, x, sp, row(fmt.Sprint("ds-", i%4), 2, i, fmt.Sprint("second text ", i)))
 			}
 			if err := x.Fill(t.Context(), sp, hits); err != nil {

@@ -1,5 +1,5 @@
-// Package indextest is the conformance suite of index.Index: one subtest for each sentence of the contract. Every engine
-// runs it.
+// Package indextest is the conformance test suite of index.Index, with one subtest per sentence of the contract. All
+// engines run it.
 package indextest
 
 import (
@@ -13,24 +13,25 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Options says what an engine has.
+// Options describes an engine.
 type Options struct {
-	// Reopen closes the index and opens the same data again. Nil skips the tests of durability.
+	// Reopen closes the index and opens the same data again. If nil, the durability tests are skipped.
 	Reopen func(t *testing.T, x index.Index) index.Index
-	// DenseOnly skips what needs the lexical leg: for engines that have none.
+	// DenseOnly skips the tests of lexical search, for engines without it.
 	DenseOnly bool
-	// Piecemeal says that the rows of a call become visible one after another: for engines whose server cannot do better.
+	// Piecemeal allows the rows of a call to become visible one by one, for engines whose server has no atomic writes.
 	Piecemeal bool
-	// Approximate says that a search by vector may miss some of the nearest rows where more than a hundredth of all rows
-	// pass the filter: for engines that have many rows in a graph.
+	// Approximate allows vector searches to miss some of the nearest rows if more than a hundredth of all rows pass the
+	// filter, for engines with a graph index.
 	Approximate bool
-	// Rows is how many rows the test of selective filters writes; 0 means 5,000.
+	// Rows is the number of rows in the test of selective filters; 0 means 5,000.
 	Rows int
-	// Selective is how many rows the test of a few among many writes, more than 4,321; 0 means 20,000.
+	// Selective is the number of rows in the test of highly selective filters, above 4,321; 0 means 20,000.
 	Selective int
-	// Tolerance is how far a score may be from the exact one; 0 means 1e-5.
+	// Tolerance is the maximum error of a score; 0 means 1e-5.
 	Tolerance float64
-	// Reference makes an empty index of another engine with which this one must agree. Nil compares it with itself.
+	// Reference creates an empty index of another engine, with which this one must agree. If nil, the engine is
+	// compared with itself.
 	Reference func(t *testing.T) index.Index
 }
 
@@ -50,13 +51,13 @@ func (opts Options) withDefaults() Options {
 // Dimensions is the length of the suite's vectors.
 const Dimensions = 32
 
-// suite is one run.
+// suite is one run of the suite.
 type suite struct {
 	open func(t *testing.T) index.Index
 	opts Options
 }
 
-// Run runs the suite. open makes an empty index, which the test closes by t.Cleanup; each subtest opens its own.
+// Run runs the suite. Each subtest calls open for an empty index, which open must close with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
 	s := &suite{open, opts.withDefaults()}
 	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filling(), s.filtering(), s.values(), s.selecting(), s.agreeing(), s.deleting(), s.deletingMany(), s.counting(), s.repeating(), s.living()}
@@ -70,12 +71,12 @@ func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
 	}
 }
 
-// space names a fresh space, whose datastore no other test has.
+// space returns a new space in a datastore that no other test uses.
 func space() index.Space {
 	return index.Space{DatastoreID: domain.NewID(), Model: "test:model/1", Dimensions: Dimensions}
 }
 
-// vector returns the unit vector that belongs to a seed: independent ones for different seeds.
+// vector returns the unit vector of a seed. Vectors of different seeds are independent.
 func vector(seed uint64) []float32 { return vectorOf(seed, Dimensions) }
 
 func vectorOf(seed uint64, dimensions int) []float32 {
@@ -100,7 +101,7 @@ func cosine(a, b []float32) float64 {
 	return sum
 }
 
-// row makes a row whose vector belongs to its datasource, generation and ordinal.
+// row returns a row whose vector is determined by its datasource, generation and ordinal.
 func row(datasource string, generation uint64, ordinal int, text string) index.Row {
 	return index.Row{
 		Key: domain.ChunkKey(datasource, generation, ordinal), DatasourceID: datasource, Generation: generation, Ordinal: ordinal,
@@ -145,7 +146,7 @@ func mustSearch(t testing.TB, x index.Index, s index.Space, q index.Query) index
 	return r
 }
 
-// mustFill reads the rows of hits, all of which are there.
+// mustFill fills hits, whose rows must exist.
 func mustFill(t testing.TB, x index.Index, s index.Space, hits []index.Hit) {
 	t.Helper()
 	all := make([]*index.Hit, len(hits))
@@ -183,7 +184,7 @@ func mustStored(t *testing.T, x index.Index, s index.Space) map[index.Stored]boo
 	return out
 }
 
-// keys returns the hits' keys in order.
+// keys returns the keys of hits in order.
 func keys(hits []index.Hit) []string {
 	var out []string
 	for _, h := range hits {
@@ -206,7 +207,7 @@ func find(t *testing.T, hits []index.Hit, key string) index.Hit {
 
 func (s *suite) near(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance }
 
-// lexical skips a test that an engine without words cannot pass.
+// lexical skips a test of lexical search if the engine has none.
 func (s *suite) lexical(t *testing.T) {
 	t.Helper()
 	if s.opts.DenseOnly {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// errEnough ends a listing early.
+// errEnough stops a listing early.
 var errEnough = errors.New("enough")
 
 func (s *suite) living() map[string]func(*testing.T) {
@@ -131,7 +131,7 @@ func (s *suite) living() map[string]func(*testing.T) {
 	}
 }
 
-// byKey makes hits comparable: their order is not promised.
+// byKey returns hits by key, for comparisons without order.
 func byKey(hits []index.Hit) map[string]index.Hit {
 	out := make(map[string]index.Hit)
 	for _, h := range hits {
@@ -140,7 +140,7 @@ func byKey(hits []index.Hit) map[string]index.Hit {
 	return out
 }
 
-// writeAndFind writes generations of a datasource, finds each at once, and removes the one before.
+// writeAndFind writes generations of a datasource one by one, searches for each at once, and removes the previous one.
 func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, datasource string, batches uint64, size int) {
 	for g := uint64(1); g <= batches; g++ {
 		var rows []index.Row
@@ -161,8 +161,8 @@ func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, dataso
 	}
 }
 
-// checkWhole searches everything and checks that each generation is there as a whole or not at all, with its own vectors.
-// Of an engine that shows rows one after another it checks the vectors only.
+// checkWhole searches all rows and checks that each generation is visible completely or not at all, with the right
+// vectors. For a Piecemeal engine, it checks only the vectors.
 func (s *suite) checkWhole(t *testing.T, x index.Index, sp index.Space, size int, seed uint64) {
 	q := vector(seed)
 	r, err := x.Search(t.Context(), sp, index.Query{Vector: q, Limit: 10_000})

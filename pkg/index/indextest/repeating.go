@@ -69,7 +69,7 @@ func (s *suite) repeating() map[string]func(*testing.T) {
 	}
 }
 
-// job makes n rows of one generation.
+// job returns n rows of one generation.
 func job(n int) []index.Row {
 	rows := make([]index.Row, n)
 	for i := range rows {
@@ -78,7 +78,7 @@ func job(n int) []index.Row {
 	return rows
 }
 
-// reopened closes the index and opens it again where that can be done.
+// reopened closes the index and opens it again, if the engine supports it.
 func (o Options) reopened(t *testing.T, x index.Index) index.Index {
 	t.Helper()
 	if o.Reopen == nil {
@@ -87,8 +87,8 @@ func (o Options) reopened(t *testing.T, x index.Index) index.Index {
 	return o.Reopen(t, x)
 }
 
-// onceEach checks that a space whose rows are all of generation 1 of the datasource "ds" holds each of them once,
-// however it is asked.
+// onceEach checks that all calls return each row of a space exactly once. All rows must belong to generation 1 of
+// datasource "ds".
 func (s *suite) onceEach(t *testing.T, x index.Index, sp index.Space, want []index.Row) {
 	t.Helper()
 	if diff := gocmp.Diff(want, mustRows(t, x, sp, "ds", 1)); diff != "" {
@@ -104,7 +104,7 @@ func (s *suite) onceEach(t *testing.T, x index.Index, sp index.Space, want []ind
 	if got := mustStored(t, x, sp); !maps.Equal(got, stored) {
 		t.Errorf("stored %v, want %v", got, stored)
 	}
-	// The limit leaves room for copies that an engine may hold, and does not show, until their generation is removed.
+	// The limit is large enough for hidden copies of rows, which an engine may keep until their generation is removed.
 	queries := []index.Query{{Vector: vector(1), Limit: 1000}}
 	if !s.opts.DenseOnly {
 		queries = append(queries, index.Query{Text: "chunk", Limit: 1000}, index.Query{Text: "chunk", Vector: vector(1), Limit: 1000})

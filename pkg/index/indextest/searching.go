@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// corpus returns n rows with words of different frequency.
+// corpus returns n rows with words of different frequencies.
 func corpus(n int) []index.Row {
 	words := strings.Fields("river mountain harbour bridge valley forest island desert glacier canyon meadow lagoon")
 	rows := make([]index.Row, n)

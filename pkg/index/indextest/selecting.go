@@ -11,14 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// share is a filter by metadata and the rows that it leaves.
+// share is a metadata filter with the rows that pass it.
 type share struct {
 	name   string
 	filter map[string]any
 	passes func(i int) bool
 }
 
-// shares are filters that leave from all rows down to none. Of every thousand rows one is rare.
+// shares are filters of all selectivities, from all rows to none. One row in a thousand is rare.
 var shares = []share{
 	{"all but one in a hundred", map[string]any{"hundredth": false}, func(i int) bool { return i%100 != 0 }},
 	{"half", map[string]any{"parity": 1}, func(i int) bool { return i%2 == 1 }},
@@ -29,7 +29,7 @@ var shares = []share{
 	{"no row", map[string]any{"team": "rare", "parity": 1}, func(int) bool { return false }},
 }
 
-// Selective makes n rows for filters of every selectivity: with words of every frequency, and vectors in no order.
+// Selective returns n rows for filters of all selectivities, with words of all frequencies and random vectors.
 func Selective(n, dimensions int) []index.Row {
 	rng := rand.New(rand.NewPCG(31, 32))
 	rows := make([]index.Row, n)
@@ -56,7 +56,7 @@ func Selective(n, dimensions int) []index.Row {
 	return rows
 }
 
-// selecting has a test of its own: it writes many rows.
+// selecting is a separate test, because it writes many rows.
 func (s *suite) selecting() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a filtered search of many rows returns what a full scan does": func(t *testing.T) {
@@ -69,14 +69,14 @@ func (s *suite) selecting() map[string]func(*testing.T) {
 	}
 }
 
-// CheckSelective checks that searches of rows that Selective has made return under every filter what a full scan does, with
-// the same scores, of both legs. What an approximate engine may miss is logged.
+// CheckSelective checks that filtered searches of rows from Selective return the same as a full scan, with the same
+// scores, for both legs. Rows that an approximate engine misses are only logged.
 func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Row, opts Options) {
 	t.Helper()
 	s := &suite{opts: opts.withDefaults()}
 	const limit = 20
 	query := vectorOf(1<<40, sp.Dimensions)
-	// Its scores without filter are those of every row that has the words: a filter changes no score.
+	// The scores without a filter are those of all rows with the words: a filter must not change scores.
 	words := ""
 	scores := make(map[string]float64)
 	if !opts.DenseOnly {
@@ -115,7 +115,8 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 	}
 }
 
-// isRight checks that hits are as many as asked for, pass, and have their own scores, and logs how many are of the best.
+// isRight checks the number of hits, that they pass the filter, and their scores. It logs how many of the best rows are
+// among them.
 func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })
@@ -135,7 +136,8 @@ func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(
 	t.Logf("%s: %d of the best %d are found", name, n, len(order))
 }
 
-// isBest checks that hits are the best of what has been scored, with these scores. Of equal scores any will do.
+// isBest checks that hits are the rows with the highest scores, with these scores. Rows with equal scores are
+// interchangeable.
 func (s *suite) isBest(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// oddValues are metadata values that engines are tempted to confuse or to choke on, each of a row of its own.
+// oddValues returns metadata values that engines may confuse or fail on, one per row.
 func oddValues() []any {
 	long := strings.Repeat("long ", 6000)
 	return []any{
@@ -20,7 +20,7 @@ func oddValues() []any {
 	}
 }
 
-// values are the tests of what filters take for equal.
+// values tests the equality of metadata values in filters.
 func (s *suite) values() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"each value matches itself and no other, whatever it holds": func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// oddTexts are texts that must come back byte for byte.
+// oddTexts returns texts that must be stored byte for byte.
 func oddTexts() map[string]string {
 	return map[string]string{
 		"emoji":        "👩‍👩‍👧‍👦 family 🏳️‍🌈 🙂",
