@@ -18,27 +18,27 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// What one processor is trusted with at once, unless the settings say otherwise. A query that is computed in this process
-// takes a few milliseconds of a processor: more of them at once would only make each slower.
+// Default limits of concurrent requests per processor. A query computed in this process takes a few milliseconds of
+// processor time; more of them at once would only make each slower.
 const (
 	computedPerProcessor = 4   // queries
-	awaitedPerProcessor  = 64  // queries that wait for an engine or a model server most of their time
-	composedPerProcessor = 256 // answers of chat models, which take seconds to begin
+	awaitedPerProcessor  = 64  // queries that mostly wait for an engine or a model server
+	composedPerProcessor = 256 // answers of chat models, which take seconds to start
 	otherPerProcessor    = 32
 
-	waitingPerPlace = 8  // requests that wait, for each that may be worked on: about what is worked off within the patience of a burst
-	calmer          = 10 // times as patient as queries other requests are: nobody looks at a screen for them
-	burstPatience   = 10 // times as long one waits in a burst
-	burstInterval   = 4  // times the patience is how long a burst can last
+	waitingPerPlace = 8  // queue length per admitted request: about as many as are served within the time-out of a burst
+	calmer          = 10 // time-out of other requests as a multiple of that of queries; no user waits for them
+	burstPatience   = 10 // time-out in a burst as a multiple of that under sustained load
+	burstInterval   = 4  // longest burst as a multiple of the time-out
 )
 
-// How ingestion stands back while queries are refused.
+// How long ingestion pauses while queries are refused.
 const (
 	courtesyQuiet    = 500 * time.Millisecond
 	courtesyPatience = 2 * time.Second
 )
 
-// admissionGates are what requests are let in by, and the courtesy of ingestion towards them.
+// admissionGates are the gates for requests, and the courtesy with which ingestion yields to them.
 type admissionGates struct {
 	searches, answers, uploads, others *admission.Gate
 	courtesy                           *admission.Courtesy
@@ -81,12 +81,12 @@ func (g *admissionGates) of(c config.Config, r *room) admit.Options {
 	}
 }
 
-// room says whether there is room for more content: for its jobs in the outbox, and for its bytes on the disk.
+// room checks whether more content can be accepted: its jobs in the outbox, and its bytes on disk.
 type room struct {
 	catalog *catalog.Catalog
 	dir     string
 	jobs    int64
-	disk    int64 // 0: nobody looks
+	disk    int64 // 0: not checked
 	log     *slog.Logger
 
 	mu    sync.Mutex
@@ -94,13 +94,14 @@ type room struct {
 	says  error
 }
 
-// What is known of the room is good for a moment: a crowd of uploads costs one look.
+// Results are reused for a moment, so that many uploads cost one check.
 const (
 	roomFresh = 2 * time.Second
 	roomLook  = time.Second
 )
 
-// check returns why there is no room, nil when there is. While somebody looks, what was found before counts.
+// check returns the reason for refusing content, or nil. While another goroutine checks, it returns the previous
+// result.
 func (r *room) check(ctx context.Context) error {
 	r.mu.Lock()
 	due := time.Since(r.asked) > roomFresh
@@ -121,7 +122,8 @@ func (r *room) check(ctx context.Context) error {
 	return says
 }
 
-// look finds out. What cannot be found out is no reason to refuse: storing the upload will tell.
+// look checks the outbox and the disk. Failures of the check are not a reason to refuse: storing the upload will report
+// them.
 func (r *room) look(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// natsLease is held, under the name of the job log that it works with, by every api process that shares the catalog.
+// natsLease is the lease that all api processes sharing the catalog hold in the name of their job log.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second
 )
 
-// agree sees to it that all api processes that share a database share the NATS servers too: two job logs would give out the
-// same generations, and each would take for lost what the other holds. A data directory has one process only.
+// agree checks that all api processes sharing a database also share the NATS servers. Two job logs would assign the
+// same generations, and each api would treat the other's jobs as lost. A data directory has only one process.
 func (s *Service) agree(ctx context.Context) error {
 	if s.config.DatabaseURL == "" {
 		return nil
@@ -30,7 +30,7 @@ func (s *Service) agree(ctx context.Context) error {
 	return nil
 }
 
-// keepAgreeing renews what agree has taken, until ctx ends.
+// keepAgreeing renews the lease taken by agree until ctx ends.
 func (s *Service) keepAgreeing(ctx context.Context) error {
 	tick := time.NewTicker(natsLeaseTime / 3)
 	defer tick.Stop()

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// openAudit opens the file that what keys are used for is appended to; nil when that goes to the log.
+// openAudit opens the audit file for appending. It returns nil if audit entries go to the log.
 func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	if path == "" {
 		return nil, nil
@@ -18,7 +18,7 @@ func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	return &auditFile{file, log}, nil
 }
 
-// auditFile is a file whose failures are logged: who writes to it cannot wait for it.
+// auditFile is a file whose write errors are logged, because requests do not fail because of them.
 type auditFile struct {
 	*os.File
 	log *slog.Logger

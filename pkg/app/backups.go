@@ -17,12 +17,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// backupWriteTimeout is how long whoever receives a backup may take nothing: as long as it lasts, originals stay.
+// Time-out of writing to the receiver of a backup. It is bounded because no original is deleted during a backup.
 const backupWriteTimeout = 2 * time.Minute
 
-// backups makes backups of the running service, one at a time.
+// backups creates backups of the running service, one at a time.
 type backups struct {
-	refused string // why there are none here; "": there are
+	refused string // reason why backups are unavailable; "": available
 	content backupsource.Source
 	audit   *slog.Logger
 	log     *slog.Logger
@@ -33,10 +33,10 @@ type backups struct {
 	hold atomic.Bool
 }
 
-// holding reports whether originals must stay.
+// holding reports whether originals must not be deleted.
 func (b *backups) holding() bool { return b.hold.Load() }
 
-// prepareBackups finds out whether the service can be backed up as a whole.
+// prepareBackups determines whether the complete service can be backed up.
 func (s *Service) prepareBackups(ctx context.Context) error {
 	s.backups.stopped, s.backups.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.closeLater(func() error { s.backups.stop(); return nil })
@@ -48,7 +48,7 @@ func (s *Service) prepareBackups(ctx context.Context) error {
 	return nil
 }
 
-// with serves backups to the operator, and all else by next.
+// with serves backups to the operator, and passes all other requests to next.
 func (b *backups) with(who operator, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != backupsource.Path {
@@ -104,7 +104,7 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	b.log.Info("backup made", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
 }
 
-// fail says why there is no backup: to the caller as long as nothing is sent; after that the archive itself does.
+// fail reports an error to the caller if nothing has been sent; otherwise the archive itself records it.
 func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveResponse, report backup.Report, err error) {
 	b.tell(r, "failed", report)
 	gone := r.Context().Err() != nil || b.stopped.Err() != nil
@@ -112,7 +112,7 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 		b.log.Error("backup failed", "error", err)
 	}
 	if out.begun {
-		_ = out.end() // what was sent says that it is no backup
+		_ = out.end() // the archive records that it was aborted
 		return
 	}
 	if !gone && domain.CodeOf(err) != domain.CodeUnavailable {
@@ -123,7 +123,7 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 	problem.Refuse(w, domain.CodeUnavailable, "the backup could not be begun: the service stops, or something that it needs is down")
 }
 
-// tell writes down who has asked for a backup, and what came of it.
+// tell records in the audit log the request for a backup and its result.
 func (b *backups) tell(r *http.Request, result string, report backup.Report) {
 	address := r.RemoteAddr
 	if host, _, err := net.SplitHostPort(address); err == nil {
@@ -134,7 +134,7 @@ func (b *backups) tell(r *http.Request, result string, report backup.Report) {
 		slog.Int64("originals", report.Originals), slog.Int64("bytes", report.ArchiveBytes)))
 }
 
-// archiveResponse is an answer whose status is sent with its first bytes.
+// archiveResponse is a response whose header is sent with the first bytes.
 type archiveResponse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -155,7 +155,7 @@ func (a *archiveResponse) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
-// end sends what is held back and lets the connection be used again.
+// end flushes the response and resets the write deadline, so that the connection can be reused.
 func (a *archiveResponse) end() error {
 	return errors.Join(a.control.Flush(), a.control.SetWriteDeadline(time.Time{}))
 }

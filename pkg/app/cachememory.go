@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// defaultCacheMemory is what all caches together hold when nobody says, postings apart.
+	// Default size in bytes of all caches together, without the extra for postings.
 	defaultCacheMemory = 120 << 20
-	// postingsShare is the part of the memory that postings may then hold, one in so many: an index of a million chunks is searched
-	// twice as fast when those of common words fit, and what they hold is given up when nobody searches.
+	// Share of the memory, 1/postingsShare, added to the cache of postings by default. An index of a million chunks is
+	// searched twice as fast if the postings of common words fit. The cache is emptied when there are no queries.
 	postingsShare = 64
 )
 
-// cacheMemory is how many bytes each of a process's caches may hold. They are full of different things at different times, and
-// each is bounded by itself, so that all together hold no more than SLUICE_CACHE_MEMORY.
+// cacheMemory is the size in bytes of each cache of a process. Each cache has its own bound, so that all together stay
+// within SLUICE_CACHE_MEMORY.
 type cacheMemory struct{ postings, rows, vectors, catalog, originals int64 }
 
 func cacheMemoryOf(c config.Config) cacheMemory {
@@ -30,7 +30,7 @@ func cacheMemoryOf(c config.Config) cacheMemory {
 	return m
 }
 
-// shareOf is one part in so many of the bytes that the process may use; 0 where nobody knows.
+// shareOf returns 1/parts of the memory available to the process in bytes, or 0 if that is unknown.
 func shareOf(memory memlimit.Provider, parts int64) int64 {
 	have, err := memory()
 	if err != nil || have > math.MaxInt64 {

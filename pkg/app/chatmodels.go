@@ -15,16 +15,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// chatProvider is a kind of server that runs chat models.
+// chatProvider is a type of server for chat models.
 type chatProvider struct {
-	name     string // before the name of a model
-	settings string // one of which configures it
-	address  string // "": the provider's own
+	name     string // prefix of model names
+	settings string // settings of which one configures it
+	address  string // "": the provider's default
 	key      string
 	open     func(address, key string, limits remote.Limits) (chat.Provider, error)
 }
 
-// chatProviders are in the order in which a model without a provider's name looks for its own.
+// chatProviders returns the providers in the order in which they are tried for a model without a provider's name.
 func chatProviders(c config.Config) []chatProvider {
 	return []chatProvider{
 		{"openai", "OPENAI_BASE_URL or OPENAI_API_KEY", c.OpenAIBaseURL, c.OpenAIKey, func(address, key string, limits remote.Limits) (chat.Provider, error) {
@@ -41,14 +41,14 @@ func chatProviders(c config.Config) []chatProvider {
 
 func (p chatProvider) configured() bool { return p.address != "" || p.key != "" }
 
-// chatModels are the models that write answers, by the interface's names.
+// chatModels are the models that write answers, by their names in the API.
 type chatModels map[string][]chat.Model
 
 // Models implements chat.Models.
 func (m chatModels) Models(name string) []chat.Model { return m[name] }
 
-// openChatModels chooses who writes answers: chat models where they are named, else the documents' own sentences, for
-// which words tells kindred words.
+// openChatModels opens the chat models that are configured, or else the extractive answerer, which uses words to
+// recognise related words.
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {
@@ -85,7 +85,7 @@ func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models,
 	return models, nil
 }
 
-// openDefaultChatModel opens the model that answers for agents that name none.
+// openDefaultChatModel opens the model of agents that do not name one.
 func openDefaultChatModel(c config.Config) (chat.Model, error) {
 	models, err := openChatModels(c, nil)
 	if err != nil {
@@ -94,15 +94,15 @@ func openDefaultChatModel(c config.Config) (chat.Model, error) {
 	return models.Models(domain.DefaultModelName)[0], nil
 }
 
-// chatOpener opens each provider once.
+// chatOpener opens each provider at most once.
 type chatOpener struct {
 	config config.Config
 	known  []chatProvider
 	opened map[string]chat.Provider
 }
 
-// model finds the model that is written as "model" or "provider:model". Other words before a colon are part of the
-// model's name: Ollama's names have colons.
+// model opens the model written as "model" or "provider:model". A prefix that is not a provider belongs to the model's
+// name, because Ollama's names contain colons.
 func (o *chatOpener) model(written string) (chat.Model, error) {
 	provider, name, found := strings.Cut(written, ":")
 	i := slices.IndexFunc(o.known, func(p chatProvider) bool { return p.name == provider })
@@ -142,8 +142,8 @@ func (o *chatOpener) open(p chatProvider) (chat.Provider, error) {
 	return opened, nil
 }
 
-// window is what the configuration says of a model, by the name as it is written or the model's own, else what is known
-// of the model.
+// window returns the configured context window of a model, by the name as written or the model's own, or else the known
+// one.
 func window(configured config.Windows, written, name string) int {
 	for _, n := range []int{configured.ByModel[written], configured.ByModel[name], configured.All, chat.KnownWindow(name)} {
 		if n > 0 {

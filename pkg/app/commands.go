@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli/operate"
 )
 
-// commandLine is a program as it was called.
+// commandLine is the command line of the program.
 type commandLine struct {
 	cli.Program
 	shape Shape
@@ -38,13 +38,13 @@ func newCommandLine(h hooks, shape Shape, environ []string, stdout, stderr io.Wr
 
 //go:generate go run ./gencli ../../docs/cli.md
 
-// CommandReference is the page of the documentation about the commands, as their definitions have them.
+// CommandReference returns the documentation page of the commands, generated from their definitions.
 func CommandReference() string {
 	p := newCommandLine(hooks{}, API, nil, io.Discard, io.Discard)
 	return cli.Reference(p.root())
 }
 
-// run runs a command and returns why it could not be done.
+// run runs a command and returns its error.
 func run(ctx context.Context, shape Shape, args, environ []string, stdout, stderr io.Writer) error {
 	return newCommandLine(hooks{}, shape, environ, stdout, stderr).run(ctx, args)
 }
@@ -52,7 +52,7 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 func (p *commandLine) run(ctx context.Context, args []string) error {
 	root := p.root()
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !belongsToRoot(root, args[0]) {
-		args = append([]string{"serve"}, args...) // settings without a command are those of serve
+		args = append([]string{"serve"}, args...) // settings without a command belong to serve
 	}
 	return p.Execute(ctx, root, args)
 }
@@ -63,7 +63,7 @@ func belongsToRoot(root *cobra.Command, arg string) bool {
 	return name == "h" || root.Flags().Lookup(name) != nil || root.PersistentFlags().Lookup(name) != nil
 }
 
-// root is the tree of the program's commands.
+// root returns the root of the command tree.
 func (p *commandLine) root() *cobra.Command {
 	commands := []*cobra.Command{p.Healthcheck(p.shape.listensAnywhere())}
 	switch p.shape {
@@ -86,12 +86,12 @@ func (p *commandLine) root() *cobra.Command {
 	return p.Root(serve, commands...)
 }
 
-// processCommand is another process of a fleet with its own commands.
+// processCommand returns the command for another process, with that process's own subcommands.
 func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 	return cli.SaysItself(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
 		Long:               short + ". " + shape.command() + " --help lists its commands.\nA link to the program that is named " + string(shape) + " does the same.",
-		DisableFlagParsing: true, // they are the other process's
+		DisableFlagParsing: true, // they belong to the other process
 		RunE: func(cmd *cobra.Command, args []string) error {
 			other := newCommandLine(p.hooks, shape, p.Environ, p.Out, p.Err)
 			other.In = p.In

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/control"
 )
 
-// startControl starts the loops by which the catalog drives the pipeline.
+// startControl starts the control loops, which drive the pipeline from the catalog.
 func (s *Service) startControl(ctx context.Context) error {
 	s.hub = control.NewHub(s.broker.Announce)
 	applier := control.Applier{Events: s.broker, States: s.stages.States(s.catalog, s.options.Traces), Hub: s.hub, Log: s.log}
@@ -55,8 +55,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	return nil
 }
 
-// catchUp brings job log and catalog together before anything new is published: a log that has lost its jobs gets them
-// again, and a catalog that is older than the log, restored from a copy, takes over what was accepted since.
+// catchUp reconciles job log and catalog before anything new is published. If the log has lost its jobs, they are
+// published again. If the catalog is older than the log, because it was restored from a copy, it takes over the jobs
+// accepted since.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
@@ -78,7 +79,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Jobs that waited or were under way when the copy was made have ended since, and their events are applied and gone.
+	// Jobs that were unfinished when the copy was made may have ended since; their events are gone.
 	s.rescuer.Suspect()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("issuing jobs anew that an older catalog takes for unfinished: %w", err)
@@ -86,7 +87,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// prune removes what uploads that were cut short have left in the store of originals, now and from time to time.
+// prune deletes the remains of interrupted uploads from the store of originals, at the start and at intervals.
 func (s *Service) prune(ctx context.Context) {
 	tick := time.NewTicker(s.config.AuditEvery)
 	defer tick.Stop()
@@ -106,16 +107,16 @@ func (s *Service) prune(ctx context.Context) {
 	}
 }
 
-// raise has an audit run soon: the embedded index has found itself damaged.
+// raise requests an early audit, because the embedded index has found damage.
 func (s *Service) raise() {
 	s.rebuild.alarm(s.now())
 	fire(s.alarm)
 }
 
-// reschedule has the schedules compared with the catalog soon.
+// reschedule requests an early comparison of the schedules with the catalog.
 func (s *Service) reschedule() { fire(s.scheduled) }
 
-// build has an audit run soon: there is no embedded index, and what the catalog has is to be in it.
+// build requests an early audit, because there is no embedded index and it must be rebuilt from the catalog.
 func (s *Service) build() {
 	s.rebuild.begin(s.now())
 	fire(s.alarm)

@@ -7,18 +7,18 @@ import (
 	"os"
 )
 
-// disk is where the process keeps what it may not lose, and uploads while they arrive.
+// disk is the disk with the data directory, which also holds uploads in progress.
 type disk struct {
 	dir  string
-	turn chan struct{} // full while it is tried: a disk that hangs holds one probe, and not one for each who asks
+	turn chan struct{} // full during a probe: if the disk hangs, only one probe hangs, not one per request
 }
 
 func newDisk(dir string) *disk { return &disk{dir: dir, turn: make(chan struct{}, 1)} }
 
-// probeBytes is what the disk must take to count as ready.
+// Number of bytes that a probe writes.
 const probeBytes = 256 << 10
 
-// ready reports whether the disk takes a write. A write that hangs goes on after ctx has ended.
+// ready reports whether the disk accepts a write. A write that hangs continues after ctx has ended.
 func (d *disk) ready(ctx context.Context) error {
 	select {
 	case d.turn <- struct{}{}:

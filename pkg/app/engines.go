@@ -19,15 +19,15 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// engines are the indexes of a process.
+// engines are the vector indexes of a process.
 type engines struct {
 	embedded *embedded.Index // nil: not configured here
-	remote   []remoteEngine  // the first is that of new datastores
-	// rebuilding says what the embedded index lacks, "" when nothing; nil: nobody knows.
+	remote   []remoteEngine  // the first is the default of new datastores
+	// rebuilding describes the content missing from the embedded index, "" if none; nil: unknown.
 	rebuilding func(context.Context) string
 }
 
-// remoteEngine is an engine with servers of its own. Every process of a fleet may use it.
+// remoteEngine is an engine with separate servers, which all processes can use.
 type remoteEngine struct {
 	name domain.Engine
 	remoteIndex
@@ -35,12 +35,11 @@ type remoteEngine struct {
 
 type remoteIndex interface {
 	index.Index
-	// Lacks says what the server cannot do, "" when nothing.
+	// Lacks describes features that the server does not support, "" if none.
 	Lacks(ctx context.Context) (string, error)
 }
 
-// openRemote makes the engines ready to be used whose servers are configured. A server that is not there yet is waited for by
-// those who use it.
+// openRemote opens the engines whose servers are configured. It does not wait for the servers; requests do.
 func (e *engines) openRemote(c config.Config, log *slog.Logger) error {
 	if c.MilvusAddr != "" {
 		idx, err := milvus.Open(milvus.Options{
@@ -61,7 +60,7 @@ func (e *engines) closeRemote() (err error) {
 	return err
 }
 
-// index finds an engine's index; domain.CodeUnavailable when it is not configured here.
+// index returns the index of an engine. It returns domain.CodeUnavailable if the engine is not configured here.
 func (e *engines) index(engine domain.Engine) (index.Index, error) {
 	if engine == domain.EngineEmbedded && e.embedded != nil {
 		return e.embedded, nil
@@ -74,7 +73,7 @@ func (e *engines) index(engine domain.Engine) (index.Index, error) {
 	return nil, domain.Errorf(domain.CodeUnavailable, "the engine %q is not configured here", engine)
 }
 
-// names are the engines of this process, that of new datastores first: one with servers where there is one.
+// names returns the engines of this process. The first is the default of new datastores: a remote one if there is any.
 func (e *engines) names() (out []domain.Engine) {
 	for _, r := range e.remote {
 		out = append(out, r.name)
@@ -88,7 +87,7 @@ func (e *engines) names() (out []domain.Engine) {
 func (e *engines) checks() (out []api.Check) {
 	for _, r := range e.remote {
 		out = append(out, api.Check{Name: string(r.name), Ready: r.Ready, Degrades: true, Note: func(ctx context.Context) string {
-			lacks, _ := r.Lacks(ctx) // whether the server can be asked is told by Ready
+			lacks, _ := r.Lacks(ctx) // Ready reports whether the server can be reached
 			return lacks
 		}})
 	}
@@ -98,7 +97,7 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// tell logs once of each server, when it can be asked, what it lacks.
+// tell logs, once per server when it can be reached, which features are missing.
 func (e *engines) tell(ctx context.Context, log *slog.Logger) {
 	var asking sync.WaitGroup
 	for _, r := range e.remote {
@@ -128,7 +127,7 @@ func (r remoteEngine) tell(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// The types below are what each package wants to see of the engines.
+// The types below adapt engines to the interfaces of each package.
 
 type searchers struct{ *engines }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// minSecret is the minimum length of the key in the data directory: a shorter one was cut short.
+// minSecret is the minimum length of the key in the data directory. A shorter file was truncated.
 const minSecret = 16
 
-// firstKey sees to it that somebody can get in: the configured key is made valid, or, where there is no key at all, one
-// is made, kept in keyFile (0600) and shown once on out, with the address of the console that takes it.
+// firstKey ensures that there is an API key. It stores the configured key or, if there is no key at all, creates one,
+// writes it to keyFile (mode 0600) and prints it once to out, with the console's address.
 func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, console string, now time.Time, out io.Writer) error {
 	if err := keys.EnsureWorkspace(ctx, domain.DefaultWorkspace, "Default"); err != nil {
 		return fmt.Errorf("making the default workspace: %w", err)
@@ -33,7 +33,7 @@ func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, c
 	if n > 0 {
 		return nil
 	}
-	// The file comes first: a crash in between leaves a key that the next start makes valid.
+	// Write the file first: after a crash in between, the next start stores the key.
 	secret, err := secretFile(keyFile)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, c
 	return nil
 }
 
-// consoleAt is the console's address for somebody at this machine, where one listens on all of its addresses, too.
+// consoleAt returns the console's address for a user of this machine, even if the service listens on all interfaces.
 func consoleAt(listening net.Addr) string {
 	host, port, err := net.SplitHostPort(listening.String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
@@ -64,7 +64,7 @@ func ensureKey(ctx context.Context, keys *catalog.Catalog, secret, name string, 
 		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
 	})
 	if domain.CodeOf(err) == domain.CodeConflict {
-		// Another api process that starts at this moment has stored it.
+		// Another api process has stored it at the same time.
 		_, err = keys.KeyByHash(ctx, domain.HashKey(secret))
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func ensureKey(ctx context.Context, keys *catalog.Catalog, secret, name string, 
 	return nil
 }
 
-// secretFile reads the secret that an earlier start has left, or makes one.
+// secretFile reads the secret written by an earlier start, or creates one.
 func secretFile(path string) (string, error) {
 	kept, err := os.ReadFile(path)
 	if secret := strings.TrimSpace(string(kept)); err == nil && len(secret) >= minSecret {

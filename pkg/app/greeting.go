@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// errOne ends a listing whose first entry is enough.
+// errOne stops an iteration after its first element.
 var errOne = errors.New("there is one")
 
-// greet tells somebody whose service is empty what to do next. What stands in the way of finding out is not worth failing for.
+// greet prints the next steps for an empty service. Errors are ignored, because the text is optional.
 func (s *Service) greet(ctx context.Context) {
 	if err := s.catalog.EachDatastore(ctx, func(domain.Datastore) error { return errOne }); err != nil {
 		return
@@ -39,7 +39,7 @@ func (s *Service) greet(ctx context.Context) {
 `, program, here)
 }
 
-// defaultDataDir is where a command that is told nothing looks.
+// defaultDataDir returns the data directory that commands use by default.
 func defaultDataDir() string {
 	abs, err := filepath.Abs("data")
 	if err != nil {

@@ -17,17 +17,17 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// readyTimeout bounds what a probe waits for all dependencies together.
+// readyTimeout is the timeout of a probe for all dependencies together.
 const readyTimeout = 3 * time.Second
 
-// healthServer is what a worker process serves: /healthz, /readyz and /metrics, as the api process does.
+// healthServer serves /healthz, /readyz and /metrics of a worker process, as the api process does.
 type healthServer struct {
 	listener net.Listener
 	server   *http.Server
 	served   *group
 }
 
-// serveHealth serves on the address, and profiles to who has the operator's key, if there is one.
+// serveHealth starts the server. If adminKey is not "", it also serves profiles to the operator.
 func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, checks []api.Check, adminKey string, log *slog.Logger, failed chan<- error) (*healthServer, error) {
 	listener, err := listen(ctx, addr)
 	if err != nil {
@@ -56,7 +56,7 @@ func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, 
 	return t, nil
 }
 
-// Addr is where it listens.
+// Addr returns the address on which the server listens.
 func (t *healthServer) Addr() string { return t.listener.Addr().String() }
 
 func (t *healthServer) stop() error {
@@ -65,7 +65,8 @@ func (t *healthServer) stop() error {
 	return err
 }
 
-// ready asks every dependency. Callers learn which one is down, the log why. A worker can do nothing without any of them.
+// ready checks all dependencies, each of which a worker needs. The response names those that are down; the log has the
+// reasons.
 func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
@@ -79,10 +80,10 @@ func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog
 func writeStatus(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the prober has gone
+	_ = json.NewEncoder(w).Encode(body) // fails only if the prober has disconnected
 }
 
-// newRegistry is a registry with what every process tells about itself.
+// newRegistry returns a registry with the metrics that all processes have.
 func newRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sluice_build_info", Help: "1, labelled with what was built."}, []string{"version"})

@@ -9,16 +9,15 @@ import (
 
 const (
 	idleCheck = 15 * time.Second
-	// idleAllocs is what a process without work allocates between two checks at most: timers, heartbeats, polls.
+	// Maximum bytes that an idle process allocates between two checks, for timers, heartbeats and polls.
 	idleAllocs = 8 << 20
-	// worthReturning is how much memory must be gained for a collection to pay.
+	// Minimum gain in bytes for which a collection is worthwhile.
 	worthReturning = 4 << 20
 )
 
-// returnIdleMemory gives the memory of a burst of work back to the system once the process has nothing to do. The
-// runtime's own scavenger keeps a share of the heap's peak, which on a laptop is memory that nobody uses. rest is called at every
-// look: who keeps something in memory gives it up where nobody has asked for it since the last one, and tells how many bytes that
-// is.
+// returnIdleMemory returns memory to the system once the process is idle. The runtime's scavenger keeps a share of the
+// heap's peak, which is wasted on a small machine. rest is called at every check: it empties the caches that have not
+// been used since the previous check, and returns the number of bytes freed.
 func returnIdleMemory(ctx context.Context, rest func() int64) {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
@@ -46,7 +45,7 @@ func returnIdleMemory(ctx context.Context, rest func() int64) {
 	}
 }
 
-// rest has what this process keeps in memory for queries given up while there are none.
+// rest empties the caches for queries of this process if there are no queries. It returns the number of bytes freed.
 func (s *Service) rest() int64 {
 	given := s.catalog.Rest()
 	if s.engines.embedded != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer"
 )
 
-// openLocal opens the models that are run in process: that of SLUICE_EMBED_DIR, then those in the data directory.
+// openLocal opens the models that run in this process: the one in SLUICE_EMBED_DIR, then those in the data directory.
 func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 	if c.EmbedDir != "" {
 		where := transformer.Config{Directory: c.EmbedDir}
-		if c.EmbedModel == "" { // else the prefixes are the server's
+		if c.EmbedModel == "" { // otherwise the prefixes belong to the server's model
 			where.QueryPrefix, where.PassagePrefix = unlessEmpty(c.QueryPrefix), unlessEmpty(c.PassagePrefix)
 		}
 		if err := e.addLocal(where, log); err != nil {
@@ -33,7 +33,7 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 	}
 	for _, dir := range dirs {
 		if c.PassagePrefix == "" && sameDirectory(dir, c.EmbedDir) {
-			continue // it would be the same model again
+			continue // the same model
 		}
 		if err := e.addLocal(transformer.Config{Directory: dir}, log); err != nil {
 			return fmt.Errorf("%w; mend the model, or move %s elsewhere to do without", err, dir)
@@ -54,8 +54,8 @@ func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
 	return nil
 }
 
-// modelDirs are the directories in parent by name, which need not exist. Hidden ones are downloads under way, and lost+found
-// is in every volume with a file system of the ext family.
+// modelDirs returns the directories in parent, sorted by name; none if parent does not exist. Hidden directories are
+// unfinished downloads, and lost+found is part of ext file systems.
 func modelDirs(parent string) ([]string, error) {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,14 +67,14 @@ func modelDirs(parent string) ([]string, error) {
 	var dirs []string
 	for _, entry := range entries {
 		dir := filepath.Join(parent, entry.Name())
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != "lost+found" { // links too
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != "lost+found" { // follows links
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs, nil
 }
 
-// sameDirectory reports whether two paths lead to one directory, whatever links they go by; none that is missing does.
+// sameDirectory reports whether two paths lead to the same existing directory, also through links.
 func sameDirectory(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package app ties the parts of Sluice together into its processes: api, ingestor and crawler. A process is a value
-// with Start and Stop, so that a test can run the very program in a temporary directory.
+// Package app assembles the processes of Sluice: api, ingestor and crawler. A process is a value with Start and Stop,
+// so that a test can run the complete program in a temporary directory.
 package app
 
 import (
@@ -22,17 +22,18 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Shape is a kind of process.
+// Shape is a type of process.
 type Shape string
 
-// The shapes.
+// Types of process.
 const (
 	API      Shape = "api"
 	Ingestor Shape = "ingestor"
 	Crawler  Shape = "crawler"
 )
 
-// ShapeOf is the kind of process that a program is by the name of its file: an ingestor or a crawler if it is called so, else an api.
+// ShapeOf returns the type of process for the name of the program's file: ingestor or crawler if it has that name,
+// otherwise api.
 func ShapeOf(file string) Shape {
 	switch shape := Shape(strings.TrimSuffix(filepath.Base(file), ".exe")); shape {
 	case Ingestor, Crawler:
@@ -41,7 +42,7 @@ func ShapeOf(file string) Shape {
 	return API
 }
 
-// command is how the process is called.
+// command returns the command that starts the process.
 func (s Shape) command() string {
 	if s == API {
 		return "sluice"
@@ -49,7 +50,7 @@ func (s Shape) command() string {
 	return "sluice " + string(s)
 }
 
-// listensAnywhere names a process that takes any free port without SLUICE_ADDR, "" when this one does not.
+// listensAnywhere returns the name of a process that listens on any free port without SLUICE_ADDR; "" for the api.
 func (s Shape) listensAnywhere() string {
 	if s == API {
 		return ""
@@ -57,7 +58,8 @@ func (s Shape) listensAnywhere() string {
 	return article(s)
 }
 
-// Main runs a process, or one of its commands, until it is told to stop and returns its exit code, as docs/cli.md has them.
+// Main runs a process or a command until it ends or receives a signal. It returns the exit code as documented in
+// docs/cli.md.
 func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	return mainWith(hooks{}, shape, args, environ, stdout, stderr)
 }
@@ -65,7 +67,7 @@ func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 func mainWith(h hooks, shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // who asks again does not want to wait for a clean end
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	p := newCommandLine(h, shape, environ, stdout, stderr)
 	err := p.run(ctx, args)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -109,10 +111,10 @@ func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
 	}
 }
 
-// version is set when a release is built: an image's build has no repository to ask.
+// version is set by release builds, because images are built without a repository.
 var version string
 
-// Version says what was built.
+// Version returns the version of the program.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -132,6 +134,6 @@ func Version() string {
 
 func newLogger(w io.Writer, level string, secrets domain.Secrets) *slog.Logger {
 	var l slog.Level
-	_ = l.UnmarshalText([]byte(level)) // config has checked it
+	_ = l.UnmarshalText([]byte(level)) // config has validated it
 	return slog.New(telemetry.Discreet(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}), secrets))
 }

@@ -16,18 +16,19 @@ import (
 	"github.com/sluice/sluice/pkg/embed/static"
 )
 
-// queryCache is how many query vectors are kept: people repeat themselves, and an agent asks again what it asked before.
+// Number of query vectors in the cache: users and agents repeat queries.
 const queryCache = 1024
 
-// embedders are the embedding models of a process by id.
+// embedders are the embedding models of a process.
 type embedders struct {
 	byID    map[string]embed.Embedder
-	order   []string               // the default first
-	builtin extractive.WordVectors // the built-in model, which knows single words
+	order   []string               // the default is first
+	builtin extractive.WordVectors // the built-in model, which has vectors of single words
 }
 
-// openEmbedders opens the models that the configuration names and those in the data directory. The first of these is what
-// new datastores get: the server's, the one of SLUICE_EMBED_DIR, those in the data directory by name, the built-in one.
+// openEmbedders opens the configured models and those in the data directory. The first is the default of new
+// datastores, in this order: the server's model, the one in SLUICE_EMBED_DIR, those in the data directory by name, the
+// built-in one.
 func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	builtin, err := static.New()
 	if err != nil {
@@ -54,7 +55,7 @@ func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	return e, nil
 }
 
-// add makes a model known, unless it is the same as one that is.
+// add adds a model unless it is already known.
 func (e *embedders) add(m embed.Embedder) {
 	id := m.Model().ID
 	if e.byID[id] != nil {
@@ -74,10 +75,10 @@ func (e *embedders) Embedder(id string) (embed.Embedder, error) {
 	return m, nil
 }
 
-// ids are the models that new datastores may use, the default first.
+// ids returns the models available to new datastores, the default first.
 func (e *embedders) ids() []string { return slices.Clone(e.order) }
 
-// readEmbedders reads what a service with these settings has, the default first.
+// readEmbedders returns the models of a service with these settings, the default first.
 func readEmbedders(c config.Config) ([]embed.Model, error) {
 	e, err := openEmbedders(c, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -90,7 +91,7 @@ func readEmbedders(c config.Config) ([]embed.Model, error) {
 	return models, nil
 }
 
-// group runs goroutines that end together.
+// group runs goroutines that are stopped together.
 type group struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -98,8 +99,8 @@ type group struct {
 	failed chan<- error
 }
 
-// newGroup makes a group whose goroutines' context has the values of ctx and ends with stop alone. The first error of
-// one of them is sent to failed, which must have room for it.
+// newGroup returns a group whose context has the values of ctx but ends only with stop. The first error of each
+// goroutine is sent to failed, which must have capacity for it.
 func newGroup(ctx context.Context, failed chan<- error) *group {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	return &group{ctx: ctx, cancel: cancel, failed: failed}

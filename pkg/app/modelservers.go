@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// modelChecks ask the model servers whose addresses are configured whether they answer. Without them documents are taken
-// in, and wait, or questions are answered by fragments alone, so they only degrade. Hosted services, which have their address
-// from us, are not asked.
+// modelChecks returns health checks of the model servers whose addresses are configured. If one is down, documents are
+// accepted but wait, or answers consist of fragments only, so the service is degraded. Hosted services at default
+// addresses are not checked.
 func modelChecks(c config.Config) (out []api.Check) {
 	if c.EmbedModel == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
 		return nil
@@ -31,7 +31,8 @@ func modelChecks(c config.Config) (out []api.Check) {
 	return out
 }
 
-// modelServerCheck finds out whether somebody answers at an address. It shows no key and asks for nothing that costs.
+// modelServerCheck checks whether a server answers at an address. It sends no key and requests nothing that costs
+// money.
 type modelServerCheck struct {
 	address string
 	client  *http.Client
@@ -41,13 +42,13 @@ type modelServerCheck struct {
 	answer error
 }
 
-// Bounds of asking a model server.
+// Bounds of the checks of a model server.
 const (
-	modelServerAge     = 2 * time.Second // of an answer that is given again
+	modelServerAge     = 2 * time.Second // age up to which a result is reused
 	modelServerTimeout = 1500 * time.Millisecond
 )
 
-// ready reports whether the server answers, whatever it says, unless a gateway says that it does not.
+// ready reports whether the server answers. Any response counts, except a gateway's error that it is down.
 func (m *modelServerCheck) ready(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,7 +29,7 @@ func (s *Service) openModels(context.Context) (err error) {
 	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
 		return err
 	}
-	if s.config.RerankURL != "" { // it is not asked: a reranker that is away only costs its order
+	if s.config.RerankURL != "" { // not checked: without the reranker, only the order of results changes
 		client, err := rerank.New(rerank.Config{URL: s.config.RerankURL, APIKey: s.config.RerankKey, Model: s.config.RerankModel})
 		if err != nil {
 			return fmt.Errorf("reading RERANK_URL: %w", err)
@@ -49,7 +49,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	if _, err := os.Stat(s.dir.Join(datadir.Restoring)); err == nil {
 		return fmt.Errorf("in data directory %s a restore was cut short: empty it and restore again (sluice restore FILE --data DIR)", s.dir.Path())
 	}
-	// Uploads that a killed process left half received.
+	// Remove uploads that a killed process left unfinished.
 	if err := os.RemoveAll(s.dir.Join(datadir.Temp)); err != nil {
 		return fmt.Errorf("clearing the temporary directory: %w", err)
 	}
@@ -59,7 +59,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	return nil
 }
 
-// listen takes the address early: a port in use is to be known before anything is changed.
+// listen opens the port early, so that a port in use is reported before anything is changed.
 func (s *Service) listen(ctx context.Context) (err error) {
 	addr := s.config.Addr
 	if addr == "" {
@@ -89,7 +89,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// databasePatience is how long PostgreSQL is waited for when the process starts, as NATS is.
+// Time to wait for PostgreSQL at the start of the process, the same as for NATS.
 const databasePatience = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
@@ -108,10 +108,10 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	return nil
 }
 
-// checkedAtOnce is the size up to which a catalog is read from end to end before the service serves: that takes under a second.
+// Size in bytes up to which a catalog is checked completely before the service starts, which takes less than a second.
 const checkedAtOnce = 256 << 20
 
-// checkCatalog looks for damage in the catalog's file: at once, or where that takes long, beside the service.
+// checkCatalog checks the catalog's file for damage: before the start or, if that takes long, in the background.
 func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -141,7 +141,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// damagedCatalog says what is left to do about a catalog that is damaged.
+// damagedCatalog adds to the error of a damaged catalog how to recover.
 func damagedCatalog(err error, dir string) error {
 	if !errors.Is(err, catalog.ErrDamaged) {
 		return err
@@ -190,7 +190,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	}
 	s.metrics.MustRegister(instrument.NewBacklogs(s.broker, s.catalog, s.now, s.log))
 	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.aged}
-	if s.config.HasEmbeddedIndex() { // then what is uploaded here is mostly read here
+	if s.config.HasEmbeddedIndex() { // then the files uploaded here are mostly read here
 		o.Keep = int(cacheMemoryOf(s.config).originals)
 	}
 	if s.nats != nil {
@@ -217,8 +217,8 @@ func (s *Service) openIndexes(ctx context.Context) error {
 	return s.engines.openRemote(s.config, s.log)
 }
 
-// openEmbedded opens the index in the data directory, which is this process's alone: others that share the catalog would
-// look for the same rows elsewhere.
+// openEmbedded opens the index in the data directory. Only one process may have it: others sharing the catalog would
+// search for the same rows in their own index.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {
@@ -226,7 +226,7 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 	}
 	s.closeLater(func() error { release(); return nil })
 	if _, err := os.Stat(s.dir.Join(datadir.Index)); errors.Is(err, fs.ErrNotExist) {
-		s.build() // the first start, or the first after a restore, or all of it is lost
+		s.build() // the first start, the first after a restore, or the index was lost
 	}
 	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.note(ctx, s.catalog.Rebuilding) }
 	if s.engines.embedded, err = embedded.Open(s.dir.Join(datadir.Index), embedded.Options{
@@ -242,8 +242,8 @@ func (s *Service) firstKey(ctx context.Context) error {
 	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.Join(datadir.APIKey), consoleAt(s.listener.Addr()), s.now(), s.options.Out)
 }
 
-// openSealer uses the key of the settings. Without one, a process that runs all services uses the key in the data
-// directory, which crawlers in other processes would not have.
+// openSealer uses the configured key. Without one, a process that runs all services uses the key in the data directory,
+// which crawlers in other processes would not have.
 func (s *Service) openSealer(context.Context) (err error) {
 	key := s.config.SecretKey
 	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// operator knows who runs the service: by the key of the settings, or that of the data directory.
+// operator recognises requests of the service's operator by the configured key or the one in the data directory.
 type operator struct{ keys [][sha256.Size]byte }
 
 func newOperator(keys ...string) (o operator) {
@@ -19,7 +19,7 @@ func newOperator(keys ...string) (o operator) {
 	return o
 }
 
-// sent reports whether the operator sent the request, in the same time whatever key it carries.
+// sent reports whether the request carries an operator's key. It takes the same time for all keys.
 func (o operator) sent(r *http.Request) bool {
 	given := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 	same := 0

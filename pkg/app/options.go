@@ -12,18 +12,18 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Options are what a process works with besides its settings.
+// Options are the dependencies of a process in addition to its settings.
 type Options struct {
 	Log     *slog.Logger
-	Out     io.Writer         // where an api process writes the API key of its first start; a worker writes nothing
-	Secrets domain.Secrets    // of the operator, which no answer and no log shows
-	Traces  *telemetry.Traces // nil: none are made
+	Out     io.Writer         // receives the API key of an api process's first start; unused by workers
+	Secrets domain.Secrets    // secrets of the operator, which are removed from responses and logs
+	Traces  *telemetry.Traces // nil: no tracing
 
 	hooks hooks
 }
 
-// hooks are the places where a test stands between the parts of a process: it ends the process at a step that it names, keeps an answer
-// back, or sets the clock. A nil hook changes nothing.
+// hooks let a test intercept calls between the parts of a process: to end the process at a given step, to delay a
+// response, or to set the clock. A nil hook has no effect.
 type hooks struct {
 	now       func() time.Time
 	api       func(*api.Deps)
@@ -31,7 +31,7 @@ type hooks struct {
 	indexes   func(ingest.Indexes) ingest.Indexes
 }
 
-// clock is the clock that the parts of a process go by where it is about more than this process.
+// clock returns the clock for everything that other processes see too.
 func (h hooks) clock() func() time.Time {
 	if h.now != nil {
 		return h.now

@@ -6,40 +6,40 @@ import (
 )
 
 const (
-	// patience is for how long a clock that was set ahead is not believed: what was under way then has ended, and who has set
-	// it by mistake may have noticed.
+	// How long a forward jump of the clock is ignored. By then, work in progress has ended, and an operator who set the
+	// clock by mistake may have noticed.
 	patience = 24 * time.Hour
-	// slewed is by how much a clock may run ahead between two looks at it without having been set.
+	// Maximum drift between two reads of the clock that does not count as a jump.
 	slewed = 10 * time.Second
 )
 
-// patient is a clock for deleting what is old: by a clock that is set ahead, and after a machine has slept, what is young
-// looks old, and what is deleted does not come back when the clock is right again. It is the wall clock, unless that has been
-// set ahead while the process runs: then it goes on as before, for the patience. A clock that is set back is believed at once.
+// patient is a clock for deleting old objects. If the clock jumps forward, or the machine has slept, recent objects
+// look old, and deletions cannot be undone once the clock is right again. It follows the wall clock, but ignores
+// forward jumps while the process runs, for the duration of patience. Backward jumps are followed at once.
 type patient struct {
 	wall    func() time.Time
-	elapsed func() time.Duration // never set, and stands still while the machine sleeps
+	elapsed func() time.Duration // monotonic; stands still while the machine sleeps
 
 	mu      sync.Mutex
-	at      time.Time     // what it was
-	then    time.Duration // when that was
-	ahead   bool          // the wall clock is not believed
-	noticed time.Duration // since then
+	at      time.Time     // time at the last read
+	then    time.Duration // elapsed at the last read
+	ahead   bool          // a forward jump is being ignored
+	noticed time.Duration // elapsed at the jump
 }
 
-// newPatient is a patient clock that believes the wall clock of now.
+// newPatient returns a patient clock that starts at the wall clock's present time.
 func newPatient(wall func() time.Time) *patient {
 	began := time.Now()
 	return patientBy(wall, func() time.Duration { return time.Since(began) })
 }
 
 func patientBy(wall func() time.Time, elapsed func() time.Duration) *patient {
-	// Without the reading of a monotonic clock, by which times would be compared that tell of a clock which was set.
+	// Strip the monotonic reading, which would hide jumps of the wall clock in comparisons.
 	only := func() time.Time { return wall().Round(0) }
 	return &patient{wall: only, elapsed: elapsed, at: only(), then: elapsed()}
 }
 
-// now is the time by it.
+// now returns the time of the clock.
 func (p *patient) now() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 
 const profilesPath = "/debug/pprof/"
 
-// withProfiles serves the runtime's profiles, for `go tool pprof`, to those who have the operator's key, and all else by
-// next. Without a key there are no profiles. The command line is none of them, since settings on it may be secret.
+// withProfiles serves the runtime's profiles, for `go tool pprof`, to the operator, and passes all other requests to
+// next. Without a key there are no profiles. The command line is not served, because its settings may be secret.
 func withProfiles(key string, next http.Handler) http.Handler {
 	if key == "" {
 		return next
 	}
 	profiles := http.NewServeMux()
-	profiles.HandleFunc("GET "+profilesPath, pprof.Index) // and each of runtime/pprof's by its name
+	profiles.HandleFunc("GET "+profilesPath, pprof.Index) // includes all profiles of runtime/pprof by name
 	profiles.HandleFunc("GET "+profilesPath+"profile", pprof.Profile)
 	profiles.HandleFunc("GET "+profilesPath+"symbol", pprof.Symbol)
 	profiles.HandleFunc("GET "+profilesPath+"trace", pprof.Trace)

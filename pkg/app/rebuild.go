@@ -9,38 +9,38 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// rebuild knows whether the embedded index is being built anew, for whoever asks whether the service is ready: it serves
-// meanwhile, and does not find everything.
+// rebuild records whether the embedded index is being rebuilt, for readiness checks. The service runs meanwhile, with
+// incomplete results.
 type rebuild struct {
 	mu     sync.Mutex
-	raised time.Time // when it was alarmed last; zero: never, or all has been read again since
-	absent bool      // all that was found is that there was no index
-	looked bool      // an audit that began after it has said what is missing
+	raised time.Time // time of the last alarm; zero: none, or the rebuild is complete
+	absent bool      // the only fault was that there was no index
+	looked bool      // an audit that started after the alarm has reported the missing content
 }
 
-// alarm notes that damage was met.
+// alarm records that damage was found.
 func (r *rebuild) alarm(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.raised, r.absent, r.looked = at, false, false
 }
 
-// begin notes that there was no index at all: in a directory that is new, or made of a backup, which has none, or whose index
-// was removed.
+// begin records that there was no index: the data directory is new or restored from a backup, which contains none, or
+// the index was deleted.
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.raised, r.absent, r.looked = at, true, false
 }
 
-// audited notes that an audit has ended that began at the time.
+// audited records the end of an audit that started at the given time.
 func (r *rebuild) audited(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.looked = r.looked || !began.Before(r.raised)
 }
 
-// note says what is missing, "" when nothing is. waiting counts what is still to be read again.
+// note describes the missing content, "" if none. waiting counts the documents that remain to be indexed again.
 func (r *rebuild) note(ctx context.Context, waiting func(context.Context) (catalog.Waiting, error)) string {
 	r.mu.Lock()
 	raised, absent, looked := r.raised, r.absent, r.looked

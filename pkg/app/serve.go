@@ -59,7 +59,7 @@ func (s *Service) serve(ctx context.Context) error {
 	return nil
 }
 
-// leaveAccess lets the commands beside the service reach it as its operator, as long as it runs, and returns with which key.
+// leaveAccess writes the file with which local commands reach the running service as its operator, and returns the key.
 func (s *Service) leaveAccess() (string, error) {
 	path := s.dir.Join(datadir.Operator)
 	c := s.config
@@ -81,11 +81,11 @@ func (s *Service) leaveAccess() (string, error) {
 	return key, nil
 }
 
-// stopServing lets running requests end within the grace, then cuts them off.
+// stopServing lets running requests finish within the grace period, then cancels them.
 func (s *Service) stopServing() error {
 	defer s.closing()
-	s.hub.Close()    // streams of progress never end by themselves
-	s.backups.stop() // nor does a backup soon
+	s.hub.Close()    // streams of progress never end on their own
+	s.backups.stop() // a backup may take long
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownGrace)
 	defer cancel()
 	err := s.server.Shutdown(ctx)
@@ -183,7 +183,7 @@ func (s *Service) handler() (http.Handler, error) {
 	}, parts)
 }
 
-// natsReady reports whether the job log answers and, where its server is in this process, can store what it is sent.
+// natsReady reports whether the job log answers and, if its server is in this process, can store messages.
 func (s *Service) natsReady(ctx context.Context) error {
 	if s.nats != nil {
 		if err := s.nats.Ready(); err != nil {
@@ -193,7 +193,7 @@ func (s *Service) natsReady(ctx context.Context) error {
 	return s.broker.Ready(ctx)
 }
 
-// quotas are the limits that hold for every workspace.
+// quotas returns the limits of every workspace.
 func quotas(c config.Config) domain.Limits {
 	return domain.Limits{
 		domain.MetricQueries: c.QuotaQueries, domain.MetricTokens: c.QuotaTokens,

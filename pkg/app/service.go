@@ -24,13 +24,13 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Service is the api process: HTTP, the control loops and, unless told otherwise, the workers.
+// Service is the api process: HTTP, the control loops and, unless configured otherwise, the workers.
 type Service struct {
 	config  config.Config
 	options Options
 	log     *slog.Logger
 	now     func() time.Time
-	aged    func() time.Time // now, for what is deleted because it is old
+	aged    func() time.Time // now, for deleting old objects; see patient
 
 	dir       *datadir.Dir
 	catalog   *catalog.Catalog
@@ -41,18 +41,18 @@ type Service struct {
 	engines   *engines
 	embedders *embedders
 	models    chat.Models
-	reranker  *instrument.Reranker // nil: there is none
+	reranker  *instrument.Reranker // nil: not configured
 	crawler   *web                 // nil: other processes crawl
 	sealer    *seal.Sealer         // nil: no key shared with the crawlers
 	hub       *control.Hub
 	auditor   *control.Auditor
 	rescuer   *control.Rescuer
 	alarm     chan struct{}
-	scheduled chan struct{} // fires when the times at which something is fetched again have changed
+	scheduled chan struct{} // signals that the refresh times of web content have changed
 	backups   *backups
 	rebuild   rebuild
-	auditLog  *slog.Logger // of what keys are used for
-	holder    string       // names this process among those that share the catalog
+	auditLog  *slog.Logger // of the use of keys
+	holder    string       // id of this process among those sharing the catalog
 	metrics   *prometheus.Registry
 	jobs      *instrument.JobMetrics
 	stages    *instrument.Stages
@@ -60,14 +60,14 @@ type Service struct {
 
 	listener net.Listener
 	server   *http.Server
-	closing  context.CancelFunc // ends the streams that would never end by themselves
+	closing  context.CancelFunc // cancels streams that never end on their own
 	workers  *group
 	control  *group
 	closers  []func() error // in order of opening
 	failed   chan error
 }
 
-// NewService makes an api process, to be started once.
+// NewService returns an api process, which can be started once.
 func NewService(c config.Config, o Options) *Service {
 	now := o.hooks.clock()
 	s := &Service{
@@ -79,13 +79,13 @@ func NewService(c config.Config, o Options) *Service {
 	return s
 }
 
-// Addr is the address the service listens on, once started.
+// Addr returns the address on which the service listens, once started.
 func (s *Service) Addr() string { return s.listener.Addr().String() }
 
-// Failed receives the error of a part that could not go on.
+// Failed returns a channel that receives the error of a part that cannot continue.
 func (s *Service) Failed() <-chan error { return s.failed }
 
-// Start opens everything and returns when the service serves. After an error, Stop closes what was opened.
+// Start opens everything and returns when the service is ready. After an error, Stop closes the parts that were opened.
 func (s *Service) Start(ctx context.Context) error {
 	began := time.Now()
 	for _, step := range []func(context.Context) error{
@@ -105,8 +105,8 @@ func (s *Service) Start(ctx context.Context) error {
 
 func (s *Service) closeLater(f func() error) { s.closers = append(s.closers, f) }
 
-// startWorkers runs in this process what works on jobs: ingestor and crawler, the same that the processes of these names
-// run, unless it is left to those, and always the ingestor of what goes into the embedded index.
+// startWorkers starts the ingestor and the crawler in this process, unless separate processes run them, and always the
+// ingestor of the embedded index.
 func (s *Service) startWorkers(ctx context.Context) error {
 	s.workers = newGroup(ctx, s.failed)
 	remote := s.config.NATSURL != "" || s.config.NATSListen != ""
@@ -143,8 +143,8 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the service: it takes no more, finishes or hands back what is under way, and closes everything in reverse
-// order of opening. It may be called twice.
+// Stop stops the service: it accepts no more requests, finishes or returns work in progress, and closes everything in
+// reverse order of opening. It may be called twice.
 func (s *Service) Stop() error {
 	err := closeAll(s.closers)
 	s.closers = nil

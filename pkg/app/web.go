@@ -16,14 +16,14 @@ import (
 	"github.com/sluice/sluice/pkg/render"
 )
 
-// web is the crawler with what it works with.
+// web is the crawler with its dependencies.
 type web struct {
 	*crawl.Crawler
 	turns   *jobs.Turns
-	browser *render.Browser // nil: none is configured
+	browser *render.Browser // nil: not configured
 }
 
-// openWeb makes a crawler that shares its turns at hosts with all others that the broker serves.
+// openWeb opens a crawler that shares the slots of hosts with all crawlers on the broker.
 func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger) (*web, error) {
 	o, err := crawlOptions(c, temp, log)
 	if err != nil {
@@ -42,7 +42,7 @@ func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger
 	return w, nil
 }
 
-// crawlOptions are what is configured for every crawler of this machine.
+// crawlOptions returns the options common to all crawlers of this machine.
 func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options, error) {
 	allow, err := guard.ParseAllow(strings.Split(c.CrawlAllow, ","))
 	if err != nil {
@@ -60,7 +60,7 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 	}, nil
 }
 
-// orNone is how crawl.Options say that there is no limit, where its zero value is the default.
+// orNone converts the value 0, no limit, to -1, because 0 means the default in crawl.Options.
 func orNone[T ~int | ~int64](limit T) T {
 	if limit == 0 {
 		return -1
@@ -68,8 +68,8 @@ func orNone[T ~int | ~int64](limit T) T {
 	return limit
 }
 
-// openBrowser returns what reads pages that scripts build, nil when none is configured. A local one is started with the
-// first such page.
+// openBrowser returns the browser for pages built by scripts, or nil if none is configured. A local browser is started
+// for the first such page.
 func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browser, error) {
 	path := c.Chromium
 	switch {
@@ -96,7 +96,7 @@ func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browse
 	return browser, nil
 }
 
-// Close ends running fetches and gives back what they hold.
+// Close cancels running fetches and releases their resources.
 func (w *web) Close() error {
 	w.Crawler.Close()
 	w.turns.Close()
@@ -106,7 +106,7 @@ func (w *web) Close() error {
 	return w.browser.Close()
 }
 
-// openPlanner makes a crawler that asks on its own: it knows of no fleet.
+// openPlanner opens a crawler for a single command, which does not share slots with others.
 func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
 	log := slog.New(slog.DiscardHandler)
 	o, err := crawlOptions(c, os.TempDir(), log)

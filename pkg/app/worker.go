@@ -20,8 +20,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Worker is an ingestor or crawler process: it needs NATS, an ingestor the index and the embedding model too, and neither
-// the catalog.
+// Worker is an ingestor or crawler process. It needs NATS, and an ingestor also the index and the embedding model, but
+// neither needs the catalog.
 type Worker struct {
 	shape   Shape
 	config  config.Config
@@ -29,7 +29,7 @@ type Worker struct {
 	log     *slog.Logger
 	now     func() time.Time
 
-	scratch   *lockdir.Dir // a worker keeps no data directory, and any number of them may share a machine
+	scratch   *lockdir.Dir // a worker has no data directory, and several may share a machine
 	conn      *jobs.Conn
 	broker    *jobs.Broker
 	originals *originals.Store
@@ -42,7 +42,7 @@ type Worker struct {
 	failed    chan error
 }
 
-// NewWorker makes a process of the shape Ingestor or Crawler, to be started once.
+// NewWorker returns a process of the shape Ingestor or Crawler, which can be started once.
 func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 	return &Worker{
 		options: o, shape: shape, config: c, log: o.Log, now: o.hooks.clock(),
@@ -50,10 +50,10 @@ func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 	}
 }
 
-// attachTimeout is how long a worker waits for the streams, which the api process makes.
+// Time for which a worker waits for the streams, which the api process creates.
 const attachTimeout = time.Minute
 
-// Start connects to everything and begins to work. After an error, Stop closes what was opened.
+// Start connects to all services and starts working. After an error, Stop closes the parts that were opened.
 func (w *Worker) Start(ctx context.Context) error {
 	began := time.Now()
 	if err := w.check(); err != nil {
@@ -73,7 +73,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// check refuses settings with which there is nothing to do.
+// check rejects settings that leave the worker nothing to do.
 func (w *Worker) check() error {
 	if w.config.NATSURL == "" {
 		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", article(w.shape))
@@ -179,13 +179,13 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 	return nil
 }
 
-// Addr is where health and metrics are served, once started.
+// Addr returns the address of health checks and metrics, once started.
 func (w *Worker) Addr() string { return w.telemetry.Addr() }
 
-// Failed receives the error of a part that could not go on.
+// Failed returns a channel that receives the error of a part that cannot continue.
 func (w *Worker) Failed() <-chan error { return w.failed }
 
-// Stop hands back what is under way and closes everything. It may be called twice.
+// Stop returns work in progress to the queue and closes everything. It may be called twice.
 func (w *Worker) Stop() error {
 	err := closeAll(w.closers)
 	w.closers = nil

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// newExtractor reads documents; cacheDir "" takes the user's cache directory.
+// newExtractor returns a document extractor; cacheDir "" means the user's cache directory.
 func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *extract.Extractor {
 	return extract.New(extract.Options{
 		Concurrency: readers(c), MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
@@ -24,16 +24,16 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 	})
 }
 
-// readers is how many documents are read at once. Readers do nothing but compute, so that more of them than processors would
-// only take turns; but one long document is not to hold up all others.
+// readers returns the number of documents extracted at once. Extraction is pure computation, so more than the number of
+// processors gains nothing; but at least two run, so that one long document does not block all others.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())) }
 
-// newReader returns what the command that shows a file as it is read works with.
+// newReader returns the extractor and chunker for the command that shows how a file is read.
 func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 	return newExtractor(c, "", "", slog.New(slog.DiscardHandler)), newChunker(c)
 }
 
-// chunkers is the ingestor's view of the chunker.
+// chunkers implements the ingestor's interface of the chunker.
 type chunkers struct{ sized *chunk.Chunker }
 
 func (c chunkers) Chunker(sizes domain.Chunking) ingest.Chunker { return c.sized.Sized(sizes) }
@@ -64,28 +64,28 @@ func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, 
 
 // Bounds of the work on jobs.
 const (
-	// workerGrace is how long a stopping worker finishes jobs before it hands them back. Handing back costs nothing but the
-	// work done so far, and is to be done within a second of the stop.
+	// Time for which a stopping worker finishes jobs before it returns them. Returning loses only the work done so far,
+	// and must be complete within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
-	// crawlFailures is how often a page is tried: for some nine minutes. Who has added it waits to see it; content that was
-	// there before stays.
+	// Attempts per page, over about nine minutes. Kept short because a user is waiting for the result; old content
+	// stays searchable.
 	crawlFailures = 10
 
-	// localAckWait is how long the jobs of a killed process wait before they run again where workers and server share one
-	// process: silence means that the process is gone, not that a network is slow.
+	// Time after which the jobs of a killed process are delivered again if workers and server share a process: silence
+	// then means that the process is gone, not that a network is slow.
 	localAckWait = 5 * time.Second
-	// remoteAckWait is the same across a network: long enough for an election among the NATS servers.
+	// The same across a network: enough for an election among the NATS servers.
 	remoteAckWait = 30 * time.Second
 
-	// maxCrashes is how often a job may be running when its process dies. It is generous because every running job shares
-	// the process's fate: a power cut or an operator's kill -9 says nothing about the document. Documents that would take
-	// the process with them are read in child processes, and fail there.
+	// Number of times that a job's process may die while the job runs. It is generous because all running jobs share
+	// the fate of the process: a power failure or a kill -9 says nothing about the document. Harmful documents are read
+	// in child processes and fail there.
 	maxCrashes = 10
 )
 
-// workerOptions are the same in every process that works on the lane: the last one that starts decides for all. remote says
-// that the NATS servers are not within the api process.
+// workerOptions must be the same in every process that works on the lane, because the last one started decides for all.
+// remote is set if the NATS servers are not in the api process.
 func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument.JobMetrics) jobs.WorkerOptions {
 	o := jobs.WorkerOptions{
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
@@ -95,8 +95,8 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// The ingestor has room for so many as long as they are short. Half of the window stays for what comes in between. Where
-		// there are other ingestors, jobs that wait for room here would keep them idle.
+		// The ingestor can hold this many short documents. Half of the window remains for jobs that arrive meanwhile.
+		// If there are other ingestors, jobs waiting for memory here would leave them idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortDocuments*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {

@@ -13,14 +13,14 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// collection is a collection with the answers to its questions. Questions without an answer are left out.
+// collection is a collection with the gold answers to its questions, without unanswered questions.
 type collection struct {
 	bench.Collection
 	documents []service.Document
-	gold      map[string][]string // the answers to each question, one of which is enough
+	gold      map[string][]string // gold answers by question; one of them is enough
 }
 
-// names lists the collections that are asked for, else all that have documents and answers.
+// names returns the requested collections, or all that have documents and answers.
 func names(s settings) ([]string, error) {
 	found, err := bench.Collections(s.data, s.collections)
 	if err != nil || len(s.collections) > 0 {
@@ -59,7 +59,7 @@ func load(s settings, name string) (c collection, err error) {
 	return c, nil
 }
 
-// answers reads the answers to questions in the form of SQuAD.
+// answers reads gold answers in SQuAD format.
 func answers(f *os.File) (map[string][]string, error) {
 	var file struct {
 		Data []struct {
@@ -92,21 +92,22 @@ func answers(f *os.File) (map[string][]string, error) {
 	return out, nil
 }
 
-// part is what of a collection a datastore holds.
+// part is a subset of a collection's documents.
 type part struct {
 	name string
-	has  func(i, n int) bool // whether it has document i of n
+	has  func(i, n int) bool // whether document i of n belongs to it
 }
 
-// The parts: all documents; every second one, so that what is left out has neighbours on the same subject; and the first
-// half, so that what is left out is, where a collection goes subject by subject, of other subjects.
+// The parts: all documents; every second one, so that missing documents have neighbours on the same subject; and the
+// first half, so that in a collection ordered by subject the missing documents are about other subjects.
 var parts = []part{
 	{"all", func(int, int) bool { return true }},
 	{"every second document", func(i, _ int) bool { return i%2 == 0 }},
 	{"first half", func(i, n int) bool { return i < n/2 }},
 }
 
-// of returns the part's documents and the questions about it: of a part that is not all, those that nothing in it answers.
+// of returns the part's documents and the questions about it. For an incomplete part, these are the questions that none
+// of its documents answers.
 func (p part) of(c collection) (documents []service.Document, questions []eval.Question) {
 	in := map[string]bool{}
 	for i, d := range c.documents {

@@ -1,10 +1,10 @@
-// Command benchanswers measures how good the answers of the built-in answerer are. It starts the service on loopback, hands
-// it collections of documents over HTTP, puts their questions to an agent and holds the answers against those that the
-// makers of the collection have marked; and it asks what the documents do not answer. What it prints is Markdown.
+// Command benchanswers measures the quality of the built-in answerer. It starts the service on loopback, uploads
+// collections of documents over HTTP, asks an agent their questions and compares the answers with the gold answers of
+// the collection. It also asks questions that the documents do not answer. The output is Markdown.
 //
 //	go run ./tools/benchanswers [-data folder] [-answers folder] [-collections xquad-en,xquad-zh] [-questions 200] [-small]
 //
-// docs/answers.md says what the collections and answers are.
+// docs/answers.md describes the collections and answers.
 package main
 
 import (
@@ -21,9 +21,9 @@ type settings struct {
 	api         string
 	data        string
 	answers     string
-	collections []string // all that have answers without any
-	questions   int      // of each collection at most; 0: all
-	small       bool     // small datastores instead of whole collections
+	collections []string // empty: all that have answers
+	questions   int      // maximum per collection; 0: all
+	small       bool     // measure small datastores instead of whole collections
 	keep        string
 	write       string
 }

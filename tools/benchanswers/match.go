@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// holds reports whether a text holds one of the answers, whatever the case of its letters and the marks between its words.
-// In scripts that part words, they are whole words.
+// holds reports whether a text contains one of the answers, regardless of case and punctuation. In scripts with spaces,
+// only whole words match.
 func holds(text string, answers []string) bool {
 	words := plain(text)
 	for _, a := range answers {
@@ -26,7 +26,7 @@ func holds(text string, answers []string) bool {
 	return false
 }
 
-// plain are the words of a text in small letters, parted by single spaces.
+// plain returns the words of a text in lower case, separated by single spaces.
 func plain(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -37,10 +37,10 @@ func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// mark is a citation.
+// mark matches a citation.
 var mark = regexp.MustCompile(`\[\d{1,3}\]`)
 
-// quoted is what an answer says of the documents: without the sentence that introduces it, and the citations.
+// quoted returns the part of an answer taken from the documents: without the introductory sentence and the citations.
 func quoted(answer string) string {
 	if _, after, ok := strings.Cut(answer, "\n\n"); ok {
 		answer = after

@@ -16,9 +16,9 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-const concurrent = 2 // questions that are asked at once
+const concurrent = 2 // concurrent questions
 
-// measure takes the figures and prints them, and writes them into the document.
+// measure runs the measurements, prints the figures and writes them into the document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	wanted, err := names(s)
 	if err != nil {
@@ -54,7 +54,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	return bench.Publish(out, s.write, "bench-answers", text.String())
 }
 
-// measureCollection has each part of a collection taken in and asks the questions about it.
+// measureCollection uploads each part of a collection and asks the questions about it.
 func measureCollection(ctx context.Context, b *bench.Service, c collection, errs io.Writer) (result, error) {
 	r := result{name: c.Name}
 	for i, p := range parts {
@@ -79,7 +79,8 @@ func measureCollection(ctx context.Context, b *bench.Service, c collection, errs
 	return r, nil
 }
 
-// askAll asks an agent all questions; the answers come in their order. With top, each one's best fragment is looked up, too.
+// askAll asks an agent all questions and returns the answers in the same order. If top is set, it also retrieves the
+// best fragment for each.
 func askAll(ctx context.Context, b *bench.Service, store, agent string, questions []eval.Question, top bool) ([]exchange, error) {
 	asked := make([]exchange, len(questions))
 	group, gctx := errgroup.WithContext(ctx)
@@ -93,7 +94,7 @@ func askAll(ctx context.Context, b *bench.Service, store, agent string, question
 	return asked, group.Wait()
 }
 
-// exchange is a question with what came back.
+// exchange is a question's answer and best fragment.
 type exchange struct {
 	answer service.Answer
 	top    []service.Fragment // the best fragment
@@ -111,7 +112,7 @@ func ask(ctx context.Context, b *bench.Service, store, agent string, q eval.Ques
 	return e, nil
 }
 
-// fill makes a datastore with the documents, all of them searchable, and an agent that answers from it.
+// fill creates a datastore with the documents, waits until they are searchable, and creates an agent for it.
 func fill(ctx context.Context, b *bench.Service, name string, documents []service.Document) (store, agent string, err error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: name})
 	if err != nil {
@@ -124,23 +125,23 @@ func fill(ctx context.Context, b *bench.Service, name string, documents []servic
 	return made.ID, agent, err
 }
 
-// result is what was measured on one collection.
+// result holds the figures of one collection.
 type result struct {
 	name     string
 	answered tally
-	foreign  []tally // of the parts that do not answer
+	foreign  []tally // of the parts that do not contain the answers
 }
 
-// tally adds figures up.
+// tally sums up figures.
 type tally struct {
 	questions  int
-	answered   int // questions that were answered at all
-	held       int // answers that hold the one that was looked for
+	answered   int // questions that were answered
+	held       int // answers that contain a gold answer
 	cited      int // fragments cited
-	citedGold  int // of documents that answer
+	citedGold  int // cited fragments from documents with the answer
 	characters int // of the answers
-	topHeld    int // questions whose best fragment holds the answer
-	topGold    int // whose best fragment is of a document that answers
+	topHeld    int // questions whose best fragment contains a gold answer
+	topGold    int // questions whose best fragment is from a document with the answer
 	topLength  int // characters of the best fragments
 }
 
@@ -172,7 +173,7 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	}
 }
 
-// refusals counts how many questions were answered that should not have been.
+// refusals counts the questions that were answered although the documents do not answer them.
 func refusals(asked []exchange) (t tally) {
 	for _, e := range asked {
 		t.questions++

@@ -12,24 +12,25 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Small datastores are what somebody new has: one to thirty documents. Each size is measured over so many of them that it is
-// asked about the same number of documents, about.
+// Sizes of small datastores, as a new user has them: one to thirty documents. The number of datastores of each size
+// keeps the total number of documents about equal.
 var smallSizes = []struct{ documents, datastores int }{{1, 48}, {3, 16}, {8, 8}, {30, 3}}
 
 const (
-	smallSeed      = 7 // the same datastores are drawn in each run
-	smallQuestions = 4 // of a document at most, so that no document has all the say
+	smallSeed      = 7 // seed: each run draws the same datastores
+	smallQuestions = 4 // maximum per document, so that no document dominates
 )
 
-// smallResult is what datastores of one size did.
+// smallResult holds the figures of datastores of one size.
 type smallResult struct {
 	name      string
 	documents int // in each datastore
 	own       tally
-	foreign   tally // questions about documents that are not there
+	foreign   tally // questions about documents that are not in the datastore
 }
 
-// draw chooses the documents of a datastore, the questions that they answer, and as many that none of them answers.
+// draw chooses the documents of a datastore, the questions that they answer, and the same number that they do not
+// answer.
 func draw(c collection, size int, random *rand.Rand) (documents []service.Document, own, foreign []eval.Question) {
 	in := map[string]bool{}
 	for _, i := range random.Perm(len(c.documents))[:min(size, len(c.documents))] {
@@ -56,7 +57,7 @@ func draw(c collection, size int, random *rand.Rand) (documents []service.Docume
 	return documents, own, foreign[:min(len(foreign), len(own))]
 }
 
-// measureAllSmall takes the figures of small datastores and prints them.
+// measureAllSmall runs the measurements of small datastores and prints the figures.
 func measureAllSmall(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []smallResult
 	for _, name := range wanted {
@@ -74,7 +75,7 @@ func measureAllSmall(ctx context.Context, s settings, b *bench.Service, wanted [
 	return nil
 }
 
-// measureSmall has datastores of each size made of a collection, and asks them what they answer and what they do not.
+// measureSmall creates datastores of each size from a collection, and asks answerable and unanswerable questions.
 func measureSmall(ctx context.Context, b *bench.Service, c collection, errs io.Writer) ([]smallResult, error) {
 	var out []smallResult
 	for _, size := range smallSizes {
@@ -103,7 +104,7 @@ func measureSmall(ctx context.Context, b *bench.Service, c collection, errs io.W
 	return out, nil
 }
 
-// writeSmall writes the table of small datastores, and the mean of each size.
+// writeSmall writes the table of small datastores and the mean of each size.
 func writeSmall(out io.Writer, results []smallResult) {
 	bench.Header(out, 1, "collection", "documents", "questions", "answer held", "answered", "of others: declined")
 	row := func(name string, r smallResult) {
@@ -125,7 +126,7 @@ func writeSmall(out io.Writer, results []smallResult) {
 	}
 }
 
-// plus adds what counts in the table.
+// plus adds the figures that the table shows.
 func (t tally) plus(other tally) tally {
 	t.questions += other.questions
 	t.answered += other.answered

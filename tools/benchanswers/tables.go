@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// writeFigures writes the table of the collections and their means, each collection counting the same.
+// writeFigures writes the table of collections and their unweighted means.
 func writeFigures(out io.Writer, results []result) {
 	bench.Header(out, 1, "collection", "questions", "answer held", "answered", "cited rightly", "characters", "top fragment: answer held", "right", "characters",
 		"declined: neighbours only", "declined: other half")
@@ -26,12 +26,12 @@ func writeFigures(out io.Writer, results []result) {
 				means[i], n = means[i]+v, n+1
 			}
 		}
-		means[i] /= float64(n) // not a number where none has it
+		means[i] /= float64(n) // NaN if no collection has the figure
 	}
 	writeRow(out, "**mean**", "", means)
 }
 
-// columns are those of the table that hold any.
+// Number of columns with figures.
 const columns = 9
 
 func writeRow(out io.Writer, name, questions string, v [columns]float64) {
@@ -42,7 +42,7 @@ func writeRow(out io.Writer, name, questions string, v [columns]float64) {
 	fmt.Fprintln(out)
 }
 
-// values are the figures of a row; not a number where nothing was asked.
+// values returns the figures of a row; NaN if no question was asked.
 func (r result) values() [columns]float64 {
 	a := r.answered
 	return [columns]float64{

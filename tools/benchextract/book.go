@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// bookPages and bookCharacters are the size of the book that memory is measured with.
+// Size of the book that memory is measured with.
 const (
 	bookPages      = 2000
-	bookCharacters = 3000 // on a page
+	bookCharacters = 3000 // per page
 )
 
 // bookFonts are the fonts of the book: headings, text, notes and listings.
 var bookFonts = []string{"Helvetica-Bold", "Times-Roman", "Times-Italic", "Courier"}
 
-// writeBook writes a PDF of so many pages, each with a heading, text, a note and a listing in their own fonts. The words
-// are made up; the same ones each time.
+// writeBook writes a PDF with the given number of pages, each with a heading, text, a note and a listing in their own
+// fonts. The words are made up and the same in each run.
 func writeBook(path string, pages int) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
@@ -69,7 +69,7 @@ func pack(content string) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// bookPage is the content of one page.
+// bookPage returns the content of one page.
 func bookPage(r *rand.Rand, number int) string {
 	var b strings.Builder
 	y := 790.0
@@ -90,7 +90,7 @@ func bookPage(r *rand.Rand, number int) string {
 	return b.String()
 }
 
-// words is a line of made-up words of about so many characters.
+// words returns a line of made-up words of about length characters.
 func words(r *rand.Rand, length int) string {
 	const syllables = "ba re ti lo mu ka de si no pu ga le vi to ru fa me ni so du"
 	parts := strings.Fields(syllables)

@@ -14,15 +14,15 @@ import (
 
 // document is a file to read.
 type document struct {
-	kind string // its folder: pdf, docx … or web; "testdata"
-	name string // of the file, without its folder
+	kind string // folder: pdf, docx … or web; "testdata" for samples
+	name string // file name without the folder
 	path string
 }
 
-// maxDocument bounds what is read of one file, in bytes.
+// Maximum bytes read of one file.
 const maxDocument = 256 << 20
 
-// content is what the file holds; pages are kept packed.
+// content returns the content of the file. Web pages are stored with gzip.
 func (d document) content() ([]byte, error) {
 	f, err := os.Open(d.path)
 	if err != nil {
@@ -50,10 +50,10 @@ const (
 	kindTestdata = "testdata"
 )
 
-// anchors are the ends of names of texts that other extractors have made of the file beside them.
+// anchors are the suffixes of the texts that other extractors produced, stored next to the file.
 var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdown.txt", ".pandoc.txt", ".pypptx.txt", ".openpyxl.txt", ".lxml.txt", ".gold.txt"}
 
-// documents are the samples of the repository, and the documents and web pages of the folder of measuring data.
+// documents returns the samples of the repository, and the documents and web pages in the folder of benchmark data.
 func documents(s settings, errs io.Writer) (samples, shared, pages []document, err error) {
 	if samples, err = list(s.documents, kindTestdata); err != nil {
 		return nil, nil, nil, err
@@ -70,7 +70,7 @@ func documents(s settings, errs io.Writer) (samples, shared, pages []document, e
 	return samples, shared, pages, nil
 }
 
-// sharedDocuments are those of the folder of measuring data, by kind; none where the folder is missing.
+// sharedDocuments returns the documents in the folder of benchmark data, by kind; none if the folder is missing.
 func sharedDocuments(data string) ([]document, error) {
 	kinds, err := os.ReadDir(filepath.Join(data, "docs"))
 	if os.IsNotExist(err) {
@@ -92,7 +92,7 @@ func sharedDocuments(data string) ([]document, error) {
 	return docs, nil
 }
 
-// sharedPages are the saved web pages of the folder of measuring data; none where it is missing.
+// sharedPages returns the saved web pages in the folder of benchmark data; none if it is missing.
 func sharedPages(data string) ([]document, error) {
 	files, err := filepath.Glob(filepath.Join(data, "web", "*.html.gz"))
 	if err != nil {
@@ -105,7 +105,7 @@ func sharedPages(data string) ([]document, error) {
 	return docs, nil
 }
 
-// list finds the documents of a folder.
+// list returns the documents of a folder.
 func list(folder, kind string) ([]document, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -121,7 +121,7 @@ func list(folder, kind string) ([]document, error) {
 	return docs, nil
 }
 
-// only keeps the documents of one kind, or all where kind is "".
+// only returns the documents of one kind, or all if kind is "".
 func only(docs []document, kind string) []document {
 	return slices.DeleteFunc(docs, func(d document) bool { return kind != "" && d.kind != kind })
 }

@@ -1,6 +1,9 @@
-// Command benchextract measures how documents are read: how much of their text is found beside trusted extractors, how
-// fast and in how much memory, and whether damaged files do harm. It reads the documents of testdata and, where a
-// folder of measuring data lies beside the repository, those too. What it prints is Markdown.
+// Command benchextract measures document extraction: how much of the text it finds compared with trusted extractors,
+// its speed and memory, and whether damaged files do harm. It reads the documents of testdata and, if a folder of
+// benchmark data is next to the repository, those too. The output is Markdown.
+//
+//	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/extraction.md]
+//	go run ./tools/benchextract -torture [-keep folder] [-only pdf]
 //
 //	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/extraction.md]
 //	go run ./tools/benchextract -torture [-keep folder] [-only pdf]
@@ -28,7 +31,7 @@ type settings struct {
 	torture   tortureSettings
 }
 
-// allParts can be measured.
+// allParts are the available measurements.
 var allParts = []string{"score", "speed", "memory", "office"}
 
 func main() {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// measure takes the figures that were asked for and prints them, and writes them into the document.
+// measure runs the requested measurements, prints the figures and writes them into the document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 	samples, shared, pages, err := documents(s, errs)
 	if err != nil {
@@ -55,7 +55,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 	return bench.Publish(out, s.write, "bench-extract", text.String())
 }
 
-// readSamples has the program read the documents of the repository, all of which it must read.
+// readSamples reads the documents of the repository with the program. All of them must be readable.
 func readSamples(ctx context.Context, s settings, samples []document, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// peakOf is the resident memory of the process, or of the largest one that it has waited for, at its highest, in bytes.
+// peakOf returns the peak resident memory in bytes of the process, or of the largest child that it has waited for.
 func peakOf(state *os.ProcessState) int64 {
 	use, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -17,11 +17,11 @@ import (
 //go:embed peers.py
 var peersScript []byte
 
-// peerPackages are what the Python environment holds: extractors to compare with, and what the scorer computes with.
+// peerPackages are the Python packages: extractors to compare with, and a library for the scorer.
 var peerPackages = []string{"pymupdf", "pypdf", "pdfminer.six", "markitdown[docx,pptx,xlsx]", "rapidfuzz"}
 
-// pythonEnvironment returns the Python of the environment in dir, with the packages in it. It returns "" and says why when
-// there is none to be had: peers in Python are then passed over.
+// pythonEnvironment returns the Python of the environment in dir, with the packages installed. If that fails, it
+// reports the reason on errs and returns ""; Python peers are then skipped.
 func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 	program, err := bench.InstallPython(ctx, dir, peerPackages, errs)
 	if err != nil {
@@ -31,18 +31,18 @@ func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 	return program
 }
 
-// timing is what reading files took.
+// timing holds the times of one tool.
 type timing struct {
 	tool   string
-	read   map[string]cost // what the files that were read took
-	peak   int64           // resident memory of the largest process, in bytes; 0 not measured
-	absent string          // why the tool was not run; "" when it was
+	read   map[string]cost // by file that was read
+	peak   int64           // peak resident memory of the largest process, in bytes; 0: not measured
+	absent string          // reason why the tool was not run; "" if it was
 }
 
-// cost is what reading took, by the clock and of processor time.
+// cost is the time for reading a file: wall-clock and processor time.
 type cost struct{ wall, cpu time.Duration }
 
-// of adds up what some files took.
+// of returns the total cost of some files.
 func (t timing) of(files []string) cost {
 	var sum cost
 	for _, f := range files {
@@ -52,7 +52,7 @@ func (t timing) of(files []string) cost {
 	return sum
 }
 
-// runPeer has a Python library read the files in one process.
+// runPeer reads the files with a Python library, in one process.
 func runPeer(ctx context.Context, program, tool string, files []string) timing {
 	t := timing{tool: tool, read: map[string]cost{}}
 	if program == "" {
@@ -106,7 +106,7 @@ func runEach(ctx context.Context, tool string, files []string, command func(file
 	return t
 }
 
-// runOne runs a program for at most two minutes.
+// runOne runs a program with a timeout of two minutes.
 func runOne(ctx context.Context, command []string, out, errs io.Writer) (*os.ProcessState, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

@@ -15,17 +15,17 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// minTokens is how many words count as text in a document that has none.
+// minTokens is the number of words from which text counts as found in a document that has none.
 const minTokens = 20
 
-// extracted is what the measured program made of one document.
+// extracted is the result of the measured program for one document.
 type extracted struct {
 	failed bool
-	cause  string // what it said of the failure
+	cause  string // error message
 }
 
-// extractAll has the program read documents, and writes their texts as the scorers expect them: KIND/FILE.txt, and
-// KEY.txt for pages.
+// extractAll reads documents with the program, and writes the texts where the scorers expect them: KIND/FILE.txt, and
+// KEY.txt for web pages.
 func extractAll(ctx context.Context, s settings, docs []document, folder string) (map[string]extracted, error) {
 	results := map[string]extracted{}
 	for _, d := range docs {
@@ -63,14 +63,14 @@ func extractAll(ctx context.Context, s settings, docs []document, folder string)
 	return results, nil
 }
 
-// scoreRow is one line of the scorer's table.
+// scoreRow is a row of the scorer's table.
 type scoreRow struct {
 	file, kind, class string
 	score             float64
 	words             int
 }
 
-// score extracts all documents and compares their texts with those of other extractors.
+// score extracts all documents and compares the texts with those of other extractors.
 func score(ctx context.Context, s settings, python string, docs, pages []document, out, errs io.Writer) error {
 	if python == "" {
 		if python = "python3"; len(docs)+len(pages) > 0 {
@@ -143,7 +143,7 @@ func readScores(path string) ([]scoreRow, error) {
 	return rows, nil
 }
 
-// reportScores writes a line for each kind of document, and to errs the documents that deserve a look.
+// reportScores writes a row for each kind of document. It lists documents that need attention on errs.
 func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extracted) {
 	bench.Header(out, 1, "kind", "documents", "median", "mean", "below 0.5", "without text", "of these refused with a cause", "given text")
 	var kinds []string

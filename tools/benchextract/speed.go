@@ -15,17 +15,17 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// maxSpeedPages is the most pages of a PDF in the comparison of speeds, so that one book does not decide it.
+// Maximum pages of a PDF in the comparison of speeds, so that one book does not dominate.
 const maxSpeedPages = 100
 
-// samplePages is how long the book is that stands in for documents where only those of testdata are there.
+// Pages of the generated book that is used if only testdata is available.
 const samplePages = 100
 
-// readWarm reads files in this program, in one child that stays. It returns the pages of each that was read.
+// readWarm reads files with this program, in one child process that stays. It returns the pages of each file read.
 func readWarm(ctx context.Context, tool string, files []string) (timing, map[string]int, error) {
 	t := timing{tool: tool, read: map[string]cost{}}
 	x := extract.New(extract.Options{Concurrency: 1, Log: slog.New(slog.DiscardHandler)})
-	// The child is started and has PDFium's code before the clock runs, as in a service that is up.
+	// Start the child and load PDFium before timing, as in a running service.
 	if _, err := x.Extract(ctx, extract.Request{Path: files[0]}); err != nil && extract.KindOf(err) == "" {
 		return t, nil, fmt.Errorf("reading %s: %w", files[0], err)
 	}
@@ -37,7 +37,7 @@ func readWarm(ctx context.Context, tool string, files []string) (timing, map[str
 			return t, nil, context.Cause(ctx)
 		}
 		after := usedTime(bench.Children()...)
-		if after < before { // a new child, which began with nothing
+		if after < before { // a new child has replaced it, which started at 0
 			before = 0
 		}
 		if err == nil {
@@ -48,7 +48,7 @@ func readWarm(ctx context.Context, tool string, files []string) (timing, map[str
 	return t, pages, x.Close()
 }
 
-// speed compares how many pages of PDF a second tools read, all in one run on the same files.
+// speed compares the pages of PDF per second of several tools, in one run over the same files.
 func speed(ctx context.Context, s settings, python string, docs []document, out io.Writer) error {
 	var files []string
 	for _, d := range docs {
@@ -113,7 +113,7 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 	return nil
 }
 
-// memory compares the peak of resident memory on a long PDF.
+// memory compares the peak resident memory for a long PDF.
 func memory(ctx context.Context, s settings, python string, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {
@@ -146,7 +146,7 @@ func memory(ctx context.Context, s settings, python string, out io.Writer) error
 	return nil
 }
 
-// office compares how many office files a second are read.
+// office compares the office files per second.
 func office(ctx context.Context, python string, docs []document, out io.Writer) error {
 	var files []string
 	for _, d := range docs {
@@ -176,7 +176,7 @@ func office(ctx context.Context, python string, docs []document, out io.Writer) 
 	return nil
 }
 
-// readByAll are the files that every tool that was run has read.
+// readByAll returns the files that every tool that ran has read.
 func readByAll(timings []timing, files []string) []string {
 	var common []string
 	for _, f := range files {

@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// tortureSettings say what is done to the documents, and within which limits they are read.
+// tortureSettings describe the damage to the documents and the limits for reading them.
 type tortureSettings struct {
 	keep    string
 	damage  extracttest.Damage
@@ -30,24 +30,24 @@ type tortureSettings struct {
 	timeout time.Duration
 }
 
-// outcome is what came of reading one damaged copy of a document.
+// outcome is the result of reading one damaged copy of a document.
 type outcome struct {
 	doc   document
-	what  string // the damage
+	what  string // description of the damage
 	kind  extract.Kind
 	err   error
 	wall  time.Duration
-	cpu   time.Duration // processor time of the child; 0 where it ended or that is not known
-	peak  int64         // resident memory of the child at its highest, in bytes; 0 unknown
+	cpu   time.Duration // processor time of the child; 0: unknown, or the child ended
+	peak  int64         // peak resident memory of the child in bytes; 0: unknown
 	size  int
-	death string // why a child died, a parser panicked or took far too long; "" where none of these happened
+	death string // reason if a child died, a parser panicked or a limit was far exceeded; "": none of these
 }
 
-// harm reports whether the copy did what no document may do: panic a parser, end its child, or fail without a cause
-// that names the document.
+// harm reports whether the copy did forbidden damage: a parser panicked, its child died, or the error has no cause that
+// names the document.
 func (o outcome) harm() bool { return o.death != "" || o.err != nil && o.kind == "" }
 
-// fault says what harm was done.
+// fault describes the harm.
 func (o outcome) fault() string {
 	if o.death != "" {
 		return o.death
@@ -55,7 +55,7 @@ func (o outcome) fault() string {
 	return o.err.Error()
 }
 
-// tortureAll reads every document whole and damaged. It fails when any did harm or anything was left behind.
+// tortureAll reads every document, whole and damaged. It returns an error if a copy did harm or resources leaked.
 func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	samples, shared, pages, err := documents(s, errs)
 	if err != nil {
@@ -100,7 +100,7 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	return nil
 }
 
-// tortureOne reads all copies of one document. It returns an error only for a failure of its own.
+// tortureOne reads all copies of one document. Its error is a failure of the test itself.
 func tortureOne(ctx context.Context, x *extract.Extractor, d document, s tortureSettings, deaths *deathLog) ([]outcome, error) {
 	data, err := d.content()
 	if err != nil {
@@ -133,25 +133,25 @@ func tortureOne(ctx context.Context, x *extract.Extractor, d document, s torture
 	return outcomes, nil
 }
 
-// keepFile keeps the bytes that did harm, and why, under a name that keeps the format's suffix.
+// keepFile stores a harmful copy and the reason, under a name that keeps the format's suffix.
 func keepFile(folder string, o outcome, data []byte) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	h := fnv.New32a()
-	_, _ = h.Write(data) // a hash does not fail
+	_, _ = h.Write(data) // a hash never fails
 	name := filepath.Join(folder, fmt.Sprintf("%s-%08x-%s", o.doc.kind, h.Sum32(), o.doc.name))
 	return errors.Join(os.WriteFile(name, data, 0o644), os.WriteFile(name+".why", []byte(o.what+"\n"+o.fault()+"\n"), 0o644))
 }
 
-// deathLog is the log of an Extractor, which speaks of the deaths of children alone.
+// deathLog is the log handler of an Extractor. It records warnings about children that died.
 type deathLog struct{ last string }
 
 func (l *deathLog) Enabled(context.Context, slog.Level) bool { return true }
 func (l *deathLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
 func (l *deathLog) WithGroup(string) slog.Handler            { return l }
 
-// Handle implements slog.Handler. One document is read at a time, by the goroutine that logs.
+// Handle implements slog.Handler. Only one document is read at a time, by the goroutine that logs.
 func (l *deathLog) Handle(_ context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return nil
@@ -170,7 +170,7 @@ func (l *deathLog) take() string {
 	return last
 }
 
-// leftBehind names processes, goroutines and files that remain after all documents were read.
+// leftBehind lists processes, goroutines and files that remain after all documents were read.
 func leftBehind(temp string, goroutines int) []string {
 	var left []string
 	if pids := bench.Children(); len(pids) > 0 {
@@ -179,7 +179,7 @@ func leftBehind(temp string, goroutines int) []string {
 	if files, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(files) > 0 {
 		left = append(left, fmt.Sprintf("files %v", files))
 	}
-	for range 100 { // those that have been told to end may still be on their way
+	for range 100 { // goroutines may still be ending
 		if runtime.NumGoroutine() <= goroutines {
 			return left
 		}
@@ -188,7 +188,7 @@ func leftBehind(temp string, goroutines int) []string {
 	return append(left, fmt.Sprintf("%d goroutines more than before", runtime.NumGoroutine()-goroutines))
 }
 
-// reportTorture writes what came of it, with the slowest and the largest.
+// reportTorture writes the results, with the slowest and the largest documents.
 func reportTorture(out io.Writer, all []outcome, left []string, s tortureSettings) {
 	type count struct{ docs, copies, text, refused, harm int }
 	counts := map[string]*count{}

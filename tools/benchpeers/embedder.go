@@ -8,16 +8,16 @@ import (
 	"strconv"
 )
 
-// embeddingModel is the name that the model of the workload's vectors has.
+// Name of the model of the workload's vectors.
 const embeddingModel = "workload"
 
-// itemMark is what the mark of a row begins with, before its number.
+// Prefix of the mark of a row, before its number.
 const itemMark = "item"
 
-// marked finds the mark that each text begins with.
+// marked finds the mark at the start of a text.
 var marked = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
 
-// vectorOf returns the vector that belongs to the first mark in a text.
+// vectorOf returns the vector of the first mark in a text.
 func (w *workload) vectorOf(text string) []float32 {
 	if m := marked.FindStringSubmatch(text); m != nil {
 		n, err := strconv.Atoi(m[2])
@@ -36,7 +36,7 @@ func (w *workload) vectorOf(text string) []float32 {
 	return none
 }
 
-// embed answers POST /v1/embeddings as an embedding server that speaks OpenAI's protocol and knows the workload's vectors.
+// embed answers POST /v1/embeddings as an OpenAI-compatible embedding server that returns the workload's vectors.
 func (w *workload) embed(rw http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Input  json.RawMessage `json:"input"`
@@ -70,7 +70,7 @@ func (w *workload) embed(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(map[string]any{ // whoever has asked and left needs no answer
+	_ = json.NewEncoder(rw).Encode(map[string]any{ // a client that disconnected needs no answer
 		"object": "list", "model": embeddingModel, "data": items, "usage": map[string]int{"prompt_tokens": 1, "total_tokens": 1},
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// measureIndex asks the index that a service has left, in this process and by itself: what the stores are that run in the
-// process that asks. Nothing is embedded, ranked or sent; what is found is read.
+// measureIndex searches the index of a stopped service in this process, for comparison with stores that run in the
+// caller's process. It does no embedding, ranking or network transfer, but reads the texts found.
 func measureIndex(ctx context.Context, s settings, w *workload, dir, store string, errs io.Writer) (r result, err error) {
 	fmt.Fprintln(errs, "Sluice's index in process: asking …")
 	began := time.Now()
@@ -73,10 +73,10 @@ func measureIndex(ctx context.Context, s settings, w *workload, dir, store strin
 	return r, nil
 }
 
-// inProcess is what the index by itself is called.
+// Name of the index by itself in the tables.
 const inProcess = "Sluice's index, in process"
 
-// searchIndex returns the rows that a search of the index finds, whose texts are read.
+// searchIndex searches the index, reads the texts, and returns the rows found.
 func searchIndex(ctx context.Context, x index.Index, space index.Space, q index.Query) ([]int, error) {
 	found, err := x.Search(ctx, space, q)
 	if err != nil {

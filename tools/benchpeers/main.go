@@ -1,6 +1,6 @@
-// Command benchpeers measures how fast Sluice answers beside what one would take instead: vector stores and word indexes of
-// Python that run in process. All get the same vectors, texts and questions; Sluice is asked over HTTP, and its index by itself in
-// this process, the others through their own clients. What it prints is Markdown.
+// Command benchpeers compares the query speed of Sluice with common alternatives: vector stores and full-text indexes
+// for Python that run in process. All get the same vectors, texts and questions. Sluice is queried over HTTP, its index
+// also in this process, the others through their own clients. The output is Markdown.
 //
 //	go run ./tools/benchpeers [-rows 100000] [-peers chroma,qdrant] [-venv folder] [-alone] [-write tools/benchpeers/README.md]
 package main

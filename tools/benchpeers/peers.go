@@ -17,7 +17,7 @@ import (
 //go:embed peers.py
 var peersScript []byte
 
-// store is one of Python and the packages that it is, or one of Go, which is a module beside this command.
+// store is a peer: Python packages, or a Go module in a folder of this command.
 type store struct {
 	name     string // of the script's part, or of the module's folder
 	title    string
@@ -25,7 +25,7 @@ type store struct {
 	module   bool
 }
 
-// peers are pinned: figures of another day are of the same programs.
+// Versions are pinned, so that figures of different days are comparable.
 var peers = []store{
 	{name: "chroma", title: "Chroma 1.5.9 (HNSW)", packages: []string{"chromadb==1.5.9"}},
 	{name: "chroma-server", title: "Chroma 1.5.9, its server over HTTP", packages: []string{"chromadb==1.5.9"}},
@@ -46,7 +46,7 @@ func peerNames() []string {
 	return names
 }
 
-// measurePeers has every peer that is asked for filled and asked. One that cannot be is reported as such.
+// measurePeers fills and queries each requested peer. A peer that fails is reported as such.
 func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io.Writer) []result {
 	var results []result
 	for _, p := range peers {
@@ -81,7 +81,7 @@ func (p store) install(ctx context.Context, s settings, dir string, errs io.Writ
 	return program, nil
 }
 
-// measure has the peer filled in one process and asked in another, which opens what the first has left.
+// measure fills the peer in one process and queries it in another, which opens the stored data.
 func (p store) measure(ctx context.Context, s settings, program, embedder, dir string, errs io.Writer) (result, error) {
 	r := result{Name: p.title}
 	for _, step := range []string{"fill", "ask"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// measureSluice measures a service, and then by itself the index that it has left.
+// measureSluice measures a service, then the stored index by itself.
 func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) ([]result, error) {
 	service, store, err := measureService(ctx, s, w, embedder, dir, errs)
 	if err != nil {
@@ -30,7 +30,7 @@ func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir s
 	return []result{service, alone}, nil
 }
 
-// measureService fills a service that it starts in dir, starts it anew, and asks it.
+// measureService starts a service in dir, fills it, restarts it, and queries it.
 func measureService(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) (own result, store string, err error) {
 	environ := []string{
 		"OPENAI_BASE_URL=" + embedder, "OPENAI_API_KEY=none", "SLUICE_EMBED_MODEL=" + embeddingModel,
@@ -102,14 +102,14 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 	return own, store, err
 }
 
-// fillSluice takes the workload in, and stops the service when it has nothing left to do.
+// fillSluice uploads the workload, and stops the service once it is idle.
 func fillSluice(ctx context.Context, s settings, w *workload, dir string, environ []string) (store string, took time.Duration, err error) {
 	svc, err := bench.Start(ctx, s.api, dir, environ...)
 	defer func() { err = errors.Join(err, svc.Close()) }()
 	if err != nil {
 		return "", 0, err
 	}
-	// A chunk is a paragraph: each is longer than the target, and two of them than what is allowed.
+	// Each chunk is one paragraph: a paragraph is longer than the target, and two exceed the maximum.
 	made, err := svc.CreateDatastore(ctx, service.NewDatastore{Name: "peers", Chunking: &service.Chunking{TargetTokens: 64, MaxTokens: 480}})
 	if err != nil {
 		return "", 0, err
@@ -139,13 +139,13 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	return made.ID, took, err
 }
 
-// atRest waits until a process has done nothing for some seconds, and tells since when: what the index merges once nobody writes belongs
-// to filling it.
+// atRest waits until a process has been idle for some seconds. It returns the start of the idle time: merges that the
+// index does after the last write count as part of filling.
 func atRest(ctx context.Context, pid int) (since time.Time, err error) {
 	const (
 		rest  = 4 * time.Second
 		every = 500 * time.Millisecond
-		busy  = every / 20 // that a service needs which nobody asks, and more
+		busy  = every / 20 // slightly more than an idle service uses
 	)
 	since = time.Now()
 	before, err := bench.ProcessorTime(pid)
@@ -174,7 +174,7 @@ func atRest(ctx context.Context, pid int) (since time.Time, err error) {
 
 func documentID(n int) string { return fmt.Sprintf("document-%d", n) }
 
-// rowsOf are the rows that fragments are made of, by their marks.
+// rowsOf returns the rows that fragments consist of, found by their marks.
 func rowsOf(found []service.Fragment) []int {
 	var rows []int
 	for _, f := range found {
@@ -183,8 +183,8 @@ func rowsOf(found []service.Fragment) []int {
 	return rows
 }
 
-// rowsIn are the rows whose marks are in a text. It is part of what is timed, so that it takes no longer than the others do to read
-// a row's number.
+// rowsIn returns the rows whose marks are in a text. The caller times it, so it must be as fast as reading a row's
+// number is in the other stores.
 func rowsIn(text string) (rows []int) {
 	for {
 		before, rest, found := strings.Cut(text, itemMark)
@@ -201,28 +201,28 @@ func rowsIn(text string) (rows []int) {
 	}
 }
 
-// asker asks one question and returns the rows that were found.
+// asker asks one question and returns the rows found.
 type asker func(ctx context.Context, q question) ([]int, error)
 
-// clientCounts are how many clients ask at once.
+// Numbers of concurrent clients.
 var clientCounts = []int{1, 8}
 
-// asking says how a process is asked.
+// asking describes how a process is queried.
 type asking struct {
-	process   int // its id
+	process   int // process id
 	one       asker
-	truth     func(question) []int // the rows that are to be found; nil: nobody knows
+	truth     func(question) []int // the correct rows; nil: unknown
 	questions []question           // in turn
-	once      bool                 // each of them, but for some that only warm up
+	once      bool                 // ask each question once; the first few only warm up
 	clients   int
 	limit     time.Duration
 }
 
-// warming is how many of the questions that are asked once are asked before anything is measured.
+// Number of warm-up questions if each question is asked only once.
 const warming = 10
 
-// ask has so many clients ask a process one question after the other, until the time has passed or there are no more. Questions
-// that come again were asked before, each once, or as many as there is time for.
+// ask runs the given number of clients, each of which asks a process one question after the other, until the time has
+// passed or the questions run out. Repeated questions are asked once before timing, as far as time permits.
 func ask(ctx context.Context, a asking) (figure, error) {
 	questions, warm := a.questions, len(a.questions)
 	load := loadtest.Load{Clients: a.clients, For: a.limit, Grace: time.Minute}
@@ -253,7 +253,7 @@ func ask(ctx context.Context, a asking) (figure, error) {
 		found, err := a.one(ctx, q)
 		take.Since("answered")
 		if err != nil {
-			stop(err) // one that fails is one too many
+			stop(err) // any error ends the measurement
 		} else if a.truth != nil {
 			mu.Lock()
 			defer mu.Unlock()

@@ -10,25 +10,25 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// result is what was measured of one store.
+// result holds the figures of one store.
 type result struct {
 	Name    string
-	Absent  string            // why it was not measured; "" when it was
-	Fill    float64           // seconds until everything could be found
+	Absent  string            // reason why it was not measured; "" if it was
+	Fill    float64           // seconds until all rows were searchable
 	Open    float64           // seconds until the first answer
-	Memory  int64             // of its own, when idle, in bytes
-	Figures map[string]figure // by "dense/1": how it was asked, and by how many clients
+	Memory  int64             // anonymous memory when idle, in bytes
+	Figures map[string]figure // by kind of query and number of clients, such as "dense/1"
 }
 
-// figure is how fast questions were answered.
+// figure holds the speed of queries.
 type figure struct {
 	P50, P99 float64 // seconds
-	Rate     float64 // answers a second
-	CPU      float64 // seconds of processor time an answer; 0 where that is not known
-	Recall   float64 // 0 where there is no truth to hold answers against
+	Rate     float64 // answers per second
+	CPU      float64 // seconds of processor time per answer; 0: unknown
+	Recall   float64 // 0: no ground truth
 }
 
-// tell says what is known so far: a run takes long, and what ends it must not take all with it.
+// tell prints the figures so far, so that they are not lost if a long run fails.
 func (r result) tell(out io.Writer) {
 	for _, way := range slices.Sorted(maps.Keys(r.Figures)) {
 		f := r.Figures[way]
@@ -36,14 +36,15 @@ func (r result) tell(out io.Writer) {
 	}
 }
 
-// row is a line of a table: a store, asked in a way.
+// row is a row of a table: a store and a kind of query.
 type row struct {
 	title string
 	of    result
 	way   string
 }
 
-// writeTables writes a table of vector searches, one of searches that embed a new question first, and one of word searches. Sluice comes first.
+// writeTables writes three tables: vector searches, searches that first embed a new question, and word searches. Sluice
+// comes first.
 func writeTables(out io.Writer, s settings, results []result) {
 	fmt.Fprintf(out, "%d chunks of %d dimensions in %d documents, %d questions, %d processors. Ratio: answers/s of a table's first row divided by those of the row; above 1 Sluice is faster.\n",
 		s.rows, dimensions, s.rows/rowsPerDocument, s.questions, runtime.GOMAXPROCS(0))

@@ -17,41 +17,41 @@ import (
 
 const (
 	dimensions = 384
-	// rowsPerDocument is how many chunks a document has.
+	// Number of chunks per document.
 	rowsPerDocument = 100
-	// parts is how many parts the documents are dealt to; a filter asks for one.
+	// Number of parts into which documents are divided; a filter selects one.
 	parts = 100
-	// filteredPart is which.
+	// The part that filtered queries select.
 	filteredPart = 7
-	// best is how many answers are asked for.
+	// Number of results per query.
 	best = 10
-	// freshOnes is how many questions are asked once only, for each figure of them, and freshSets for how many figures there are some.
+	// Number of questions that are asked only once, per figure, and number of such figures.
 	freshOnes = 2_000
 	freshSets = 4
 )
 
-// workload is what everyone is given.
+// workload is the data that all stores get.
 type workload struct {
 	vectors   [][]float32
 	texts     []string
 	questions []question
-	fresh     []question // that are asked for the first time, once each: by vector and text alone
+	fresh     []question // questions with vector and text only, each asked only once
 }
 
-// question asks by a vector, by words, or by both.
+// question is a query by vector, by words, or both.
 type question struct {
 	vector   []float32
-	text     string // some words, for a search by both
+	text     string // words for a hybrid search
 	common   string // eight common words
-	nearest  []int  // the truly nearest rows
-	filtered []int  // those of the part that is filtered for
+	nearest  []int  // exact nearest rows
+	filtered []int  // exact nearest rows in filteredPart
 }
 
-// partOf is the part that a row's document is dealt to.
+// partOf returns the part of a row's document.
 func partOf(row int) int { return row / rowsPerDocument % parts }
 
-// newWorkload makes chunks whose words follow Zipf's law, and vectors as sentence models make them: around topics and parts
-// of topics, in dimensions of which the first tell most, with something that all have in common.
+// newWorkload creates chunks whose word frequencies follow Zipf's law, with vectors like those of sentence models:
+// clustered by topic and subtopic, with decreasing variance per dimension and a common component.
 func newWorkload(rows, questions int) *workload {
 	rng := rand.New(rand.NewPCG(1, 2))
 	spread := make([]float64, dimensions)
@@ -108,7 +108,7 @@ func newWorkload(rows, questions int) *workload {
 	return w
 }
 
-// freshSet are the questions of one figure of those that are asked for the first time.
+// freshSet returns the questions of the n-th figure of questions asked only once.
 func (w *workload) freshSet(n int) []question { return w.fresh[n*freshOnes : (n+1)*freshOnes] }
 
 func unit(v []float64) []float32 {
@@ -123,10 +123,10 @@ func unit(v []float64) []float32 {
 	return out
 }
 
-// stopWords are the most common words, which tell the language.
+// stopWords are the most common words, from which the language is detected.
 var stopWords = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
-// word names the n-th most common word.
+// word returns the n-th most common word.
 func word(n uint64) string {
 	if n < uint64(len(stopWords)) {
 		return stopWords[n]
@@ -139,7 +139,7 @@ func word(n uint64) string {
 	return b.String()
 }
 
-// nearestOf compares all rows that pass.
+// nearestOf returns the exact nearest rows among those that pass.
 func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	type scored struct {
 		row   int
@@ -170,7 +170,7 @@ func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	return out
 }
 
-// recall is which share of the wanted rows is among those found.
+// recall returns the share of the wanted rows that were found.
 func recall(found, wanted []int) float64 {
 	n := 0
 	for _, row := range wanted {
@@ -181,7 +181,7 @@ func recall(found, wanted []int) float64 {
 	return float64(n) / float64(max(len(wanted), 1))
 }
 
-// store writes the workload for the peers: texts by line, vectors as 32-bit floats one after the other.
+// store writes the workload for the peers: one text per line, vectors as consecutive 32-bit floats.
 func (w *workload) store(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "texts.txt"), []byte(strings.Join(w.texts, "\n")+"\n"), 0o600); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (w *workload) store(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "workload.json"), data, 0o600)
 }
 
-// bytesOf is a vector as 32-bit floats, one after the other.
+// bytesOf returns a vector as consecutive 32-bit floats.
 func bytesOf(v []float32) []byte {
 	out := make([]byte, 0, 4*len(v))
 	for _, x := range v {

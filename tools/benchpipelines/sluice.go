@@ -18,24 +18,24 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// uploaders is how many files are on their way to the service at once: each waits for the disk most of the time.
+// uploaders returns the number of concurrent uploads. Each waits for the disk most of the time.
 func uploaders() int { return max(8, runtime.NumCPU()) }
 
-// result is what was measured of one pipeline.
+// result holds the figures of one pipeline.
 type result struct {
 	Name   string
-	Absent string  // why it was not measured; "" when it was
-	Took   float64 // seconds, until everything could be searched
+	Absent string  // reason why it was not measured; "" if it was
+	Took   float64 // seconds until all files were searchable
 	Used   float64 // seconds of processor time
-	Files  int     // that were read
+	Files  int     // number of files read
 	Chunks int
-	Words  int // different ones of each file, of all that was read of it; 0 when they were not counted
+	Words  int // sum over the files of distinct words read; 0: not counted
 
-	Tokens    int // of the model, that were embedded; 0 where nothing was
-	CutTokens int // that the model did not read, as their text was too long for it
+	Tokens    int // model tokens that were embedded; 0: no embedding
+	CutTokens int // model tokens dropped because a text was too long for the model
 }
 
-// compare has everyone take the files in, Sluice first.
+// compare ingests the files with every pipeline, Sluice first.
 func compare(ctx context.Context, s settings, g gathered, model, dir string, errs io.Writer) ([]result, error) {
 	fmt.Fprintf(errs, "Sluice: %d files …\n", len(g.paths))
 	ours, err := measureSluice(ctx, s, g, model, dir)
@@ -54,7 +54,7 @@ func compare(ctx context.Context, s settings, g gathered, model, dir string, err
 	return append([]result{ours}, measurePeers(ctx, s, g, model, errs)...), ctx.Err()
 }
 
-// measureSluice uploads the files to a service that it starts in dir, and waits until all of them can be searched.
+// measureSluice uploads the files to a service that it starts in dir, and waits until all are searchable.
 func measureSluice(ctx context.Context, s settings, g gathered, model, dir string) (r result, err error) {
 	r.Name = "Sluice, over HTTP"
 	var environ []string
@@ -84,7 +84,7 @@ func measureSluice(ctx context.Context, s settings, g gathered, model, dir strin
 			}
 			_, err = svc.Upload(uploading, store.ID, filepath.Base(path), data)
 			if refused := (*client.Error)(nil); errors.As(err, &refused) {
-				return nil // of a kind that is not read: counted as missing
+				return nil // unsupported format: counted as missing
 			}
 			return err
 		})
@@ -100,7 +100,7 @@ func measureSluice(ctx context.Context, s settings, g gathered, model, dir strin
 		r.Files++
 		r.Chunks += int(d.Chunks)
 		if s.alone {
-			return nil // there is nothing to compare them with, and reading them back takes processor time
+			return nil // there is nothing to compare, and reading the chunks back takes processor time
 		}
 		found := make(wordSet)
 		defer func() { r.Words += len(found) }()
@@ -111,8 +111,8 @@ func measureSluice(ctx context.Context, s settings, g gathered, model, dir strin
 	})
 }
 
-// wordSet are the different words of a text, which are runs of ASCII letters and digits in lower case: what a form of tables or
-// overlap repeats counts once, and white space and signs count nothing.
+// wordSet holds the distinct words of a text: runs of ASCII letters and digits in lower case. Words repeated by overlap
+// or table formatting count once; white space and punctuation do not count.
 type wordSet map[string]bool
 
 func (s wordSet) add(text string) {

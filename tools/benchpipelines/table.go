@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// writeTable writes how long each pipeline took. Sluice comes first, and the ratio is to its time.
+// writeTable writes the time of each pipeline. Sluice comes first; ratios are relative to its time.
 func writeTable(out io.Writer, title string, g gathered, results []result) {
 	what := "documents"
 	if g.made {
@@ -40,7 +40,7 @@ func writeTable(out io.Writer, title string, g gathered, results []result) {
 	fmt.Fprintln(out)
 }
 
-// wordsRead is how many different words of a file were read, on average; "" when they were not counted.
+// wordsRead returns the average number of distinct words per file; "" if they were not counted.
 func (r result) wordsRead() string {
 	if r.Words == 0 || r.Files == 0 {
 		return ""

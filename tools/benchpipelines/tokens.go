@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/ingest"
 )
 
-// countTokens reads and cuts the files as the service does, and counts how many tokens of what it embeds the model reads, and
-// how many are beyond what it reads.
+// countTokens reads and chunks the files as the service does. It returns the number of tokens that the model embeds,
+// and the number that it drops because a text is too long.
 func countTokens(ctx context.Context, g gathered, model string) (tokens, cut int, err error) {
 	embedder, err := transformer.Open(transformer.Config{Directory: model})
 	if err != nil {
@@ -25,7 +25,7 @@ func countTokens(ctx context.Context, g gathered, model string) (tokens, cut int
 	for _, path := range g.paths {
 		doc, err := extractor.Extract(ctx, extract.Request{Path: path, Name: filepath.Base(path)})
 		if refused := (*extract.Error)(nil); errors.As(err, &refused) {
-			continue // the service has not read it either
+			continue // the service did not read it either
 		}
 		if err != nil {
 			return 0, 0, fmt.Errorf("reading %s: %w", path, err)

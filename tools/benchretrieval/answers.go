@@ -14,20 +14,20 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// The files that say where in the documents the answers are, as their makers publish them.
+// Files with the positions of the answers, as their authors publish them.
 const (
 	chromaAnswers = "questions_df.csv" // brandonstarxel/chunking_evaluation, general_evaluation_data
 	covidAnswers  = "COVID-QA.json"    // deepset-ai/COVID-QA, data/question-answering/200423_covidQA.json
 )
 
-// passages are where the answers to questions are, by the question's id, in bytes of the documents.
+// passages holds the byte ranges of the answers in the documents, by question id.
 type passages map[string][]eval.Answer
 
-// repeatable is how many bytes of text are the same answer wherever a document repeats them, as reports repeat whole
-// paragraphs; a name or a number is not.
+// Minimum length in bytes from which every repetition of an answer counts as an answer too. Reports repeat whole
+// paragraphs; a repeated name or number means nothing.
 const repeatable = 60
 
-// located reads where in the documents of a set the answers to its questions are.
+// located reads the positions of the answers to a set's questions.
 func located(folder string, c bench.Collection) (passages, error) {
 	texts := map[string]string{}
 	for _, d := range c.Documents {
@@ -54,8 +54,8 @@ func located(folder string, c bench.Collection) (passages, error) {
 	return found, nil
 }
 
-// chromaPassages reads the questions of Chroma's study of chunking: a table of question, references (a JSON list of
-// content and start) and the document's id. The questions have no ids: their text is what tells them apart.
+// chromaPassages reads the questions of Chroma's chunking study: a table of question, references (a JSON list of
+// content and start) and document id. The questions have no ids, so they are identified by their text.
 func chromaPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -95,7 +95,7 @@ func chromaPassages(path string, c bench.Collection, texts map[string]string) (p
 	return found, nil
 }
 
-// covidPassages reads the answers of COVID-QA, which are in the form of SQuAD.
+// covidPassages reads the answers of COVID-QA, in SQuAD format.
 func covidPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -135,8 +135,8 @@ func covidPassages(path string, c bench.Collection, texts map[string]string) (pa
 	return found, nil
 }
 
-// add notes an answer: where it stands in the document, nearest to the place, in characters, where it is said to, and where
-// the document repeats it.
+// add records an answer: its occurrence nearest to the stated position in characters, and its repetitions in the
+// document.
 func (p passages) add(question, document string, texts map[string]string, answer string, characters int) error {
 	text := texts[document]
 	if answer == "" {
@@ -161,7 +161,7 @@ func (p passages) add(question, document string, texts map[string]string, answer
 	return nil
 }
 
-// byteOffset is where the character of that number begins.
+// byteOffset returns the byte offset of a character.
 func byteOffset(text string, characters int) int {
 	at := 0
 	for range characters {
@@ -174,7 +174,7 @@ func byteOffset(text string, characters int) int {
 	return at
 }
 
-// nearest finds the occurrence of a part that begins nearest to a place.
+// nearest returns the occurrence of a part that starts nearest to an offset.
 func nearest(text, part string, place int) (at int, found bool) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], part)

@@ -13,16 +13,16 @@ import (
 // passageSets are the collections of long documents, whose answers are passages.
 var passageSets = []string{"chroma-chunk", "covidqa"}
 
-// english are the collections that the means of English are of.
+// english are the collections that count in the mean over English.
 var english = []string{"cacm", "cranfield", "med", "nfcorpus", "npl", "scifact-part", "squad-reddit", "time", "xquad-en"}
 
-// collection is a collection in BEIR's form.
+// collection is a collection in BEIR format.
 type collection struct {
 	bench.Collection
-	bm25 float64 // nDCG@10 of BM25; 0: not known
+	bm25 float64 // nDCG@10 of BM25; 0: unknown
 }
 
-// baselines reads nDCG@10 of BM25 by collection, as far as the folder has it.
+// baselines reads nDCG@10 of BM25 by collection, as far as the folder contains it.
 func baselines(folder string) (map[string]float64, error) {
 	figures := map[string]float64{}
 	data, err := os.ReadFile(filepath.Join(folder, "bm25.json"))

@@ -1,11 +1,11 @@
-// Command benchretrieval measures how good the fragments are that come back. It starts the service on loopback, hands
-// it collections of documents over HTTP, asks their questions, and scores what comes back: by document beside BM25 on
-// collections in BEIR's form, and by passage beside fixed windows on long documents. What it prints is Markdown.
+// Command benchretrieval measures retrieval quality. It starts the service on loopback, uploads collections of
+// documents over HTTP, asks their questions, and scores the results: by document, compared with BM25, on collections in
+// BEIR format, and by passage, compared with fixed windows, on long documents. The output is Markdown.
 //
 //	go run ./tools/benchretrieval [-data folder] [-collections cacm,med] [-engines embedded,milvus] [-modes hybrid,lexical,dense]
 //	go run ./tools/benchretrieval -model folder-of-a-sentence-transformer -keep folder
 //
-// docs/retrieval.md says what the collections are and how to get them.
+// docs/retrieval.md describes the collections and how to get them.
 package main
 
 import (
@@ -22,7 +22,7 @@ type settings struct {
 	api         string
 	data        string
 	spans       string
-	collections []string // all that there are without any
+	collections []string // empty: all that exist
 	engines     []string
 	modes       []string
 	parts       []string
@@ -34,7 +34,7 @@ type settings struct {
 }
 
 func main() {
-	engines.RunChildIfAsked() // does not return in the guard of an engine
+	engines.RunChildIfAsked() // does not return in the guard process of an engine
 	bench.Main("benchretrieval", run)
 }
 
@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	return measure(ctx, s, out, errs)
 }
 
-// parse reads the flags. What a flag may say is said where a wrong one is refused.
+// parse reads the flags. The error for a wrong value lists the valid ones.
 func parse(args []string, errs io.Writer) (settings, error) {
 	var s settings
 	flags := bench.NewFlags("benchretrieval", errs)

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	mostFragments = 100 // of one answer
-	concurrent    = 4   // questions that are asked at once
+	mostFragments = 100 // per query
+	concurrent    = 4   // concurrent questions
 )
 
-// measure takes the figures that were asked for and prints them, and writes them into the document.
+// measure runs the requested measurements, prints the figures and writes them into the document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	wanted, err := bench.Collections(s.data, s.collections)
 	if err != nil {
@@ -68,20 +68,20 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	return bench.Publish(out, s.write, "bench-retrieval", text.String())
 }
 
-// result is what was measured on one collection.
+// result holds the figures of one collection.
 type result struct {
 	name   string
 	bm25   float64
 	scores map[way]scores
 }
 
-// way is how a collection was searched.
+// way is an engine and a search mode.
 type way struct{ engine, mode string }
 
-// scores are a collection's figures, question by question.
+// scores holds the metrics of a collection, one value per question.
 type scores struct{ ndcg, recall10, recall100, mrr []float64 }
 
-// measureCollection has the collection taken in by each engine and asks its questions in each mode.
+// measureCollection uploads the collection to each engine and asks its questions in each mode.
 func (b *measured) measureCollection(ctx context.Context, s settings, c collection, errs io.Writer) (result, error) {
 	r := result{name: c.Name, bm25: c.bm25, scores: map[way]scores{}}
 	for _, engine := range s.engines {
@@ -104,7 +104,7 @@ func (b *measured) measureCollection(ctx context.Context, s settings, c collecti
 	return r, nil
 }
 
-// ask puts every question and notes the documents whose fragments came back, each where its best one stands.
+// ask asks all questions and returns the documents of the fragments, ranked by their best fragment.
 func (b *measured) ask(ctx context.Context, id, mode string, questions []eval.Question) (eval.Run, error) {
 	answers, err := b.answers(ctx, id, mode, questions)
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *measured) ask(ctx context.Context, id, mode string, questions []eval.Qu
 	return run, nil
 }
 
-// answers are the fragments for each question, in the order of the questions.
+// answers returns the fragments for each question, in the order of the questions.
 func (b *measured) answers(ctx context.Context, id, mode string, questions []eval.Question) ([][]service.Fragment, error) {
 	answers := make([][]service.Fragment, len(questions))
 	group, gctx := errgroup.WithContext(ctx)
@@ -137,7 +137,7 @@ func (b *measured) answers(ctx context.Context, id, mode string, questions []eva
 	return answers, group.Wait()
 }
 
-// score scores a run by the rules of trec_eval, over the questions that have a relevant document.
+// score evaluates a run as trec_eval does, over the questions with a relevant document.
 func score(c collection, run eval.Run) scores {
 	var s scores
 	for _, q := range c.Relevant.Judged() {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// budget is how much of an answer is read: so many fragments, or so many characters.
+// budget is the part of a result that counts: a number of fragments or of characters.
 type budget struct{ fragments, characters int }
 
 var budgets = []budget{{fragments: 5}, {fragments: 10}, {characters: 4000}, {characters: 8000}}
@@ -25,8 +25,8 @@ func (b budget) String() string {
 	return fmt.Sprintf("%d characters", b.characters)
 }
 
-// take is the beginning of what was found, as much as the budget has room for. The fragment that a number of characters ends
-// in is cut, so that all chunkings return the same amount of text.
+// take returns the first fragments within the budget. With a budget in characters, the last fragment is cut, so that
+// all chunkings return the same amount of text.
 func (b budget) take(found []service.Fragment) []service.Fragment {
 	if b.fragments > 0 {
 		return found[:min(b.fragments, len(found))]
@@ -43,8 +43,7 @@ func (b budget) take(found []service.Fragment) []service.Fragment {
 	return found
 }
 
-// measurePassages measures, on the sets of long documents, how much of the passages that answer comes back, and how much
-// of what comes back they are.
+// measurePassages measures recall and precision of the answer passages on the sets of long documents.
 func (b *measured) measurePassages(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
 	for _, name := range passageSets {
 		if !slices.Contains(wanted, name) {
@@ -105,7 +104,7 @@ func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collectio
 						if unplaced++; unplaced <= 3 {
 							fmt.Fprintf(errs, "%s: a fragment of %q, at %d, is not in it: %.100q …\n", c.Name, f.CustomID, f.Offset, f.Text)
 						}
-						document, spans = "", []eval.Span{{End: len(f.Text)}} // of no document, but returned
+						document, spans = "", []eval.Span{{End: len(f.Text)}} // belongs to no document, but was returned
 					}
 					returned[document] = append(returned[document], spans...)
 				}

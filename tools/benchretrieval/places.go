@@ -9,14 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// places finds where in its document a fragment stands.
+// places locates fragments in their documents.
 type places map[string]*squeezed
 
-// squeezed is a document's letters and digits: taking it in may change the white space, and joins words that a line's end parted.
+// squeezed holds a document's letters and digits. Ingestion may change white space, and joins words hyphenated at the
+// end of a line.
 type squeezed struct {
 	text string
-	at   []int // where each byte of it stands in the document
-	size int   // bytes of the document
+	at   []int // offset of each byte in the document
+	size int   // length of the document in bytes
 }
 
 func newPlaces(documents []eval.Document) places {
@@ -45,8 +46,8 @@ func squeeze(text string) squeezed {
 	return s
 }
 
-// of is the document of a fragment and its place there. A fragment of neighbours that were put together may hold several
-// stretches, each a line or more. No spans: it cannot be found.
+// of returns the document of a fragment and its ranges there. A fragment merged from neighbours may have several, each
+// of at least one line. It returns no ranges if the fragment cannot be located.
 func (p places) of(f service.Fragment, w chunking) (document string, spans []eval.Span, err error) {
 	document, offset := f.CustomID, f.Offset
 	if w.size > 0 {
@@ -72,15 +73,15 @@ func (p places) of(f service.Fragment, w chunking) (document string, spans []eva
 	return document, spans, nil
 }
 
-// find is where the text stands in the document, nearest to the offset.
+// find returns the range of the text nearest to the offset in the document.
 func (s *squeezed) find(text string, offset int) (eval.Span, bool) {
 	part := squeeze(text).text
 	if part == "" {
 		return eval.Span{}, false
 	}
-	// The place among the squeezed bytes that the offset is about at.
+	// Position in the squeezed text that corresponds to the offset.
 	near := sort.SearchInts(s.at, offset)
-	from := max(0, near-1<<10) // the place is nearly always right: a search of all of it is for the rest
+	from := max(0, near-1<<10) // the offset is nearly always right; search everything only otherwise
 	if i := strings.Index(s.text[from:min(len(s.text), near+len(part)+1<<10)], part); i >= 0 {
 		return s.span(from+i, len(part)), true
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// measured is the service that is measured, and what it needs beside it.
+// measured is the measured service and its dependencies.
 type measured struct {
 	*bench.Service
-	top     int            // fragments of one answer
+	top     int            // fragments per query
 	closers []func() error // in the order of opening
 }
 
-// start starts the service, with a data directory that ends with it unless one is to be kept, and Milvus Lite where that
-// engine is measured. Only what is written here configures it.
+// start starts the service with a temporary data directory, or one that is kept, and Milvus Lite if that engine is
+// measured. The environment does not configure the service.
 func start(ctx context.Context, s settings) (b *measured, err error) {
 	b = &measured{top: s.top}
 	defer func() {
@@ -49,7 +49,7 @@ func start(ctx context.Context, s settings) (b *measured, err error) {
 	return b, err
 }
 
-// close stops the service and what was started beside it.
+// close stops the service and its dependencies.
 func (b *measured) close() error {
 	var faults []error
 	for _, c := range slices.Backward(b.closers) {

@@ -10,15 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// content is what a datastore of the bench holds.
+// content is the content of a datastore.
 type content struct {
-	name      string // of what, without engine and model
+	name      string // name without engine and model
 	chunking  *service.Chunking
 	documents []service.Document
 }
 
-// datastore returns the datastore with the content on the engine, all of it searchable. One that an earlier run has left
-// complete is taken as it is, one that it has left in pieces is filled.
+// datastore returns the datastore with the content on the engine, all of it searchable. A complete datastore of an
+// earlier run is reused; an incomplete one is filled.
 func (b *measured) datastore(ctx context.Context, s settings, c content, engine string, errs io.Writer) (string, error) {
 	name := fmt.Sprintf("%s, %s, %s", c.name, engine, modelName(s))
 	var id string
@@ -62,7 +62,7 @@ func (b *measured) synched(ctx context.Context, id string) (int, error) {
 	return n, err
 }
 
-// modelName tells the datastores of one model from those of another.
+// modelName distinguishes datastores with different models.
 func modelName(s settings) string {
 	if s.model == "" {
 		return "built-in"

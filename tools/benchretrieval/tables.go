@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// What the figures are held against.
+// Bounds that the figures are compared with.
 const (
-	gainBuiltIn = 0.01  // mean over English above BM25's, with the built-in model
-	gainModel   = 0.035 // with a sentence-transformer
-	lossBound   = 0.01  // under BM25's on any collection
-	agreeBound  = 0.01  // between the engines on any collection
+	gainBuiltIn = 0.01  // mean over English above BM25, with the built-in model
+	gainModel   = 0.035 // the same with a sentence-transformer
+	lossBound   = 0.01  // below BM25 on any collection
+	agreeBound  = 0.01  // difference between the engines on any collection
 )
 
-// writeCollections writes the tables of the collections: figures by collection, means, and what they are held against.
+// writeCollections writes the tables of the collections: figures per collection, means, and results of the bounds.
 func writeCollections(out io.Writer, s settings, results []result) {
 	for _, engine := range s.engines {
 		fmt.Fprintf(out, "\n### nDCG@10 by collection, %s engine\n\n", engine)
@@ -91,7 +91,7 @@ func writeAgreement(out io.Writer, s settings, results []result) {
 	fmt.Fprintln(out)
 }
 
-// writeBounds says which of the bounds hold for the first mode on an engine.
+// writeBounds writes which bounds hold for the first mode on an engine.
 func writeBounds(out io.Writer, s settings, engine string, results []result) {
 	w := way{engine, s.modes[0]}
 	verdict := func(holds bool, format string, args ...any) {
@@ -167,7 +167,7 @@ func (r result) questions() int {
 
 func (r result) ndcg(w way) float64 { return bench.Mean(r.scores[w].ndcg) }
 
-// interval is the mean over the collections of a figure, each counting the same.
+// interval returns the unweighted mean of a metric over the collections.
 func interval(group []result, w way, of func(scores) []float64) eval.Interval {
 	values := make([][]float64, len(group))
 	for i, r := range group {
@@ -176,7 +176,7 @@ func interval(group []result, w way, of func(scores) []float64) eval.Interval {
 	return eval.BootstrapMeans(values)
 }
 
-// meanBM25 is not a number where BM25's figure of a collection is not known.
+// meanBM25 returns the mean of BM25, or NaN if the figure of a collection is unknown.
 func meanBM25(group []result) float64 {
 	sum := 0.0
 	for _, r := range group {
@@ -188,7 +188,7 @@ func meanBM25(group []result) float64 {
 	return sum / float64(len(group))
 }
 
-// gain is how far the collections' mean nDCG@10 is above BM25's; not a number where that is not known.
+// gain returns the collections' mean nDCG@10 minus that of BM25, or NaN if that is unknown.
 func gain(group []result, w way) float64 {
 	sum := 0.0
 	for _, r := range group {

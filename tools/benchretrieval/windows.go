@@ -13,19 +13,19 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// chunkings are the ways in which the long documents are cut that are measured beside one another.
+// chunking is a method of splitting the long documents.
 type chunking struct {
 	name    string
-	size    int // tokens of a window; 0: the service cuts, as it does by default
-	overlap int // tokens that a window shares with the one before
+	size    int // tokens per window; 0: the service's default chunking
+	overlap int // tokens shared with the previous window
 }
 
 var chunkings = []chunking{{name: "default"}, {"512-token windows", 512, 0}, {"512-token windows, 64 shared", 512, 64}}
 
-// wholeWindow is a chunk size that keeps any window whole.
+// wholeWindow is a chunk size that keeps every window in one chunk.
 var wholeWindow = &service.Chunking{TargetTokens: 2048, MaxTokens: 2048}
 
-// cut makes the content of a datastore from a set's documents.
+// cut returns the content of a datastore for a set's documents.
 func (w chunking) cut(c bench.Collection) content {
 	if w.size == 0 {
 		return content{name: c.Name + ", whole", documents: c.Uploads()}
@@ -41,8 +41,8 @@ func (w chunking) cut(c bench.Collection) content {
 	return out
 }
 
-// windows cuts a text into windows of so many tokens, at the words' ends, each sharing so many with the one before. Blank
-// ones are left out.
+// windows splits a text at word boundaries into windows of size tokens, each sharing overlap tokens with the previous
+// one. Blank windows are omitted.
 func windows(text string, size, overlap int) []eval.Span {
 	type word struct{ start, end, tokens int }
 	var words []word
@@ -90,7 +90,7 @@ func runeLen(text string, at int) int {
 	return size
 }
 
-// windowOf reads which document and where in it a window is from, of the custom id that cut gave it.
+// windowOf parses the document and range of a window from the custom id that cut has assigned.
 func windowOf(customID string) (document string, span eval.Span, err error) {
 	document, place, ok := cutLast(customID, "#")
 	from, to, parted := strings.Cut(place, "-")

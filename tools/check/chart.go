@@ -22,7 +22,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Where the chart is rendered to, and the oldest Kubernetes that it is for.
+// Release that the chart is rendered for, and the oldest supported Kubernetes.
 const (
 	releaseName      = "sluice"
 	releaseNamespace = "retrieval"
@@ -46,7 +46,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 			continue
 		}
 		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
-			// What it merely recommends is an icon.
+			// The linter's only recommendation is an icon.
 			f.must(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
 		r, err := render(ctx, dir, values)
@@ -75,7 +75,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d sets of values, %d objects", len(sets), count)
 }
 
-// collectTold adds what each process is told, as "api OPENAI_BASE_URL".
+// collectTold adds the environment variables of each process, as "api OPENAI_BASE_URL".
 func collectTold(r *rendered, told map[string]bool) {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
 		process := d.Spec.Template.Labels["app.kubernetes.io/component"]
@@ -96,7 +96,7 @@ func collectTold(r *rendered, told map[string]bool) {
 	}
 }
 
-// checkSecretsAreRefused looks at whether the schema lets somebody put a secret among the settings, which end in ConfigMaps.
+// checkSecretsAreRefused checks that the schema rejects secrets among the settings, which end up in ConfigMaps.
 func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.Values, repo repository, f *faults) {
 	for _, name := range sorted(repo.settings) {
 		if !repo.settings[name] {
@@ -109,16 +109,16 @@ func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.
 	}
 }
 
-// rendered is what the chart makes of a set of values.
+// rendered is the output of the chart for a set of values.
 type rendered struct {
 	objects []object
-	// external are the Secrets that the values say exist already.
+	// external are the names of Secrets that must already exist according to the values.
 	external map[string]bool
 	notes    string
 	faults   faults
 }
 
-// render makes objects of the chart's templates.
+// render converts the output of the chart's templates to objects.
 func render(ctx context.Context, dir string, values common.Values) (*rendered, error) {
 	names, files, effective, err := execute(ctx, dir, values)
 	if err != nil {
@@ -138,7 +138,7 @@ func render(ctx context.Context, dir string, values common.Values) (*rendered, e
 	return r, nil
 }
 
-// printChart writes the templates' results, by name.
+// printChart prints the rendered templates by name.
 func printChart(ctx context.Context, root, set string, out io.Writer) error {
 	dir := filepath.Join(root, "deployments", "helm", "sluice")
 	values, err := common.ReadValuesFile(filepath.Join(dir, "ci", set+"-values.yaml"))
@@ -152,8 +152,8 @@ func printChart(ctx context.Context, root, set string, out io.Writer) error {
 	return err
 }
 
-// execute does what `helm template` does, with values that do not exist being errors. It returns the results by name, the
-// names in order, and the values with the chart's defaults.
+// execute does the same as `helm template`, but treats missing values as errors. It returns the rendered files by name,
+// the names in order, and the values merged with the chart's defaults.
 func execute(ctx context.Context, dir string, values common.Values) (names []string, files map[string]string, effective common.Values, err error) {
 	chart, err := loader.Load(dir)
 	if err != nil {
@@ -185,7 +185,7 @@ func execute(ctx context.Context, dir string, values common.Values) (names []str
 	return names, files, effective, nil
 }
 
-// decode reads the documents of a rendered template.
+// decode decodes the documents of a rendered template.
 func (r *rendered) decode(source, text string) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	for {
@@ -209,7 +209,7 @@ func (r *rendered) decode(source, text string) {
 	}
 }
 
-// blank reports whether a document holds nothing but comments.
+// blank reports whether a document contains only comments.
 func blank(document []byte) bool {
 	for line := range bytes.Lines(document) {
 		line = bytes.TrimSpace(line)
@@ -220,7 +220,7 @@ func blank(document []byte) bool {
 	return true
 }
 
-// collectSecrets walks the values for names of Secrets that the chart does not make.
+// collectSecrets collects the names of Secrets in the values that the chart does not create.
 func collectSecrets(values map[string]any, into map[string]bool) {
 	for key, value := range values {
 		switch v := value.(type) {

@@ -12,10 +12,10 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// composeSets are the combinations of files that are documented.
+// composeSets are the documented combinations of files.
 var composeSets = [][]string{{"compose.yaml"}, {"compose.yaml", "compose.cluster.yaml"}}
 
-// required are the secrets without which nothing may start.
+// required are the secrets without which no service may start.
 var required = []string{"SLUICE_API_KEY", "POSTGRES_PASSWORD", "SLUICE_NATS_TOKEN", "MILVUS_PASSWORD"}
 
 const composeSecret = "0123456789abcdef-secret"
@@ -127,11 +127,11 @@ func checkProject(project *types.Project, repo repository, f *faults) {
 	}
 }
 
-// udpPolicy keeps a page's WebRTC off the network.
+// udpPolicy keeps WebRTC in web pages off the network.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
-// checkBrowser looks at the service that runs the scripts of strangers: it must have no rights, and reach nobody but the
-// crawler, which asks it.
+// checkBrowser checks the service that runs untrusted scripts: it must have no privileges, and share a network only
+// with the crawler.
 func checkBrowser(service types.ServiceConfig, project *types.Project, f *faults) {
 	f.must(service.ReadOnly, "the browser can write its root file system")
 	f.must(contains(service.CapDrop, "ALL"), "the browser keeps capabilities")
@@ -149,7 +149,7 @@ func checkBrowser(service types.ServiceConfig, project *types.Project, f *faults
 	}
 }
 
-// checkProcess looks at a service that runs a process of Sluice.
+// checkProcess checks a service that runs a process of Sluice.
 func checkProcess(service types.ServiceConfig, repo repository, f *faults) {
 	where := "service " + service.Name
 	f.must(service.ReadOnly, "%s can write its root file system", where)

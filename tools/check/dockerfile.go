@@ -14,7 +14,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// processes are the images' targets, and the binaries in them.
+// processes are the targets of the image build and the binaries in them.
 var processes = []string{"api", "crawler", "ingestor"}
 
 func checkDockerfile(_ context.Context, repo repository, f *faults) string {
@@ -33,7 +33,7 @@ func checkDockerfile(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d stages", len(stages))
 }
 
-// parseDockerfile reads the file with the linter's rules on.
+// parseDockerfile parses the file with all lint rules enabled.
 func parseDockerfile(text []byte, f *faults) []instructions.Stage {
 	parsed, err := parser.Parse(bytes.NewReader(text))
 	if err != nil {
@@ -98,7 +98,7 @@ func checkStages(stages []instructions.Stage, repo repository, f *faults) {
 	}
 }
 
-// checkCommand looks at what is copied from the build context: it must exist, and .dockerignore must let it through.
+// checkCommand checks files copied from the build context: they must exist, and .dockerignore must include them.
 func checkCommand(s *instructions.Stage, command instructions.Command, repo repository, f *faults) {
 	c, isCopy := command.(*instructions.CopyCommand)
 	if _, isAdd := command.(*instructions.AddCommand); isAdd {
@@ -120,7 +120,7 @@ func checkCommand(s *instructions.Stage, command instructions.Command, repo repo
 	}
 }
 
-// readAllowed reads the exceptions of an ignore file that begins by ignoring everything.
+// readAllowed reads the exceptions of an ignore file that starts by ignoring everything.
 func readAllowed(path string) (map[string]bool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -141,7 +141,7 @@ func readAllowed(path string) (map[string]bool, error) {
 	return allowed, lines.Err()
 }
 
-// readGoVersion returns the release of the go directive, such as 1.26.
+// readGoVersion returns the version in the go directive, such as 1.26.
 func readGoVersion(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

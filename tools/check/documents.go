@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settingName is a word that can only be meant as a setting.
+// settingName matches words that can only be names of settings.
 var settingName = regexp.MustCompile(`\b(SLUICE_[A-Z0-9_]*[A-Z0-9]|NATS_(?:URL|CREDS|CA|CERT|KEY)|MILVUS_[A-Z_]*[A-Z]|OPENAI_[A-Z_]*[A-Z]|AZURE_OPENAI_[A-Z_]*[A-Z]|ANTHROPIC_[A-Z_]*[A-Z]|RERANK_[A-Z_]*[A-Z]|DATABASE_URL)\b`)
 
-// chartRow is one row of the chart's table of values. A star stands for every process.
+// chartRow matches a row of the chart's table of values. A star matches every process.
 var chartRow = regexp.MustCompile("(?m)^\\| `([a-zA-Z.*]+)` \\|")
 
-// checkDocuments compares what people read with what there is: settings that the text names, and the table of values.
+// checkDocuments compares the documentation with the code: names of settings and the table of values.
 func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	readme := repo.path("deployments", "helm", "sluice", "README.md")
 	for _, path := range []string{repo.path("docs", "deployment.md"), readme, repo.path("deployments", "compose", ".env.example"), repo.path("deployments", "helm", "sluice", "values.yaml")} {
@@ -31,7 +31,7 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 			named[match] = true
 		}
 		for _, name := range sorted(named) {
-			// SLUICE_API_SERVICE_HOST is what Kubernetes would add; the text warns of it.
+			// SLUICE_API_SERVICE_HOST is a variable of Kubernetes that the text warns of.
 			if name != "SLUICE_API_SERVICE_HOST" {
 				repo.settings.check(f, path, name)
 			}
@@ -62,10 +62,10 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d values of the chart", len(values))
 }
 
-// free are values that take what a user or Kubernetes defines: their insides are not listed one by one.
+// free are values with contents defined by the user or by Kubernetes, which the table does not list.
 var free = map[string]bool{"settings": true, "resources": true, "to": true, "from": true}
 
-// leaves returns the paths of a values file.
+// leaves returns the paths of all leaves in a values file.
 func leaves(path string) (map[string]bool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

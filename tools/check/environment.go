@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkEnvironment puts together what a process is told, and looks at its names, at where they come from and at who is
-// told what.
+// checkEnvironment collects the environment of a process, and checks the names, their sources, and which process gets
+// which secret.
 func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *faults) {
 	where, c := "Deployment "+d.Name, d.Spec.Template.Spec.Containers[0]
 	component := d.Spec.Template.Labels["app.kubernetes.io/component"]
@@ -77,7 +77,7 @@ func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *fau
 	}
 }
 
-// checkFiles looks at settings that are paths: they must lie in something that is mounted.
+// checkFiles checks settings that are paths: they must be below a mounted volume.
 func checkFiles(where string, environment map[string]string, c *corev1.Container, f *faults) {
 	for name, value := range environment {
 		if !strings.HasPrefix(value, "/") {
@@ -117,7 +117,7 @@ func checkSecretKey(where string, ref *corev1.SecretKeySelector, r *rendered, f 
 	f.must(has || ref.Optional != nil && *ref.Optional, "%s: Secret %s has no %s", where, ref.Name, ref.Key)
 }
 
-// holdsDatabase reports whether the api's own variables come from the Secret.
+// holdsDatabase reports whether the api's variables come from the Secret.
 func holdsDatabase(r *rendered, name string) bool {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
 		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
@@ -129,7 +129,7 @@ func holdsDatabase(r *rendered, name string) bool {
 	return false
 }
 
-// memoryVolumes is how much of a pod's memory its volumes may take.
+// memoryVolumes returns the memory that a pod's volumes may use, in bytes.
 func memoryVolumes(d *appsv1.Deployment) (sum int64) {
 	for _, v := range d.Spec.Template.Spec.Volumes {
 		if v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory && v.EmptyDir.SizeLimit != nil {

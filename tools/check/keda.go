@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scaledObject is KEDA's ScaledObject as far as the chart uses it: KEDA's own package brings half of Kubernetes along. A
-// field that is not here is a fault until it is added.
+// scaledObject is KEDA's ScaledObject with the fields that the chart uses, because KEDA's package depends on large
+// parts of Kubernetes. Any other field is a fault until it is added here.
 type scaledObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -43,13 +43,13 @@ type scaleTrigger struct {
 	Metadata   map[string]string              `json:"metadata"`
 }
 
-// streamScaler are the keys that KEDA's nats-jetstream scaler reads, and which of them it must have.
+// streamScaler are the keys of KEDA's nats-jetstream scaler; true: required.
 var streamScaler = map[string]bool{
 	"natsServerMonitoringEndpoint": true, "account": true, "stream": true, "consumer": true,
 	"lagThreshold": true, "activationLagThreshold": false, "useHttps": false,
 }
 
-// checkScaledObject holds an autoscaler to what KEDA accepts and to the names that the workers use.
+// checkScaledObject checks an autoscaler against KEDA's rules and the names that the workers use.
 func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
 	least, most := s.Spec.MinReplicaCount, s.Spec.MaxReplicaCount
 	f.must(least != nil && most != nil && *least >= 0 && *least <= *most && *most > 0, "ScaledObject %s: the replicas are not bounded", s.Name)
@@ -78,7 +78,7 @@ func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
 			kind = "crawl"
 		}
 		f.must(trigger.Metadata["consumer"] == names.prefix+kind, "ScaledObject %s watches consumer %q, the workers use %s", s.Name, trigger.Metadata["consumer"], names.prefix+kind)
-		// KEDA's fallback works for averages only.
+		// KEDA's fallback works only with averages.
 		f.must(s.Spec.Fallback == nil || trigger.MetricType == autoscalingv2.AverageValueMetricType, "ScaledObject %s: fallback needs metricType AverageValue", s.Name)
 	}
 }

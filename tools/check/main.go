@@ -1,14 +1,13 @@
-// Command check verifies what lies in deployments/ without Docker, Kubernetes or Helm being installed: the chart is linted
-// and rendered by Helm's own packages and its objects are decoded strictly, the compose files are loaded by Compose's own
-// loader, the Dockerfile by BuildKit's parser, the configuration of NATS by its server, alerts and dashboard by Prometheus's
-// loader. Beside the formats it holds the
-// rules that a format cannot: every process without rights, workers without database credentials, no setting that the
-// service does not know. It prints every fault and exits 1 if there is one.
+// Command check verifies the files in deployments/ without an installed Docker, Kubernetes or Helm. Helm's packages
+// lint and render the chart, and its objects are decoded strictly. Compose's loader reads the compose files, BuildKit's
+// parser the Dockerfile, the NATS server its configuration, and Prometheus's loader the alerts and the dashboard. In
+// addition to the formats it checks rules of the project: processes run without privileges, workers get no database
+// credentials, and all settings exist. It prints every fault, and exits with 1 if there is one.
 //
-// It is a module of its own, so that the service's does not carry what only these checks need.
+// It is a separate module, so that its dependencies are not the service's.
 //
 //	cd tools/check && go run .                  check everything
-//	cd tools/check && go run . -render full     print what the chart makes of ci/full-values.yaml
+//	cd tools/check && go run . -render full     print the chart rendered with ci/full-values.yaml
 package main
 
 import (
@@ -39,7 +38,7 @@ func main() {
 	}
 }
 
-// repository is where things lie, and what the service says of itself.
+// repository holds the paths of the repository and the facts about the service that the checks need.
 type repository struct {
 	root     string
 	settings settings
@@ -97,12 +96,12 @@ func run(ctx context.Context, root string, out io.Writer) error {
 	return nil
 }
 
-// faults is what is wrong, in the order found.
+// faults are the faults found so far, in order.
 type faults []string
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
 
-// must adds a fault unless the condition holds.
+// must adds a fault if the condition does not hold.
 func (f *faults) must(holds bool, format string, args ...any) {
 	if !holds {
 		f.add(format, args...)

@@ -6,11 +6,11 @@ import (
 	"github.com/docker/go-units"
 )
 
-// ownMemory is what an ingestor needs beside the processes that read documents.
+// Memory of an ingestor in addition to its child processes, in bytes.
 const ownMemory = 1 << 30
 
-// checkExtractMemory holds an ingestor to a limit that all its children fit into at their largest: where the kernel kills
-// a child for memory, it may take the whole container with it, and every document that was being read.
+// checkExtractMemory checks that the memory limit of an ingestor is sufficient for all its children at their maximum.
+// If the kernel kills a child for memory, it may kill the whole container and with it every document in progress.
 func checkExtractMemory(f *faults, where string, environment map[string]string, limit int64) {
 	children, err := units.FromHumanSize(environment["SLUICE_INGEST_CONCURRENCY"])
 	if err != nil {
@@ -28,7 +28,7 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 	}
 }
 
-// tmpfsBytes is how much memory the file systems in memory may take.
+// tmpfsBytes returns the memory that tmpfs mounts may use, in bytes.
 func tmpfsBytes(mounts []string) int64 {
 	var sum int64
 	for _, mount := range mounts {

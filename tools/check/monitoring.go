@@ -13,7 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// checkMonitoring has Prometheus's own loader read the alert rules, with their templates, and its parser the expressions of the dashboard.
+// checkMonitoring parses the alert rules and their templates with Prometheus's loader, and the dashboard's expressions
+// with its parser.
 func checkMonitoring(_ context.Context, repo repository, f *faults) string {
 	promql := parser.NewParser(parser.Options{})
 	rules, expressions := 0, 0
@@ -47,7 +48,7 @@ func checkMonitoring(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d alerts, %d expressions of the dashboard", rules, expressions)
 }
 
-// expressionsIn adds what stands as expr in a document of JSON, at any depth.
+// expressionsIn appends all values of the key "expr" in a JSON document, at any depth.
 func expressionsIn(v any, found []string) []string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -67,7 +68,7 @@ func expressionsIn(v any, found []string) []string {
 
 var dashboardVariable = regexp.MustCompile(`\$\{?[A-Za-z_]+\}?`)
 
-// substituted is an expression with something in the place of Grafana's variables.
+// substituted replaces Grafana's variables in an expression.
 func substituted(expression string) string {
 	return dashboardVariable.ReplaceAllStringFunc(expression, func(name string) string {
 		if name == "$__rate_interval" || name == "$__interval" || name == "$__range" {

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// checkNATS has the server read the configurations of the compose files, with the variables that these set. A secret that
-// begins like a number is what breaks a configuration that does not quote it.
+// checkNATS parses the NATS configurations of the compose files with the variables that these set. The test secret
+// starts like a number, which breaks a configuration without quotes.
 func checkNATS(_ context.Context, repo repository, f *faults) string {
 	const token = "12e4567890abcdef"
 	for name, value := range map[string]string{

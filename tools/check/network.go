@@ -7,8 +7,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// inner are addresses that lie behind a cluster's door: its pods and services, its nodes, the provider's metadata
-// services. The crawler must reach none of them.
+// inner are the internal addresses of a cluster: pods and services, nodes, and metadata services of cloud providers.
+// The crawler must not reach them.
 var inner = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
 	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
@@ -17,7 +17,7 @@ var inner = []netip.Prefix{
 	netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16"),
 }
 
-// checkNetwork looks at the network policies. A release without any was asked for; one with some must have them all.
+// checkNetwork checks the network policies. A release has either none or all of them.
 func checkNetwork(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 	policies := all[*networkingv1.NetworkPolicy](r.objects)
 	if len(policies) == 0 {
@@ -75,7 +75,7 @@ func checkEgress(p *networkingv1.NetworkPolicy, component string, f *faults) {
 	f.must(dns, "NetworkPolicy %s: no name can be resolved", p.Name)
 }
 
-// checkBlock reports whether a block of addresses is the web: one that is not limited to inner addresses.
+// checkBlock reports whether an IP block covers public addresses.
 func checkBlock(name string, block *networkingv1.IPBlock, component string, f *faults) bool {
 	cidr, err := netip.ParsePrefix(block.CIDR)
 	if err != nil {
@@ -108,7 +108,7 @@ func checkBlock(name string, block *networkingv1.IPBlock, component string, f *f
 	return true
 }
 
-// covers reports whether all addresses of inside are in outside.
+// covers reports whether outside contains all addresses of inside.
 func covers(outside, inside netip.Prefix) bool {
 	return outside.Addr().Is4() == inside.Addr().Is4() && outside.Bits() <= inside.Bits() && outside.Contains(inside.Addr())
 }

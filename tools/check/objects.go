@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// object is a Kubernetes object as its own type.
+// object is a Kubernetes object with its Go type.
 type object struct {
 	metav1.TypeMeta
 	metav1.Object
@@ -22,8 +22,8 @@ type object struct {
 
 func (o object) String() string { return o.Kind + " " + o.GetName() }
 
-// kinds makes an empty object of each kind that the chart may hold. The cluster's own types are those of Kubernetes,
-// the Prometheus operator's its own.
+// kinds creates an empty object of each kind that the chart may contain, of the types of Kubernetes and of the
+// Prometheus operator.
 var kinds = map[string]func() metav1.Object{
 	"v1/ConfigMap":                            func() metav1.Object { return &corev1.ConfigMap{} },
 	"v1/Secret":                               func() metav1.Object { return &corev1.Secret{} },
@@ -39,7 +39,7 @@ var kinds = map[string]func() metav1.Object{
 	"keda.sh/v1alpha1/ScaledObject":           func() metav1.Object { return &scaledObject{} },
 }
 
-// decodeObject reads one document; a field that its kind does not have, or that comes twice, is an error.
+// decodeObject decodes one document. Unknown and duplicate fields are errors.
 func decodeObject(document []byte) (object, error) {
 	var o object
 	if err := yaml.Unmarshal(document, &o.TypeMeta); err != nil {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// checkPod holds a pod to the rules of a process that reads what strangers send: no rights, no way to write outside its
-// own volumes, no token of Kubernetes, bounds on everything.
+// checkPod checks that a pod is safe for processing untrusted input: no privileges, no writable file system except its
+// own volumes, no Kubernetes token, and limits on all resources.
 func checkPod(d *appsv1.Deployment, f *faults) {
 	where, pod := "Deployment "+d.Name, d.Spec.Template.Spec
 	f.must(pod.EnableServiceLinks != nil && !*pod.EnableServiceLinks, "%s: service links are on: SLUICE_…_SERVICE_HOST would be an unknown setting", where)
@@ -47,7 +47,7 @@ func checkPod(d *appsv1.Deployment, f *faults) {
 	}
 }
 
-// probePaths are what the probes ask for.
+// probePaths are the paths of the probes.
 type probePaths struct{ alive, ready string }
 
 var (
@@ -98,8 +98,8 @@ func checkContainer(where string, c *corev1.Container, volumes map[string]corev1
 	f.must(writable["/tmp"], "%s: container %s has no /tmp to write to", where, c.Name)
 }
 
-// shutdownSeconds is how long a process may take to stop: an api finishes what it serves (SLUICE_SHUTDOWN_GRACE, 10 s by
-// default), a worker hands its jobs back at once but may wait for NATS until it has said so.
+// Maximum shutdown time of a process in seconds. An api completes its requests (SLUICE_SHUTDOWN_GRACE, 10 s by
+// default). A worker returns its jobs at once but may have to wait for NATS.
 const shutdownSeconds = 30
 
 func checkGrace(where string, pod *corev1.PodSpec, c *corev1.Container, f *faults) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// checkRelease looks at the objects of a release together: what names something names something that is there.
+// checkRelease checks the references between the objects of a release.
 func checkRelease(r *rendered, repo repository, f *faults) {
 	seen := map[string]bool{}
 	for _, o := range r.objects {
@@ -51,12 +51,12 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 	f.must(strings.Contains(r.notes, "rollout status"), "the notes do not say how to see that it runs")
 }
 
-// isBrowser tells the deployment that runs the scripts of strangers from those of Sluice's own processes.
+// isBrowser reports whether a deployment is the browser, which runs untrusted scripts, and not a process of Sluice.
 func isBrowser(d *appsv1.Deployment) bool {
 	return d.Spec.Template.Labels["app.kubernetes.io/component"] == "browser"
 }
 
-// checkBrowserPod sees to it that a browser is told no secret, and can be reached under the name that crawlers know.
+// checkBrowserPod checks that the browser gets no secrets and is reachable under the name that crawlers use.
 func checkBrowserPod(d *appsv1.Deployment, r *rendered, f *faults) {
 	pod := d.Spec.Template.Spec
 	f.must(len(pod.Containers[0].EnvFrom) == 0, "the browser is told what processes are told")
@@ -78,7 +78,7 @@ func matches(selector *metav1.LabelSelector, of labels.Set) bool {
 	return err == nil && !s.Empty() && s.Matches(of)
 }
 
-// selected counts the deployments whose pods a selector chooses.
+// selected returns the deployments whose pods a selector matches.
 func selected(selector *metav1.LabelSelector, deployments []*appsv1.Deployment) (chosen []*appsv1.Deployment) {
 	for _, d := range deployments {
 		if matches(selector, d.Spec.Template.Labels) {
@@ -107,7 +107,7 @@ func checkSelectors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 	}
 }
 
-// checkMonitors sees to it that Prometheus finds every process once.
+// checkMonitors checks that Prometheus finds every process exactly once.
 func checkMonitors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 	found := map[string]int{}
 	for _, m := range all[*monitoringv1.ServiceMonitor](r.objects) {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// settings are the environment variables that the service knows, each true when it is secret by its name.
+// settings are the environment variables of the service; true: the name marks a secret.
 type settings map[string]bool
 
-// row is one setting in the tables that are generated from pkg/config.
+// row matches one setting in the tables generated from pkg/config.
 var row = regexp.MustCompile("(?m)^\\| `([A-Z][A-Z0-9_]*)` \\| ")
 
 func readSettings(path string) (settings, error) {
@@ -29,7 +29,7 @@ func readSettings(path string) (settings, error) {
 	return known, nil
 }
 
-// ofTheRuntime are variables that no setting stands for and that mean something to what the processes are built of.
+// ofTheRuntime are variables that are not settings but affect the runtime or its libraries.
 var ofTheRuntime = map[string]bool{"XDG_CACHE_HOME": true, "GOMEMLIMIT": true, "TZ": true}
 
 func (s settings) check(f *faults, where, name string) {
@@ -37,33 +37,34 @@ func (s settings) check(f *faults, where, name string) {
 	f.must(known || ofTheRuntime[name], "%s sets %s, which is not in docs/configuration.md", where, name)
 }
 
-// offered reports whether the chart and the compose files have a place for a setting, so that it need not be added by hand:
-// all that says which models and rerankers there are. What tunes a process is left to its defaults, or to the chart's settings.
+// offered reports whether the chart and the compose files must have a field for a setting, so that users need not add
+// it themselves. This applies to all settings of models and rerankers. Tuning parameters keep their defaults or go into
+// the chart's free settings.
 func offered(name string) bool {
 	return name == "SLUICE_CHAT_MODEL" || name == "SLUICE_CHAT_FALLBACK" || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "AZURE_OPENAI_") ||
 		strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "SLUICE_EMBED_")
 }
 
-// ofQueries reports whether only queries need a setting, and so only api processes.
+// ofQueries reports whether a setting is used only by queries, and thus only by api processes.
 func ofQueries(name string) bool {
 	return strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "AZURE_OPENAI_") || strings.HasPrefix(name, "ANTHROPIC_") || name == "SLUICE_CHAT_FALLBACK"
 }
 
-// ofModels reports whether a setting means nothing to a crawler.
+// ofModels reports whether a crawler ignores a setting.
 func ofModels(name string) bool { return offered(name) || strings.HasPrefix(name, "MILVUS_") }
 
-// databaseSecrets are what only api processes may hold: workers read untrusted files.
+// databaseSecrets are secrets that only api processes may have, because workers read untrusted files.
 var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
-// isSecret tells by the name, for the table does not say it.
+// isSecret reports whether the name of a setting marks a secret; the table does not say so.
 func isSecret(name string) bool {
 	return name == "DATABASE_URL" || name == "SLUICE_SECRET_KEY" || name == "SLUICE_CRAWL_PROXY" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
 }
 
-// workerNames are the names under which the workers' queues are known to NATS.
+// workerNames are the names of the workers' queues in NATS.
 type workerNames struct {
 	stream string
-	prefix string // before the kind of job, in the name of a consumer
+	prefix string // prefix of consumer names, before the kind of job
 }
 
 var (
@@ -71,7 +72,7 @@ var (
 	consumer   = regexp.MustCompile(`func ConsumerOf\(.*return "([a-z-]+)" \+ string\(`)
 )
 
-// readWorkerNames reads them from the source of package jobs: an autoscaler that asks for another name never scales.
+// readWorkerNames reads the names from the source of package jobs. An autoscaler with another name never scales.
 func readWorkerNames(path string) (workerNames, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

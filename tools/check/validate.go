@@ -29,8 +29,8 @@ import (
 	podsecurity "k8s.io/pod-security-admission/policy"
 )
 
-// validator says of an object what the API server of Kubernetes would say: it fills in the defaults and asks the server's
-// own validation, which knows what a schema does not: names, ranges, what excludes what.
+// validator applies the validation of the Kubernetes API server. It fills in the defaults and then checks rules that
+// are not in a schema: names, ranges and mutually exclusive fields.
 type validator struct {
 	scheme *runtime.Scheme
 	pods   podsecurity.Evaluator
@@ -54,7 +54,7 @@ func newValidator() (validator, error) {
 	return validator{scheme: scheme, pods: pods}, nil
 }
 
-// check adds the server's objections. Kinds that are not Kubernetes' own have none.
+// check adds the validation errors of the server. It accepts all kinds that are not built into Kubernetes.
 func (v validator) check(o object, f *faults) {
 	var objections field.ErrorList
 	switch value := o.value.(type) {
@@ -90,7 +90,8 @@ func (v validator) check(o object, f *faults) {
 	}
 }
 
-// validate gives the server's form of an object, with its defaults, to a validation. The object itself stays as it is.
+// validate passes the server's internal form of an object, with defaults, to a validation function. It does not change
+// the object.
 func validate[T runtime.Object](v validator, o object, value runtime.Object, internal T, f *faults, ask func(T) field.ErrorList) field.ErrorList {
 	defaulted := value.DeepCopyObject()
 	v.scheme.Default(defaulted)
@@ -101,8 +102,7 @@ func validate[T runtime.Object](v validator, o object, value runtime.Object, int
 	return ask(internal)
 }
 
-// checkStandard holds a pod to the profile "restricted" of Kubernetes' pod security standards, as a namespace that enforces
-// it would.
+// checkStandard checks a pod against the profile "restricted" of the Kubernetes pod security standards.
 func (v validator) checkStandard(d *appsv1.Deployment, f *faults) {
 	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	results := v.pods.EvaluatePod(level, &d.Spec.Template.ObjectMeta, &d.Spec.Template.Spec)

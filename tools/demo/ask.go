@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// questions are answered by a PDF and by a page of the web site.
+// questions are answered by a PDF and by a web page.
 var questions = []string{
 	"How long is the warranty of the Aurora X2 pump?",
 	"The Nimbus Logger shows error code E-23. What should I do?",
 }
 
-// ask puts every question twice: to the datastore for fragments, to an agent for a streamed answer. It returns where the
-// console shows the last answer.
+// ask asks every question twice: the datastore for fragments, and an agent for a streamed answer. It returns the
+// console's address of the last answer.
 func (l *library) ask(ctx context.Context) (answer string, err error) {
 	agent, err := l.CreateAgent(ctx, client.AgentCreate{Name: "Support agent", DatastoreIds: &[]string{l.storeID}})
 	if err != nil {
@@ -50,7 +50,7 @@ func (l *library) fragments(ctx context.Context, question string) error {
 	return nil
 }
 
-// answer asks the agent, prints the answer as it comes, and returns the conversation that it is kept in.
+// answer asks the agent, prints the answer as it arrives, and returns the id of the conversation.
 func (l *library) answer(ctx context.Context, agentID, question string) (conversation string, err error) {
 	fmt.Fprintf(l.out, "\nPOST /agents/{id}/query, streaming  %q\n  ", question)
 	var text strings.Builder

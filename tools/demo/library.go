@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// library fills a datastore and asks it, as a program of anybody's would: by the client.
+// library fills and queries a datastore through the client, as a user's program would.
 type library struct {
 	*client.Client
 	storeID string
@@ -55,7 +55,8 @@ func (l *library) addSite(ctx context.Context, root string) error {
 	return nil
 }
 
-// follow shows the datasources on their way from unsynched to synched and fails if one ends otherwise.
+// follow prints the progress of the datasources until all are synched. It returns an error if one ends in another
+// state.
 func (l *library) follow(ctx context.Context) error {
 	fmt.Fprintln(l.out, "\nProgress:")
 	began, last := time.Now(), ""

@@ -1,7 +1,7 @@
-// Command demo shows Sluice's main job for real: it starts the service with an empty data directory, lets it ingest the
-// documents and the web site of testdata, shows their progress, asks, and prints fragments and a cited answer. It talks
-// to the service as any client would, by package client, and exits 0 only when everything ended as it should. For somebody at a
-// terminal it then leaves the service up, with a link that opens on the answer it has just given.
+// Command demo shows the main use of Sluice. It starts the service with an empty data directory, ingests the documents
+// and the web site of testdata, shows the progress, asks questions, and prints fragments and a cited answer. It uses
+// package client and exits with 0 only if everything succeeded. In a terminal it then keeps the service running and
+// prints a link to the last answer.
 //
 //	go run ./tools/demo [-api bin/sluice] [-documents testdata/documents] [-stay=false]
 package main
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// atTerminal reports whether somebody reads what is printed.
+// atTerminal reports whether the output is a terminal.
 func atTerminal() bool {
 	out, err := os.Stdout.Stat()
 	if err != nil || out.Mode()&os.ModeCharDevice == 0 {
@@ -85,7 +85,7 @@ func run(ctx context.Context, api, documents string, stay bool, out io.Writer) (
 	return nil
 }
 
-// show has the service ingest everything and asks it. It returns where the console shows the last answer.
+// show ingests everything and asks the questions. It returns the console's address of the last answer.
 func show(ctx context.Context, c *client.Client, documents, pages string, out io.Writer) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

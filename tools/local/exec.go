@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// execute runs the command with a set of engines behind it, and returns the command's *exec.ExitError if it fails.
-// An engine starts when the first test asks for it; what is missing of its programs is downloaded meanwhile.
+// execute runs the command with a set of engines, and returns the command's *exec.ExitError if it fails. An engine
+// starts when the first test requests it; missing programs are downloaded in the background.
 func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (err error) {
 	if len(command) == 0 {
 		return errors.New("exec needs a command after the dashes: local exec -- COMMAND")
@@ -27,7 +27,7 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Stop()) }()
-	// Of its own, not of the set: everybody who can open it can do everything in the engines.
+	// A separate directory for the socket, because its users have full access to the engines.
 	dir, err := os.MkdirTemp("", "sluice-local-")
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 	prepared := make(chan struct{})
 	go func() {
 		defer close(prepared)
-		_ = engines.Prepare(download) // who asks for the engine that cannot be had is told why
+		_ = engines.Prepare(download) // a test that requests a missing engine gets the error
 	}()
 	defer func() {
 		cancel()
@@ -62,7 +62,7 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), engines.EnvBroker+"="+socket, engines.EnvRequireChromium+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
-	// A terminal's Ctrl-C has reached the command as well; a stop sent to this process alone has not.
+	// Ctrl-C in a terminal also reaches the command; a signal sent only to this process does not.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	return cmd.Run()

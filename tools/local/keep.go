@@ -15,24 +15,24 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// commandKeep is the hidden command that `up` leaves in the background.
+// commandKeep is the hidden command of the background process that `up` starts.
 const commandKeep = "keep"
 
-// state is what the keeper of a directory tells the other commands, as the file state.json in it.
+// state is the state of a directory's keeper for the other commands, stored in the file state.json.
 type state struct {
 	PID      int      `json:"pid"`
-	Settings []string `json:"settings,omitempty"` // NAME=value each, once all engines serve
+	Settings []string `json:"settings,omitempty"` // NAME=value; set once all engines are ready
 }
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// lockOf is held by the keeper as long as it lives: so a state that another process has left behind is known as such.
+// lockOf returns the lock that a running keeper holds. If it is free, the state file is from an earlier process.
 func lockOf(dir string) *flock.Flock { return flock.New(filepath.Join(dir, "lock")) }
 
-// keep runs the engines until it is told to stop.
+// keep runs the engines until the context ends.
 func keep(ctx context.Context, dir string) error {
 	lock := lockOf(dir)
-	// Who looks whether a keeper lives holds it for a moment too.
+	// Other commands hold the lock briefly when they check whether a keeper is running.
 	patience, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := lock.TryLockContext(patience, poll); err != nil {
@@ -55,7 +55,7 @@ func keep(ctx context.Context, dir string) error {
 	return stop()
 }
 
-// startAll starts all engines at once. What it returns stops those that did start, whether there is an error or not.
+// startAll starts all engines concurrently. stop stops those that started, even if there is an error.
 func startAll(ctx context.Context, dir string) (settings []string, stop func() error, err error) {
 	var (
 		mu     sync.Mutex
@@ -120,7 +120,7 @@ func writeState(dir string, s state) error {
 	return os.Rename(tmp, statePath(dir))
 }
 
-// readState returns the state of the directory's keeper, and whether a keeper lives.
+// readState returns the state of the directory's keeper and whether a keeper is running.
 func readState(dir string) (s state, alive bool, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return state{}, false, nil
@@ -135,7 +135,7 @@ func readState(dir string) (s state, alive bool, err error) {
 	}
 	text, err := os.ReadFile(statePath(dir))
 	if errors.Is(err, os.ErrNotExist) {
-		return state{}, true, nil // it has just begun or is about to end
+		return state{}, true, nil // the keeper has just started or is about to end
 	}
 	if err != nil {
 		return state{}, true, err
@@ -146,5 +146,5 @@ func readState(dir string) (s state, alive bool, err error) {
 	return s, true, nil
 }
 
-// poll is how often the commands look at the keeper's state.
+// poll is the interval at which commands read the keeper's state.
 const poll = 50 * time.Millisecond

@@ -1,10 +1,10 @@
-// Command local starts and stops the engines of a fleet on this machine, for development and for tests, without
+// Command local starts and stops the engines of a deployment on this machine, for development and tests, without
 // Docker: PostgreSQL, Milvus and a cluster of three NATS servers.
 //
-//	local up [-dir DIR]         start them in the background, print the settings that point a fleet to them
-//	local down [-dir DIR]       stop them; the data stay
-//	local status [-dir DIR]     say whether they run, and print the settings
-//	local exec -- CMD [ARG…]    run a command, `go test ./...` for example, whose tests share engines of their own
+//	local up [-dir DIR]         start them in the background and print the settings for using them
+//	local down [-dir DIR]       stop them; the data is kept
+//	local status [-dir DIR]     print whether they are running, and the settings
+//	local exec -- CMD [ARG…]    run a command, such as `go test ./...`, whose tests share new engines
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	engines.RunChildIfAsked() // does not return in the guard of an engine
+	engines.RunChildIfAsked() // does not return in the guard process of an engine
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// exitCode is the command's own, or as a shell has it that of a command that a signal ended.
+// exitCode returns the exit code of the command, or 128 plus the number of the signal that ended it, as shells do.
 func exitCode(e *exec.ExitError) int {
 	if status, ok := e.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// up starts the keeper of the directory, waits until its engines serve, and prints the settings.
+// up starts the keeper of the directory, waits until the engines are ready, and prints the settings.
 func up(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -40,8 +40,8 @@ func up(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer log.Close()
-	exe := "/proc/self/exe"                            // also when `go run` has deleted the file
-	cmd := exec.Command(exe, commandKeep, "-dir", dir) //nolint:noctx // it stays when this command ends
+	exe := "/proc/self/exe"                            // works even if `go run` has deleted the file
+	cmd := exec.Command(exe, commandKeep, "-dir", dir) //nolint:noctx // it continues after this command ends
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -78,10 +78,10 @@ func printSettings(w io.Writer, s state) {
 	}
 }
 
-// downTimeout bounds the stop of all engines.
+// Timeout for stopping all engines.
 const downTimeout = time.Minute
 
-// down stops the engines of the directory and waits until they are gone.
+// down stops the engines of the directory and waits until they have ended.
 func down(ctx context.Context, dir string, stdout io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, downTimeout)
 	defer cancel()
@@ -110,7 +110,7 @@ func down(ctx context.Context, dir string, stdout io.Writer) error {
 	}
 }
 
-// status says whether the engines of the directory run, and the settings if they do.
+// status prints whether the engines of the directory are running, and their settings.
 func status(dir string, stdout io.Writer) error {
 	s, alive, err := readState(dir)
 	switch {

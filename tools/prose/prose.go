@@ -1,5 +1,6 @@
-// Command prose lists comments, messages and documents that are probably hard to read: phrases that plain English does not
-// use. Run it in the root of the repository; with arguments, it lists only files with one of these prefixes.
+// Command prose lists comments, messages and documents that are probably hard to read, because they contain phrases
+// that plain English does not use. Run it in the root of the repository; with arguments, it lists only files with one
+// of these prefixes.
 package main
 
 import (

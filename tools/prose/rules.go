@@ -2,7 +2,7 @@ package main
 
 import "regexp"
 
-// rule finds a turn of phrase that readers have to translate. CONTRIBUTING.md has the rules in words.
+// rule finds a phrase that readers have to translate. CONTRIBUTING.md describes the rules.
 type rule struct {
 	name    string
 	pattern *regexp.Regexp

@@ -1,5 +1,6 @@
-// Command sbom lists what programs are built of, as a CycloneDX document: the modules with their versions and checksums, as the
-// programs themselves carry them. It reads Go binaries, and .tar.gz and .zip archives of them; two runs write the same bytes.
+// Command sbom writes a CycloneDX document of the modules that programs consist of, with versions and checksums, as
+// recorded in the programs themselves. It reads Go binaries and .tar.gz and .zip archives of them. The output is
+// reproducible.
 //
 //	go run ./tools/sbom [-o FILE] [-version VERSION] PROGRAM|ARCHIVE…
 package main
@@ -69,17 +70,17 @@ func run(args []string, stdout io.Writer) error {
 	return os.WriteFile(*to, text, 0o644)
 }
 
-// program is a binary with what it says of itself.
+// program is a binary with its build information.
 type program struct {
 	name string
 	sum  string // SHA-256 of the file
 	info *buildinfo.BuildInfo
 }
 
-// largest is more than any program of ours has.
+// Maximum size of a program in bytes.
 const largest = 1 << 30
 
-// read finds the programs in a file.
+// read returns the programs in a file.
 func read(name string) ([]program, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
@@ -93,7 +94,7 @@ func read(name string) ([]program, error) {
 		}
 		info, err := buildinfo.Read(bytes.NewReader(data))
 		if err != nil {
-			return nil // a text
+			return nil // not a Go program
 		}
 		sum := sha256.Sum256(data)
 		out = append(out, program{path.Base(filepath.ToSlash(member)), hex.EncodeToString(sum[:]), info})
@@ -139,7 +140,7 @@ func read(name string) ([]program, error) {
 	}
 }
 
-// The parts of CycloneDX 1.6 that are used: https://cyclonedx.org/docs/1.6/json.
+// The parts of CycloneDX 1.6 in use: https://cyclonedx.org/docs/1.6/json.
 type bom struct {
 	Format       string       `json:"bomFormat"`
 	SpecVersion  string       `json:"specVersion"`
@@ -178,7 +179,8 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// document lists programs of a version, and the modules that they are built of. No version is what each program says.
+// document returns the document for the programs and their modules. If version is "", it uses the version of each
+// program.
 func document(programs []program, version string) bom {
 	main := programs[0].info.Main
 	of := func(p program) string { return cmp.Or(version, stated(p.info)) }
@@ -207,7 +209,7 @@ func document(programs []program, version string) bom {
 			}
 			c.Ref = c.URL
 			if m.Sum != "" {
-				c.Properties = []property{{"go:sum", m.Sum}} // of the module's files, as in go.sum
+				c.Properties = []property{{"go:sum", m.Sum}} // hash of the module's files, as in go.sum
 			}
 			modules[c.Ref] = c
 			needs.On = append(needs.On, c.Ref)
@@ -231,8 +233,8 @@ func setting(info *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-// stated is the version that the program was linked with, where its flags tell, else that of its module. A module that was built in its
-// directory is of none.
+// stated returns the version set by the linker flags, or else that of the main module. A module built in its own
+// directory has no version.
 func stated(info *buildinfo.BuildInfo) string {
 	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
 	if !found {

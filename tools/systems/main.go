@@ -1,6 +1,6 @@
-// Command systems checks that the programs compile for every system that releases are made for: all packages that go into them are
-// parsed and type-checked as that system's compiler would take them, and nothing is compiled. What of theirs is no Go, or needs another
-// assembler, is the compiler's to see: make release-check.
+// Command systems checks that the programs compile for all release targets. It parses and type-checks all packages as
+// the compiler for each system would select them, without compiling. Assembly and other non-Go files are only checked
+// by the compiler: make release-check.
 //
 //	go run ./tools/systems [GOOS/GOARCH ...]
 package main
@@ -29,14 +29,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// systems are those that deployments/release/goreleaser.yaml makes archives for.
+// systems are the targets of deployments/release/goreleaser.yaml.
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 const (
 	programs = "./cmd/..."
 	ours     = "github.com/sluice/sluice/"
-	mostTold = 20 // faults of one system
-	atOnce   = 2  // systems: more would take gigabytes
+	mostTold = 20 // faults per system
+	atOnce   = 2  // systems; more need gigabytes of memory
 )
 
 func main() {
@@ -64,7 +64,7 @@ func run(ctx context.Context, wanted []string, out io.Writer) error {
 			n, err := s.check(ctx, ".", system, programs)
 			if err != nil {
 				failed[i] = fmt.Errorf("%s: %w", system, err)
-				return nil // the others are looked at, too
+				return nil // continue with the other systems
 			}
 			fmt.Fprintf(out, "%s: %d packages are right\n", system, n)
 			return nil
@@ -73,7 +73,7 @@ func run(ctx context.Context, wanted []string, out io.Writer) error {
 	return errors.Join(append(failed, working.Wait())...)
 }
 
-// listed is a package as go list tells of it.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir, Name string
 	GoFiles               []string
@@ -85,7 +85,7 @@ type listed struct {
 
 func (l listed) isOurs() bool { return strings.HasPrefix(l.ImportPath, ours) }
 
-// check type-checks the packages that the pattern needs on the system, and returns how many those are.
+// check type-checks the packages that the pattern needs on the system, and returns their number.
 func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int, err error) {
 	goos, goarch, ok := strings.Cut(system, "/")
 	if !ok {
@@ -101,13 +101,13 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 	}
 	checked := map[string]*types.Package{"unsafe": types.Unsafe}
 	var faults []error
-	for i, p := range packages { // go list tells of a package after those that it imports
+	for i, p := range packages { // go list prints a package after its imports
 		if p.ImportPath == "unsafe" {
 			continue
 		}
 		conf := types.Config{
 			Importer: imports{p.ImportMap, checked}, Sizes: types.SizesFor("gc", goarch), FakeImportC: true,
-			IgnoreFuncBodies: !p.isOurs(), // the bodies of others are their concern, and most of the work
+			IgnoreFuncBodies: !p.isOurs(), // skip the function bodies of other modules, which are most of the work
 			Error: func(err error) {
 				if len(faults) < mostTold {
 					faults = append(faults, err)
@@ -117,12 +117,12 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 		if p.Module != nil && p.Module.GoVersion != "" {
 			conf.GoVersion = "go" + p.Module.GoVersion
 		}
-		checked[p.ImportPath], _ = conf.Check(p.ImportPath, s.positions, parsed[i], nil) // what is wrong has been told to Error
+		checked[p.ImportPath], _ = conf.Check(p.ImportPath, s.positions, parsed[i], nil) // errors were passed to Error
 	}
 	return len(packages), errors.Join(faults...)
 }
 
-// list asks which packages, and which files of each, a build for the system takes.
+// list returns the packages, and their files, that a build for the system uses.
 func list(ctx context.Context, dir, goos, goarch, pattern string) ([]listed, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=ImportPath,Dir,Name,GoFiles,ImportMap,Standard,Module,Error", pattern)
 	cmd.Dir = dir
@@ -148,7 +148,7 @@ func list(ctx context.Context, dir, goos, goarch, pattern string) ([]listed, err
 	}
 }
 
-// sources are files that have been parsed, for all systems that take them.
+// sources are parsed files, shared by all systems.
 type sources struct {
 	positions *token.FileSet
 
@@ -160,7 +160,7 @@ func newSources() *sources {
 	return &sources{positions: token.NewFileSet(), parsed: map[string]*ast.File{}}
 }
 
-// parse reads the packages' files, and returns them by the packages' places in their list.
+// parse parses the packages' files, and returns them in the order of the packages.
 func (s *sources) parse(packages []listed) ([][]*ast.File, error) {
 	all := make([][]*ast.File, len(packages))
 	var working errgroup.Group
@@ -193,7 +193,7 @@ func (s *sources) file(path string, whole bool) (*ast.File, error) {
 	if !whole {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				fn.Body = &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: fn.Body.Rbrace} // nobody looks at it, and it is most of the memory
+				fn.Body = &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: fn.Body.Rbrace} // drop the bodies, which are not checked but take most of the memory
 			}
 		}
 	}
@@ -203,7 +203,7 @@ func (s *sources) file(path string, whole bool) (*ast.File, error) {
 	return f, nil
 }
 
-// imports are the packages that have been checked, under the names that a package imports them by.
+// imports are the type-checked packages, by the paths under which a package imports them.
 type imports struct {
 	renamed map[string]string
 	checked map[string]*types.Package

@@ -1,4 +1,4 @@
-// Command gencli writes the reference of the commands into the documentation.
+// Command gencli writes the command reference of the documentation.
 package main
 
 import (

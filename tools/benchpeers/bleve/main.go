@@ -1,6 +1,6 @@
-// Command bleve fills and asks an index of Bleve, for benchpeers: bleve fill|ask <folder of the workload> <seconds for each
-// figure> <seconds until it is idle>. The last line that it prints is JSON, as peers.py prints it. It is a module of its own,
-// so that what Sluice is built from does not grow by it.
+// Command bleve fills and searches a Bleve index for benchpeers: bleve fill|ask <workload folder> <seconds per figure>
+// <idle seconds>. The last line of its output is JSON in the format of peers.py. It is a separate module, so that its
+// dependencies are not Sluice's.
 package main
 
 import (
@@ -23,19 +23,19 @@ import (
 	_ "github.com/blevesearch/bleve/v2/analysis/lang/en"
 )
 
-// batch is how many texts are written together.
+// Number of texts per batch.
 const batch = 1000
 
-// workload is what is asked.
+// workload is the part of the workload that this command reads.
 type workload struct {
 	Best      int
 	Questions []struct{ Common string }
 }
 
-// figure is how fast questions were answered, times in seconds.
+// figure holds the speed of queries; times are in seconds.
 type figure struct{ P50, P99, Rate, CPU, Recall float64 }
 
-// told is what was measured.
+// told is the output.
 type told struct {
 	Fill    float64           `json:",omitempty"`
 	Open    float64           `json:",omitempty"`
@@ -155,7 +155,8 @@ func ask(folder string, each, idle time.Duration) (told, error) {
 	return t, errors.Join(err, index.Close())
 }
 
-// measure has so many clients ask one question after the other. Each was asked before, if there is time.
+// measure runs the given number of clients, each of which asks one question after the other. If time permits, each
+// question was asked once before.
 func measure(one func(int) error, questions, clients int, each time.Duration) (figure, error) {
 	warmed := time.Now()
 	for at := 0; at < questions && time.Since(warmed) < each; at++ {
@@ -195,7 +196,7 @@ func measure(one func(int) error, questions, clients int, each time.Duration) (f
 	}, errors.Join(faults...)
 }
 
-// processor is the time that the process has used of all processors.
+// processor returns the processor time of the process.
 func processor() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -204,7 +205,7 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memory is what the process has of its own, in bytes, without pages of files.
+// memory returns the anonymous resident memory of the process in bytes.
 func memory() (int64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

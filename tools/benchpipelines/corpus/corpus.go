@@ -1,5 +1,5 @@
-// Package corpus makes documents of the kinds that people keep, as many as are asked for and the same ones each time, to
-// measure how fast they are taken in.
+// Package corpus generates documents in common formats for measurements of ingestion. The same number always gives the
+// same documents.
 package corpus
 
 import (
@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// kind is a format, and how many of a hundred documents have it.
+// kind is a format with its percentage of the documents.
 type kind struct {
 	extension string
 	share     int
-	write     func(*author, int) ([]byte, error) // of about so many words
+	write     func(*author, int) ([]byte, error) // with about the given number of words
 }
 
 func kinds() []kind {
@@ -24,7 +24,7 @@ func kinds() []kind {
 	}
 }
 
-// Write writes n documents into a directory, which it makes.
+// Write writes n documents into a directory, which it creates if necessary.
 func Write(dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -43,7 +43,7 @@ func Write(dir string, n int) error {
 	return nil
 }
 
-// kindOf deals kinds out so that every hundred documents, wherever they begin, have their shares.
+// kindOf assigns formats so that any hundred consecutive documents have the exact percentages.
 func kindOf(i int) kind {
 	at := i * 37 % 100 // 37 and 100 have no common divisor
 	for _, k := range kinds() {
@@ -55,7 +55,7 @@ func kindOf(i int) kind {
 	panic("corpus: the shares do not add up to a hundred")
 }
 
-// author writes a document.
+// author generates the text of a document.
 type author struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -66,7 +66,7 @@ func newAuthor(seed uint64) *author {
 	return &author{rng, rand.NewZipf(rng, 1.08, 6, 20_000)}
 }
 
-// length is how many words a document has: half of them under 1,200, one in twenty over 6,000.
+// length returns a random number of words: half of the documents have less than 1,200, one in twenty more than 6,000.
 func (a *author) length() int {
 	return min(max(int(1200*math.Exp(a.rng.NormFloat64())), 80), 20_000)
 }

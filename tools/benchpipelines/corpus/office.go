@@ -20,16 +20,16 @@ const (
 	office  = "application/vnd.openxmlformats-officedocument."
 )
 
-// part is a file of an office container, with its type and what it refers to.
+// part is a file of an office container, with its content type and relationships.
 type part struct {
 	name, body string
-	kind       string // "" for what has the type of all XML
+	kind       string // "": the default type of XML
 	refers     []reference
 }
 
 type reference struct{ kind, target string }
 
-// container packs parts; the first is the document itself.
+// container writes parts to a ZIP file; the first is the main document.
 func container(parts ...part) ([]byte, error) {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
@@ -66,7 +66,7 @@ func container(parts ...part) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// relations names what a part refers to rId1, rId2, …
+// relations names the targets of a part rId1, rId2, …
 func relations(to []reference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<Relationships xmlns="%s">`, relNS)
@@ -115,7 +115,7 @@ func docx(a *author, words int) ([]byte, error) {
 	)
 }
 
-// pptx is a presentation with a slide for each section.
+// pptx returns a presentation with a slide for each section.
 func pptx(a *author, words int) ([]byte, error) {
 	sections := a.sections(min(words, 2000))
 	var ids strings.Builder
@@ -140,7 +140,7 @@ func pptx(a *author, words int) ([]byte, error) {
 	return container(parts...)
 }
 
-// xlsx is a workbook with a sheet of as many rows as make the words.
+// xlsx returns a workbook with one sheet of about the given number of words.
 func xlsx(a *author, words int) ([]byte, error) {
 	var b strings.Builder
 	for i, row := range a.table(words/6+2, 5) {

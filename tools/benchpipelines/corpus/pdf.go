@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	pageTop    = 790.0 // points above the foot of an A4 page
+	pageTop    = 790.0 // points above the bottom of an A4 page
 	pageBottom = 60.0
-	lineLength = 88 // characters of the text's font that fit between the margins
+	lineLength = 88 // characters that fit between the margins
 )
 
 // typesetter lays lines out on pages.
@@ -19,7 +19,7 @@ type typesetter struct {
 	y     float64
 }
 
-// line writes a line in a font (F0 bold, F1 regular) of so many points.
+// line writes a line in a font (F0 bold, F1 regular) of the given size in points.
 func (t *typesetter) line(font string, size float64, text string) {
 	if len(t.pages) == 0 || t.y < pageBottom {
 		t.pages, t.y = append(t.pages, new(bytes.Buffer)), pageTop
@@ -44,7 +44,7 @@ func (t *typesetter) paragraph(text string) {
 	t.y -= 6
 }
 
-// pdf is a document of A4 pages with headings and paragraphs.
+// pdf returns a document of A4 pages with headings and paragraphs.
 func pdf(a *author, words int) ([]byte, error) {
 	var t typesetter
 	t.line("F0", 20, a.title())
@@ -62,7 +62,7 @@ func pdf(a *author, words int) ([]byte, error) {
 		offsets = append(offsets, out.Len())
 		fmt.Fprintf(&out, "%d 0 obj\n"+format+"\nendobj\n", append([]any{len(offsets)}, args...)...)
 	}
-	const first = 5 // number of the first page's object
+	const first = 5 // object number of the first page
 	var kids strings.Builder
 	for i := range t.pages {
 		fmt.Fprintf(&kids, "%d 0 R ", first+2*i)

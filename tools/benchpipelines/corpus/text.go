@@ -42,7 +42,7 @@ func markdown(a *author, words int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// html is a page with a menu, a body and a footer, as sites have them.
+// html returns a web page with a menu, content and a footer.
 func html(a *author, words int) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title><style>nav li { float: left }</style></head>\n<body><nav><ul>", a.title())

@@ -2,11 +2,11 @@ package corpus
 
 import "strings"
 
-// common are the words that tell the language; the others are made up.
+// common are frequent words, from which the language is detected; all others are made up.
 var common = strings.Fields("the of and to in is for that with was on by as at from it be are this which or an have not but " +
 	"they their has been were its when if can will one all there more who may would into than other some these about only new also")
 
-// word names the n-th most common word.
+// word returns the n-th most common word.
 func word(n uint64) string {
 	if n < uint64(len(common)) {
 		return common[n]
@@ -55,11 +55,11 @@ func (a *author) paragraph() string {
 type section struct {
 	title      string
 	paragraphs []string
-	items      []string   // of a list; often none
-	table      [][]string // with a header; often none
+	items      []string   // items of a list; often none
+	table      [][]string // rows with a header; often none
 }
 
-// sections writes about so many words.
+// sections returns sections with about the given number of words.
 func (a *author) sections(words int) []section {
 	var out []section
 	for written := 0; written < words; {
@@ -86,7 +86,7 @@ func (a *author) sections(words int) []section {
 	return out
 }
 
-// table has names in its first column, figures in the others, and a header.
+// table returns rows with names in the first column and figures in the others, below a header.
 func (a *author) table(rows, columns int) [][]string {
 	out := make([][]string, rows+1)
 	for i := range out {

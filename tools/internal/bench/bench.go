@@ -1,6 +1,6 @@
-// Package bench is shared by the programs that measure Sluice from outside: their flags, the service that they start, the
-// programs that they compare it with, the collections that they ask about, what a process uses, and tables in Markdown.
-// The demo starts its service by it, too.
+// Package bench is shared by the programs that measure Sluice from outside: flags, starting the service and the
+// programs to compare it with, collections of documents, resource usage of processes, and Markdown tables. The demo
+// uses it too.
 package bench
 
 import (
@@ -17,7 +17,7 @@ import (
 	"syscall"
 )
 
-// Main runs a program until it ends or is told to stop, and exits with 1 if it fails.
+// Main runs a program until it ends or receives a signal to stop, and exits with 1 if it fails.
 func Main(name string, run func(ctx context.Context, args []string, out, errs io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -33,22 +33,22 @@ type Flags struct {
 	paths []*string
 }
 
-// NewFlags returns the flags of the program with that name, whose errors and help go to errs.
+// NewFlags returns the flags of the named program, which writes errors and help to errs.
 func NewFlags(name string, errs io.Writer) *Flags {
 	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(errs)
 	return f
 }
 
-// Program is the flag -api, the program of the service.
+// Program adds the flag -api, the path of the service's program.
 func (f *Flags) Program(p *string) { f.StringVar(p, "api", "bin/sluice", "the service's program") }
 
-// Write is the flag -write, the document whose section of figures Publish replaces.
+// Write adds the flag -write, the document whose section of figures Publish replaces.
 func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }
 
-// Peers are the flags -venv and -alone. The environment of Python is called name in the user's cache.
+// Peers adds the flags -venv and -alone. The default Python environment is the directory name in the user's cache.
 func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -58,15 +58,15 @@ func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	f.BoolVar(alone, "alone", false, "measure Sluice alone")
 }
 
-// Path is a flag that names a file or folder, which Parse makes absolute. The environment variable, unless it is "", takes the
-// place of the default value.
+// Path adds a flag for a file or folder, which Parse makes absolute. The environment variable, unless it is "",
+// replaces the default value.
 func (f *Flags) Path(p *string, name, env, value, usage string) {
 	value, usage = fromEnvironment(env, value, usage)
 	f.StringVar(p, name, value, usage)
 	f.paths = append(f.paths, p)
 }
 
-// List is a flag with a list, whose items commas separate. Each must be one of the known items, if there are any.
+// List adds a flag for a comma-separated list. Each item must be one of the known items, if any are given.
 func (f *Flags) List(p *[]string, name, env, value, usage string, known ...string) {
 	value, usage = fromEnvironment(env, value, usage)
 	*p = items(value)

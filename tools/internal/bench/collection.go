@@ -15,11 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Collection is a collection in BEIR's form.
+// Collection is a collection in BEIR format.
 type Collection struct {
 	Name      string
 	Documents []eval.Document
-	Questions []eval.Question // those that are judged
+	Questions []eval.Question // only judged questions
 	Relevant  eval.Judgements
 }
 
@@ -50,7 +50,7 @@ func Collections(folder string, wanted []string) ([]string, error) {
 	return wanted, nil
 }
 
-// LoadCollection reads a collection. Questions without a relevant document are left out: they are not scored.
+// LoadCollection reads a collection, without questions that have no relevant document, because these cannot be scored.
 func LoadCollection(folder, name string) (Collection, error) {
 	c := Collection{Name: name}
 	open := func(file string, read func(*os.File) error) error {
@@ -87,8 +87,8 @@ func NameOf(d eval.Document) string {
 	return string(name[:min(len(name), maxName)])
 }
 
-// Uploads are the collection's documents as a user would hand them in. The title takes the place of a missing text; a document
-// without either is left out.
+// Uploads returns the collection's documents as a user would upload them. The title replaces a missing text; a document
+// without either is omitted.
 func (c Collection) Uploads() []service.Document {
 	var out []service.Document
 	for _, d := range c.Documents {
@@ -103,13 +103,13 @@ func (c Collection) Uploads() []service.Document {
 	return out
 }
 
-// How much one request of Fill hands in.
+// Maximum size of one request of Fill.
 const (
 	batchDocuments = 50
 	batchBytes     = 4 << 20
 )
 
-// Fill hands documents in to a datastore, and returns when all of them are searchable or have failed.
+// Fill uploads documents to a datastore, and returns once all of them are searchable or have failed.
 func (s *Service) Fill(ctx context.Context, datastoreID string, documents iter.Seq[service.Document]) error {
 	var batch []service.Document
 	size := 0

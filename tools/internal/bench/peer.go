@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// peerPatience is how long packages may take to be installed, or a peer to run.
+// Timeout for installing packages or running a peer.
 const peerPatience = 30 * time.Minute
 
-// InstallPython returns the Python of the virtual environment in dir, which it makes where it is not there, with the packages
-// in it. What was installed once is not looked at again. It tells on errs that it installs.
+// InstallPython returns the Python of the virtual environment in dir with the packages installed. It creates the
+// environment if necessary, and does not check an existing installation. It reports an installation on errs.
 func InstallPython(ctx context.Context, dir string, packages []string, errs io.Writer) (program string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
@@ -45,7 +45,7 @@ func InstallPython(ctx context.Context, dir string, packages []string, errs io.W
 	return program, os.WriteFile(filled, nil, 0o644)
 }
 
-// RunPython has a Python run a script, given as text, in a process of its own; see RunPeer.
+// RunPython runs a Python script, given as text, in a separate process; see RunPeer.
 func RunPython(ctx context.Context, program string, script []byte, args []string, into any) (*os.ProcessState, error) {
 	dir, err := os.MkdirTemp("", "peer-")
 	if err != nil {
@@ -59,8 +59,8 @@ func RunPython(ctx context.Context, program string, script []byte, args []string
 	return RunPeer(ctx, program, append([]string{path}, args...), into)
 }
 
-// RunPeer runs a program and reads the last line that it prints, which is JSON, into what into points to. The state of
-// the ended process is nil when it was not started.
+// RunPeer runs a program and decodes the last line of its output as JSON. The returned state is nil if the program did
+// not start.
 func RunPeer(ctx context.Context, program string, args []string, into any) (*os.ProcessState, error) {
 	ctx, cancel := context.WithTimeout(ctx, peerPatience)
 	defer cancel()
@@ -71,7 +71,7 @@ func RunPeer(ctx context.Context, program string, args []string, into any) (*os.
 	if err := cmd.Run(); err != nil {
 		return cmd.ProcessState, fmt.Errorf("%w: %s", err, lastLine(complaint.Bytes()))
 	}
-	// Libraries print what they please before the last line.
+	// Libraries may print text before the last line.
 	if err := json.Unmarshal(lastLine(out.Bytes()), into); err != nil {
 		return cmd.ProcessState, fmt.Errorf("reading what it measured: %w", err)
 	}

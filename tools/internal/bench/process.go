@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// ProcessorTime is what a process has used of all processors, to a hundredth of a second. Only Linux tells it.
+// ProcessorTime returns the processor time of a process, with a resolution of 10 ms. It works only on Linux.
 func ProcessorTime(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, fmt.Errorf("reading what time a process has used: %w", err)
 	}
-	// The name, which may hold anything, ends with the last bracket; utime and stime are the 12th and 13th after it (proc(5)).
+	// The name may contain any character and ends with the last bracket; utime and stime are the 12th and 13th fields
+	// after it (proc(5)).
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	var ticks int64
 	for _, field := range fields[11:13] {
@@ -25,17 +26,17 @@ func ProcessorTime(pid int) (time.Duration, error) {
 		}
 		ticks += n
 	}
-	const tick = 10 * time.Millisecond // of /proc on every architecture that Go runs on
+	const tick = 10 * time.Millisecond // the tick of /proc on all architectures that Go supports
 	return time.Duration(ticks) * tick, nil
 }
 
 // Kinds of a process's memory.
 const (
-	OwnMemory  = "RssAnon" // resident, without the pages of files, which the system takes back when it needs them
-	PeakMemory = "VmHWM"   // resident, at its highest
+	OwnMemory  = "RssAnon" // resident, without file pages, which the system can drop
+	PeakMemory = "VmHWM"   // peak resident
 )
 
-// Memory is the memory of a kind that a process has, in bytes. Only Linux tells it.
+// Memory returns the memory of a process of one kind, in bytes. It works only on Linux.
 func Memory(pid int, kind string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -50,7 +51,7 @@ func Memory(pid int, kind string) (int64, error) {
 	return 0, errors.New("the system does not tell what memory a process has")
 }
 
-// Children are the processes that this one has started and not yet waited for; none where the system does not tell.
+// Children returns the child processes that have not been waited for; none if the system does not report them.
 func Children() []int {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	startPatience = 5 * time.Minute // until the service is ready: it may have a large index to open
+	startPatience = 5 * time.Minute // until the service is ready; it may have to open a large index
 	stopPatience  = time.Minute
 )
 
-// Service is a service that runs as a program of its own on loopback.
+// Service is a service that runs as a separate process on loopback.
 type Service struct {
 	*service.Service
 	Address string // http://127.0.0.1:PORT
-	Key     string // an API key that may do everything
+	Key     string // API key with all permissions
 
 	cmd    *exec.Cmd
 	exited chan error
 	used   time.Duration
 }
 
-// Start starts the service's program in a data directory and waits until it is ready. Only env, beside the address, the
-// directory and the key, configures it. Close must be called, also when Start fails.
+// Start starts the service's program with a data directory and waits until it is ready. The service is configured only
+// by env, the address, the directory and the key. The caller must call Close, even if Start fails.
 func Start(ctx context.Context, program, dir string, env ...string) (*Service, error) {
 	s := &Service{exited: make(chan error, 1)}
 	l, err := listen(ctx)
@@ -72,7 +72,7 @@ func Start(ctx context.Context, program, dir string, env ...string) (*Service, e
 	return s, s.ready(ctx)
 }
 
-// keyOf is the API key of a data directory, which is made with a new one if it is not there.
+// keyOf returns the API key of a data directory. It creates both if necessary.
 func keyOf(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -86,10 +86,10 @@ func keyOf(dir string) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// Used is the processor time that the service has used with the children that it has waited for; 0 before Close.
+// Used returns the processor time of the service and of its children that it waited for; 0 before Close.
 func (s *Service) Used() time.Duration { return s.used }
 
-// PID is the number of the service's process.
+// PID returns the process id of the service.
 func (s *Service) PID() int { return s.cmd.Process.Pid }
 
 func (s *Service) ready(ctx context.Context) error {
@@ -121,7 +121,7 @@ func (s *Service) ready(ctx context.Context) error {
 	}
 }
 
-// Close stops the service as an operator would. It fails if the service does not end cleanly.
+// Close stops the service as an operator would. It returns an error if the service does not exit cleanly.
 func (s *Service) Close() error {
 	if s.Service != nil {
 		s.Service.Close()
@@ -145,7 +145,7 @@ func (s *Service) Close() error {
 	return errors.Join(faults...)
 }
 
-// Directory returns the data directory that is to be kept, or a temporary one if none is. remove deletes the temporary one.
+// Directory returns the given directory, or a temporary one if it is "". remove deletes the temporary one.
 func Directory(kept string) (dir string, remove func() error, err error) {
 	if kept != "" {
 		return kept, func() error { return nil }, nil
@@ -154,7 +154,7 @@ func Directory(kept string) (dir string, remove func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// Server is an HTTP server in this process, on loopback.
+// Server is an HTTP server in this process on loopback.
 type Server struct {
 	Address string // http://127.0.0.1:PORT
 	http    *http.Server

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Publish prints the figures of a make target. Unless path is "", it also puts them in that document, see Replace.
+// Publish prints the figures of a make target. Unless path is "", it also writes them to that document; see Replace.
 func Publish(out io.Writer, path, target, text string) error {
 	if _, err := io.WriteString(out, text); err != nil || path == "" {
 		return err
@@ -17,11 +17,11 @@ func Publish(out io.Writer, path, target, text string) error {
 	return Replace(path, target, text)
 }
 
-// end closes every section of figures.
+// end is the mark at the end of each section of figures.
 const end = "<!-- end of figures -->"
 
-// Replace puts text between the marks of a make target's section in the file at path:
-// <!-- figures of make TARGET --> and <!-- end of figures -->. It fails when the file has no such section.
+// Replace puts text between the marks of a make target's section in the file at path: <!-- figures of make TARGET -->
+// and <!-- end of figures -->. It returns an error if the file has no such section.
 func Replace(path, target, text string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -36,13 +36,13 @@ func Replace(path, target, text string) error {
 	return os.WriteFile(path, []byte(before+begin+"\n\n"+text+"\n"+end+after), 0o644)
 }
 
-// Header begins a table in Markdown. The first columns, as many as texts says, hold text, the others figures.
+// Header writes the header of a Markdown table. The first texts columns contain text, the others figures.
 func Header(out io.Writer, texts int, columns ...string) {
 	line := strings.Repeat("---|", texts) + strings.Repeat("--:|", len(columns)-texts)
 	fmt.Fprintf(out, "| %s |\n|%s\n", strings.Join(columns, " | "), line)
 }
 
-// Figure formats a value, which is not a number where nothing was measured.
+// Figure formats a value, or a dash for NaN.
 func Figure(format string, v float64) string {
 	if math.IsNaN(v) {
 		return "–"
@@ -50,7 +50,7 @@ func Figure(format string, v float64) string {
 	return strings.Replace(fmt.Sprintf(format, v), "-", "−", 1)
 }
 
-// Share is the part of a whole, and not a number if the whole is 0.
+// Share returns part divided by whole, or NaN if whole is 0.
 func Share(part, whole int) float64 {
 	if whole == 0 {
 		return math.NaN()
@@ -58,7 +58,7 @@ func Share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Mean is the mean of the values; 0 if there are none.
+// Mean returns the mean of the values; 0 if there are none.
 func Mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -67,7 +67,7 @@ func Mean(values []float64) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-// Median is the median of the values; 0 if there are none.
+// Median returns the median of the values; 0 if there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

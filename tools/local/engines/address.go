@@ -14,18 +14,17 @@ import (
 	"time"
 )
 
-// Ports are taken from below the range that the system gives to clients, so that nobody gets the port of an engine
-// while it is down between a kill and a restart.
+// Ports are below the range of ephemeral ports, so that no client gets an engine's port between a kill and a restart.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// loopback is the address with this port on loopback.
+// loopback returns the loopback address with this port.
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// portOf returns the port that the engine of this directory has had before, or else a free one, which it keeps. The
-// engine must not run.
+// portOf returns the recorded port of the engine in this directory. If there is none, it records a free port. The
+// engine must not be running.
 func portOf(dir, name string) (int, error) {
 	file := filepath.Join(dir, name)
 	text, err := os.ReadFile(file)
@@ -51,7 +50,7 @@ func portOf(dir, name string) (int, error) {
 	return port, os.WriteFile(file, []byte(strconv.Itoa(port)+"\n"), 0o600)
 }
 
-// freePort returns a port on which nobody listens.
+// freePort returns a port that is not in use.
 func freePort() (int, error) {
 	var last error
 	for range 100 {
@@ -67,7 +66,7 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("no free port from %d to %d: %w", firstPort, lastPort, last)
 }
 
-// listen opens the port on loopback. After a crash the system may hold it for a moment.
+// listen listens on the port on loopback. It retries, because the system may hold the port for a moment after a crash.
 func listen(ctx context.Context, port int) (*net.TCPListener, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Names of the engines, as one asks for them.
+// Names of the engines in requests.
 const (
 	askPostgreSQL = "postgresql"
 	askMilvus     = "milvus"
@@ -20,9 +20,9 @@ const (
 	askChromium   = "chromium"
 )
 
-// Handler serves the set to other processes: GET /postgresql, /milvus and /milvus-lite answer with the engine's
-// address, once it serves, GET /chromium with the program's path, or with 503 and the reason why it cannot be had.
-// Whoever is served can do everything in the engines.
+// Handler serves the set to other processes. GET /postgresql, /milvus and /milvus-lite answer with the engine's address
+// once it is ready, GET /chromium with the program's path; or all with 503 and the reason why it is unavailable.
+// Clients have full access to the engines.
 func (s *Set) Handler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(name string, address func() (string, error)) {
@@ -32,7 +32,7 @@ func (s *Set) Handler() http.Handler {
 				http.Error(w, err.Error(), http.StatusServiceUnavailable)
 				return
 			}
-			_, _ = io.WriteString(w, addr) // who has gone needs no answer
+			_, _ = io.WriteString(w, addr) // a client that disconnected needs no answer
 		})
 	}
 	handle(askPostgreSQL, s.postgresqlURL)
@@ -42,7 +42,7 @@ func (s *Set) Handler() http.Handler {
 	return mux
 }
 
-// askBroker returns the address of an engine from the handler that is served on a Unix socket.
+// askBroker requests the address of an engine from the handler on a Unix socket.
 func askBroker(ctx context.Context, socket, name string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,

@@ -10,18 +10,18 @@ import (
 	"sync"
 )
 
-// chromiumNames are the names under which Chromium is installed.
+// chromiumNames are the program names of Chromium.
 var chromiumNames = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless_shell", "chrome-headless-shell"}
 
-// errNoChromium says what to do where none can be had by itself.
+// errNoChromium explains how to install Chromium if it cannot be installed automatically.
 var errNoChromium = errors.New("there is no Chromium in PATH, and only root of a system with apt-get is given one: " +
 	"install chromium, or give the path of a Chromium in " + EnvChromium)
 
-// installing is held while a package is being installed: apt-get waits for another one at some of its work only.
+// installing serialises installations, because apt-get waits for another instance only in some of its steps.
 var installing sync.Mutex
 
-// chromiumProgram returns the path of a Chromium: of the machine's own, or else of Debian's package, which root
-// installs (some 350 MB with all that it needs). Who asks starts it himself; there is no server to share.
+// chromiumProgram returns the path of an installed Chromium, or of Debian's package, which it installs if the user is
+// root (about 350 MB with dependencies). Callers start Chromium themselves; there is no shared server.
 func chromiumProgram(ctx context.Context) (string, error) {
 	installing.Lock()
 	defer installing.Unlock()
@@ -38,7 +38,7 @@ func chromiumProgram(ctx context.Context) (string, error) {
 	if path := findChromium(); path != "" {
 		return path, nil
 	}
-	return "", errNoChromium // the package of this name holds another thing, as Ubuntu's does
+	return "", errNoChromium // the package contains another program, as on Ubuntu
 }
 
 func findChromium() string {
@@ -50,8 +50,8 @@ func findChromium() string {
 	return ""
 }
 
-// aptInstall installs a package. The lists of packages are brought up to date only if the package is not there as
-// they have it: on a fresh machine they are missing, on one that tests often it would cost time.
+// aptInstall installs a package. It updates the package lists only if the package cannot be installed from the present
+// ones, which saves time on machines that test often.
 func aptInstall(ctx context.Context, apt, name string) error {
 	run := func(args ...string) error {
 		cmd := exec.CommandContext(ctx, apt, append([]string{"-qq", "-y", "-o", "DPkg::Lock::Timeout=300"}, args...)...)

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Environment of tests. The first three give the address of a server that runs already; such a server may be shared
-// with others and is never stopped. The fourth gives the path of a Chromium. The last two are set by `local exec`
-// around a test run: the Unix socket at which all test binaries ask for the same engines, and that a missing Chromium
-// is a failure.
+// Environment variables of tests. The first three are addresses of running servers, which may be shared with other
+// users and are never stopped. The fourth is the path of a Chromium. `local exec` sets the last two for a test run: the
+// Unix socket where all test binaries request the same engines, and a flag that makes a missing Chromium a failure.
 const (
 	EnvPostgreSQL = "TEST_POSTGRES_URL"
 	EnvMilvus     = "TEST_MILVUS_ADDR"
@@ -24,8 +23,8 @@ const (
 	EnvRequireChromium = "TEST_REQUIRE_CHROMIUM"
 )
 
-// PostgreSQLForTest returns the URL of an empty database of its own on a shared server; it is dropped when the test
-// ends. If no server can be had, the test fails.
+// PostgreSQLForTest returns the URL of a new, empty database on a shared server. The database is dropped when the test
+// ends. The test fails if there is no server.
 func PostgreSQLForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -46,8 +45,8 @@ func PostgreSQLForTest(t testing.TB) string {
 	return database
 }
 
-// MilvusForTest returns the address of a Milvus 2.3 that other tests use at the same time: name what you make so that
-// nobody else has the name, and drop it in the end. If no server can be had, the test fails.
+// MilvusForTest returns the address of a Milvus 2.3 that other tests use concurrently: give collections unique names,
+// and drop them at the end. The test fails if there is no server.
 func MilvusForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -63,8 +62,8 @@ func MilvusLiteForTest(t testing.TB) string {
 	return find(ctx, t, EnvMilvusLite, askMilvusLite, (*Set).milvusLiteAddr)
 }
 
-// ChromiumForTest returns the path of a Chromium. If there is none, the test is skipped, unless the environment
-// requires it: then one is installed where that can be done, and else the test fails.
+// ChromiumForTest returns the path of a Chromium. If there is none, the test is skipped. If the environment requires
+// one, it is installed if possible; otherwise the test fails.
 func ChromiumForTest(t testing.TB) string {
 	t.Helper()
 	if os.Getenv(EnvRequireChromium) == "" && os.Getenv(EnvChromium) == "" {
@@ -79,14 +78,14 @@ func ChromiumForTest(t testing.TB) string {
 	return find(ctx, t, EnvChromium, askChromium, (*Set).chromiumPath)
 }
 
-// own is the set of this process, for tests that no broker serves. It is made when it is first needed.
+// own is the set of this process, for tests without a broker. It is created on first use.
 var own struct {
 	sync.Mutex
 	set *Set
 }
 
-// find returns the address of an engine: of the server that the environment names, of the one that all test binaries
-// of this run share, or of this process's own.
+// find returns the address of an engine: the one named in the environment, the one that all test binaries of this run
+// share, or the one of this process.
 func find(ctx context.Context, t testing.TB, variable, name string, start func(*Set) (string, error)) string {
 	t.Helper()
 	if addr := os.Getenv(variable); addr != "" {
@@ -99,7 +98,7 @@ func find(ctx context.Context, t testing.TB, variable, name string, start func(*
 		own.Lock()
 		defer own.Unlock()
 		if own.set == nil {
-			set, err := NewSet(context.Background()) // for all tests of this process, not for this one
+			set, err := NewSet(context.Background()) // for all tests of this process, not only for this one
 			if err != nil {
 				return "", err
 			}
@@ -114,18 +113,18 @@ func find(ctx context.Context, t testing.TB, variable, name string, start func(*
 	return addr
 }
 
-// Tests is what testing.M has.
+// Tests is the part of testing.M that Stopping needs.
 type Tests interface{ Run() int }
 
-// Stopping returns tests that stop, when all have run, the engines that they started in this process. A TestMain
-// runs it instead of m:
+// Stopping wraps m so that the engines started in this process are stopped after all tests. TestMain runs it instead of
+// m:
 //
 //	func TestMain(m *testing.M) {
 //		engines.RunChildIfAsked()
 //		goleak.VerifyTestMain(engines.Stopping(m)) // or os.Exit(engines.Stopping(m).Run())
 //	}
 //
-// Without it they are stopped by their guards when the process has ended.
+// Without it, their guards stop them when the process has ended.
 func Stopping(m Tests) Tests { return stopping{m} }
 
 type stopping struct{ tests Tests }

@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// forward carries every connection that the listener takes to the address, until the listener is closed. A
-// connection that cannot be carried on is closed, as a server that is not up would do.
+// forward forwards every connection of the listener to the address, until the listener is closed. If the address does
+// not accept a connection, forward closes it, as a server that is down would.
 func forward(l net.Listener, to string) {
 	for {
 		conn, err := l.Accept()

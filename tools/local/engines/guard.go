@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// guardMarker in the environment makes a process a guard.
+// guardMarker is the environment variable that makes a process a guard.
 const guardMarker = "LOCAL_ENGINE_GUARD"
 
-// RunChildIfAsked turns the process into the guard of an engine, and does not return, when this package started it
-// as one; otherwise it does nothing. Call it first thing in every main and TestMain that uses this package.
+// RunChildIfAsked makes the process the guard of an engine, and does not return, if this package started it for that;
+// otherwise it does nothing. Call it first in every main and TestMain that uses this package.
 func RunChildIfAsked() {
 	if _, asked := os.LookupEnv(guardMarker); !asked {
 		return
 	}
-	// The engine dies with the thread that started it, so that thread must stay.
+	// The engine dies with the thread that started it, so this thread must not end.
 	runtime.LockOSThread()
-	// Who presses Ctrl-C means the parent; the guard ends after it.
+	// Ctrl-C is meant for the parent; the guard ends after it.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	g := &guard{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
 	if err := g.run(); err != nil {
@@ -36,14 +36,14 @@ func RunChildIfAsked() {
 	os.Exit(0)
 }
 
-// guard is the process between an engine and who uses it: it ends the engine, and all that the engine started, when
-// it is told to or when its parent is gone.
+// guard is the process between an engine and its user. It ends the engine and all its child processes when the parent
+// requests it or has died.
 type guard struct {
 	in       *bufio.Reader
 	out      *json.Encoder
 	spec     spec
 	engine   *os.Process
-	listener net.Listener // nil if none was handed over
+	listener net.Listener // nil if none was passed
 }
 
 func (g *guard) run() error {
@@ -62,7 +62,7 @@ func (g *guard) run() error {
 	return g.runProgram(words)
 }
 
-// listen passes on the parent's first word, "" when there will be none.
+// listen sends the parent's first word to the channel, or "" if the parent is gone.
 func (g *guard) listen(words chan<- string) {
 	line, err := g.in.ReadString('\n')
 	if err != nil {
@@ -87,9 +87,9 @@ func (g *guard) runProgram(words <-chan string) error {
 		if err != nil {
 			return fmt.Errorf("taking over the listener: %w", err)
 		}
-		_ = f.Close() // the engine would inherit it, and the port be open as long as either lives
+		_ = f.Close() // otherwise the engine would inherit it, and the port would stay open while either lives
 		g.listener = l
-		go forward(l, g.spec.Forward) // until the listener is closed
+		go forward(l, g.spec.Forward) // returns when the listener is closed
 	}
 	exited, err := g.start()
 	if err != nil {
@@ -121,14 +121,14 @@ func (g *guard) runProgram(words <-chan string) error {
 	}
 }
 
-// start starts the program. Its end is sent to the channel.
+// start starts the program. The channel receives the reason when it ends.
 func (g *guard) start() (<-chan string, error) {
 	log, err := os.OpenFile(g.spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the log: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(g.spec.Args[0], g.spec.Args[1:]...) //nolint:noctx // it lives until the guard ends it
+	cmd := exec.Command(g.spec.Args[0], g.spec.Args[1:]...) //nolint:noctx // it runs until the guard ends it
 	cmd.Env, cmd.Dir = g.spec.Env, g.spec.Dir
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = diesWithThread()
@@ -144,7 +144,7 @@ func (g *guard) start() (<-chan string, error) {
 	return exited, nil
 }
 
-// end ends the engine by the parent's word, or because there is no parent any more.
+// end ends the engine, because the parent asked for it or has died.
 func (g *guard) end(word string, exited <-chan string) {
 	if g.listener != nil {
 		_ = g.listener.Close()
@@ -167,7 +167,7 @@ func (g *guard) end(word string, exited <-chan string) {
 
 func (g *guard) removeIfOrphaned() {
 	if dir := g.spec.RemoveIfOrphaned; dir != "" {
-		_ = os.RemoveAll(dir)            // nobody is left to be told
-		_ = os.Remove(filepath.Dir(dir)) // by the last of several engines, if they had it to themselves
+		_ = os.RemoveAll(dir)            // there is no one to report an error to
+		_ = os.Remove(filepath.Dir(dir)) // succeeds only for the last of several engines in the directory
 	}
 }

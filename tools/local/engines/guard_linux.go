@@ -12,14 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable is the running program itself, also after its file is gone, as it is after `go run`.
+// executable returns the path of the running program, which works even if the file was deleted, as after `go run`.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// apart starts a guard in a session of its own: signals of the terminal are for the parent.
+// apart starts a guard in a new session, so that terminal signals only reach the parent.
 func apart() surroundings { return surroundings{attr: &syscall.SysProcAttr{Setsid: true}} }
 
-// isolated starts a guard in network and mount namespaces of its own. Without being root that takes a user
-// namespace, in which the guard is.
+// isolated starts a guard in new network and mount namespaces. Without root it also needs a user namespace.
 func isolated() surroundings {
 	s := surroundings{attr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS}, wayOut: wayOutIsolated}
 	if os.Geteuid() != 0 {
@@ -30,11 +29,11 @@ func isolated() surroundings {
 	return s
 }
 
-// ordinaryID is what root is called in the namespaces made by notRoot: any number but 0.
+// User id that root gets in the namespaces of notRoot; any number but 0 works.
 const ordinaryID = 1000
 
-// notRoot starts a process that sees itself as an ordinary user, for programs that refuse to be root. Its files are
-// those of the real user.
+// notRoot starts a process that runs as an ordinary user in its namespace, for programs that refuse to run as root. Its
+// files belong to the real user.
 func notRoot() surroundings {
 	s := apart()
 	if os.Geteuid() == 0 {
@@ -46,10 +45,10 @@ func notRoot() surroundings {
 	return s
 }
 
-// diesWithThread has a process killed when the thread that starts it ends.
+// diesWithThread has the kernel kill a process when the thread that started it ends.
 func diesWithThread() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// adoptOrphans makes what the engine's processes leave behind children of this process.
+// adoptOrphans makes this process the parent of orphaned processes of the engine.
 func adoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("becoming the parent of orphans: %w", err)
@@ -57,15 +56,16 @@ func adoptOrphans() error {
 	return nil
 }
 
-// killAll kills the engine and everything that it started, and returns when nothing of it is left.
+// killAll kills the engine and all its descendants, and returns when none is left.
 func killAll(engine *os.Process) {
-	_ = engine.Kill() // it may have ended
+	_ = engine.Kill() // it may already have ended
 	for {
-		// A process has a parent at every moment, so each round finds the children of those that died in the last.
+		// Every process has a parent at all times, so each round finds the children of the processes that died in the
+		// last one.
 		for _, pid := range children() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		// The engine itself is waited for elsewhere as well; whoever is first gets it.
+		// Another goroutine waits for the engine too; either may get its status.
 		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
 		case errors.Is(err, syscall.ECHILD):
 			return
@@ -75,7 +75,7 @@ func killAll(engine *os.Process) {
 	}
 }
 
-// children lists the processes whose parent this one is.
+// children returns the child processes of this process.
 func children() []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -92,7 +92,7 @@ func children() []int {
 		if err != nil {
 			continue // it has ended
 		}
-		// "pid (name) state parent …": the name may hold anything.
+		// "pid (name) state parent …": the name may contain any character.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) > 1 && bytes.Equal(fields[1], me) {
 			pids = append(pids, pid)
@@ -101,8 +101,8 @@ func children() []int {
 	return pids
 }
 
-// furnishNamespace brings loopback up and puts an empty directory over /run, where Milvus keeps a file by a fixed
-// name and a lock on it.
+// furnishNamespace brings loopback up and mounts an empty directory on /run, where Milvus keeps a file with a fixed
+// name and a lock.
 func furnishNamespace() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making the mount namespace private: %w (%s)", err, wayOutIsolated)

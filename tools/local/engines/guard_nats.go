@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// runNATS makes this process a server of the cluster until the parent's word.
+// runNATS runs a server of the cluster in this process until the parent sends a word.
 func (g *guard) runNATS(words <-chan string) error {
 	opts := g.spec.NATS.options(g.spec.Log)
 	srv, err := server.NewServer(opts)
@@ -35,7 +35,7 @@ func (g *guard) runNATS(words <-chan string) error {
 			ready = nil
 		case word := <-words:
 			if word == wordKill {
-				return killSelf() // no defer, no flush: nothing of the server runs any more
+				return killSelf() // no deferred calls, no flush: the server ends as in a crash
 			}
 			shutDown(srv)
 			if word == "" {
@@ -46,7 +46,7 @@ func (g *guard) runNATS(words <-chan string) error {
 	}
 }
 
-// shutDown ends the server, unless that takes too long.
+// shutDown shuts the server down, with a timeout.
 func shutDown(srv *server.Server) {
 	ended := make(chan struct{})
 	go func() {
@@ -70,7 +70,7 @@ func killSelf() error {
 	return me.Kill()
 }
 
-// waitForNATS waits until the server takes clients and its part of JetStream is up to date with the cluster's.
+// waitForNATS waits until the server accepts clients and its JetStream is up to date with the cluster.
 func waitForNATS(ctx context.Context, srv *server.Server, clustered bool) error {
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()

@@ -7,27 +7,28 @@ import (
 	"path/filepath"
 )
 
-// Milvus is a standalone Milvus 2.3.5 with everything that it needs in one process. It has HNSW, databases, partition
-// keys and consistency levels, and no sparse vectors.
+// Milvus is a standalone Milvus 2.3.5 with all its dependencies in one process. It supports HNSW, databases, partition
+// keys and consistency levels, but no sparse vectors.
 //
-// This Milvus listens on every address of the machine and has no setting for that, nor for two of its ports. So it
-// runs in a network namespace that has only loopback, and its guard carries connections in.
+// This Milvus listens on all addresses of the machine, which cannot be configured, and two of its ports are fixed. It
+// therefore runs in a network namespace with only loopback, and its guard forwards connections.
 type Milvus struct {
 	*Process
 	addr string
 }
 
-// Addr is where Milvus serves gRPC, "127.0.0.1:port".
+// Addr returns the gRPC address, "127.0.0.1:port".
 func (m *Milvus) Addr() string { return m.addr }
 
-// MilvusOptions are the settings of a Milvus. The zero value is good for tests.
+// MilvusOptions are the options of StartMilvus. The zero value is suitable for tests.
 type MilvusOptions struct {
-	// Temporary says that the directory is to be deleted if this process ends without stopping the engine.
+	// Temporary deletes the directory if this process ends without stopping the engine.
 	Temporary bool
 }
 
-// StartMilvus starts a Milvus with its data in the directory, which is made if it is missing, and returns when it
-// serves. The first time on a machine it downloads 58 MB. It needs root or the permission to make user namespaces.
+// StartMilvus starts a Milvus with its data in the directory, which it creates if necessary, and returns when the
+// server is ready. The first start on a machine downloads 58 MB. It requires root or the permission to create user
+// namespaces.
 func StartMilvus(ctx context.Context, dir string, o MilvusOptions) (*Milvus, error) {
 	bin, err := milvusWheel.install(ctx)
 	if err != nil {
@@ -68,8 +69,8 @@ func StartMilvus(ctx context.Context, dir string, o MilvusOptions) (*Milvus, err
 	return m, nil
 }
 
-// milvusConfig is what differs from the server's defaults. Ports have none and must not meet; they are Milvus's own
-// in its namespace.
+// milvusConfig holds the settings that differ from the server's defaults. Ports have no defaults and must be distinct;
+// they are in Milvus's own namespace.
 const milvusConfig = `etcd:
   endpoints: localhost:2379
   use: {embed: true}
@@ -94,7 +95,7 @@ quotaAndLimits: {enabled: false}
 log: {level: warn}
 `
 
-// milvusGlog is the configuration of its C++ part, without which the server aborts.
+// milvusGlog configures logging of the C++ part, which aborts without this file.
 const milvusGlog = `--logtostdout=false
 --logtostderr=false
 --alsologtostderr=false
@@ -103,7 +104,7 @@ const milvusGlog = `--logtostdout=false
 `
 
 func writeMilvusConfig(dir string) error {
-	configs := filepath.Join(dir, "configs") // where it looks, from its working directory
+	configs := filepath.Join(dir, "configs") // searched relative to the working directory
 	if err := os.MkdirAll(configs, 0o700); err != nil {
 		return fmt.Errorf("configuring Milvus: %w", err)
 	}
@@ -118,7 +119,7 @@ func writeMilvusConfig(dir string) error {
 	return nil
 }
 
-// prepare makes the directory of an engine and returns its absolute path and the engine's port.
+// prepare creates the directory of an engine, and returns its absolute path and the engine's port.
 func prepare(dir string) (string, int, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

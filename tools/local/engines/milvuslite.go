@@ -6,24 +6,24 @@ import (
 	"path/filepath"
 )
 
-// MilvusLite is Milvus Lite 2.5.2: one small program with Milvus's own segment core. It has sparse vectors and hybrid
-// search; it has no HNSW, no partition keys, and every read is strong.
+// MilvusLite is Milvus Lite 2.5.2: one small program with Milvus's segment core. It supports sparse vectors and hybrid
+// search, but neither HNSW nor partition keys, and all reads are strongly consistent.
 type MilvusLite struct {
 	*Process
 	addr string
 }
 
-// Addr is where the server serves gRPC, "127.0.0.1:port".
+// Addr returns the gRPC address of the server.
 func (m *MilvusLite) Addr() string { return m.addr }
 
-// MilvusLiteOptions are the settings of a Milvus Lite. The zero value is good for tests.
+// MilvusLiteOptions are the options of StartMilvusLite. The zero value is suitable for tests.
 type MilvusLiteOptions struct {
-	// Temporary says that the directory is to be deleted if this process ends without stopping the engine.
+	// Temporary deletes the directory if this process ends without stopping the engine.
 	Temporary bool
 }
 
-// StartMilvusLite starts a Milvus Lite with its data in the directory, which is made if it is missing, and returns
-// when it serves. The first time on a machine it downloads 56 MB.
+// StartMilvusLite starts a Milvus Lite with its data in the directory, which it creates if necessary, and returns when
+// the server is ready. The first start on a machine downloads 56 MB.
 func StartMilvusLite(ctx context.Context, dir string, o MilvusLiteOptions) (*MilvusLite, error) {
 	lib, err := milvusLiteWheel.install(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func StartMilvusLite(ctx context.Context, dir string, o MilvusLiteOptions) (*Mil
 	addr := loopback(port)
 	s := spec{
 		Args: []string{filepath.Join(lib, "milvus"), filepath.Join(dir, "lite.db"), addr, "ERROR"},
-		// The wheel brings a C library's parts of its own: nobody but the server may see them.
+		// The wheel contains parts of a C library, which only the server may load.
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "GLOG_log_dir=" + dir, "LD_LIBRARY_PATH=" + lib},
 		Dir: dir, Log: filepath.Join(dir, "server.log"),
 		Ready: readiness{TCP: addr},

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// NATS is a cluster of NATS servers with JetStream, each a process of its own.
+// NATS is a cluster of NATS servers with JetStream, each in a separate process.
 type NATS struct {
 	Servers []*NATSServer
 }
@@ -20,10 +20,10 @@ type NATSServer struct {
 	addr string
 }
 
-// URL is the address of this server, "nats://127.0.0.1:port".
+// URL returns the address of this server, "nats://127.0.0.1:port".
 func (s *NATSServer) URL() string { return "nats://" + s.addr }
 
-// URL lists the addresses of all servers, as NATS_URL takes them.
+// URL returns the addresses of all servers in the format of NATS_URL.
 func (n *NATS) URL() string {
 	urls := make([]string, len(n.Servers))
 	for i, s := range n.Servers {
@@ -43,27 +43,27 @@ func (n *NATS) Stop() error {
 	return errors.Join(faults...)
 }
 
-// NATSOptions are the settings of a cluster. The zero value is good for tests.
+// NATSOptions are the options of StartNATS. The zero value is suitable for tests.
 type NATSOptions struct {
-	// Servers is the number of servers. Default 3.
+	// Servers is the number of servers. Default: 3.
 	Servers int
-	// SyncAlways has every write on disk before it is acknowledged: it then survives the loss of power, not only of
-	// the process. Default false.
+	// SyncAlways makes every server write data to disk before it acknowledges, so that the data survives a power
+	// failure, not only a crash of the process. Default: false.
 	SyncAlways bool
-	// Temporary says that the directory is to be deleted if this process ends without stopping the engine.
+	// Temporary deletes the directory if this process ends without stopping the engine.
 	Temporary bool
 }
 
-// natsSpec is what the guard of a NATS server is to be.
+// natsSpec is the configuration of a NATS server.
 type natsSpec struct {
 	Name              string
 	Dir               string
 	Port, ClusterPort int
-	Routes            []string // of all servers, itself included
+	Routes            []string // of all servers, including this one
 	SyncAlways        bool
 }
 
-// StartNATS starts a cluster with its data in the directory, which is made if it is missing, and returns when the
+// StartNATS starts a cluster with its data in the directory, which it creates if necessary, and returns when the
 // cluster has elected its leader.
 func StartNATS(ctx context.Context, dir string, o NATSOptions) (*NATS, error) {
 	if o.Servers <= 0 {
@@ -100,7 +100,7 @@ func StartNATS(ctx context.Context, dir string, o NATSOptions) (*NATS, error) {
 	faults := make([]error, len(n.Servers))
 	var all sync.WaitGroup
 	for i, s := range n.Servers {
-		all.Go(func() { faults[i] = s.start(ctx) }) // together: one is ready when the cluster has a leader
+		all.Go(func() { faults[i] = s.start(ctx) }) // concurrently, because a server is ready only when the cluster has a leader
 	}
 	all.Wait()
 	if err := errors.Join(faults...); err != nil {

@@ -20,39 +20,40 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PostgreSQL is a PostgreSQL server. Durability is as by its defaults: what was committed survives a crash.
+// PostgreSQL is a PostgreSQL server with default durability: committed data survives a crash.
 type PostgreSQL struct {
 	*Process
 	addr, password string
 }
 
-// URL is the address of the database "postgres" as the superuser, with the password.
+// URL returns the address of the database "postgres" for the superuser, with the password.
 func (p *PostgreSQL) URL() string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", p.password), Host: p.addr, Path: "/postgres", RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
-// PostgreSQLOptions are the settings of a PostgreSQL. The zero value is good for tests.
+// PostgreSQLOptions are the options of StartPostgreSQL. The zero value is suitable for tests.
 type PostgreSQLOptions struct {
-	// Settings are parameters of the server beside those of this package, by name.
+	// Settings are server parameters in addition to those of this package, by name.
 	Settings map[string]string
-	// Temporary says that the directory is to be deleted if this process ends without stopping the engine.
+	// Temporary deletes the directory if this process ends without stopping the engine.
 	Temporary bool
 }
 
-// postgresqlSettings make a small server that is reached on loopback alone.
+// postgresqlSettings configure a small server that listens only on loopback.
 var postgresqlSettings = map[string]string{
 	"listen_addresses":           "127.0.0.1",
 	"unix_socket_directories":    "",
 	"shared_buffers":             "32MB",
-	"max_connections":            "200",  // the tests of all packages share one
-	"dynamic_shared_memory_type": "mmap", // in the data directory: nothing stays behind elsewhere
+	"max_connections":            "200",  // the tests of all packages share the server
+	"dynamic_shared_memory_type": "mmap", // in the data directory, so that no files remain elsewhere
 	"log_min_messages":           "warning",
 }
 
-// StartPostgreSQL starts a PostgreSQL with its data in the directory, which is made if it is missing, and returns
-// when it answers queries. Its programs are those of PATH or of /usr/lib/postgresql; if there are none, version 16 is
-// downloaded (11 MB). Root starts it as an ordinary user of a user namespace, because PostgreSQL refuses to be root.
+// StartPostgreSQL starts a PostgreSQL with its data in the directory, which it creates if necessary, and returns when
+// the server answers queries. It uses the programs in PATH or in /usr/lib/postgresql, or else downloads version 16 (11
+// MB). If the user is root, the server runs as an ordinary user in a user namespace, because PostgreSQL refuses to run
+// as root.
 func StartPostgreSQL(ctx context.Context, dir string, o PostgreSQLOptions) (*PostgreSQL, error) {
 	bin, err := postgresqlPrograms(ctx)
 	if err != nil {
@@ -102,7 +103,7 @@ func StartPostgreSQL(ctx context.Context, dir string, o PostgreSQLOptions) (*Pos
 	return p, nil
 }
 
-// answers waits until the server takes queries: it listens before it has recovered.
+// answers waits until the server answers queries. The server listens before recovery is complete.
 func (p *PostgreSQL) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -121,16 +122,16 @@ func (p *PostgreSQL) answers(ctx context.Context) error {
 	}
 }
 
-// CreateDatabase makes an empty database of this name and returns its URL.
+// CreateDatabase creates an empty database with this name and returns its URL.
 func (p *PostgreSQL) CreateDatabase(ctx context.Context, name string) (string, error) {
 	return createDatabase(ctx, p.URL(), name)
 }
 
-// createDatabase makes an empty database on the server of the URL, which names another of its databases.
+// createDatabase creates an empty database on the server of the URL, which names another database.
 func createDatabase(ctx context.Context, serverURL, name string) (string, error) {
 	u, err := url.Parse(serverURL)
 	if err != nil || u.Scheme == "" {
-		return "", errors.New("the address of PostgreSQL must be a URL, postgres://user:password@host:port/database") // it may hold a password
+		return "", errors.New("the address of PostgreSQL must be a URL, postgres://user:password@host:port/database") // the value is not repeated, because it may contain a password
 	}
 	if err := execute(ctx, serverURL, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {
 		return "", fmt.Errorf("creating the database %q: %w", name, err)
@@ -139,7 +140,7 @@ func createDatabase(ctx context.Context, serverURL, name string) (string, error)
 	return u.String(), nil
 }
 
-// DropDatabase drops the database of this name if there is one, with all connections to it.
+// DropDatabase drops the database with this name, if it exists, and closes all connections to it.
 func (p *PostgreSQL) DropDatabase(ctx context.Context, name string) error {
 	return dropDatabase(ctx, p.URL(), name)
 }
@@ -163,7 +164,7 @@ func execute(ctx context.Context, serverURL, statement string) error {
 // postgresqlPrograms returns the directory of initdb and postgres.
 func postgresqlPrograms(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// A link may lie alone: what the server needs lies beside the file itself.
+		// The link may be in another directory than the rest of the server, so resolve it.
 		if path, err = filepath.EvalSymlinks(path); err == nil && isFile(filepath.Join(filepath.Dir(path), "initdb")) {
 			return filepath.Dir(path), nil
 		}
@@ -178,7 +179,7 @@ func postgresqlPrograms(ctx context.Context) (string, error) {
 	return pgserverWheel.install(ctx)
 }
 
-// versionIn is the number in /usr/lib/postgresql/<number>/bin/initdb, 0 if it is none.
+// versionIn returns the version in /usr/lib/postgresql/<version>/bin/initdb, or 0 if it is not a number.
 func versionIn(path string) int {
 	n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 	if err != nil {
@@ -192,8 +193,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// passwordOf returns the superuser's password, which the directory keeps. Without one, every user of the machine
-// could run programs as the one who runs the server.
+// passwordOf returns the superuser's password, which is stored in the directory. Without a password, every user of the
+// machine could run programs as the user of the server.
 func passwordOf(dir string) (string, error) {
 	file := filepath.Join(dir, "password")
 	text, err := os.ReadFile(file)
@@ -204,7 +205,7 @@ func passwordOf(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// initialise makes the data directory unless it is there. It appears only when it is complete.
+// initialise creates the data directory if it does not exist. It gets its name only when it is complete.
 func initialise(ctx context.Context, bin, data, passwordFile string) error {
 	if isFile(filepath.Join(data, "PG_VERSION")) {
 		return nil

@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// Process is one engine's process. It is safe for concurrent use; calls that change its state wait for each other.
+// Process is the process of an engine. It is safe for concurrent use; calls that change its state are serialised.
 type Process struct {
 	name   string
 	launch func(context.Context) (*child, error)
 
 	mu      sync.Mutex
-	running *child // nil when it was killed or stopped
+	running *child // nil after Kill or Stop
 }
 
 // start starts the process for the first time.
@@ -37,12 +37,13 @@ func (p *Process) start(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the engine as a crash would: SIGKILL to all its processes at once. It returns when they are gone. Killing
-// what does not run does nothing.
+// Kill ends the engine as in a crash, with SIGKILL to all its processes, and returns when they have ended. If the
+// engine is not running, it does nothing.
 func (p *Process) Kill() error { return p.end(wordKill) }
 
-// Stop ends the engine in the fastest way that is no crash, and returns when all its processes are gone: Milvus and
-// Milvus Lite, which take over a minute to end or do not end, are killed. Stopping what does not run does nothing.
+// Stop ends the engine in the fastest orderly way, and returns when all its processes have ended. Milvus and Milvus
+// Lite are killed, because they take over a minute to stop, or do not stop. If the engine is not running, it does
+// nothing.
 func (p *Process) Stop() error { return p.end(wordStop) }
 
 func (p *Process) end(word string) error {
@@ -59,8 +60,8 @@ func (p *Process) end(word string) error {
 	return nil
 }
 
-// Restart starts the engine again on the same data and the same address and returns when it serves. If it still
-// runs, it is killed first.
+// Restart starts the engine again with the same data and address, and returns when it is ready. If the engine is
+// running, it is killed first.
 func (p *Process) Restart(ctx context.Context) error {
 	if err := p.Kill(); err != nil {
 		return err
@@ -76,11 +77,11 @@ type child struct {
 	done chan struct{}
 }
 
-// ownEnd bounds how long a guard may take to end its engine before it is killed itself, which kills the engine.
+// ownEnd is the time after which a guard that has not ended its engine is killed, which also kills the engine.
 const ownEnd = stopTimeout + 10*time.Second
 
-// launchChild starts a guard in these surroundings for the engine, and returns when the engine serves. The listener,
-// if any, is the guard's from then on; the caller closes its own.
+// launchChild starts a guard for the engine and returns when the engine is ready. The guard gets a copy of the
+// listener, if there is one; the caller closes its own.
 func launchChild(ctx context.Context, s spec, where surroundings, listener *net.TCPListener) (*child, error) {
 	if _, guarded := os.LookupEnv(guardMarker); guarded {
 		return nil, errNoGuard
@@ -93,7 +94,7 @@ func launchChild(ctx context.Context, s spec, where surroundings, listener *net.
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(exe) //nolint:noctx // it lives until it is told to end
+	cmd := exec.Command(exe) //nolint:noctx // it runs until it is told to end
 	cmd.Env = append(os.Environ(), guardMarker+"=1")
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = where.attr
@@ -121,7 +122,7 @@ func launchChild(ctx context.Context, s spec, where surroundings, listener *net.
 	go func() {
 		defer close(c.done)
 		watch(out, reports, s.Log)
-		_ = cmd.Wait() // how the guard ended is of no interest: what it had to say is read
+		_ = cmd.Wait() // the exit status does not matter: all reports have been read
 	}()
 	if _, err := words.Write(append(order, '\n')); err != nil {
 		return nil, errors.Join(fmt.Errorf("telling the guard what to run: %w", err), c.end(wordKill))
@@ -137,17 +138,17 @@ func launchChild(ctx context.Context, s spec, where surroundings, listener *net.
 	}
 }
 
-// errNoGuard says that the program that was started as a guard went on as if it were not.
+// errNoGuard is returned if the program that was started as a guard does not call RunChildIfAsked.
 var errNoGuard = errors.New("this program is no guard of an engine: call engines.RunChildIfAsked first in main or TestMain")
 
-// watch sends the guard's first report on, and reads until the guard ends. Of an engine that ends by itself after its
-// start nobody else may tell: who uses it sees only that its connections are refused.
+// watch forwards the guard's first report, and logs later ones until the guard ends. Without the log, users of an
+// engine that crashes would only see refused connections.
 func watch(out io.Reader, reports chan<- report, log string) {
 	started := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var r report
 		if json.Unmarshal(lines.Bytes(), &r) != nil {
-			continue // a program that is no guard prints what it likes
+			continue // output of a program that is not a guard
 		}
 		if started {
 			slog.Error("engine ended", "fault", r.Fault, "log", log)
@@ -159,12 +160,12 @@ func watch(out io.Reader, reports chan<- report, log string) {
 	if !started {
 		reports <- report{Fault: errNoGuard.Error()}
 	}
-	_, _ = io.Copy(io.Discard, out) // a line too long for the scanner must not hold the program up
+	_, _ = io.Copy(io.Discard, out) // drain the rest, because the scanner stops at a line that is too long
 }
 
-// end says the word to the guard and waits for its end.
+// end sends the word to the guard and waits until it has ended.
 func (c *child) end(word string) error {
-	_, _ = io.WriteString(c.words, word+"\n") // a guard that has ended does not listen
+	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has ended
 	_ = c.words.Close()
 	timer := time.NewTimer(ownEnd)
 	defer timer.Stop()
@@ -178,7 +179,7 @@ func (c *child) end(word string) error {
 	}
 }
 
-// logTail returns the end of a log for an error message, "" if there is nothing.
+// logTail returns the end of a log for an error message; "" if it is empty or missing.
 func logTail(path string) string {
 	const most = 2 << 10
 	f, err := os.Open(path)

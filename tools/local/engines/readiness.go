@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// readiness says how to tell that the program serves: one of the two is given.
+// readiness describes how to find out whether the program is ready. Exactly one field is set.
 type readiness struct {
 	TCP  string // an address that accepts connections
 	HTTP string // a URL that answers 200
 }
 
-// wait waits until the program serves.
+// wait waits until the program is ready.
 func (r readiness) wait(ctx context.Context) error {
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()

@@ -8,12 +8,11 @@ import (
 	"sync"
 )
 
-// Set is the engines that tests share. Each is started when it is first asked for; asking again, also from several
-// goroutines at once, gives the same. A start that failed is not tried again: the next one who asks gets the same
-// error.
+// Set is the set of engines that tests share. Each engine is started when it is first requested; all callers get the
+// same one. A failed start is not repeated: later callers get the same error.
 type Set struct {
 	dir    string
-	ctx    context.Context // of its starts: they are for all who ask, not for who asks first
+	ctx    context.Context // of all starts, which serve all callers, not only the first
 	cancel context.CancelFunc
 
 	postgresql once[*PostgreSQL]
@@ -26,7 +25,7 @@ type Set struct {
 	}
 }
 
-// once is a start that happens once.
+// once holds the result of a start.
 type once[E interface{ Stop() error }] struct {
 	sync.Mutex
 	done   bool
@@ -34,8 +33,8 @@ type once[E interface{ Stop() error }] struct {
 	err    error
 }
 
-// NewSet returns a set whose engines keep their data in a new temporary directory, until Stop. When the context ends,
-// nothing is started any more; what runs is not touched.
+// NewSet returns a set whose engines store their data in a new temporary directory, which Stop deletes. After the
+// context ends, no engine is started; running engines continue.
 func NewSet(ctx context.Context) (*Set, error) {
 	dir, err := os.MkdirTemp("", "sluice-engines-")
 	if err != nil {
@@ -46,10 +45,10 @@ func NewSet(ctx context.Context) (*Set, error) {
 	return s, nil
 }
 
-// patience bounds a start, downloads included.
+// Timeout of a start, including downloads.
 const patience = downloadTimeout
 
-// ErrStopped says that a set was asked for an engine after its end.
+// ErrStopped is returned for requests after Stop.
 var ErrStopped = errors.New("engines: the set is stopped")
 
 // PostgreSQL returns the set's PostgreSQL.
@@ -97,7 +96,7 @@ func (s *Set) milvusLiteAddr() (string, error) {
 	return e.Addr(), nil
 }
 
-// chromiumPath returns the path of a Chromium, which is installed when it is first asked for and missing.
+// chromiumPath returns the path of a Chromium. If it is missing, it is installed at the first call.
 func (s *Set) chromiumPath() (string, error) {
 	c := &s.chromium
 	c.Do(func() {
@@ -108,7 +107,7 @@ func (s *Set) chromiumPath() (string, error) {
 	return c.path, c.err
 }
 
-// ask returns the engine, started if it is not.
+// ask returns the engine, and starts it if necessary.
 func ask[E interface{ Stop() error }](s *Set, o *once[E], start func(context.Context) (E, error)) (E, error) {
 	o.Lock()
 	defer o.Unlock()
@@ -126,7 +125,7 @@ func ask[E interface{ Stop() error }](s *Set, o *once[E], start func(context.Con
 	return o.engine, o.err
 }
 
-// Stop stops what was started or is being started, and deletes all data. It may be called twice.
+// Stop stops all engines, including those being started, and deletes all data. It may be called twice.
 func (s *Set) Stop() error {
 	s.cancel()
 	var faults [3]error
@@ -147,7 +146,7 @@ func (o *once[E]) stop() error {
 	return o.engine.Stop()
 }
 
-// Prepare brings what the machine lacks of all engines' programs and of Chromium, all at once.
+// Prepare installs the missing programs of all engines and Chromium, concurrently.
 func Prepare(ctx context.Context) error {
 	var faults [4]error
 	var all sync.WaitGroup

