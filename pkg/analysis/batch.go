@@ -179,7 +179,7 @@ func (a *Analyzer) known(text string) *knownWord {
 // learn analyses a word.
 func learn(text string) *knownWord {
 	k := &knownWord{lower: strings.ToLower(text)}
-	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // use the embedded arrays, which have capacity for one
+	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // arrays for one element
 	k.word = strings.Trim(k.lower, "0123456789") != ""
 	k.votes = latinElectorate.of[k.lower]
 	s := splitter{emit: func(t token) bool {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the text of one piece of an answer, still encoded as JSON. Servers that split an answer by tokens split within characters:
-// one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins with the second half. Decoding each
-// piece alone would lose both halves, so they stay encoded until Joiner has both.
+// Text is the text of one piece of an answer, still encoded as JSON. Servers that split an answer by tokens split
+// within characters: one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins with
+// the second half. Decoding each piece alone would lose both halves, so they stay encoded until Joiner has both.
 type Text struct {
 	inside  []byte // content of the JSON string, without its quotes
 	Thought bool   // whether the piece also contained reasoning, which is omitted
@@ -80,7 +80,8 @@ func (j *Joiner) Close() string {
 	return text
 }
 
-// halfCharacter returns the number of bytes at the end of a JSON string's content that are the first half of a character.
+// halfCharacter returns the number of bytes at the end of a JSON string's content that are the first half of a
+// character.
 func halfCharacter(s []byte) int {
 	const escape = len(`\ud83d`)
 	if at := len(s) - escape; at >= 0 && s[at] == '\\' && s[at+1] == 'u' && (s[at+2]|0x20) == 'd' && strings.IndexByte("89abAB", s[at+3]) >= 0 {

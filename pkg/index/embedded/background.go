@@ -11,13 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// queue is a queue of spaces in which each space waits once. A space that finds the queue full is queued again by a later write.
+// queue is a queue of spaces without duplicates. If it is full, a space is queued again by its next write.
 type queue struct {
 	spaces  chan index.Space
 	waiting sync.Map // index.Space → struct{}
 }
 
-// add queues a space unless it waits already.
+// add queues a space unless it is already queued.
 func (q *queue) add(id index.Space) {
 	if _, waiting := q.waiting.LoadOrStore(id, struct{}{}); waiting {
 		return
@@ -29,7 +29,7 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// mergeLater queues a space, after it was opened or written, for the background work that it needs.
+// mergeLater queues a space that was opened or written for the background work that it needs.
 func (x *Index) mergeLater(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {
@@ -64,7 +64,7 @@ func (x *Index) runMerges(ctx context.Context) {
 	}
 }
 
-// mergeLogged logs errors: it has no caller.
+// mergeLogged logs errors, because it has no caller.
 func (x *Index) mergeLogged(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
 	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, index.ErrClosed) {
 		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
@@ -75,7 +75,7 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 	return x.mergeWhile(ctx, id, lexical.Crowded)
 }
 
-// settle merges an idle space down to its final segment count, and then lets its IVF be built.
+// settle merges an idle space down to its final segment count, and then allows the build of its IVF.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
 	if err := x.mergeWhile(ctx, id, lexical.Unsettled); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]le
 	return nil
 }
 
-// repairIVF queues a space whose IVF a search has found damaged.
+// repairIVF queues a space whose IVF was found damaged by a search.
 func (x *Index) repairIVF(s *store.Space, id index.Space) {
 	if s.IVFBroken() {
 		x.queueIVF(s, id)
@@ -116,7 +116,7 @@ func (x *Index) runIVF(ctx context.Context) {
 		case id := <-x.ivfs.spaces:
 			x.ivfs.waiting.Delete(id)
 			err := x.building.with(ctx, x, id, (*store.Space).MaintainIVF)
-			// Damage of vectors or codes was noted by use.
+			// Damage of vectors or codes was recorded by use.
 			known := errors.Is(err, store.ErrNotFound) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
 			if err != nil && ctx.Err() == nil && !known {
 				x.log.Error("building the IVF", "datastore", id.DatastoreID, "error", err)
@@ -131,7 +131,7 @@ type ivfBuilds struct {
 	stops map[*index.Space]context.CancelFunc
 }
 
-// with runs do on a space. If its datastore is dropped while do runs, the context of do ends, and with returns nil.
+// with runs do on a space. If its datastore is dropped during do, the context of do ends and with returns nil.
 func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -153,7 +153,7 @@ func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(
 	return err
 }
 
-// cancel ends the builds of a datastore.
+// cancel cancels the builds of a datastore.
 func (c *ivfBuilds) cancel(datastore string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,10 +164,10 @@ func (c *ivfBuilds) cancel(datastore string) {
 	}
 }
 
-// quietTime is the time without writes after which a space is settled.
+// Time without writes after which a space is settled.
 const quietTime = 2 * time.Second
 
-// quietSpaces finds the spaces that have not been written to for a while.
+// quietSpaces finds the spaces that were not written for a while.
 type quietSpaces struct {
 	due chan struct{} // signalled when take has something to return
 
@@ -175,7 +175,7 @@ type quietSpaces struct {
 	after   time.Duration
 	timer   *time.Timer
 	written map[index.Space]time.Time // time of the last write
-	running bool                      // the timer is running
+	running bool                      // whether the timer is running
 	ended   bool
 }
 
@@ -198,7 +198,7 @@ func (q *quietSpaces) note(id index.Space) {
 	q.run(q.after)
 }
 
-// run starts the timer. The caller holds mu.
+// run starts the timer. The caller must hold mu.
 func (q *quietSpaces) run(after time.Duration) {
 	if !q.running && !q.ended {
 		q.running = true
@@ -206,7 +206,7 @@ func (q *quietSpaces) run(after time.Duration) {
 	}
 }
 
-// take returns, once, the spaces that have become quiet.
+// take returns each space once after it has become quiet.
 func (q *quietSpaces) take() []index.Space {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// corruptSuffix ends the name of a damaged space's directory that was put aside.
+// corruptSuffix is the suffix of directories of damaged spaces that were set aside.
 const corruptSuffix = ".corrupt"
 
 // noteDamage records a damaged space and raises the alarm once.
@@ -34,7 +34,7 @@ func (x *Index) noteDamage(ctx context.Context, id index.Space, err error) {
 	}
 }
 
-// Damaged returns the spaces in which damage was found since Open, and that were not discarded.
+// Damaged returns the spaces that were found damaged since Open and have not been discarded.
 func (x *Index) Damaged() []index.Space {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -45,11 +45,12 @@ func (x *Index) Damaged() []index.Space {
 	return out
 }
 
-// Discard puts a damaged space aside, so that replay can rebuild it, and reports whether it did. The files stay next to it for inspection,
-// in a directory that ends in ".corrupt", until the next Discard or until the space loses its last row.
+// Discard sets a damaged space aside, so that a replay can rebuild it, and reports whether it did. For inspection, the
+// files are kept next to it in a directory with the suffix ".corrupt", until the next Discard or until the space loses
+// its last row.
 //
-// Only a space that Damaged lists is read from end to end, and it is discarded only if damage is found. So discarding twice, or after a
-// fault that has passed, loses nothing. Other calls on the datastore wait.
+// The space must be listed by Damaged. Discard reads it completely, and discards it only if damage is found. So
+// repeated calls, or calls after a temporary fault, lose no data. Other calls on the datastore wait.
 func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -86,7 +87,7 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	return damaged, nil
 }
 
-// putAside renames the directory of a space, over an earlier one that was put aside.
+// putAside renames the directory of a space, replacing an earlier one that was set aside.
 func putAside(dir string) error {
 	if err := os.RemoveAll(dir + corruptSuffix); err != nil {
 		return err
@@ -97,8 +98,8 @@ func putAside(dir string) error {
 	return durable.Dir(filepath.Dir(dir))
 }
 
-// Check reads a whole space and compares all checksums. If one differs it fails with index.ErrCorrupt, and Damaged lists the space. A space
-// that was never written passes.
+// Check reads a whole space and verifies all checksums. If one differs, it fails with index.ErrCorrupt, and Damaged
+// lists the space. A space that was never written passes.
 func (x *Index) Check(ctx context.Context, id index.Space) error {
 	err := x.read(ctx, id, func(v store.View) error { return v.Check(ctx) })
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -120,7 +121,8 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	return errors.Join(s.Read(ctx, func(v store.View) error { return v.Check(ctx) }), s.Close())
 }
 
-// DropDatastore implements index.Index. It waits for calls that use the datastore. Renaming the directory drops it; the next Open removes the remains of a crash.
+// DropDatastore implements index.Index. It waits for calls that use the datastore. The datastore is dropped once its
+// directory is renamed; if the process crashes before the files are deleted, the next Open deletes them.
 func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	if err := checkDatastore(datastoreID); err != nil {
 		return err
@@ -145,7 +147,7 @@ func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	return nil
 }
 
-// remove renames a directory of the index, and then deletes it. The next Open removes the remains of a crash.
+// remove renames a directory of the index and then deletes it. After a crash in between, the next Open deletes it.
 func (x *Index) remove(dir string) error {
 	bin, err := os.MkdirTemp(x.dir, droppedPrefix)
 	if err != nil {
@@ -158,7 +160,7 @@ func (x *Index) remove(dir string) error {
 	return errors.Join(err, os.RemoveAll(bin))
 }
 
-// beginDrop keeps others from opening the datastore. It waits for another drop of it.
+// beginDrop prevents other calls from opening the datastore. It waits for a drop in progress.
 func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
 	for {
 		x.mu.Lock()
@@ -189,13 +191,13 @@ func (x *Index) endDrop(datastoreID string) {
 	x.broadcast()
 }
 
-// vacate removes the files of an unused space without rows. The caller holds mu, and vacate releases it.
+// vacate removes the files of an unused space without rows. The caller must hold mu, which vacate releases.
 func (x *Index) vacate(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
 	dir := x.path(h.key)
 	err := h.space.Close()
-	if !h.space.IsLost() { // otherwise another directory may be there
+	if !h.space.IsLost() { // otherwise the path may belong to another directory
 		err = errors.Join(err, x.remove(dir))
 	}
 	err = errors.Join(err, os.RemoveAll(dir+corruptSuffix))

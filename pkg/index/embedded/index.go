@@ -19,18 +19,19 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Options configures an Index. Zero values mean the defaults.
+// Options configures an Index. Zero values select the defaults.
 type Options struct {
-	// MaxOpenSpaces is the largest number of open spaces. Each takes up to 24 file handles and, unless it is searched, 100 KB. Default 32.
+	// MaxOpenSpaces is the maximum number of open spaces. Each takes up to 24 file handles, and 100 KB if it is not
+	// searched. Default 32.
 	MaxOpenSpaces int
-	// CacheBytes bounds the postings in memory, for all spaces together. Default 32 MiB.
+	// CacheBytes is the memory for cached postings of all spaces, in bytes. Default 32 MiB.
 	CacheBytes int64
-	// RowCacheBytes bounds the recently read rows in memory, for all spaces together. Default 32 MiB.
+	// RowCacheBytes is the memory for recently read rows of all spaces, in bytes. Default 32 MiB.
 	RowCacheBytes int64
-	// Alarm, if set, is called when a space is found damaged or without its files, so that an audit can run. It must not wait for the
-	// index.
+	// Alarm, if not nil, is called when a space is found damaged or without its files, so that an audit can run. It
+	// must not wait for the index.
 	Alarm func()
-	// Replaced by tests.
+	// Set by tests.
 	sizes vector.Thresholds
 	quiet time.Duration // time without writes after which a space is settled
 	// Log receives errors of background work. Default slog.Default().
@@ -41,9 +42,9 @@ const (
 	defaultOpenSpaces = 32
 	defaultCacheBytes = 32 << 20
 	defaultRowBytes   = 32 << 20
-	// mergeQueue is the number of spaces that may wait for a merge, or for an IVF.
+	// Number of spaces that may wait for a merge, or for an IVF build.
 	mergeQueue = 1024
-	// droppedPrefix begins the names of directories that await deletion.
+	// droppedPrefix is the prefix of directories that are being deleted.
 	droppedPrefix = ".dropped-"
 )
 
@@ -59,16 +60,16 @@ type Index struct {
 	spaces   map[spaceKey]*handle
 	dropping map[string]bool // datastores being dropped
 	damaged  map[spaceKey]index.Space
-	changed  chan struct{} // closed and replaced when a waiter may go on
-	tick     uint64        // orders uses
-	opened   uint64        // numbers openings
+	changed  chan struct{} // closed and replaced when waiters should check again
+	tick     uint64        // logical clock of uses
+	opened   uint64        // number of the latest opening
 	closed   bool
 
 	analyzers analyzers
 
-	permits  *semaphore.Weighted // permits of searches: see maxSearches
-	searches atomic.Uint64       // searches begun
-	rested   atomic.Uint64       // searches at the last Rest
+	permits  *semaphore.Weighted // for searches: see maxSearches
+	searches atomic.Uint64       // number of searches started
+	rested   atomic.Uint64       // value of searches at the last Rest
 
 	stop   context.CancelFunc
 	merges queue
@@ -76,20 +77,20 @@ type Index struct {
 	quiet  quietSpaces
 
 	sizes     vector.Thresholds
-	ivfs      queue // of spaces whose IVF is due
+	ivfs      queue // spaces whose IVF build is due
 	ivfWorker sync.WaitGroup
 	building  ivfBuilds
 }
 
 var _ index.Index = (*Index)(nil)
 
-// maxSearches is the number of searches that run at once; others wait in order of arrival. With more than processors, a search would lose
-// its processor to others until the scheduler preempts them after 10 ms, which is several searches long. It is at least two, so that a
-// search that waits for the disk does not stop all.
+// maxSearches returns the number of concurrent searches; others wait in order of arrival. With more searches than
+// processors, a search could lose its processor until the scheduler preempts another one after 10 ms, the time of
+// several searches. It is at least two, so that a search that waits for the disk does not block all others.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
-// Open opens the index in a directory, which it creates if need be. It opens no space yet. The caller must make sure that no other process
-// uses the directory.
+// Open opens the index in a directory, creating it if necessary. It does not open spaces. The caller must make sure
+// that no other process uses the directory.
 func Open(dir string, opts Options) (*Index, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the index directory: %w", err)
@@ -124,7 +125,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	return x, nil
 }
 
-// Ready implements index.Index. A directory that was deleted is created again, to be filled by replay.
+// Ready implements index.Index. A deleted directory is created again, to be filled by a replay.
 func (x *Index) Ready(context.Context) error {
 	if x.isClosed() {
 		return index.ErrClosed
@@ -141,7 +142,7 @@ func (x *Index) isClosed() bool {
 	return x.closed
 }
 
-// Close implements index.Index. It waits for running calls.
+// Close implements index.Index. It waits for calls in progress.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	if x.closed {
@@ -158,7 +159,8 @@ func (x *Index) Close() error {
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
 }
 
-// Rest drops caches, idle connections and the analysers' memory, unless a search began since the last Rest. Call it from time to time. It returns about the number of bytes dropped.
+// Rest drops caches, idle connections and the analysers' caches, unless a search began since the last Rest. Callers
+// should call it periodically. It returns the approximate number of bytes dropped.
 func (x *Index) Rest() (bytes int64) {
 	x.analyzers.forget()
 	if now := x.searches.Load(); x.rested.Swap(now) != now {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// Write implements index.Index. Of rows with the same key the last is kept.
+// Write implements index.Index. If several rows have the same key, the last one is stored.
 func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) error {
 	batch, err := x.prepare(ctx, id, rows)
 	if err != nil {
@@ -138,8 +138,8 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	return nil
 }
 
-// analyzers lends one analyser per processor to batches. Each remembers the words that it has seen; a nil one has seen
-// none.
+// analyzers is a pool with one analyser per processor. An analyser caches the words of earlier batches; a nil one has
+// to be created.
 type analyzers chan *analysis.Analyzer
 
 func newAnalyzers(n int) analyzers {
@@ -150,7 +150,7 @@ func newAnalyzers(n int) analyzers {
 	return free
 }
 
-// borrow waits for an analyser, which the caller must give back.
+// borrow waits for an analyser. The caller must return it.
 func (free analyzers) borrow(ctx context.Context) (*analysis.Analyzer, error) {
 	select {
 	case a := <-free:
@@ -165,7 +165,7 @@ func (free analyzers) borrow(ctx context.Context) (*analysis.Analyzer, error) {
 
 func (free analyzers) giveBack(a *analysis.Analyzer) { free <- a }
 
-// forget drops the memory of all idle analysers, a few megabytes each.
+// forget drops the caches of all idle analysers, a few megabytes each.
 func (free analyzers) forget() {
 	for range cap(free) {
 		select {

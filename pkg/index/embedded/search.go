@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// maxLimit is the largest number of candidates of each leg.
+// Maximum number of candidates per leg.
 const maxLimit = 10_000
 
 // Search implements index.Index.
@@ -62,8 +62,8 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	return out, nil
 }
 
-// Prepare runs the lexical leg of a query whose vector is still being computed; Query.Prepared then takes the result. It returns nil while
-// all permits are taken, and if the space does not exist.
+// Prepare runs the lexical leg of a query while its vector is being computed. The result is passed in Query.Prepared.
+// It returns nil if all permits are taken or the space does not exist.
 func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
 	if err := checkLimit(q.Limit); err != nil {
 		return nil, err
@@ -111,8 +111,8 @@ type lexicalLeg struct {
 	best   []topk.Scored
 }
 
-// lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. It reuses a result of Prepare if query and snapshot
-// are the same: slots of another snapshot may belong to other rows.
+// lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. It reuses a result of Prepare if
+// the query and the snapshot are the same: in another snapshot the slots may belong to other rows.
 func lexicalSearch(ctx context.Context, v store.View, q index.Query, fields [][]string) (*lexicalLeg, error) {
 	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.limit == q.Limit &&
 		slices.EqualFunc(leg.fields, fields, slices.Equal) {
@@ -135,7 +135,7 @@ func lexicalSearch(ctx context.Context, v store.View, q index.Query, fields [][]
 	return leg, nil
 }
 
-// emptyResult is the result of a space without rows.
+// emptyResult returns the result for a space without rows.
 func emptyResult(text string) index.Result {
 	l, err := lexical.Reader{}.Query(context.Background(), analysis.Query(text, nil))
 	if err != nil {
@@ -144,8 +144,8 @@ func emptyResult(text string) index.Result {
 	return index.Result{MaxLexical: l.Max, TermWeights: l.Weights}
 }
 
-// legs runs both legs: at the same time if a processor is idle and no filter must be resolved first, otherwise one after the other.
-// Starting a goroutine takes 0.1 ms or more, which the lexical leg uses.
+// legs runs both legs, concurrently if a processor is idle and no filter has to be resolved first, otherwise one after
+// the other. Starting a goroutine takes at least 0.1 ms, during which the lexical leg runs.
 func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
@@ -165,7 +165,7 @@ func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, q
 	return words, near, errors.Join(err, fault)
 }
 
-// searchView runs both legs and describes the union of their hits.
+// searchView runs both legs and returns the union of their hits.
 func searchView(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (index.Result, error) {
 	leg, near, err := legs(ctx, v, q, fields, query)
 	if err != nil {
@@ -193,7 +193,8 @@ func searchView(ctx context.Context, v store.View, q index.Query, fields [][]str
 	return found, nil
 }
 
-// describe sets the fields of the hits in slots, with exact scores. near are the hits of the vector leg. Both are in order of slots.
+// describe sets the fields of the hits in slots, with exact scores. near are the hits of the vector leg. Both are
+// sorted by slot.
 func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
 	if err := v.Locate(ctx, slots, hits); err != nil {
 		return err
@@ -202,7 +203,7 @@ func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint3
 	if query == nil || v.Dimensions == 0 {
 		return nil
 	}
-	unscored := make([]int, 0, len(slots)-len(near)) // hits that only the lexical leg has found
+	unscored := make([]int, 0, len(slots)-len(near)) // hits of the lexical leg only
 	for i, slot := range slots {
 		if len(near) > 0 && near[0].Slot == slot {
 			hits[i].Dense = min(max(near[0].Score, -1), 1)

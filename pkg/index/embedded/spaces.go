@@ -15,13 +15,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// spaceKey is the directory of a space, below that of its datastore.
+// spaceKey is the directory of a space within that of its datastore.
 type spaceKey struct {
 	datastore string
 	name      string
 }
 
-// spaceNameBytes is the number of bytes of the hash that names a directory.
+// Length in bytes of the hash that names a directory.
 const spaceNameBytes = 12
 
 // handle is a space that is opening, open or closing.
@@ -29,7 +29,7 @@ type handle struct {
 	key   spaceKey
 	state handleState
 	space *store.Space // when open
-	refs  int          // running uses
+	refs  int          // number of uses in progress
 	used  uint64       // tick of the last use
 }
 
@@ -41,7 +41,7 @@ const (
 	closing
 )
 
-// keyOf returns the directory of a space. A name that cannot be one fails with index.ErrInvalid.
+// keyOf returns the directory of a space. It fails with index.ErrInvalid if the datastore's id cannot name a directory.
 func keyOf(id index.Space) (spaceKey, error) {
 	if err := checkDatastore(id.DatastoreID); err != nil {
 		return spaceKey{}, err
@@ -53,7 +53,7 @@ func keyOf(id index.Space) (spaceKey, error) {
 	return spaceKey{id.DatastoreID, hex.EncodeToString(sum[:spaceNameBytes])}, nil
 }
 
-// checkDatastore makes sure that an id names a directory, and only one.
+// checkDatastore returns an error unless the id can be the name of a directory.
 func checkDatastore(id string) error {
 	if !index.ValidKey(id) || len(id) > 128 || id[0] == '.' {
 		return fmt.Errorf("%w: the datastore id %.80q cannot name a directory", index.ErrInvalid, id)
@@ -68,8 +68,8 @@ func checkDatastore(id string) error {
 
 func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
 
-// use calls f with the open space, and opens it if need be. A space that does not exist is created if create is set, otherwise use fails
-// with store.ErrNotFound.
+// use calls f with the open space, opening it if necessary. A space that does not exist is created if create is set;
+// otherwise use fails with store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*st
 	defer x.release(h)
 	err = f(h.space)
 	if err == nil && create && h.space.IsLost() {
-		err = store.ErrLost // the written rows are gone with the files
+		err = store.ErrLost // the written rows were lost with the files
 	}
 	if cause := ctx.Err(); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err) // SQLite only reports an interrupt
@@ -93,12 +93,12 @@ func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*st
 	return err
 }
 
-// read calls f with a view of the last commit of a space.
+// read calls f with a view of the space's last commit.
 func (x *Index) read(ctx context.Context, id index.Space, f func(store.View) error) error {
 	return x.use(ctx, id, false, func(s *store.Space) error { return s.Read(ctx, f) })
 }
 
-// acquire returns an open space and counts the use.
+// acquire returns an open space and counts its use.
 func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -143,7 +143,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 	}
 }
 
-// open opens a space. The caller holds mu, and open releases it.
+// open opens a space. The caller must hold mu, which open releases.
 func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create bool) (*handle, error) {
 	h := &handle{key: key}
 	x.spaces[key] = h
@@ -167,7 +167,7 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	return h, nil
 }
 
-// count counts a use. The caller holds mu.
+// count counts a use. The caller must hold mu.
 func (x *Index) count(h *handle) {
 	h.refs++
 	x.tick++
@@ -191,14 +191,14 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logged logs the error of closing a space, which no caller waits for.
+// logged logs the error of closing a space, which has no caller.
 func (x *Index) logged(err error) {
 	if err != nil {
 		x.log.Error("closing an unused space", "error", err)
 	}
 }
 
-// idle returns the least recently used open space without uses, or nil. The caller holds mu.
+// idle returns the least recently used open space that is not in use, or nil. The caller must hold mu.
 func (x *Index) idle() *handle {
 	var oldest *handle
 	for _, h := range x.spaces {
@@ -209,7 +209,7 @@ func (x *Index) idle() *handle {
 	return oldest
 }
 
-// shut closes an unused space. The caller holds mu, and shut releases it.
+// shut closes an unused space. The caller must hold mu, which shut releases.
 func (x *Index) shut(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
@@ -221,13 +221,13 @@ func (x *Index) shut(h *handle) error {
 	return err
 }
 
-// broadcast wakes all waiters. The caller holds mu.
+// broadcast wakes all waiters. The caller must hold mu.
 func (x *Index) broadcast() {
 	close(x.changed)
 	x.changed = make(chan struct{})
 }
 
-// closeSpaces closes the spaces that match as they become unused, and returns when none is left.
+// closeSpaces closes the matching spaces as they become unused, and returns when none is open.
 func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) error {
 	var errs []error
 	for {
@@ -260,8 +260,8 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 	}
 }
 
-// acquireKept acquires a space whose files are still in place. If they were deleted or replaced it opens the files that are there instead, and raises
-// the alarm.
+// acquireKept acquires a space whose files are still in place. If they were deleted or replaced, it opens the current
+// files and raises the alarm.
 func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {
 		h, err := x.acquire(ctx, id, create)
@@ -277,7 +277,7 @@ func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*
 	}
 }
 
-// Spaces implements index.Index. It opens no space.
+// Spaces implements index.Index. It does not open spaces.
 func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, error) {
 	if err := checkDatastore(datastoreID); err != nil {
 		return nil, err
@@ -313,7 +313,7 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory holds a space, and was not put aside.
+// isSpaceName reports whether a directory contains a space that was not set aside.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

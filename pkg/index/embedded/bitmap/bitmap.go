@@ -1,5 +1,5 @@
-// Package bitmap holds sets of slots. A slot is the number of a row in a space, below MaxSlots. Words group 64 slots: slot s is bit
-// s%64 of word s/64.
+// Package bitmap implements sets of slots. A slot is the number of a row in a space, less than MaxSlots. A word
+// represents 64 slots: slot s is bit s%64 of word s/64.
 package bitmap
 
 import (
@@ -7,22 +7,22 @@ import (
 	"math/bits"
 )
 
-// MaxSlots is the number of slots that a space can have.
+// MaxSlots is the maximum number of slots of a space.
 const MaxSlots = 1 << 30
 
 const (
-	// ChunkWords is the number of words of a chunk: 65,536 slots, 8 KiB.
+	// ChunkWords is the number of words per chunk, for 65,536 slots in 8 KiB.
 	ChunkWords = 1024
 	chunkSlots = ChunkWords * 64
 )
 
-// Bitmap is an immutable set of slots. An Edit copies only the chunks that it changes.
+// Bitmap is an immutable set of slots. An Edit copies only the chunks that change.
 type Bitmap struct{ chunks [][]uint64 }
 
-// FromChunks returns the bitmap of chunks, each of ChunkWords words, or nil for an empty one.
+// FromChunks returns a bitmap of chunks with ChunkWords words each. Empty chunks are nil.
 func FromChunks(chunks [][]uint64) Bitmap { return Bitmap{chunks} }
 
-// Word returns the slots 64w to 64w+63; beyond the last chunk 0.
+// Word returns the slots 64w to 64w+63; 0 after the last chunk.
 func (b Bitmap) Word(w int) uint64 {
 	if c := w / ChunkWords; c < len(b.chunks) && b.chunks[c] != nil {
 		return b.chunks[c][w%ChunkWords]
@@ -33,10 +33,10 @@ func (b Bitmap) Word(w int) uint64 {
 // Has reports whether a slot is in the set.
 func (b Bitmap) Has(slot uint32) bool { return b.Word(int(slot/64))&(1<<(slot%64)) != 0 }
 
-// Count returns the number of members in the words of the first n slots.
+// Count returns the number of members in the words that contain the first n slots.
 func (b Bitmap) Count(n uint32) int64 { return int64(Set(nil).CountIn(b, n)) }
 
-// Rewrite starts a copy in which every chunk counts as changed.
+// Rewrite starts an edit in which all chunks count as changed.
 func (b Bitmap) Rewrite() *Edit {
 	e := b.Edit()
 	for c, words := range b.chunks {
@@ -47,12 +47,12 @@ func (b Bitmap) Rewrite() *Edit {
 	return e
 }
 
-// Edit starts a copy that can be changed.
+// Edit starts an edit of a copy.
 func (b Bitmap) Edit() *Edit {
 	return &Edit{chunks: append([][]uint64(nil), b.chunks...), changedChunks: make(map[int]bool)}
 }
 
-// Edit is a Bitmap that one goroutine changes.
+// Edit is a mutable copy of a Bitmap for one goroutine.
 type Edit struct {
 	chunks        [][]uint64
 	changedChunks map[int]bool // chunks that differ from the original
@@ -81,10 +81,10 @@ func (e *Edit) Clear(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] &^= 1 << (
 // Done returns the bitmap. The edit must not be used afterwards, except for Changed.
 func (e *Edit) Done() Bitmap { return Bitmap{e.chunks} }
 
-// Has reports whether a slot is in the changed set.
+// Has reports whether a slot is in the edited set.
 func (e *Edit) Has(slot uint32) bool { return e.Done().Has(slot) }
 
-// Changed yields the number and the words of each changed chunk, in no order.
+// Changed yields the number and the words of each changed chunk, unordered.
 func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	return func(yield func(int, []uint64) bool) {
 		for c := range e.changedChunks {
@@ -95,13 +95,13 @@ func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	}
 }
 
-// Set is the set of slots that pass the filter of one search, as words. A nil Set passes every slot.
+// Set is the set of slots that pass the filter of one search, as words. In a nil Set, all slots pass.
 type Set []uint64
 
-// NewSet returns an empty set for slots below n.
+// NewSet returns an empty set for slots less than n.
 func NewSet(n uint32) Set { return make(Set, (int(n)+63)/64) }
 
-// Add adds a slot, which must be below the number that NewSet was given.
+// Add adds a slot, which must be less than NewSet's n.
 func (s Set) Add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
 
 // Word returns the slots 64w to 64w+63.
@@ -115,14 +115,15 @@ func (s Set) Word(w int) uint64 {
 // Has reports whether a slot passes.
 func (s Set) Has(slot uint32) bool { return s == nil || s[slot/64]&(1<<(slot%64)) != 0 }
 
-// Intersect removes from s the slots that other lacks. Neither set may be nil; other has at least as many words.
+// Intersect removes from s the slots that are not in other. Neither set may be nil; other must have at least as many
+// words.
 func (s Set) Intersect(other Set) {
 	for i := range s {
 		s[i] &= other[i]
 	}
 }
 
-// Len returns the number of slots in a set that is not nil.
+// Len returns the number of slots in a set, which must not be nil.
 func (s Set) Len() (n int) {
 	for _, word := range s {
 		n += bits.OnesCount64(word)
@@ -130,7 +131,7 @@ func (s Set) Len() (n int) {
 	return n
 }
 
-// Each calls f for each slot of a set that is not nil, in ascending order.
+// Each calls f with each slot of a set, which must not be nil, in ascending order.
 func (s Set) Each(f func(i int)) {
 	for w, word := range s {
 		for ; word != 0; word &= word - 1 {
@@ -139,7 +140,7 @@ func (s Set) Each(f func(i int)) {
 	}
 }
 
-// CountIn returns the number of members of b, in the words of the first n slots, that pass.
+// CountIn returns the number of members of b that pass, in the words that contain the first n slots.
 func (s Set) CountIn(b Bitmap, n uint32) int {
 	count := 0
 	for w := range (int(n) + 63) / 64 {

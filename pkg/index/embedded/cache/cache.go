@@ -1,4 +1,4 @@
-// Package cache keeps postings and rows that were read from disk in memory, up to a number of bytes.
+// Package cache keeps postings and rows from disk in memory, up to a number of bytes.
 package cache
 
 import (
@@ -8,16 +8,16 @@ import (
 
 // Key identifies a cached value.
 type Key struct {
-	Space uint64 // number of the opening of the space; never used twice
+	Space uint64 // number of the opening of the space; never reused
 	Kind  Kind
-	ID    int64  // of a block or a segment, or a slot
-	Term  string // of a list: the forms of the word
+	ID    int64  // id of a block or a segment, or a slot
+	Term  string // the forms of a word, for lists
 }
 
-// Kind is the kind of a cached value.
+// Kind is the type of a cached value.
 type Kind uint8
 
-// The kinds of cached values.
+// Types of cached values.
 const (
 	Block     Kind = iota // of postings, by its id
 	Directory             // of a segment, by its id
@@ -25,35 +25,36 @@ const (
 	Row                   // by its slot
 )
 
-// Caches are shared by all spaces of an index: Lists holds term lists and directories. Blocks of postings have a cache of their own,
-// because they are larger than most lists, and are needed only until a list has been made of them.
+// Caches are shared by all spaces of an index. Lists contains term lists and directories. Blocks of postings have a
+// separate cache, because they are larger than most lists and are needed only to build lists.
 type Caches struct{ Lists, Blocks, Rows *Cache }
 
-// blockShare is the inverse of the share of the postings cache that blocks get.
+// Inverse of the blocks' share of the postings cache.
 const blockShare = 4
 
-// NewCaches returns caches with these capacities in bytes.
+// NewCaches returns caches with the given capacities in bytes.
 func NewCaches(postings, rows int64) Caches {
 	return Caches{New(postings - postings/blockShare), New(postings / blockShare), New(rows)}
 }
 
-// Clear drops everything and returns the number of bytes.
+// Clear removes all values and returns their size in bytes.
 func (c Caches) Clear() int64 { return c.Lists.Clear() + c.Blocks.Clear() + c.Rows.Clear() }
 
-// Forget drops everything of one opening of a space.
+// Forget removes all values of one opening of a space.
 func (c Caches) Forget(space uint64) {
 	c.Lists.forget(space)
 	c.Blocks.forget(space)
 	c.Rows.forget(space)
 }
 
-// Cache is an LRU cache of immutable values, bounded in bytes. It is safe for concurrent use, and allocates nothing in advance.
+// Cache is an LRU cache of immutable values with a capacity in bytes. It is safe for concurrent use, and allocates
+// nothing in advance.
 type Cache struct {
 	mu    sync.Mutex
 	max   int64
 	size  int64
 	items map[Key]*list.Element
-	order *list.List // of *item, the most recently used first
+	order *list.List // of *item, most recently used first
 }
 
 type item struct {
@@ -79,9 +80,9 @@ func (c *Cache) Get(key Key) (any, bool) {
 	return e.Value.(*item).value, true
 }
 
-// Put adds a value that takes size bytes, unless there is one for the key or it is larger than the cache.
+// Put adds a value of the given size in bytes, unless the key exists or the value is larger than the cache.
 func (c *Cache) Put(key Key, value any, size int64) {
-	size += 128 // for the item itself
+	size += 128 // overhead of an item
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if size > c.max {
@@ -96,7 +97,7 @@ func (c *Cache) Put(key Key, value any, size int64) {
 	}
 }
 
-// Replace is Put for a value that supersedes an earlier one.
+// Replace is like Put, but replaces an existing value.
 func (c *Cache) Replace(key Key, value any, size int64) {
 	c.Drop(key)
 	c.Put(key, value, size)
@@ -111,7 +112,7 @@ func (c *Cache) Drop(key Key) {
 	}
 }
 
-// Clear drops everything and returns the number of bytes.
+// Clear removes all values and returns their size in bytes.
 func (c *Cache) Clear() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +138,7 @@ func (c *Cache) remove(e *list.Element) {
 	c.size -= item.size
 }
 
-// Held returns the number of items and of bytes in the cache.
+// Held returns the number of items in the cache and their size in bytes.
 func (c *Cache) Held() (items int, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

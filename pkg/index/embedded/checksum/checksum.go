@@ -1,5 +1,5 @@
-// Package checksum seals stored data with a CRC-32C of the content and of the number that it is stored under. So a block that is
-// intact and in the wrong place is found as well.
+// Package checksum adds a CRC-32C to stored data. The checksum covers the content and the number under which it is
+// stored, so that an intact block in the wrong place is detected, too.
 package checksum
 
 import (
@@ -13,7 +13,7 @@ import (
 // Table is the CRC-32C table.
 var Table = crc32.MakeTable(crc32.Castagnoli)
 
-// Of returns the checksum of data that is stored under a number, such as a slot or a key.
+// Of returns the checksum of data and the number under which it is stored, such as a slot or a key.
 func Of(number int64, data []byte) uint32 {
 	var p [8]byte
 	binary.LittleEndian.PutUint64(p[:], uint64(number))
@@ -25,7 +25,8 @@ func Seal(number int64, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(data, Of(number, data))
 }
 
-// Unseal checks and removes the checksum that Seal has appended. It fails with index.ErrCorrupt, which names what the data are.
+// Unseal verifies and removes the checksum that Seal appended. On failure it returns index.ErrCorrupt with the
+// description what.
 func Unseal(number int64, data []byte, what string) ([]byte, error) {
 	n := len(data) - 4
 	if n < 0 || Of(number, data[:n]) != binary.LittleEndian.Uint32(data[n:]) {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// Filter terms are indexed like words: each begins with a control character, which no analysed text contains, and the letter of its field.
-// So a filter is resolved like a word, and is exact.
+// Filter terms are indexed like words. Each starts with a control character, which no analysed text contains, and the
+// letter of its field. A filter is therefore resolved like a word, and is exact.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -18,7 +18,7 @@ const (
 	metadataFacet   = facetMark + "m"
 )
 
-// maxFacetBytes is the longest value in a filter term. A longer one is replaced by its SHA-256.
+// Maximum length of a value in a filter term in bytes. A longer value is replaced by its SHA-256.
 const maxFacetBytes = 120
 
 func facet(kind, value string) string {
@@ -29,7 +29,7 @@ func facet(kind, value string) string {
 	return kind + "#" + string(sum[:])
 }
 
-// Facets returns the filter terms of a row. Metadata that cannot be indexed fails with index.ErrInvalid.
+// Facets returns the filter terms of a row. It fails with index.ErrInvalid if the metadata cannot be indexed.
 func Facets(r *index.Row) ([]string, error) {
 	metadata, err := index.Facets(r.Metadata)
 	if err != nil {
@@ -58,8 +58,8 @@ func alternatives(key string, value any) ([]string, error) {
 	return terms, err
 }
 
-// FilterTerms returns the fields of a filter, each as a list of alternative filter terms. A filter that is malformed fails with
-// index.ErrInvalid.
+// FilterTerms returns the fields of a filter, each as a list of alternative filter terms. It fails with
+// index.ErrInvalid if the filter is malformed.
 func FilterTerms(f index.Filter) ([][]string, error) {
 	var fields [][]string
 	for _, ids := range []struct {
@@ -85,7 +85,7 @@ func FilterTerms(f index.Filter) ([][]string, error) {
 	return fields, nil
 }
 
-// Filter returns the slots that pass a filter of FilterTerms, dead ones included, or nil if nothing is filtered.
+// Filter returns the slots that pass a filter from FilterTerms, including dead ones, or nil if there is no filter.
 func (v Reader) Filter(ctx context.Context, fields [][]string) (bitmap.Set, error) {
 	var all bitmap.Set
 	var buf []Posting

@@ -9,27 +9,27 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Document is the terms of a row.
+// Document contains the terms of a row.
 type Document struct {
 	Length uint32               // number of terms of text and context, weighted
 	Terms  []analysis.TermCount // of the vocabulary
 	Facets []uint32             // filter terms, by number; duplicates are allowed
 }
 
-// Inverted is a batch of rows by term. In place of slots, which are not yet chosen, its postings have the number of the row.
+// Inverted is a batch of rows by term. Its postings contain row numbers instead of slots, which are not yet chosen.
 type Inverted struct {
-	terms    []string  // each once
-	lists    []span    // of each term: its range of postings
+	terms    []string  // without duplicates
+	lists    []span    // range of postings of each term
 	postings []Posting // term by term
 	order    []termKey // terms with postings, sorted
 }
 
 type span struct{ from, to uint32 }
 
-// termKey sorts a term. Most terms differ in their first eight bytes, which compare as one number.
+// termKey is the sort key of a term. Most terms differ in their first eight bytes, which are compared as one number.
 type termKey struct {
 	start uint64
-	batch uint32 // the batch of the term, when several are merged
+	batch uint32 // batch of the term, if several batches are merged
 	term  uint32
 }
 
@@ -39,11 +39,11 @@ func startOf(term string) uint64 {
 	return binary.BigEndian.Uint64(start[:])
 }
 
-// Invert returns the postings of documents by term. Terms are numbered by words.
+// Invert returns the postings of documents by term. words numbers the terms.
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}
-	for _, p := range documents { // the length of each list first; a facet may count twice
+	for _, p := range documents { // first the length of each list; a facet may count twice
 		for _, t := range p.Terms {
 			out.lists[t.Term].to++
 		}
@@ -54,7 +54,7 @@ func Invert(words *analysis.Batch, documents []Document) Inverted {
 	total := uint32(0)
 	for n := range out.lists {
 		l := &out.lists[n]
-		if l.to > 0 { // else only rows that a later one of the same key replaced have the term
+		if l.to > 0 { // otherwise the term occurs only in rows that were replaced by a later one with the same key
 			out.order = append(out.order, termKey{start: startOf(terms[n]), term: uint32(n)})
 		}
 		length := l.to
@@ -91,8 +91,8 @@ type Placed struct {
 	Slots []uint32 // ascending
 }
 
-// eachPlacedTerm calls f for each term of the batches in order, with its postings in order of slots: the slots of a batch are below those
-// of the next. f must not keep the postings.
+// eachPlacedTerm calls f with each term of the batches in order, and its postings in order of slots. The slots of a
+// batch must be less than those of the next. f must not retain the postings.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	order := mergedOrder(batches)
 	var ps []Posting
@@ -116,7 +116,7 @@ func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	}
 }
 
-// mergedOrder merges the sorted terms of all batches; equal terms stay in order of batches.
+// mergedOrder merges the sorted terms of all batches. Equal terms stay in order of batches.
 func mergedOrder(batches []Placed) []termKey {
 	runs := make([][]termKey, len(batches))
 	for n, b := range batches {

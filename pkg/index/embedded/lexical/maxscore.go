@@ -13,27 +13,28 @@ import (
 const (
 	// boundSlack keeps a sum of bounds above a sum of scores that was rounded in another order.
 	boundSlack = 1 + 1e-9
-	// sparsePostings is the number of postings of a window up to which only their slots are read back, not all.
+	// Maximum number of postings of a window for reading back only their slots, not all.
 	sparsePostings = windowSlots / 4
-	// sparsePassing is the number of filtered slots of a window up to which they are looked up in the lists one by one.
+	// Maximum number of filtered slots of a window for looking them up in the lists one by one.
 	sparsePassing = windowSlots / 64
-	// lookupCost is the cost of looking up a row in a list, in postings read.
+	// Cost of looking up a row in a list, in postings read.
 	lookupCost = 5
 )
 
-// maxScore finds the best rows window by window. A window whose bound is not above the threshold θ is skipped. In the others, the lists
-// with the lowest bounds whose sum stays below θ are non-essential: they alone bring no row among the best, so they are looked up only for
-// rows that the essential lists bring close to θ. (MaxScore: Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information
-// Processing & Management 31(6), 1995. Windows give block-max bounds.)
+// maxScore finds the best rows window by window. A window whose bound does not exceed the threshold θ is skipped. In
+// the other windows, the lists with the lowest bounds whose sum stays below θ are non-essential: alone they cannot
+// bring a row among the best, so they are looked up only for rows that the essential lists bring close to θ. (MaxScore:
+// Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information Processing & Management 31(6), 1995.
+// Windows provide block-max bounds.)
 type maxScore struct {
 	*scratch
 	lists  []*TermList
 	filter bitmap.Set
 	top    *topk.TopK
 
-	// For each list, in the current window:
+	// Per list, in the current window:
 	from         []int     // first posting; while rows are looked up in a sparse list, the next candidate
-	next         []int     // first posting beyond
+	next         []int     // first posting after the window
 	bounds       []float64 // largest impact; 0 without postings
 	nonEssential []bool
 
@@ -48,7 +49,7 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns the limit best live slots by BM25 that pass a filter, in no order.
+// Top returns the limit best live slots by BM25 that pass a filter, unordered.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil
@@ -81,7 +82,7 @@ func (s *maxScore) window(w int) {
 	}
 	total := s.setBounds(w)
 	threshold, full := s.top.Threshold()
-	if total == 0 || full && total <= threshold { // of equal scores the lower slot wins
+	if total == 0 || full && total <= threshold { // among equal scores the lower slot ranks first
 		return
 	}
 	if passes <= sparsePassing {
@@ -118,7 +119,7 @@ func (s *maxScore) setBounds(w int) (total float64) {
 
 // score accumulates the essential lists, and offers the rows that may be among the best.
 func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set) {
-	otherBound, required := 0.0, 0.0 // bound of the non-essential lists, and what the essential ones must exceed
+	otherBound, required := 0.0, 0.0 // bound of the non-essential lists, and score that the essential ones must exceed
 	if full {
 		otherBound = s.partition(threshold)
 		required = max(threshold-otherBound, 0)
@@ -161,7 +162,7 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerScored offers a row by its score in the essential lists, and returns what the next row must exceed.
+// offerScored offers a row with its score in the essential lists, and returns the score that the next row must exceed.
 func (s *maxScore) offerScored(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)
@@ -174,8 +175,8 @@ func (s *maxScore) offerScored(w, i int, otherBound, required float64) float64 {
 	return required
 }
 
-// partition marks the non-essential lists and returns the sum of their bounds. It marks none if looking up the rows of the essential lists
-// costs more than reading the non-essential ones.
+// partition marks the non-essential lists and returns the sum of their bounds. It marks none if looking up the rows of
+// the essential lists costs more than reading the non-essential ones.
 func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.bounds[a], s.bounds[b]) })
 	count, skipped := 0, 0 // number of non-essential lists, and of their postings
@@ -201,7 +202,7 @@ func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	return otherBound
 }
 
-// offer looks a row up in all lists. Calls come in order of slots.
+// offer looks a row up in all lists. Slots must be ascending from call to call.
 func (s *maxScore) offer(w, i int) {
 	slot := uint32(w*windowSlots + i)
 	score := 0.0

@@ -12,21 +12,21 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Posting says that the row in a slot has a term: tf times, among length terms in all.
+// Posting is an occurrence of a term in the row of a slot: tf times among length terms.
 type Posting struct {
 	Slot   uint32
 	tf     uint32
 	length uint32
 }
 
-// blockBytes is the size from which a block is closed, and about the most that one entry adds to a block.
+// Size in bytes at which a block is closed, and approximate maximum size of an entry.
 const blockBytes = 16 << 10
 
-// appendPostings encodes postings. A block is a sequence of entries in order of terms:
+// appendPostings encodes postings. A block is a sequence of entries sorted by term:
 //
 //	uvarint length of term, term, uvarint number of postings, uvarint length of the data, data
 //
-// The data of an entry are its postings in order of slots:
+// The data of an entry is its postings in order of slots:
 //
 //	uvarint 2·(difference to the previous slot) + (tf > 1), uvarint tf if tf > 1, uvarint length
 //
@@ -47,7 +47,7 @@ func appendPostings(dst []byte, ps []Posting) []byte {
 	return dst
 }
 
-// errBlock is returned for a block whose checksum is right and whose content is not.
+// errBlock is returned for a block whose checksum is right but whose content is invalid.
 var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCorrupt)
 
 // decodePostings appends the n postings of an entry to dst.
@@ -81,7 +81,7 @@ func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
 	return dst, nil
 }
 
-// uvarint reads a number of up to 35 bits and returns what follows it.
+// uvarint reads a number of up to 35 bits and returns the rest.
 func uvarint(s string) (uint64, string, bool) {
 	if len(s) > 0 && s[0] < 0x80 {
 		return uint64(s[0]), s[1:], true
@@ -102,7 +102,7 @@ type entry struct {
 	data  string
 }
 
-// entries calls yield for each entry of a block, until yield returns false.
+// entries calls yield with each entry of a block, until yield returns false.
 func entries(block string, yield func(entry) bool) error {
 	for len(block) > 0 {
 		e, rest, ok := firstEntry(block)
@@ -116,7 +116,7 @@ func entries(block string, yield func(entry) bool) error {
 	return nil
 }
 
-// firstEntry reads the first entry of a block and returns what follows it.
+// firstEntry reads the first entry of a block and returns the rest.
 func firstEntry(block string) (e entry, rest string, ok bool) {
 	n, rest, ok := uvarint(block)
 	if !ok || n > uint64(len(rest)) {
@@ -135,16 +135,16 @@ func firstEntry(block string) (e entry, rest string, ok bool) {
 	return e, rest[n:], true
 }
 
-// markedBlock is a block with the offsets of some entries, to find a term by binary search.
+// markedBlock is a block with the offsets of some entries, for binary search.
 type markedBlock struct {
 	block string
-	marks []int32 // offset of every markEvery-th entry but the first
+	marks []int32 // offset of every markEvery-th entry except the first
 }
 
-// markEvery is the number of entries between marks.
+// Number of entries between marks.
 const markEvery = 16
 
-// mark reads all entries of a block. It fails with errBlock if it cannot.
+// mark reads all entries of a block. It fails with errBlock if the block is invalid.
 func mark(block string) (markedBlock, error) {
 	m, n := markedBlock{block: block}, 0
 	for rest := block; len(rest) > 0; n++ {
@@ -162,7 +162,7 @@ func mark(block string) (markedBlock, error) {
 
 func (m markedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
 
-// of calls yield for each entry of a term, until yield returns false.
+// of calls yield with each entry of a term, until yield returns false.
 func (m markedBlock) of(term string, yield func(entry) bool) error {
 	at := sort.Search(len(m.marks), func(i int) bool {
 		e, _, ok := firstEntry(m.block[m.marks[i]:])
@@ -177,7 +177,7 @@ func (m markedBlock) of(term string, yield func(entry) bool) error {
 	})
 }
 
-// BlockBuilder packs postings, which come in order of terms, into blocks.
+// BlockBuilder packs postings, which must be sorted by term, into blocks.
 type BlockBuilder struct {
 	Put     func(block []byte) error // receives each block, without checksum
 	block   []byte
@@ -185,7 +185,7 @@ type BlockBuilder struct {
 	Firsts  []string // first term of each block
 }
 
-// Add appends the postings of a term, which are in order of slots. It fails if Put does.
+// Add appends the postings of a term, which must be in order of slots. It fails if Put does.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
 	const step = blockBytes / 8 // postings per entry, of a few bytes each
 	for len(ps) > 0 {
@@ -197,7 +197,7 @@ func (b *BlockBuilder) Add(term string, ps []Posting) error {
 		}
 		if len(b.block) == 0 {
 			b.Firsts = append(b.Firsts, strings.Clone(term))
-			if b.block == nil && len(b.Firsts) > 1 { // after the first block expect full ones
+			if b.block == nil && len(b.Firsts) > 1 { // after the first block, expect full ones
 				b.block = make([]byte, 0, blockBytes+blockBytes/4)
 			}
 		}

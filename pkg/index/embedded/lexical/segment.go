@@ -1,5 +1,6 @@
-// Package lexical is the inverted index of a space: blocks of postings, term lists, BM25 and MaxScore. It reads stored blocks through
-// the interface Source, and knows neither the database nor vectors. See docs/embedded-index.md.
+// Package lexical implements the inverted index of a space: blocks of postings, term lists, BM25 and MaxScore. It reads
+// stored blocks through the interface Source, and does not depend on the database or on vectors. See
+// docs/embedded-index.md.
 package lexical
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Source reads stored segments and blocks. The bytes that it returns are sealed, and belong to the caller.
+// Source reads stored segments and blocks. The returned data includes the checksum and belongs to the caller.
 type Source interface {
 	// Directory returns the directory of a segment.
 	Directory(ctx context.Context, segment int64) ([]byte, error)
@@ -25,12 +26,12 @@ type Source interface {
 	Block(ctx context.Context, id int64) ([]byte, error)
 }
 
-// Reader reads the postings of one snapshot, through caches.
+// Reader reads the postings of one snapshot through caches.
 type Reader struct {
-	Slots    uint32 // slots ever used
-	Rows     int64  // live rows
-	Length   int64  // terms of all live rows
-	Version  int64  // of the rows: a cached list of the same version is current
+	Slots    uint32 // number of slots ever used
+	Rows     int64  // number of live rows
+	Length   int64  // number of terms of all live rows
+	Version  int64  // of the rows; a cached list of the same version is current
 	Live     bitmap.Bitmap
 	Segments []Segment
 	Opening  uint64 // number of the opening of the space, for cache keys
@@ -49,12 +50,12 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 		dst, err = decodePostings(dst, e.data, e.count)
 		return err == nil
 	}
-	// The first entry of the term may be in the block before the first one that begins with it.
+	// The first entry of the term may be in the block before the first block that starts with it.
 	i := max(sort.SearchStrings(firsts, term)-1, 0)
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
 		if id := seg.FirstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
-			// The block holds nothing else. It need not be cached, as the list of the term will be.
+			// The block contains nothing else. It is not cached, because the list of the term will be.
 			var block string
 			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
 				readErr = entries(block, add)
@@ -69,7 +70,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 			return nil, err
 		}
 	}
-	// The blocks are checked, but a slot out of range would panic later.
+	// The checksums are verified, but a slot out of range would panic later.
 	for _, p := range dst[from:] {
 		if p.Slot >= v.Slots {
 			return nil, errBlock
@@ -116,14 +117,14 @@ func (v Reader) block(ctx context.Context, id int64) (markedBlock, error) {
 	return block, nil
 }
 
-// uncachedBlock reads and checks a block that is needed only once.
+// uncachedBlock reads and verifies a block that is needed only once.
 func (v Reader) uncachedBlock(ctx context.Context, id int64) (string, error) {
 	data, err := v.Source.Block(ctx, id)
 	if err != nil {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
 	data, err = checksum.Unseal(id, data, "a block of postings")
-	return unsafe.String(unsafe.SliceData(data), len(data)), err // data belongs to us and is never written again
+	return unsafe.String(unsafe.SliceData(data), len(data)), err // data belongs to us and is never modified again
 }
 
 // cursor reads the entries of a segment in order of terms.
@@ -154,8 +155,8 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 	return nil
 }
 
-// EachTerm calls f for each term of segments in order, with its postings in order of slots, dead slots included. f may change the slice,
-// and must not keep it.
+// EachTerm calls f with each term of the segments in order, and its postings in order of slots, including dead slots. f
+// may modify the slice but must not retain it.
 func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term string, ps []Posting) error) error {
 	cursors := make([]*cursor, len(group))
 	for i, seg := range group {
@@ -197,18 +198,19 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 }
 
 const (
-	// MergeFactor is the number of segments of a tier that are merged into one of the next, which is eight times as large.
+	// MergeFactor is the number of segments of a tier that are merged into one segment of the next tier, which is eight
+	// times as large.
 	MergeFactor = 8
-	// smallestTier is the number of rows up to which segments are of the lowest tier.
+	// Maximum number of rows of a segment in the lowest tier.
 	smallestTier = 512
-	// FewSegments is the number of segments that a search reads about as fast as one.
+	// FewSegments is a number of segments that a search reads about as fast as one.
 	FewSegments = 3
 )
 
 // Segment is an immutable set of postings, stored as consecutive blocks.
 type Segment struct {
 	ID         int64
-	Rows       int64 // slots, live and dead
+	Rows       int64 // number of slots, live and dead
 	FirstBlock int64
 	Blocks     int64
 }
@@ -229,9 +231,9 @@ func Crowded(segments []Segment) []Segment {
 	return nil
 }
 
-// Unsettled returns the segments to merge in an idle space, beginning with the smallest. A segment is included if it is at most
-// twice as large as all smaller segments together, so that a row is written again only when half as many rows join it. FewSegments
-// or fewer are not merged.
+// Unsettled returns the segments to merge in an idle space, starting with the smallest. A segment is included if it is
+// at most twice as large as all smaller segments together, so that rows are rewritten only if at least half as many
+// rows are added. Up to FewSegments segments are not merged.
 func Unsettled(segments []Segment) []Segment {
 	if len(segments) <= FewSegments {
 		return nil

@@ -13,12 +13,12 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// TermList holds the postings of the live rows for a word in all its forms, with their impact on the score. It is immutable, and current
-// while the version of the rows is the same.
+// TermList contains the postings of the live rows for a word in all its forms, with their impacts on the score. It is
+// immutable. A cached list is current while the version of the rows is unchanged.
 //
-// The impact of a posting follows from its kind, the pair of term frequency and document length. There are few different kinds, so a
-// posting stores the number of its kind in one, two or four bytes. A dense list stores the lowest byte of each slot, and for each block of
-// 256 slots its first posting.
+// The impact of a posting depends only on its kind, the pair of term frequency and document length. There are few
+// different kinds, so a posting stores the number of its kind in one, two or four bytes. A dense list stores the lowest
+// byte of each slot, and the first posting of each block of 256 slots.
 type TermList struct {
 	version   int64   // of the rows
 	weight    float64 // inverse document frequency
@@ -36,18 +36,18 @@ type TermList struct {
 }
 
 const (
-	// windowSlots is the number of slots of a window. Its scores fit the L1 cache.
+	// Number of slots per window. Its scores fit into the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
-	// blockSlots is the number of slots that one byte distinguishes.
+	// Number of slots that one byte distinguishes.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
-	// A list is dense from densePostings postings on, if they are one in denseShare of all slots.
+	// A list is dense if it has at least densePostings postings and at least 1/denseShare of all slots.
 	densePostings = 1024
 	denseShare    = 100
 )
 
-// windowsOf returns the number of windows of a number of slots.
+// windowsOf returns the number of windows of the given number of slots.
 func windowsOf(slots uint32) int { return (int(slots) + windowSlots - 1) / windowSlots }
 
 func (t *TermList) bytes() int64 {
@@ -56,14 +56,14 @@ func (t *TermList) bytes() int64 {
 
 func (t *TermList) dense() bool { return t.lowBytes != nil }
 
-// kindColumn is a column of kind numbers, in the smallest type that fits.
+// kindColumn is a column of kind numbers in the smallest type that fits.
 type kindColumn struct {
 	small  []uint8
 	middle []uint16
 	large  []uint32
 }
 
-// set stores numbers, which are below kinds.
+// set stores numbers, which must be less than kinds.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
 	case kinds <= math.MaxUint8+1:
@@ -95,7 +95,8 @@ func (k *kindColumn) of(i int) uint32 {
 	return k.large[i]
 }
 
-// find returns the index of the posting of a slot. In a sparse list the search begins at from, an index at or before it.
+// find returns the index of the posting of a slot. In a sparse list the search starts at from, which must not be after
+// it.
 func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	if !t.dense() {
 		return seek(t.slots, from, slot)
@@ -106,7 +107,8 @@ func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	return int(begin) + n, n >= 0
 }
 
-// seek returns the index of the first of slots from an index on that is at least slot, by galloping search, and whether it is equal.
+// seek returns the index of the first slot, at or after from, that is at least slot, and whether it is equal. It uses
+// galloping search.
 func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	step := 1
 	for from+step < len(slots) && slots[from+step] < slot {
@@ -117,7 +119,8 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	return from + at, ok
 }
 
-// between returns the postings of slots from begin to below end in a sparse list. at is an index at or before the first.
+// between returns the postings with begin ≤ slot < end in a sparse list. at is an index that is not after the first of
+// them.
 func (t *TermList) between(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)
@@ -129,8 +132,8 @@ func (t *TermList) between(begin, end uint32, at int) (from, to int) {
 	return at, to
 }
 
-// addWindow adds the impacts of the postings from ≤ i < end of a window to its scores, and marks their slots as touched; in a dense list
-// only if mark is set.
+// addWindow adds the impacts of the postings from ≤ i < end of a window to its scores, and marks their slots as
+// touched; in a dense list only if mark is set.
 func (t *TermList) addWindow(buf *scratch, window, from, end int, mark bool) {
 	switch {
 	case t.kinds.small != nil:
@@ -169,7 +172,7 @@ func addWindow[K uint8 | uint16 | uint32](t *TermList, kinds []K, buf *scratch, 
 	}
 }
 
-// TermList returns the list of a word with these forms, from the cache or from the segments.
+// TermList returns the list of a word with these forms, from the cache or the segments.
 func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error) {
 	if len(v.Segments) == 0 {
 		return v.listOf(nil), nil
@@ -198,7 +201,7 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	return list, nil
 }
 
-// listOf makes a list of postings, whose parts follow one another in order of slots. Dead slots are dropped.
+// listOf builds a list from postings whose parts are in order of slots. Dead slots are dropped.
 func (v Reader) listOf(parts ...[]Posting) *TermList {
 	buf := listPool.Get().(*listBuilder)
 	defer listPool.Put(buf)
@@ -265,14 +268,14 @@ type listBuilder struct {
 	numbers []uint32 // kinds of the slots
 	kinds   []kind   // by number
 
-	common [commonFrequencies * commonLengths]uint32 // number plus one of kinds with small values
-	rare   map[kind]uint32                           // of other kinds
+	common [commonFrequencies * commonLengths]uint32 // by frequency and length: number + 1 of small kinds
+	rare   map[kind]uint32                           // numbers of other kinds
 }
 
 // kind is the term frequency of a posting and the number of terms of its row.
 type kind struct{ frequency, length uint32 }
 
-// Bounds of the table of common kinds.
+// Size of the table of small kinds.
 const (
 	commonFrequencies = 16
 	commonLengths     = 1024
@@ -310,7 +313,7 @@ func (r *listBuilder) reset() {
 	clear(r.rare)
 }
 
-// gatherer brings the postings of a word together.
+// gatherer collects the postings of a word.
 type gatherer struct {
 	postings []Posting
 	runs     []run // each in order of slots
@@ -319,16 +322,17 @@ type gatherer struct {
 
 type run struct{ from, to int }
 
-// add notes that the postings from an index on are a run.
+// add records that the postings from an index on are a run.
 func (g *gatherer) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})
 	}
 }
 
-// parts returns the postings in order of slots, in consecutive parts. Postings of one slot, from several forms of a word, are added up.
+// parts returns the postings in order of slots, in consecutive parts. Postings of the same slot, from several forms of
+// a word, are added.
 func (g *gatherer) parts() [][]Posting {
-	// Usually each segment has a range of slots of its own.
+	// Usually each segment has a separate range of slots.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	parts := make([][]Posting, 0, len(g.runs))
 	for i, r := range g.runs {
@@ -371,7 +375,7 @@ func (g *gatherer) mergePairs() {
 	g.postings, g.spare, g.runs = out, g.postings, runs
 }
 
-// united adds up postings of the same slot, which are adjacent.
+// united adds postings of the same slot, which are adjacent.
 func united(ps []Posting) []Posting {
 	out := ps[:0]
 	for _, p := range ps {

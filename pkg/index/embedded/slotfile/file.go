@@ -1,7 +1,9 @@
-// Package slotfile stores one record of fixed length for each slot of a space, in a file that searches read through memory maps.
+// Package slotfile stores one record of fixed length per slot of a space, in a file that searches read through memory
+// maps.
 //
-// A record is a payload and its checksum (4 bytes), padded to an alignment. In a columnar layout, groups of 64 records are transposed:
-// the first bytes of all 64, the second bytes, and so on, so that one vector instruction reads the same byte of many records.
+// A record is a payload and its checksum (4 bytes), padded to an alignment. In a columnar layout, groups of 64 records
+// are transposed: the first bytes of all 64 records, the second bytes, and so on, so that one vector instruction reads
+// the same byte of many records.
 package slotfile
 
 import (
@@ -19,32 +21,33 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// ExtentSlots is the number of slots of one memory map. It is a multiple of the page size, so maps of any record length begin at a page.
+// ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so maps start at a page for any
+// record length.
 const ExtentSlots = 4096
 
 // extent is one memory-mapped part of a slot file.
 type extent struct {
 	data mmap.MMap
-	// verified has a bit for each 64 slots whose checksums were compared since the file was opened. Records that this process
-	// writes later need no check.
+	// verified has a bit per 64 slots. It is set once their checksums have been verified since the file was opened.
+	// Records written later by this process need no check.
 	verified atomic.Uint64
 }
 
 // Layout is the layout of the records in a file.
 type Layout struct {
-	Payload int // bytes of a record before its checksum
+	Payload int // bytes of a record without its checksum
 	stride  int // bytes of a record
-	// Columns is the number of leading bytes that are transposed, in groups of 64 records. The rest follows transposed in units of
-	// four bytes, the checksums last. 0: records lie one after the other.
+	// Columns is the number of leading bytes that are transposed, in groups of 64 records. The remaining bytes follow,
+	// transposed in units of four, the checksums last. 0: records are contiguous.
 	Columns int
 }
 
-// Records returns the layout of records with payload bytes each, aligned to align bytes.
+// Records returns a layout with the given payload and alignment in bytes.
 func Records(payload, align int) Layout {
 	return Layout{Payload: payload, stride: (payload + 4 + align - 1) / align * align}
 }
 
-// Columns returns the layout of records with payload bytes each, the first columns of which are transposed.
+// Columns returns a layout with the given payload in bytes, of which the first columns bytes are transposed.
 func Columns(payload, columns int) Layout {
 	s := Records(payload, columnsAlign)
 	s.Columns = columns
@@ -52,36 +55,38 @@ func Columns(payload, columns int) Layout {
 }
 
 const (
-	// groupRows is the number of records that are transposed together.
+	// Number of records that are transposed together.
 	groupRows = 64
-	// columnsAlign is the alignment of transposed records in bytes: extents then end at a page.
+	// Alignment of transposed records in bytes, with which extents end at a page boundary.
 	columnsAlign = 8
 )
 
-// View is the part of a file that one snapshot reads. It is immutable.
+// View is the part of a file that belongs to one snapshot. It is immutable.
 type View struct {
 	Layout
 	extents []*extent
 }
 
-// Group returns the records of the slots 64w to 64w+63, unchecked.
+// Group returns the records of slots 64w to 64w+63 without verification.
 func (v View) Group(w int) []byte {
 	at := w * 64 % ExtentSlots * v.stride
 	return v.extents[w*64/ExtentSlots].data[at : at+64*v.stride : at+64*v.stride]
 }
 
-// Uint32 returns the four bytes at an offset, a multiple of four behind the columns, of the i-th record of a transposed group.
+// Uint32 returns the four bytes at offset in the i-th record of a transposed group. The offset is a multiple of four
+// after the columns.
 func (v View) Uint32(group []byte, i, offset int) uint32 {
 	return binary.LittleEndian.Uint32(group[64*offset+4*i:])
 }
 
-// Record returns the payload of a slot, unchecked. The layout must not be columnar.
+// Record returns the payload of a slot without verification. The layout must not be columnar.
 func (v View) Record(slot uint32) []byte {
 	at := int(slot%ExtentSlots) * v.stride
 	return v.extents[slot/ExtentSlots].data[at : at+v.Payload : at+v.Payload]
 }
 
-// Check compares the checksums of the live slots among 64w to 64w+63, once per opening of the file. It fails with index.ErrCorrupt.
+// Check verifies the checksums of the live slots among 64w to 64w+63, once per opening of the file. It fails with
+// index.ErrCorrupt.
 func (v View) Check(w int, live uint64) error {
 	e := v.extents[w*64/ExtentSlots]
 	bit := uint64(1) << (w % (ExtentSlots / 64))
@@ -109,15 +114,15 @@ func (v View) Check(w int, live uint64) error {
 	return nil
 }
 
-// File is a file of records. One writer uses it; readers use its views.
+// File is a file of records for one writer. Readers use its views.
 type File struct {
 	Path string
 	View View // of all records written so far
 	file *os.File
 }
 
-// Open opens a file with records for committed slots, and truncates records beyond, which were never committed. A file
-// that is missing or too short fails with index.ErrCorrupt. For 0 slots the file is created if need be.
+// Open opens a file with the records of committed slots. It truncates later records, which were never committed. It
+// fails with index.ErrCorrupt if the file is missing or too short. If slots is 0, it creates a missing file.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR
@@ -154,7 +159,7 @@ func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	return f, nil
 }
 
-// Create creates an empty file, in place of any that is there.
+// Create creates an empty file and replaces an existing one.
 func Create(path string, of Layout) (*File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing an abandoned vector file: %w", err)
@@ -164,19 +169,19 @@ func Create(path string, of Layout) (*File, error) {
 
 func (f *File) extentBytes() int64 { return ExtentSlots * int64(f.View.stride) }
 
-// mapNext maps the extent after the last one. The file must be long enough.
+// mapNext maps the next extent. The file must be long enough.
 func (f *File) mapNext() error {
 	n := len(f.View.extents)
 	data, err := mmap.MapRegion(f.file, int(f.extentBytes()), mmap.RDONLY, 0, int64(n)*f.extentBytes())
 	if err != nil {
 		return fmt.Errorf("mapping vector file: %w", err)
 	}
-	// Appending changes no view that a snapshot has: each has a length of its own.
+	// Appending does not change the views of snapshots, because each has its own length.
 	f.View.extents = append(f.View.extents, &extent{data: data})
 	return nil
 }
 
-// Grow makes the file long enough for a number of slots.
+// Grow extends the file to the given number of slots.
 func (f *File) Grow(slots uint32) error {
 	for len(f.View.extents)*ExtentSlots < int(slots) {
 		if err := f.file.Truncate(int64(len(f.View.extents)+1) * f.extentBytes()); err != nil {
@@ -189,7 +194,7 @@ func (f *File) Grow(slots uint32) error {
 	return nil
 }
 
-// Write writes payloads[i] to slots[i]. Slots are ascending; adjacent ones are written in one call.
+// Write writes payloads[i] to slots[i]. Slots must be ascending; adjacent ones are written in one call.
 func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	if f.View.Columns > 0 {
 		return f.writeGroups(slots, payloads)
@@ -213,8 +218,8 @@ func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// writeGroups is Write for a columnar layout. The other records of a group are written again unchanged, which neither readers nor a
-// crash can tell.
+// writeGroups implements Write for a columnar layout. It rewrites the other records of a group unchanged, which is
+// invisible to readers and harmless in a crash.
 func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	record := make([]byte, f.View.Payload+4)
 	for i := 0; i < len(slots); {
@@ -236,7 +241,7 @@ func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// Append grows the file to end slots, writes records as Write does, and syncs the file.
+// Append extends the file to end slots, writes records like Write, and syncs the file.
 func (f *File) Append(slots []uint32, payloads [][]byte, end uint32) error {
 	if err := f.Grow(end); err != nil {
 		return err
@@ -255,7 +260,7 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Close unmaps and closes the file, which may be nil. None of its views may be used afterwards.
+// Close unmaps and closes the file, which may be nil. Its views must not be used afterwards.
 func (f *File) Close() error {
 	if f == nil {
 		return nil
@@ -268,8 +273,8 @@ func (f *File) Close() error {
 	return errors.Join(append(errs, f.file.Close())...)
 }
 
-// Put stores the i-th of 64 records in a transposed group: each of its first columns bytes, and then each of its units of four
-// bytes, next to those of the other records. len(record)-columns is a multiple of four.
+// Put stores the i-th of 64 records in a transposed group: each of its first columns bytes, then each of its four-byte
+// units, next to those of the other records. len(record)-columns must be a multiple of four.
 func Put(group []byte, columns, i int, record []byte) {
 	for c, b := range record[:columns] {
 		group[c*groupRows+i] = b
@@ -279,7 +284,7 @@ func Put(group []byte, columns, i int, record []byte) {
 	}
 }
 
-// Take reads the first len(record) bytes of the i-th record of a transposed group.
+// Take reads the first len(record) bytes of the i-th record of a transposed group into record.
 func Take(record, group []byte, columns, i int) {
 	for c := range record[:columns] {
 		record[c] = group[c*groupRows+i]

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Check compares everything in the space with its checksum, and counts the rows. It fails with index.ErrCorrupt. Damage of the IVF is
-// noted, and repaired in the background.
+// Check verifies all checksums of the space and counts the rows. It fails with index.ErrCorrupt if one differs. Damage
+// of the IVF is only recorded, and repaired in the background.
 func (v View) Check(ctx context.Context) error {
 	var verdict string
 	if err := v.reading.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -61,7 +61,7 @@ func (v View) Check(ctx context.Context) error {
 		}
 	}
 	if v.IVF.Usable() {
-		_ = v.IVF.Verify() // noted, and rebuilt
+		_ = v.IVF.Verify() // records damage, so that the IVF is rebuilt
 	}
 	return nil
 }
@@ -95,8 +95,9 @@ func (v View) checkRows(ctx context.Context) error {
 	return nil
 }
 
-// corrupt wraps errors of SQLite that mean damage in index.ErrCorrupt, and returns others unchanged. Statements are constant and select
-// rows that must exist, so a statement that does not compile, or finds no row, means damage as well.
+// corrupt wraps SQLite errors that mean damage in index.ErrCorrupt, and returns others unchanged. Statements are
+// constant and select rows that must exist. A statement that does not compile or finds no row therefore also means
+// damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {
 		return err
@@ -123,7 +124,7 @@ type file struct {
 	info os.FileInfo
 }
 
-// remember notes which files are open.
+// remember records the identities of the open files.
 func (s *Space) remember() error {
 	paths := []string{filepath.Join(s.dir, databaseName)}
 	if s.vectors.Full != nil {
@@ -139,8 +140,8 @@ func (s *Space) remember() error {
 	return nil
 }
 
-// IsLost reports whether an open file is no longer the one on disk, because it or a directory above was deleted, moved or replaced. It
-// takes some microseconds.
+// IsLost reports whether an open file is no longer the one on disk, because it or a directory above it was deleted,
+// moved or replaced. It takes a few microseconds.
 func (s *Space) IsLost() bool {
 	for _, f := range s.files {
 		info, err := os.Stat(f.path)
@@ -151,13 +152,13 @@ func (s *Space) IsLost() bool {
 	return false
 }
 
-// hasVectors reports whether vectors were written in a directory.
+// hasVectors reports whether a directory contains vectors.
 func hasVectors(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, vector.FileName))
 	return err == nil && info.Size() > 0
 }
 
-// Abandon marks the space to be reopened before its next use. It reports whether the mark is new.
+// Abandon marks the space to be reopened before its next use. It reports whether it was not yet marked.
 func (s *Space) Abandon() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,10 +167,10 @@ func (s *Space) Abandon() bool {
 	return !was
 }
 
-// Present reports whether a directory holds a space, or a part of one.
+// Present reports whether a directory contains a space or a part of one.
 func Present(dir string) bool { return Exists(filepath.Join(dir, databaseName)) || hasVectors(dir) }
 
-// Exists reports whether a file exists, or may exist.
+// Exists reports whether a file exists or may exist.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)

@@ -20,21 +20,21 @@ type freeSlots struct {
 	waiting []freed
 }
 
-// freed are slots that became free with a version. Readers of older versions may still read their vectors.
+// freed are slots that became free at a version. Readers of older versions may still read their vectors.
 type freed struct {
 	version int64
 	slots   *roaring.Bitmap
 }
 
-// add adds slots that are free from a version on.
+// add adds slots that are free since a version.
 func (f *freeSlots) add(version int64, slots *roaring.Bitmap) {
 	if !slots.IsEmpty() {
 		f.waiting = append(f.waiting, freed{version, slots})
 	}
 }
 
-// choose returns n slots, ascending: free ones first, then new ones from end on. oldest is the oldest version with a reader. The slots
-// stay free until take.
+// choose returns n slots, ascending: free ones first, then new ones starting at end. oldest is the oldest version in
+// use. The slots stay free until take.
 func (f *freeSlots) choose(n int, end uint32, oldest int64) []uint32 {
 	for len(f.waiting) > 0 && f.waiting[0].version <= oldest {
 		f.ready.Or(f.waiting[0].slots)
@@ -57,8 +57,8 @@ func (f *freeSlots) take(slots []uint32) {
 	}
 }
 
-// prepareWriting finds the free slots, and removes blocks of an interrupted merge. It runs once per opening, before the first write. The
-// caller holds writeMu.
+// prepareWriting determines the free slots, and removes the blocks of an interrupted merge. It runs once per opening,
+// before the first write. The caller must hold writeMu.
 func (s *Space) prepareWriting(ctx context.Context) error {
 	if s.slots != nil {
 		return nil

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// maxGroupRows is the largest number of rows of a group. A larger batch is written alone.
+// Maximum number of rows of a group. A larger batch is written alone.
 const maxGroupRows = 1000
 
-// group is the group commit of a space: one transaction, one segment and one sync serve many small batches. The first caller becomes the
-// leader: it waits for writeMu and commits every queued batch. It then promotes the next queued caller. A caller whose batch was committed
-// returns without taking the lock.
+// group is the group commit of a space: many small batches share one transaction, one segment and one sync. The first
+// caller becomes the leader: it waits for writeMu and commits all queued batches. It then promotes the next queued
+// caller. A caller whose batch was committed returns without taking the lock.
 type group struct {
 	mu      sync.Mutex
 	writing bool // there is a leader
@@ -22,7 +22,7 @@ type group struct {
 // waitingBatch is a queued batch and its result. The leader owns its fields until it has signalled called.
 type waitingBatch struct {
 	*Batch
-	called chan struct{} // signalled when the batch is done, or its caller becomes the leader
+	called chan struct{} // signalled when the batch is done or its caller becomes the leader
 	done   bool
 	err    error
 }
@@ -57,8 +57,8 @@ func (g *group) leave() {
 	g.waiting = slices.Delete(g.waiting, 0, 1)
 }
 
-// take removes the first batches of the queue, up to the size of a group. A batch that repeats a key waits for the next group, so
-// that the last row of a key stays.
+// take removes the first batches from the queue, up to the size of a group. A batch with a key of an earlier one waits
+// for the next group, so that the last row of a key is stored.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -80,8 +80,8 @@ func (b *Batch) hasOneOf(keys map[string]bool) bool {
 	return slices.ContainsFunc(b.Rows, func(p *Prepared) bool { return keys[p.row.Key] })
 }
 
-// Write commits a batch, together with others that wait at the same moment. When it returns nil, the rows are durable and visible. A batch
-// is still written if ctx ends while another caller writes it.
+// Write commits a batch, together with other waiting batches. When it returns nil, the rows are durable and visible. If
+// another caller is writing the batch, the batch is written even if ctx ends.
 func (s *Space) Write(ctx context.Context, b *Batch) error {
 	makeCodesOf(b.Rows, &s.Snapshot().Set) // outside the write lock
 	own := &waitingBatch{Batch: b, called: make(chan struct{}, 1)}
@@ -101,7 +101,8 @@ func (s *Space) Write(ctx context.Context, b *Batch) error {
 	return own.err
 }
 
-// writeGroup commits batches together. If that fails each is committed alone, so that no batch fails for the fault of another.
+// writeGroup commits batches together. If that fails, it commits each batch alone, so that no batch fails because of
+// another one.
 func (s *Space) writeGroup(ctx context.Context, own *waitingBatch, waiting []*waitingBatch) {
 	defer func() {
 		for _, b := range waiting {

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// identityFile names the space of a directory, whose own name is a hash, even when the database is damaged.
+// identityFile identifies the space of a directory, whose name is a hash, even if the database is damaged.
 const identityFile = "space.json"
 
-// maxIdentityBytes is the largest size of an identity file that is read.
+// Maximum size of an identity file in bytes.
 const maxIdentityBytes = 64 << 10
 
 // identity is the content of the file.
@@ -23,8 +23,8 @@ type identity struct {
 	Dimensions int    `json:"dimensions"`
 }
 
-// Identify returns the space in a directory of a datastore. It reads the identity file or, if right rejects its content, the
-// database. It fails with ErrNotFound if there is no space.
+// Identify returns the space in a directory of a datastore. It reads the identity file or, if right rejects its
+// content, the database. It fails with ErrNotFound if there is no space.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {
 		id := index.Space{DatastoreID: datastoreID, Model: name.Model, Dimensions: name.Dimensions}
@@ -66,7 +66,7 @@ func readIdentity(dir string) (name identity, err error) {
 	return name, json.Unmarshal(data, &name)
 }
 
-// writeIdentity writes the file unless it is right. It becomes durable with the next sync of the directory.
+// writeIdentity writes the file unless it is already right. It becomes durable with the next sync of the directory.
 func writeIdentity(dir string, id index.Space) error {
 	want := identity{id.Model, id.Dimensions}
 	if got, err := readIdentity(dir); err == nil && got == want {

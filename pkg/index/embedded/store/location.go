@@ -18,17 +18,19 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// The location file repeats what ranking needs of a row, one cache line for each slot, so that a search with hundreds of hits reads no row.
+// The location file repeats the columns of a row that ranking needs, in one cache line per slot, so that a search with
+// hundreds of hits reads no rows.
 
 const locationsName = "places.slots"
 
-// A location record is, in little-endian order,
+// A location record consists of the generation (8 bytes), the ordinal (4) and the length (4) of the row, all
+// little-endian, and the length (1) and the bytes of the datasource's id.
 const (
 	locationBytes = 60
 	locationAlign = 64
 	locationIDAt  = 17
 	maxLocatedID  = locationBytes - locationIDAt
-	// unlocated is the length byte of a row that does not fit.
+	// unlocated is the length byte of a row whose location does not fit.
 	unlocated = 255
 )
 
@@ -40,7 +42,7 @@ type location struct {
 	length     int64
 }
 
-// fits reports whether a record can hold the location of the row with this key.
+// fits reports whether a record can represent the location of the row with this key.
 func (p location) fits(key string) bool {
 	return len(p.datasource) <= maxLocatedID && p.ordinal >= 0 && p.ordinal <= math.MaxInt32 && p.length >= 0 && p.length <= math.MaxUint32 &&
 		key == domain.ChunkKey(p.datasource, p.generation, p.ordinal)
@@ -61,8 +63,8 @@ func (p location) encode(key string) []byte {
 	return out
 }
 
-// readLocation sets the numbers of a hit and appends its key to keys; the first n bytes of the key are the id of the datasource. It reports
-// false for a row that did not fit.
+// readLocation sets the numbers of a hit and appends its key to keys; the first n bytes of the key are the id of the
+// datasource. It returns false for a row whose location does not fit.
 func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
 	if n = int(record[locationIDAt-1]); n > maxLocatedID {
 		return keys, 0, false
@@ -73,10 +75,10 @@ func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool
 	return domain.AppendChunkKey(append(keys, record[locationIDAt:locationIDAt+n]...), h.Generation, h.Ordinal), n, true
 }
 
-// keyEnd is where the key of a hit ends among all keys, and the length of its datasource's id.
+// keyEnd is the end of a hit's key among all keys, and the length of its datasource's id.
 type keyEnd struct{ end, id int }
 
-// keyScratch holds the keys of the hits of a search.
+// keyScratch is a buffer for the keys of a search's hits.
 type keyScratch struct {
 	keys  []byte
 	names []keyEnd
@@ -84,11 +86,11 @@ type keyScratch struct {
 
 var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 
-// Locate sets Place, Key, DatasourceID, Generation, Ordinal and Length of the hits in slots, which are ascending. It fails with
-// index.ErrCorrupt if a checksum differs.
+// Locate sets Place, Key, DatasourceID, Generation, Ordinal and Length of the hits in slots, which must be ascending.
+// It fails with index.ErrCorrupt if a checksum differs.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
-	var odd []int // hits without location: their rows are read
-	// The keys of all hits are parts of one string.
+	var odd []int // hits without location, whose rows must be read
+	// The keys of all hits are substrings of one string.
 	const ahead, usual = 8, 48
 	buf := keyPool.Get().(*keyScratch)
 	defer keyPool.Put(buf)
@@ -165,7 +167,7 @@ func (p *Prepared) location() []byte {
 	return location{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.terms.Length)}.encode(p.row.Key)
 }
 
-// makeLocations writes the locations of a space that an earlier version wrote without, and reports whether it did.
+// makeLocations creates the locations of a space written by an earlier version, and reports whether it did.
 func (s *Space) makeLocations(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// Segments with dead slots are rewritten if more than minDead slots, and more than one in deadShare, are dead.
+	// Segments with dead slots are rewritten if more than minDead slots and more than 1/deadShare of all are dead.
 	minDead   = 512
 	deadShare = 4
-	// mergeStepBlocks is the number of blocks that a merge stores in one transaction. Writers get the lock in between.
+	// Number of blocks that a merge stores per transaction. Writers can take the lock in between.
 	mergeStepBlocks = 64
 )
 
@@ -31,7 +31,7 @@ func (s *Snapshot) needsSweep() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose returns the segments to merge: those that pick returns, or those with many dead slots.
+// choose returns the segments to merge: those returned by pick, or those with many dead slots.
 func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) ([]lexical.Segment, error) {
 	if group := pick(v.Segments); len(group) > 0 {
 		return group, nil
@@ -62,9 +62,9 @@ func (v View) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// Merge makes missing codes or locations, or merges the group of segments that pick returns, or segments with many dead slots. It reports
-// whether there was something to do. Readers and writers go on: the new segment is stored in small transactions, and the last one puts it
-// in place of the group.
+// Merge computes missing codes or locations, or merges the segments returned by pick, or segments with many dead slots.
+// It reports whether there was work to do. Readers and writers can continue: the new segment is stored in small
+// transactions, and the last one replaces the merged segments.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()
@@ -126,7 +126,7 @@ func (s *Space) mergeGroup(ctx context.Context, v View, group []lexical.Segment)
 	return s.swap(ctx, group, out, slots, dead, builder.Firsts)
 }
 
-// reserve reserves the ids of a segment and of its blocks.
+// reserve reserves the ids of a segment and its blocks.
 func (s *Space) reserve(ctx context.Context, blocks int64) (lexical.Segment, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -209,15 +209,15 @@ func (s *Space) swap(ctx context.Context, group []lexical.Segment, out lexical.S
 	return nil
 }
 
-// Snapshot returns the state that was committed last.
+// Snapshot returns the last committed state.
 func (s *Space) Snapshot() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
 }
 
-// pinCurrent returns the current snapshot and whether the space is idle. Slots that it reads are not used again until unpin, but later
-// snapshots are not kept for it.
+// pinCurrent returns the current snapshot and whether the space is idle. Its slots are not reused until unpin, but
+// later snapshots are not kept for it.
 func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,7 +231,7 @@ func (s *Space) unpin() {
 	s.pinned = nil
 }
 
-// oldestUse returns the version below which slots may be used again. The caller holds mu.
+// oldestUse returns the version before which slots may be reused. The caller must hold mu.
 func (s *Space) oldestUse() int64 {
 	if s.pinned != nil {
 		return min(s.pinned.Version, s.oldestReader())
@@ -239,7 +239,7 @@ func (s *Space) oldestUse() int64 {
 	return s.oldestReader()
 }
 
-// MaintainIVF builds or extends the IVF if that is due. Readers and writers go on.
+// MaintainIVF builds or extends the IVF if that is due. Readers and writers can continue.
 func (s *Space) MaintainIVF(ctx context.Context) error {
 	s.ivfMu.Lock()
 	defer s.ivfMu.Unlock()
@@ -256,7 +256,7 @@ func (s *Space) MaintainIVF(ctx context.Context) error {
 	return s.adoptIVF(ctx, snap, c, files)
 }
 
-// adoptIVF commits an IVF that was built from an earlier snapshot, unless the codes have been replaced since.
+// adoptIVF commits an IVF that was built from an earlier snapshot, unless the codes have been replaced in the meantime.
 func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, files *vector.IVFFiles) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -266,7 +266,7 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	err := s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {
 		next.IVF, next.Assigned, next.Written = c, bitmap.Bitmap{}, next.Written-from.Written
 		if files != nil {
-			// All rows that were live are in the lists. None of their slots has been used again.
+			// All rows that were live then are in the lists. Their slots have not been reused.
 			next.Assigned = from.Live
 		}
 		return storeListed(ctx, tx, next.Assigned)
@@ -299,7 +299,8 @@ func (s *Space) recode(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// The table listed has the slots in IVF lists, as live has the live ones. Without an IVF in the state it means nothing.
+// The table listed contains the slots in IVF lists, as live contains the live ones. Without an IVF in the state it has
+// no meaning.
 
 const listedTable = `CREATE TABLE IF NOT EXISTS listed (
 	chunk INTEGER PRIMARY KEY, -- 65,536 slots
@@ -316,7 +317,7 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// unlist removes slots that are written again.
+// unlist removes slots that are reused.
 func (s *Snapshot) unlist(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
 	in := s.AssignedAmong(slots)

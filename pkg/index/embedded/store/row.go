@@ -14,24 +14,24 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// Prepared is a row that was checked and analysed.
+// Prepared is a validated and analysed row.
 type Prepared struct {
 	row      *index.Row
 	metadata []byte
 	lang     analysis.Language
-	terms    lexical.Document // without terms once the batch is inverted
+	terms    lexical.Document // its terms are removed once the batch is inverted
 
-	bits, int8 []byte // codes of the vector; nil while there are none
+	bits, int8 []byte // codes of the vector; nil if there are none
 	epoch      int    // of the codes
 }
 
-// Batch is the rows of one call, prepared as far as possible without slots.
+// Batch contains the rows of one call, prepared as far as possible without slots.
 type Batch struct {
 	Rows  []*Prepared // of different keys
 	terms lexical.Inverted
 }
 
-// NewBatch makes a batch of rows with different keys, which a Preparer with these words has prepared.
+// NewBatch returns a batch of rows with different keys, prepared by a Preparer with these words.
 func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	documents := make([]lexical.Document, len(rows))
 	for i, p := range rows {
@@ -41,18 +41,18 @@ func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	return &Batch{Rows: rows, terms: lexical.Invert(words, documents)}
 }
 
-// Preparer checks and analyses rows. One goroutine uses it.
+// Preparer validates and analyses rows. It is for one goroutine.
 type Preparer struct {
 	dimensions int
 	Words      *analysis.Batch // vocabulary of the rows
 }
 
-// NewPreparer returns a preparer for rows with vectors of these dimensions; 0: without vectors.
+// NewPreparer returns a preparer for rows with vectors of the given dimensions; 0 means without vectors.
 func NewPreparer(dimensions int, words *analysis.Analyzer) *Preparer {
 	return &Preparer{dimensions: dimensions, Words: words.Batch()}
 }
 
-// Prepare checks and analyses a row. A row that is not valid fails with index.ErrInvalid.
+// Prepare validates and analyses a row. It fails with index.ErrInvalid if the row is invalid.
 func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	if err := index.CheckRow(r, w.dimensions); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	return p, nil
 }
 
-// SQLite has signed integers: flipping the top bit keeps the order of generations.
+// SQLite has signed integers. Flipping the top bit keeps the order of generations.
 func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
 
 func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
@@ -88,7 +88,7 @@ func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
 type storedRow struct {
 	index.Row
 	slot     uint32
-	heading  string // with the anchor: see index.StoredHeading
+	heading  string // including the anchor: see index.StoredHeading
 	length   int64
 	lang     string
 	metadata []byte
@@ -122,7 +122,7 @@ func (s *storedRow) checksum() int64 {
 	return int64(crc32.Update(sum, checksum.Table, s.metadata))
 }
 
-// scanRow reads and checks a row of rowColumns. The metadata are left encoded.
+// scanRow reads and verifies a row of rowColumns. It does not decode the metadata.
 func scanRow(scan func(...any) error) (*storedRow, error) {
 	s := &storedRow{}
 	var generation int64

@@ -11,21 +11,22 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// Rows are never changed in place: a replacement gets another slot. A cached row is valid until its slot is used again, which happens only
-// when no reader can see it.
+// Rows are immutable: a replacement gets another slot. A cached row is valid until its slot is reused, which happens
+// only when no reader can see it.
 
 func (s *Space) rowKey(slot uint32) cache.Key {
 	return cache.Key{Space: s.number, Kind: cache.Row, ID: int64(slot)}
 }
 
-// dropRows drops cached rows of slots that are about to be used again.
+// dropRows removes cached rows of slots that are about to be reused.
 func (s *Space) dropRows(slots []uint32) {
 	for _, slot := range slots {
 		s.caches.Rows.Drop(s.rowKey(slot))
 	}
 }
 
-// rowsIn returns the rows of live slots, which are ascending, without metadata. They are shared and must not be changed.
+// rowsIn returns the rows of live slots, which must be ascending, without metadata. The rows are shared and must not be
+// modified.
 func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) {
 	out := make([]*storedRow, len(slots))
 	for i, slot := range slots {
@@ -35,8 +36,8 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	}
 	missing := lacking(slots, out)
 	if len(missing) > 0 && v.reading.tx == nil {
-		// Outside a transaction the database may be newer. But no slot of this view is used again while it is read, so a row is either
-		// right or, if it was deleted, missing.
+		// Without a transaction, the database may be newer. But slots of this view are not reused while it is in use,
+		// so a row is either right or, if it was deleted, missing.
 		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
 			return nil, err
 		}
@@ -98,13 +99,13 @@ func (v View) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 	return nil
 }
 
-// bytes returns roughly the memory that the row takes.
+// bytes returns the approximate memory of the row.
 func (s *storedRow) bytes() int64 {
 	const fixed = 512
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
 }
 
-// RowsOf returns up to limit rows of a generation from an ordinal on, in order, with vectors and metadata.
+// RowsOf returns up to limit rows of a generation, starting at an ordinal, in order, with vectors and metadata.
 func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
 		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
@@ -143,7 +144,7 @@ func (v View) Count(ctx context.Context, datasourceID string, generation uint64)
 	return n, nil
 }
 
-// Stored calls f for each generation of each datasource, until f fails.
+// Stored calls f with each generation of each datasource, until f fails.
 func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT datasource, generation, count(*) FROM rows GROUP BY datasource, generation`)
 	if err != nil {
@@ -164,7 +165,7 @@ func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	return rows.Err()
 }
 
-// Fill completes hits by their slots. Hits whose rows were removed or replaced since are left as they are.
+// Fill completes hits by their slots. It leaves hits unchanged whose rows were removed or replaced in the meantime.
 func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	slots := make([]uint32, 0, len(wanted))
 	for slot := range wanted {

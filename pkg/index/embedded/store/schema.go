@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// formatVersion is the version of all files of a space.
+	// formatVersion is the format version of all files of a space.
 	formatVersion = 3
-	// signsFormat had sign bits in place of codes, rowsFormat had codes that were not transposed. Both are read, and codes are computed
-	// again.
+	// Earlier formats: sign bits instead of codes, and codes that were not transposed. Both can be read; their codes
+	// are computed again.
 	signsFormat, rowsFormat = 1, 2
 )
 
-// schema creates the tables of a space. SQLite does not detect damaged content, so blobs end in a CRC-32C, and rows carry one in sum.
+// schema creates the tables of a space. SQLite does not detect damaged content, so blobs end with a CRC-32C, and rows
+// contain one in the column sum.
 const schema = `
 CREATE TABLE state (
 	id      INTEGER PRIMARY KEY CHECK (id = 1),
@@ -61,7 +62,8 @@ CREATE UNIQUE INDEX rows_by_key ON rows (key);
 CREATE INDEX rows_by_datasource ON rows (datasource, generation, ordinal);
 `
 
-// openDB opens the database with at most conns connections. Transactions of a writer take the write lock at once.
+// openDB opens the database with at most conns connections. Transactions of a writer take the write lock when they
+// begin.
 func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -77,9 +79,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	} else {
 		query["_pragma"] = append(query["_pragma"], "query_only(1)")
 	}
-	if runtime.GOOS != "windows" { // which lacks this VFS
-		// One process uses the index, so the connections share the state of the WAL in memory, not in a mapped file. A page fault on a
-		// hanging disk would stop the garbage collector, and with it the process.
+	if runtime.GOOS != "windows" { // Windows lacks this VFS
+		// Only one process uses the index, so the connections share the state of the WAL in memory, not in a mapped
+		// file. A page fault on a hanging disk would block the garbage collector, and with it the process.
 		query.Set("vfs", "unix-excl")
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())
@@ -91,9 +93,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
-// begin begins a transaction and returns a function that ends it unless it was committed. database/sql rolls back a transaction whose
-// context ends in a goroutine that cannot be waited for, and would keep a closed database open; so the transaction does not end with ctx.
-// Waiting for the connection does.
+// begin begins a transaction and returns a function that ends it unless it was committed. The transaction does not end
+// with ctx, but waiting for the connection does: when a transaction's context ends, database/sql rolls back in a
+// goroutine that cannot be waited for, and that would keep a closed database open.
 func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -108,7 +110,7 @@ func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx,
 	}, nil
 }
 
-// createTables creates the tables in an empty database, all or none.
+// createTables creates the tables in an empty database, in one transaction.
 func createTables(ctx context.Context, db *sql.DB, first *Snapshot) error {
 	tx, end, err := begin(ctx, db, nil)
 	if err != nil {

@@ -20,18 +20,19 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Snapshot is the in-memory state of a space at one version of its database. It is immutable once published. Other packages use the exported fields.
+// Snapshot is the in-memory state of a space at one version of its database. It is immutable once published. Other
+// packages use the exported fields.
 type Snapshot struct {
 	vector.Set
 	Version      int64
-	changed      int64 // version since which the rows are the same, as far as this process knows
+	changed      int64 // earliest known version with the same rows
 	model        string
-	length       int64 // terms of all live rows
+	length       int64 // number of terms of all live rows
 	langs        map[analysis.Language]int64
 	nextSegment  int64
 	nextBlock    int64
 	Segments     []lexical.Segment
-	HasLocations bool // the location file is complete
+	HasLocations bool // whether the location file is complete
 	locations    slotfile.View
 }
 
@@ -50,9 +51,10 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centre      []byte                      `json:"centre,omitempty"`
-	// Fine says that there are int8 codes of the same epoch. Earlier versions do not write it, and keep none.
+	// Fine reports whether there are int8 codes of the same epoch. Earlier versions do not write it and do not update
+	// the codes.
 	Fine bool `json:"fine,omitempty"`
-	// Placed says that there are locations. Earlier versions do not write it, and keep none.
+	// Placed reports whether there are locations. Earlier versions do not write it and do not update the locations.
 	Placed bool `json:"placed,omitempty"`
 	// Cells describes the IVF.
 	Cells *vector.IVFState `json:"cells,omitempty"`
@@ -101,7 +103,7 @@ func (s *Snapshot) decode(data []byte) error {
 	return nil
 }
 
-// next returns a copy for the following version.
+// next returns a copy for the next version.
 func (s *Snapshot) next() *Snapshot {
 	n := *s
 	n.Version++
@@ -113,8 +115,8 @@ func (s *Snapshot) next() *Snapshot {
 	return &n
 }
 
-// Languages returns the languages of the live rows, the most common first. Rare ones are included: a row can be found only by the stems of
-// its own language.
+// Languages returns the languages of the live rows, the most common first. Rare ones are included, because a row can be
+// found only by stems of its own language.
 func (s *Snapshot) Languages() []analysis.Language {
 	return slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
 		if s.langs[a] != s.langs[b] {
@@ -156,7 +158,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	return s, nil
 }
 
-// loadChunks reads the bitmap in a table, live or listed. It fails with index.ErrCorrupt.
+// loadChunks reads the bitmap in a table, live or listed. It fails with index.ErrCorrupt if it is damaged.
 func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, error) {
 	var chunks [][]uint64
 	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)

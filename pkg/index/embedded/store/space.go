@@ -1,6 +1,6 @@
-// Package store holds the rows of a space: a SQLite database and files with one record per slot, with snapshots for readers, group
-// commit for writers, merges, and the detection of damage. Searches are in packages lexical and vector, which read a View.
-// See docs/embedded-index.md.
+// Package store stores the rows of a space in a SQLite database and in files with one record per slot. It provides
+// snapshots for readers, group commit for writers, merges, and the detection of damage. Packages lexical and vector
+// implement searches of a View. See docs/embedded-index.md.
 package store
 
 import (
@@ -22,14 +22,15 @@ import (
 
 const (
 	databaseName = "space.db"
-	// readConnections is the number of connections for readers; more readers wait.
+	// Number of connections for readers; further readers wait.
 	readConnections = 4
 )
 
-// Space is an open space. Its methods are safe for concurrent use. The owner counts the uses: Close must come last.
+// Space is an open space. Its methods are safe for concurrent use. The owner counts the uses: Close must be called
+// last.
 type Space struct {
 	dir    string
-	files  []file // that must not be replaced: see IsLost
+	files  []file // must not be replaced: see IsLost
 	number uint64 // number of this opening, for cache keys
 	caches cache.Caches
 	reads  *sql.DB
@@ -38,29 +39,30 @@ type Space struct {
 	// Prepared statements of searches.
 	readVersion, readRows, readDirectory, readBlock *sql.Stmt
 
-	group     group            // batches that wait for writeMu
-	writeMu   sync.Mutex       // held by the writer: a group commit, a deletion, a step of a merge
-	vectors   vector.Files     // writer's
-	locations *slotfile.File   // writer's; nil without locations
-	failed    []*slotfile.File // writer's: files whose commit failed, which a reader may still have
-	slots     *freeSlots       // writer's; nil until the first write
+	group     group            // batches waiting for writeMu
+	writeMu   sync.Mutex       // held by the writer: a group commit, a deletion or a step of a merge
+	vectors   vector.Files     // owned by the writer
+	locations *slotfile.File   // owned by the writer; nil without locations
+	failed    []*slotfile.File // owned by the writer: files whose commit failed, which a reader may still use
+	slots     *freeSlots       // owned by the writer; nil until the first write
 	mergeMu   sync.Mutex       // held by a merge
-	ivfMu     sync.Mutex       // held while an IVF is built
+	ivfMu     sync.Mutex       // held while an IVF is being built
 
 	mu      sync.Mutex
 	current *Snapshot
 	states  map[int64]*Snapshot // of the versions that a reader may find in the database
 	readers map[int64]int       // number of readers by the version that was current when they began
-	pinned  *Snapshot           // the set that an IVF is built from
-	idle    bool                // no write for a while
-	broken  bool                // the space must be reopened before its next use
+	pinned  *Snapshot           // the snapshot that an IVF is being built from
+	idle    bool                // whether there was no write for a while
+	broken  bool                // whether the space must be reopened before its next use
 }
 
-// ErrNotFound says that the space was never written.
+// ErrNotFound means that the space was never written.
 var ErrNotFound = errors.New("no such space")
 
-// Open opens the space in a directory. If there is none it creates one if create is set, otherwise it fails with ErrNotFound. Files that
-// are damaged or incomplete fail with index.ErrCorrupt. number identifies the opening in the caches.
+// Open opens the space in a directory. If there is none, it creates one if create is set; otherwise it fails with
+// ErrNotFound. It fails with index.ErrCorrupt if files are damaged or incomplete. number identifies the opening in the
+// caches.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -140,7 +142,7 @@ func (s *Space) prepareReads(ctx context.Context) (err error) {
 	return nil
 }
 
-// ensureTables creates the tables of a new database. A database without tables next to vectors is corrupt.
+// ensureTables creates the tables of a new database. A database without tables but with vectors is corrupt.
 func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 	var n int
 	if err := s.writes.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'state'`).Scan(&n); err != nil {
@@ -155,7 +157,7 @@ func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 	return createTables(ctx, s.writes, first)
 }
 
-// Close closes all files. Nobody may use the space any more.
+// Close closes all files. The space must not be used afterwards.
 func (s *Space) Close() error {
 	var errs []error
 	for _, stmt := range []*sql.Stmt{s.readVersion, s.readRows, s.readDirectory, s.readBlock} {
@@ -179,10 +181,11 @@ func (s *Space) Close() error {
 	return nil
 }
 
-// errBroken is returned between a commit with an unknown outcome and the reopening.
+// errBroken is returned after a commit with an unknown outcome, until the space is reopened.
 var errBroken = errors.New("the space is being reopened after a failed commit: try again")
 
-// commit runs one write transaction, in which change edits the next snapshot and the database. The caller holds writeMu.
+// commit runs one write transaction, in which change edits the next snapshot and the database. The caller must hold
+// writeMu.
 func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapshot) error) error {
 	s.mu.Lock()
 	next, broken := s.current.next(), s.broken
@@ -205,7 +208,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	if _, err := tx.ExecContext(ctx, `UPDATE state SET version = ?, body = ?`, next.Version, body); err != nil {
 		return fmt.Errorf("storing the state: %w", corrupt(err))
 	}
-	// Readers may see the new version in the database before Commit returns: they must find its snapshot.
+	// Readers may see the new version in the database before Commit returns, and must then find its snapshot.
 	s.mu.Lock()
 	s.states[next.Version] = next
 	s.mu.Unlock()
@@ -222,7 +225,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	return nil
 }
 
-// makeDirs creates a directory and those above it, durably.
+// makeDirs creates a directory and its parents durably.
 func makeDirs(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making directory: %w", err)
@@ -245,7 +248,8 @@ func (s *Space) IsBroken() bool {
 // IsEmpty reports whether the space has no rows.
 func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 
-// NeedsSettling reports whether there is work for idle times: merging small segments, or an IVF that waits for that.
+// NeedsSettling reports whether there is work for idle times: merging small segments, or building an IVF that waits for
+// that.
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,7 +271,7 @@ func (s *Space) NeedsIVF() bool {
 	return s.current.IVFWork(s.idle) != vector.NoWork
 }
 
-// MarkIdle notes that no write for a while. The next write ends that.
+// MarkIdle records that there was no write for a while. The next write resets it.
 func (s *Space) MarkIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,12 +284,12 @@ func (s *Space) IVFBroken() bool {
 	return ivf != nil && ivf.Broken.Load()
 }
 
-// ReleaseMemory closes idle connections but one, which drops its pages: it can still read what the system has cached when the disk hangs
-// and no connection can be opened.
+// ReleaseMemory closes all idle connections except one, whose cached pages it drops. That connection can still read
+// data from the system's cache while the disk hangs and no connection can be opened.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)
 	if s.reads.Stats().OpenConnections > 0 {
-		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // an error would show in the next read
+		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // an error would recur in the next read
 	}
 }

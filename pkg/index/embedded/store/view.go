@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// View is what one reader sees of a space: a snapshot, and a transaction on the database at the same version. One goroutine uses it, and
-// only within the function that received it.
+// View is a reader's view of a space: a snapshot, and a database transaction at the same version. It is for one
+// goroutine, and valid only within the function that received it.
 type View struct {
 	*Snapshot
 	space   *Space
@@ -20,14 +20,14 @@ type View struct {
 
 // reading is the transaction of a view.
 type reading struct {
-	tx    *sql.Tx // nil until it is needed
+	tx    *sql.Tx // nil until needed
 	close func()  // ends the transaction
 }
 
-// errOvertaken says that a write was committed before the view's transaction began.
+// errOvertaken means that a write was committed before the view's transaction began.
 var errOvertaken = errors.New("the space has changed since the search began")
 
-// Read calls f with a view of the last commit, with an open transaction.
+// Read calls f with a view of the last commit whose transaction is open.
 func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	defer s.leave(s.enter().Version)
 	r := &reading{}
@@ -45,8 +45,8 @@ func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	return corrupt(f(View{snap, s, r}))
 }
 
-// ReadLazy calls f with a view whose transaction begins when it is first needed: memory and mapped files are read without one. If a write
-// was committed in between, f is called a second time, with a new view.
+// ReadLazy calls f with a view whose transaction begins when it is first needed: memory and mapped files are read
+// without one. If a write was committed in the meantime, it calls f again with a new view.
 func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	snap := s.enter()
 	defer s.leave(snap.Version)
@@ -74,7 +74,7 @@ func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 	return v.reading.tx, nil
 }
 
-// begin begins the transaction and returns the version that it sees.
+// begin begins the transaction and returns its version.
 func (r *reading) begin(ctx context.Context, s *Space) (version int64, err error) {
 	if r.tx, r.close, err = begin(ctx, s.reads, &sql.TxOptions{ReadOnly: true}); err != nil {
 		return 0, fmt.Errorf("beginning to read: %w", err)
@@ -93,7 +93,7 @@ func (r *reading) end() {
 	}
 }
 
-// enter counts a reader of the current snapshot. Its slots are not used again before leave.
+// enter counts a reader of the current snapshot. Its slots are not reused before leave.
 func (s *Space) enter() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *Space) leave(version int64) {
 	s.prune()
 }
 
-// prune drops snapshots that no reader can reach. The caller holds mu.
+// prune drops snapshots that no reader can use. The caller must hold mu.
 func (s *Space) prune() {
 	oldest := s.oldestReader()
 	for v := range s.states {
@@ -120,7 +120,7 @@ func (s *Space) prune() {
 	}
 }
 
-// oldestReader returns the oldest version with a reader. The caller holds mu.
+// oldestReader returns the oldest version in use. The caller must hold mu.
 func (s *Space) oldestReader() int64 {
 	oldest := s.current.Version
 	for v := range s.readers {

@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// writeBatches commits batches without common keys. One transaction has all but the slot files; these are written next to it and synced
-// before the commit. The caller holds writeMu.
+// writeBatches commits batches without common keys in one transaction. The slot files are written concurrently and
+// synced before the commit. The caller must hold writeMu.
 func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	var rows []*Prepared
 	for _, b := range batches {
@@ -42,10 +42,10 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	slots := s.slots.choose(len(rows), end, oldest)
 	end = max(end, slots[len(slots)-1]+1)
 	s.dropRows(slots)
-	makeCodesOf(rows, &current.Set) // the codes may have been replaced while the batch waited
+	makeCodesOf(rows, &current.Set) // the codes may have been replaced while the batch was waiting
 	files := s.writeFiles(slots, rows, end)
 	postings := buildPostings(batches, slots)
-	defer func() { // also on errors, nothing goes on after the return
+	defer func() { // also on errors, no goroutine may continue after the return
 		_ = files.Wait()
 		postings.Wait()
 	}()
@@ -85,8 +85,8 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	return nil
 }
 
-// writeFiles writes and syncs the slot files, each in a goroutine, in slots that no reader sees. The goroutines own the files until they
-// have been waited for.
+// writeFiles writes and syncs the slot files, each in a goroutine, in slots that no reader sees. The goroutines own the
+// files until the caller has waited for them.
 func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
 	files := new(errgroup.Group)
 	write := func(f *slotfile.File, payload func(*Prepared) []byte) {
@@ -108,7 +108,7 @@ func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgr
 	return files
 }
 
-// see gives a snapshot the views of all files.
+// see sets the current views of all files in a snapshot.
 func (s *Space) see(next *Snapshot) {
 	s.vectors.Publish(&next.Set)
 	if s.locations != nil {
@@ -137,7 +137,7 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether a key exists already. Usually none does, which one statement tells.
+// hasKeys reports whether a key exists already. Usually none does, and then one statement suffices.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := make([]string, len(batch))
 	for i, p := range batch {
@@ -154,7 +154,7 @@ func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err 
 	return has, nil
 }
 
-// bury removes deleted rows from the counters, and closes rows.
+// bury subtracts deleted rows from the counters, and closes rows.
 func (s *Snapshot) bury(rows *sql.Rows, live *bitmap.Edit) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -204,7 +204,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Ed
 	return nil
 }
 
-// pendingPostings are the blocks of a segment that are being built.
+// pendingPostings are the blocks of a segment, while they are being built.
 type pendingPostings struct {
 	sync.WaitGroup
 	blocks [][]byte // without checksums
@@ -212,7 +212,7 @@ type pendingPostings struct {
 	err    error
 }
 
-// buildPostings builds the blocks of batches in a goroutine. slots are those of all rows, ascending.
+// buildPostings builds the blocks of batches in a goroutine. slots are the slots of all rows, ascending.
 func buildPostings(batches []*Batch, slots []uint32) *pendingPostings {
 	placed := make([]lexical.Placed, len(batches))
 	for i, b := range batches {
@@ -269,10 +269,11 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 	return nil
 }
 
-// rowsPerDeletion is the number of deleted rows after which a deletion commits, so that writers need not wait long.
+// Number of deleted rows after which a deletion commits, so that writers do not wait long.
 const rowsPerDeletion = 10_000
 
-// DeleteGenerations deletes generations, each with From < Below, in one commit or several. On an error some may be deleted.
+// DeleteGenerations deletes generations, each with From < Below, in one or more commits. On an error, some may have
+// been deleted.
 func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations) error {
 	var rest []deletion
 	for _, g := range which {
@@ -287,7 +288,7 @@ func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations
 	return nil
 }
 
-// deletion names the rows of a datasource, or of all if it is empty, with stored generations from first to last.
+// deletion selects the rows of a datasource, or of all if it is empty, with stored generations from first to last.
 type deletion struct {
 	datasource  string
 	first, last int64
@@ -308,7 +309,7 @@ func (d deletion) where() (condition string, args []any) {
 	return `datasource = ? AND generation BETWEEN ? AND ?`, []any{d.datasource, d.first, d.last}
 }
 
-// deleteRows runs one commit, and returns the deletions that are left.
+// deleteRows runs one commit and returns the remaining deletions.
 func (s *Space) deleteRows(ctx context.Context, which []deletion) (rest []deletion, err error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -330,7 +331,7 @@ func (s *Space) deleteRows(ctx context.Context, which []deletion) (rest []deleti
 	return rest, err
 }
 
-// withRows drops deletions from the front that match no row, so that deleting nothing commits nothing.
+// withRows removes leading deletions that match no row, so that deleting nothing commits nothing.
 func (s *Space) withRows(ctx context.Context, which []deletion) ([]deletion, error) {
 	for ; len(which) > 0; which = which[1:] {
 		condition, args := which[0].where()

@@ -1,4 +1,4 @@
-// Package topk selects the k best of many scored slots.
+// Package topk selects the k best items by score.
 package topk
 
 import "slices"
@@ -9,21 +9,22 @@ type Scored struct {
 	Score float64
 }
 
-// before reports whether a ranks above b: by the higher score, then by the lower slot. So the order of a scan never changes a result.
+// before reports whether a ranks above b: by higher score, then by lower slot. The result of a selection thus does not
+// depend on the order of a scan.
 func (a Scored) before(b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Slot < b.Slot
 }
 
-// minSpare is the least number of items that a TopK holds beyond k before it selects.
+// Minimum number of items that a TopK buffers beyond k before it selects.
 const minSpare = 64
 
-// TopK keeps the K best of the items that it is offered. It is an unordered buffer: when k plus a quarter have gathered, quickselect
-// drops all but the k best. That takes constant time for each item, where a heap takes log k.
+// TopK keeps the K best of the offered items. It is an unordered buffer: when it contains k and a quarter more items,
+// quickselect drops all but the k best. This takes constant amortised time per item; a heap takes log k.
 type TopK struct {
 	K        int
 	capacity int
 	items    []Scored
-	kth      Scored // the worst of the k items that the last selection kept; valid when full
+	kth      Scored // the worst of the k items kept by the last selection; valid if full
 	full     bool
 }
 
@@ -34,15 +35,16 @@ func New(k int) *TopK {
 	return t
 }
 
-// Reset drops all items, and keeps the memory for the k best of others.
+// Reset removes all items and sets k. It reuses the memory.
 func (t *TopK) Reset(k int) {
 	*t = TopK{K: k, capacity: k + max(minSpare, k/4), items: t.items[:0]}
 }
 
-// Threshold returns a score that K of the offered items have reached, if one is known. Items below it need not be offered.
+// Threshold returns a score that K of the offered items have reached, if it is known. Items with lower scores need not
+// be offered.
 func (t *TopK) Threshold() (score float64, known bool) { return t.kth.Score, t.full }
 
-// Offer adds an item unless it is known not to be among the K best.
+// Offer adds an item unless it is certainly not among the K best.
 func (t *TopK) Offer(s Scored) {
 	if t.full && !s.before(t.kth) {
 		return
@@ -53,7 +55,7 @@ func (t *TopK) Offer(s Scored) {
 	}
 }
 
-// Compact drops all but the K best, which raises the threshold as far as it goes.
+// Compact drops all but the K best, which raises the threshold as far as possible.
 func (t *TopK) Compact() {
 	if t.K == 0 || len(t.items) < t.K {
 		t.items = t.items[:min(t.K, len(t.items))]
@@ -78,7 +80,7 @@ func (t *TopK) Merge(other *TopK) {
 	}
 }
 
-// Items returns the best K, or fewer if fewer were offered, in no order. The TopK owns the slice.
+// Items returns the K best, or all if there are fewer, unordered. The TopK owns the slice.
 func (t *TopK) Items() []Scored {
 	t.Compact()
 	return t.items
@@ -96,9 +98,10 @@ func (t *TopK) Best(n int) []Scored {
 	return kept[:min(n, len(kept))]
 }
 
-// selectBest moves the k best to the front, the k-th best last among them (quickselect), 1 ≤ k ≤ len(s).
+// selectBest moves the k best to the front by quickselect, with the k-th best as the last of them. It requires 1 ≤ k ≤
+// len(s).
 func selectBest(s []Scored, k int) {
-	from, to := 0, len(s) // bounds of the k-th best
+	from, to := 0, len(s) // bounds of the index of the k-th best
 	for to-from > 1 {
 		// The pivot is the median of three, because scans often offer items in order.
 		a, b, c := s[from], s[from+(to-from)/2], s[to-1]

@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// codesFrom is the number of slots from which there are codes. Smaller spaces are searched exactly.
+	// Minimum number of slots for codes. Smaller spaces are searched exactly.
 	codesFrom = 16_384
-	// RecentreFactor is the growth after which the centroid and all codes are computed again.
+	// RecentreFactor is the growth at which the centroid and all codes are computed again.
 	RecentreFactor = 4
-	// centroidSample is the number of vectors that the centroid is the mean of.
+	// Number of vectors whose mean is the centroid.
 	centroidSample = 16_384
-	// codesPerWrite is the number of codes that are written together.
+	// Number of codes that are written together.
 	codesPerWrite = 1024
-	// int8Align is the alignment of int8 codes in bytes.
+	// Alignment of int8 codes in bytes.
 	int8Align = 4
 )
 
 // HasCodes reports whether there are 1-bit and int8 codes.
 func (s *Set) HasCodes() bool { return len(s.Centroid) > 0 }
 
-// NeedsCodes reports whether codes are missing, or the space has outgrown their centroid.
+// NeedsCodes reports whether codes are missing or the space has outgrown their centroid.
 func (s *Set) NeedsCodes() bool {
 	return s.Dimensions > 0 && int(s.Slots) >= s.Thresholds.codesFrom() && (!s.HasCodes() || uint64(s.Slots) >= RecentreFactor*uint64(s.CodedAt))
 }
 
-// needsCodesSoon reports whether the codes are about to be replaced, so that an IVF over them should wait.
+// needsCodesSoon reports whether the codes will soon be replaced, so that an IVF over them should wait.
 func (s *Set) needsCodesSoon() bool {
 	const tenths = 9
 	return s.HasCodes() && 10*uint64(s.Slots) >= tenths*RecentreFactor*uint64(s.CodedAt)
@@ -68,7 +68,7 @@ func bitsLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions), quant.Columns(dimensions))
 }
 
-// Encoder returns a function that quantises unit vectors around the set's centroid. One goroutine may use it.
+// Encoder returns a function that quantises unit vectors around the set's centroid. It is for one goroutine.
 func (s *Set) Encoder() func(v []float32) (code, fine []byte) {
 	coder := quant.NewCoder(s.Centroid)
 	return func(v []float32) (code, fine []byte) { return codesOf(coder, v) }
@@ -101,25 +101,25 @@ func centroidOf(s *Set) ([]float32, error) {
 	return centroid, err
 }
 
-// FileName is the name of the file of vectors in the directory of a space.
+// FileName is the name of the vector file in the directory of a space.
 const FileName = "vectors.f32"
 
-// Files are the open files of the vectors of a space. They belong to its writer: the caller of every method holds the write lock. Only
-// BuildIVF may run next to the writer, once at a time.
+// Files are the open vector files of a space. They belong to its writer: callers of all methods must hold the write
+// lock. Only BuildIVF may run concurrently, once at a time.
 type Files struct {
 	Dir          string
 	Full         *slotfile.File   // nil without vectors
 	Bits         *slotfile.File   // nil without codes
 	Int8         *slotfile.File   // nil without codes
-	retiredCodes []*slotfile.File // that older snapshots may still read
+	retiredCodes []*slotfile.File // older snapshots may still read them
 
 	ivf        *IVFFiles   // nil without an IVF
-	retiredIVF []*IVFFiles // that older snapshots may still read
-	ivfEpoch   int         // of the last IVF files; only BuildIVF changes it
+	retiredIVF []*IVFFiles // older snapshots may still read them
+	ivfEpoch   int         // of the latest IVF files; only BuildIVF changes it
 }
 
-// Open opens the files of a set, and removes codes and IVF files that the set does not name. Missing or short files fail with
-// index.ErrCorrupt, except those of the IVF, which is then dropped.
+// Open opens the files of a set, and removes codes and IVF files that do not belong to it. It fails with
+// index.ErrCorrupt if files are missing or too short, except those of the IVF, which is then dropped.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (f *Files) Close() error {
 	return errors.Join(errs...)
 }
 
-// Publish gives a set the current views of the files.
+// Publish sets the current views of the files in a set.
 func (f *Files) Publish(next *Set) {
 	if f.Full != nil {
 		next.Full = f.Full.View
@@ -168,8 +168,9 @@ func (f *Files) Publish(next *Set) {
 	}
 }
 
-// RenewCodes computes the centroid and all codes again, in new files, when they are due. That takes about ten seconds of processor time for
-// a million vectors, on several goroutines, once per fourfold growth. The caller commits next, and then calls AdoptCodes.
+// RenewCodes recomputes the centroid and all codes in new files, if NeedsCodes. This takes about ten seconds of
+// processor time per million vectors, on several goroutines, once per fourfold growth. The caller commits next, and
+// then calls AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil
@@ -182,7 +183,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if err != nil {
 		return err
 	}
-	f.retiredCodes = append(f.retiredCodes, file) // until AdoptCodes; closed in any case
+	f.retiredCodes = append(f.retiredCodes, file) // until AdoptCodes; Close closes it in any case
 	fine, err := slotfile.Create(f.int8Path(next.Epoch+1), slotfile.Records(quant.FineBytes(next.Dimensions), int8Align))
 	if err != nil {
 		return err
@@ -208,11 +209,11 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	next.CodedAt = next.Slots
 	next.Centroid = centroid
 	next.Bits, next.Int8 = file.View, fine.View
-	next.IVF, next.Assigned = nil, bitmap.Bitmap{} // they repeat the old codes
+	next.IVF, next.Assigned = nil, bitmap.Bitmap{} // they contain the old codes
 	return nil
 }
 
-// AdoptCodes makes the new files of codes current, after their commit.
+// AdoptCodes makes the new code files current, after their commit.
 func (f *Files) AdoptCodes() {
 	last := len(f.retiredCodes) - 2
 	codes, fine := f.retiredCodes[last], f.retiredCodes[last+1]

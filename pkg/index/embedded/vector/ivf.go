@@ -12,41 +12,41 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// A large space has an inverted file (IVF): k-means parts the vectors into lists, each around a centroid. The 1-bit codes of a list lie
-// one after the other, so that a search reads only the lists near the query. An IVF is built in the background, next to searches and
-// writes, from vectors and codes. It is dropped and rebuilt when it is damaged or missing, or the space has outgrown it. Rows that were
-// written since are unassigned: every search scans their codes until the next build.
+// A large space has an inverted file (IVF): k-means divides the vectors into lists, each around a centroid. The 1-bit
+// codes of a list are contiguous, so that a search reads only the lists near the query. An IVF is built in the
+// background from vectors and codes, during searches and writes. It is dropped and rebuilt if it is damaged or missing,
+// or if the space has outgrown it. Rows written since the last build are unassigned: each search scans their codes.
 
 const (
-	// ivfFrom is the number of rows from which there is an IVF. Below, a scan of all codes takes little longer, and finds more.
+	// Minimum number of rows for an IVF. In smaller spaces, a scan of all codes is nearly as fast and more accurate.
 	ivfFrom = 1_000_000
-	// rebuildFactor is the growth, or shrinkage, after which the centroids are trained again.
+	// Growth or shrinkage at which the centroids are trained again.
 	rebuildFactor = RecentreFactor
-	// reassignShare: rows are assigned again once more than 1/reassignShare of them are unassigned.
+	// Rows are reassigned once more than 1/reassignShare of them are unassigned.
 	reassignShare = 32
-	// maxUnassignedShare: the IVF is not used while more than 1/maxUnassignedShare of the rows are unassigned.
+	// The IVF is not used while more than 1/maxUnassignedShare of the rows are unassigned.
 	maxUnassignedShare = 4
-	// deadRowShare: rows are assigned again once more than 1/deadRowShare of the listed ones are dead.
+	// Rows are reassigned once more than 1/deadRowShare of the listed rows are dead.
 	deadRowShare = 4
-	// listSlotBytes is the length of the slot number that follows each code of a list.
+	// Length in bytes of the slot number after each code of a list.
 	listSlotBytes = 4
-	// centroidNumbers is the length of what follows a centroid: the radius of its list, its first row and its number of rows.
+	// Length in bytes of the numbers after a centroid: the radius of its list, its first row and its number of rows.
 	centroidNumbers = 3 * 4
-	// centroidAlign is the alignment of centroid records in bytes.
+	// Alignment of centroid records in bytes.
 	centroidAlign = 4
 )
 
-// IVFState is the part of an IVF that the committed state describes. Programs that know no IVF write none.
+// IVFState is the part of an IVF in the committed state. Programs without IVF support do not write it.
 type IVFState struct {
 	Epoch      int     `json:"epoch"`            // names the files
-	Coded      int     `json:"coded"`            // epoch of the codes that the lists repeat
-	Rows       uint32  `json:"rows"`             // in all lists, dead ones included
+	Coded      int     `json:"coded"`            // epoch of the codes in the lists
+	Rows       uint32  `json:"rows"`             // in all lists, including dead ones
 	Lists      int     `json:"leaves"`           // number of lists
-	Coarse     int     `json:"tops"`             // centroids of centroids, which training and assignment use
-	Radius     Radius  `json:"reach"`            // beyond the lists that are always probed
-	BuiltAt    int64   `json:"cut_at"`           // rows when the centroids were trained
-	Imbalance  float64 `json:"uneven"`           // when they were trained: see builder.imbalance
-	Skewed     bool    `json:"skewed,omitempty"` // the lists have become far less balanced since: train again
+	Coarse     int     `json:"tops"`             // number of coarse centroids, for training and assignment
+	Radius     Radius  `json:"reach"`            // for lists that are not always probed
+	BuiltAt    int64   `json:"cut_at"`           // number of rows when the centroids were trained
+	Imbalance  float64 `json:"uneven"`           // at that time: see builder.imbalance
+	Skewed     bool    `json:"skewed,omitempty"` // the lists have become far less balanced, so train again
 	Unassigned int64   `json:"tail"`             // Written of the set; set by State
 }
 
@@ -54,12 +54,13 @@ type IVFState struct {
 type IVF struct {
 	IVFState
 	Broken    *atomic.Bool
-	centroids slotfile.View // of the lists, as int8 codes: what searches read
-	means     slotfile.View // of the lists and then the coarse ones, in full precision
+	centroids slotfile.View // of the lists, as int8 codes, for searches
+	means     slotfile.View // of the lists, followed by the coarse ones, in full precision
 	codes     slotfile.View // list by list: 1-bit code and slot
 }
 
-// State returns what the committed state holds of the IVF, nil for none. written is the number of rows written since it was built.
+// State returns the committed part of the IVF, or nil if there is no IVF. written is the number of rows written since
+// it was built.
 func (c *IVF) State(written int64) *IVFState {
 	if c == nil {
 		return nil
@@ -69,13 +70,13 @@ func (c *IVF) State(written int64) *IVFState {
 	return &state
 }
 
-// IVF returns the IVF that a state describes, without its files.
+// IVF returns the IVF described by a state, without its files.
 func (b *IVFState) IVF() *IVF { return &IVF{IVFState: *b, Broken: new(atomic.Bool)} }
 
 // Usable reports whether searches can use the IVF.
 func (c *IVF) Usable() bool { return c != nil && c.Radius.Known() && !c.Broken.Load() }
 
-// errIVF says that the IVF is damaged. Nothing is lost: it is rebuilt.
+// errIVF means that the IVF is damaged. No data is lost: the IVF is rebuilt.
 var errIVF = errors.New("the IVF of a space is damaged")
 
 // damaged marks the IVF as broken.
@@ -84,7 +85,7 @@ func (c *IVF) damaged(what string, err error) error {
 	return fmt.Errorf("%w: %s: %v", errIVF, what, err) //nolint:errorlint // it does not count as damage of the space
 }
 
-// wordOf returns the bits of those items among 64w to 64w+63 that are below n.
+// wordOf returns the bits of the items among 64w to 64w+63 that are less than n.
 func wordOf(w, n int) uint64 {
 	if rest := n - w*64; rest < 64 {
 		return 1<<max(rest, 0) - 1
@@ -92,7 +93,7 @@ func wordOf(w, n int) uint64 {
 	return ^uint64(0)
 }
 
-// centroid returns the record of the centroid of a list, checked.
+// centroid returns the verified record of a list's centroid.
 func (c *IVF) centroid(i int) ([]byte, error) {
 	if err := c.centroids.Check(i/64, wordOf(i/64, c.Lists)); err != nil {
 		return nil, c.damaged("a centroid", err)
@@ -100,7 +101,7 @@ func (c *IVF) centroid(i int) ([]byte, error) {
 	return c.centroids.Record(uint32(i)), nil
 }
 
-// mean returns the record of a centroid in full precision, checked.
+// mean returns the verified record of a centroid in full precision.
 func (c *IVF) mean(i int) ([]byte, error) {
 	if err := c.means.Check(i/64, wordOf(i/64, c.Lists+c.Coarse)); err != nil {
 		return nil, c.damaged("a mean", err)
@@ -125,7 +126,7 @@ func numbersOf(record []byte) (radius float32, from, n uint32) {
 	return math.Float32frombits(binary.LittleEndian.Uint32(at)), binary.LittleEndian.Uint32(at[4:]), binary.LittleEndian.Uint32(at[8:])
 }
 
-// Verify compares all checksums of the IVF, and marks it as broken if one differs.
+// Verify verifies all checksums of the IVF, and marks it as broken if one differs.
 func (c *IVF) Verify() error {
 	for i := range c.Lists {
 		if _, err := c.centroid(i); err != nil {
@@ -153,29 +154,30 @@ func listLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions)+listSlotBytes, quant.Columns(dimensions))
 }
 
-// SkipsIVF reports whether a search should scan all codes: there is no usable IVF, the space is small, or too many rows are unassigned.
+// SkipsIVF reports whether searches should scan all codes: there is no usable IVF, the space is small, or too many rows
+// are unassigned.
 func (s *Set) SkipsIVF() bool {
 	return !s.IVF.Usable() || s.Rows < int64(s.Thresholds.ivfFrom()) || s.Written > s.Rows/maxUnassignedShare
 }
 
-// Work is the work due on the IVF of a space.
+// Work is pending work on the IVF of a space.
 type Work uint8
 
-// The kinds of work.
+// Types of work.
 const (
 	NoWork  Work = iota
-	Assign       // put rows written since into the lists
+	Assign       // assign the rows written since the last build
 	Rebuild      // train new centroids
 )
 
-// IVFWork returns the work due on the IVF. idle says that there was no write for a while.
+// IVFWork returns the pending work on the IVF. idle reports whether there was no write for a while.
 func (s *Set) IVFWork(idle bool) Work {
 	if s.Dimensions == 0 || !s.HasCodes() || s.NeedsCodes() || s.Rows < int64(s.Thresholds.ivfFrom()) {
 		return NoWork
 	}
 	c := s.IVF
 	switch {
-	case c == nil && s.needsCodesSoon() && !idle: // it would be built twice
+	case c == nil && s.needsCodesSoon() && !idle: // the IVF would be built twice
 		return NoWork
 	case c == nil || c.Broken.Load() || c.Skewed || s.Rows >= rebuildFactor*c.BuiltAt || s.Rows*rebuildFactor <= c.BuiltAt:
 		return Rebuild
@@ -190,7 +192,7 @@ func (s *Set) IVFWork(idle bool) Work {
 // unassigned returns the live slots among 64w to 64w+63 that are in no list.
 func (s *Set) unassigned(w int) uint64 { return s.Live.Word(w) &^ s.Assigned.Word(w) }
 
-// AssignedAmong returns those of slots that are in lists.
+// AssignedAmong returns the slots that are in lists.
 func (s *Set) AssignedAmong(slots []uint32) (in []uint32) {
 	for _, slot := range slots {
 		if s.Assigned.Has(slot) {
@@ -200,7 +202,7 @@ func (s *Set) AssignedAmong(slots []uint32) (in []uint32) {
 	return in
 }
 
-// CountUnassigned returns the number of live rows in no list.
+// CountUnassigned returns the number of live rows that are in no list.
 func (s *Set) CountUnassigned() int {
 	n := 0
 	for w := range s.Groups() {

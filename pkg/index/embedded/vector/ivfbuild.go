@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// listsPerRoot: there are this many lists for each row of the square root of all rows.
+	// Number of lists per row of the square root of all rows.
 	listsPerRoot = 8
-	// samplesPerList is the number of training vectors for each list.
+	// Number of training vectors per list.
 	samplesPerList = 32
-	// noList marks a slot in no list.
+	// noList marks a slot that is in no list.
 	noList = math.MaxUint32
-	// skewFactor is the growth of the imbalance after which centroids are trained again.
+	// Growth of the imbalance at which centroids are trained again.
 	skewFactor = 2
 )
 
@@ -30,7 +30,7 @@ const (
 type builder struct {
 	set   *Set
 	tree  *tree
-	list  []uint32 // of each slot: its list, or noList
+	list  []uint32 // by slot: its list, or noList
 	sizes []uint32 // of the lists
 	radii []float32
 }
@@ -43,7 +43,8 @@ func newBuilder(s *Set, t *tree) *builder {
 	return d
 }
 
-// sample draws at most n live slots at random, in ascending order, and more others, which are held out from training.
+// sample draws at most n live slots at random, in ascending order, and up to more other slots, which are held out from
+// training.
 func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.Rows)/2)
 	more = min(more, int(s.Rows)/4)
@@ -64,7 +65,7 @@ func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	return drawn, held
 }
 
-// buildLists trains centroids and assigns all rows. It returns the held-out rows, too.
+// buildLists trains centroids and assigns all rows. It also returns the held-out rows.
 func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held []uint32, err error) {
 	n := max(1, int(listsPerRoot*math.Sqrt(float64(s.Rows))))
 	drawn, held := sample(s, n*samplesPerList, heldOutRows, rng)
@@ -81,11 +82,11 @@ func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held [
 	return d, held, d.assign(ctx)
 }
 
-// assign puts each row that is in no list into the nearest one.
+// assign assigns each unassigned row to the nearest list.
 func (d *builder) assign(ctx context.Context) error {
 	find := finder{tree: d.tree}
 	squares, counts := make([]float64, len(d.sizes)), make([]float64, len(d.sizes))
-	for i, r := range d.radii { // of the rows that are assigned
+	for i, r := range d.radii { // of the rows that are already assigned
 		squares[i], counts[i] = float64(r)*float64(r)*float64(d.sizes[i]), float64(d.sizes[i])
 	}
 	n := 0
@@ -112,7 +113,7 @@ func (d *builder) assign(ctx context.Context) error {
 	return err
 }
 
-// imbalance is the expected size of the list of a random row, relative to lists of equal size.
+// imbalance returns the expected size of the list of a random row, relative to that of equal lists.
 func (d *builder) imbalance() float64 {
 	var rows, squares float64
 	for _, n := range d.sizes {
@@ -155,7 +156,7 @@ func (d *builder) store(ctx context.Context, in *Files, epoch int) (_ *IVF, _ *I
 	return c, f, nil
 }
 
-// storeCentroids writes the centroids of the lists as int8 codes, and in full precision, followed by the coarse ones.
+// storeCentroids writes the centroids of the lists, as int8 codes and in full precision, and the coarse centroids.
 func (d *builder) storeCentroids(centres, means *slotfile.File, from []uint32) error {
 	t, coder := d.tree, quant.NewCoder(d.set.Centroid)
 	leaves := t.lists.len()
@@ -187,7 +188,7 @@ func withNumbers(centre []byte, radius float32, from, n uint32) []byte {
 	return out
 }
 
-// storeLists writes the 1-bit codes of all rows, list by list, each followed by its slot.
+// storeLists writes the 1-bit codes of all rows, list by list, each code followed by its slot.
 func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []uint32, rows uint32) error {
 	if err := file.Grow(rows); err != nil {
 		return err
@@ -227,7 +228,7 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 	return nil
 }
 
-// reload returns a builder with the lists of a set. Rows that were written since are not assigned.
+// reload returns a builder with the lists of a set. Rows that were written later are unassigned.
 func reload(s *Set) (*builder, error) {
 	c := s.IVF
 	t := &tree{coarse: newMeans(s.Dimensions, c.Coarse), lists: newMeans(s.Dimensions, c.Lists)}

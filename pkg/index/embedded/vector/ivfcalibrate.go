@@ -11,29 +11,30 @@ import (
 )
 
 const (
-	// heldOutRows is the number of held-out rows that are used as queries for calibration.
+	// Number of held-out rows that are used as queries for calibration.
 	heldOutRows = 64
-	// targetRecall is the share of the nearest rows that searches must find, for each limit and kind of query.
+	// Share of the nearest rows that searches must find, for each limit and type of query.
 	targetRecall = 0.995
-	// maxScanned is the largest share of all rows that searches may scan. Above it a scan of all codes is cheaper.
+	// Maximum share of all rows that searches may scan. Above it, a scan of all codes is cheaper.
 	maxScanned = 0.33
-	// radiusTries is the number of attempts for each limit. If the first finds too little, the factor grows by radiusStep.
+	// Number of attempts per limit, and growth of the factor if the first attempt finds too little.
 	radiusTries, radiusStep = 5, 1.1
-	// minRadius is a factor of next to nothing that still counts as known.
+	// Smallest factor that counts as known.
 	minRadius = 1e-3
 )
 
-// calibratedLimits are the limits for which the factor is calibrated: hits shown, and candidates of a query.
+// calibratedLimits are the limits for which the factor is calibrated: displayed hits, and candidates of a query.
 var calibratedLimits = [2]int{10, 200}
 
-// queryNoise are the norms of random noise added to row vectors to imitate queries, which are farther from rows than rows are from one
-// another.
+// queryNoise are the norms of random noise added to row vectors to imitate queries, which are farther from rows than
+// rows are from one another.
 var queryNoise = []float32{0, 0.5, 1}
 
-// Radius is the factor of a list's radius in the bound of ScanLists, for each calibrated limit. 0: scanning all codes is better.
+// Radius is the factor of a list's radius in the bound of ScanLists, per calibrated limit. 0 means that scanning all
+// codes is better.
 type Radius [len(calibratedLimits)]float32
 
-// Known reports whether the factors were calibrated.
+// Known reports whether the factors are calibrated.
 func (r Radius) Known() bool { return r[0] > 0 && r[1] > 0 }
 
 // at interpolates the factor for a limit. It falls as the limit grows, because low ranks are densely populated.
@@ -46,12 +47,12 @@ func (r Radius) at(limit int) float32 {
 // trial is a query with its true nearest rows.
 type trial struct {
 	kind  int    // index into queryNoise
-	slot  uint32 // of the row that it was made of, which does not count
+	slot  uint32 // of the row that the query is derived from, which is ignored
 	query []float32
 	near  []topk.Scored // best first, up to the larger limit
 }
 
-// makeTrials makes queries of held-out rows and answers them by scanning all codes.
+// makeTrials derives queries from held-out rows and finds their nearest rows by scanning all codes.
 func makeTrials(ctx context.Context, s *Set, held []uint32, rng *rand.Rand) ([]trial, error) {
 	most := calibratedLimits[1]
 	var out []trial
@@ -69,7 +70,7 @@ func makeTrials(ctx context.Context, s *Set, held []uint32, rng *rand.Rand) ([]t
 	return out, nil
 }
 
-// others returns all rows but one, best first.
+// others returns all rows except slot, best first.
 func others(found []topk.Scored, slot uint32) []topk.Scored {
 	top := topk.New(len(found))
 	for _, f := range found {
@@ -80,8 +81,8 @@ func others(found []topk.Scored, slot uint32) []topk.Scored {
 	return top.Best(len(found))
 }
 
-// neededRadius returns the factor with which targetRecall of the nearest rows are in probed lists: those that are always probed, and those
-// whose centroids are at most factor·radius below the score of the last wanted row.
+// neededRadius returns the factor with which targetRecall of the nearest rows are in probed lists. These are the lists
+// that are always probed, and those whose centroids are at most factor·radius below the score of the last wanted row.
 func (d *builder) neededRadius(questions []trial, depth int) (most float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
@@ -114,7 +115,7 @@ func (d *builder) neededRadius(questions []trial, depth int) (most float32) {
 	return most
 }
 
-// noisy returns a unit vector with noise of a norm added in a random direction.
+// noisy returns v with noise of the given norm added in a random direction, normalised.
 func noisy(v []float32, noise float32, rng *rand.Rand) []float32 {
 	added, sum := make([]float64, len(v)), 0.0
 	for i := range added {
@@ -134,7 +135,8 @@ func noisy(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the outcome of searches by lists: the recall of the worst kind of query, and the mean share of rows scanned.
+// measured is the result of searches by lists: the recall for the worst type of query, and the mean share of scanned
+// rows.
 type measured struct{ recall, scanned float64 }
 
 // measure searches a set by its lists.
@@ -163,7 +165,8 @@ func measure(ctx context.Context, s *Set, questions []trial, depth int) (o measu
 	return o, nil
 }
 
-// calibrate sets the smallest factor that reaches targetRecall, by bisection. It sets none if that scans more than maxScanned.
+// calibrate sets the smallest factor that reaches targetRecall, by bisection. It sets none if that factor scans more
+// than maxScanned.
 func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *rand.Rand) error {
 	if d.set.Thresholds.Radius.Known() {
 		c.Radius = d.set.Thresholds.Radius
@@ -177,7 +180,7 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 	with.IVF, with.Assigned, with.Written = &tried, d.set.Live, 0
 	var found Radius
 	for i, depth := range calibratedLimits {
-		// Searches begin with a lower threshold, so they need a little less than this.
+		// Searches start with a lower threshold, so they need slightly less than this.
 		from, to := float32(minRadius), d.neededRadius(questions, depth)
 		for n := 0; n < radiusTries; n++ {
 			factor := to

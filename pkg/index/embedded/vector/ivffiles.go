@@ -16,11 +16,11 @@ import (
 
 // IVFFiles are the files of an IVF.
 type IVFFiles struct {
-	version                 int64 // version from which they are no longer read; 0: not known
+	version                 int64 // first version that no longer reads them; 0: unknown
 	centroids, means, codes *slotfile.File
 }
 
-// each lists the files; nil are those that are not open.
+// each returns the files. Files that are not open are nil.
 func (f *IVFFiles) each() []*slotfile.File { return []*slotfile.File{f.centroids, f.means, f.codes} }
 
 func (f *IVFFiles) close() error {
@@ -30,7 +30,7 @@ func (f *IVFFiles) close() error {
 	return errors.Join(f.centroids.Close(), f.means.Close(), f.codes.Close())
 }
 
-// unlink removes the names of the files. Where the system refuses that for open files, the next Open removes them.
+// unlink removes the names of the files. If the system does not allow that for open files, the next Open removes them.
 func (f *IVFFiles) unlink() {
 	for _, file := range f.each() {
 		if file != nil {
@@ -39,7 +39,7 @@ func (f *IVFFiles) unlink() {
 	}
 }
 
-// Remove closes and removes files that no snapshot has seen. f may be nil.
+// Remove closes and removes files that are in no snapshot. f may be nil.
 func (f *IVFFiles) Remove() error {
 	if f == nil {
 		return nil
@@ -52,7 +52,8 @@ func (f *Files) ivfPath(epoch int, what string) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("cells-%d.%s", epoch, what))
 }
 
-// openIVF opens the files of the IVF of a set, and removes those of others. An IVF that is damaged or of other codes is dropped.
+// openIVF opens the files of the set's IVF and removes those of other IVFs. It drops an IVF that is damaged or belongs
+// to other codes.
 func (f *Files) openIVF(snap *Set) error {
 	c := snap.IVF
 	if c != nil && (!snap.HasCodes() || c.Coded != snap.Epoch) {
@@ -78,7 +79,7 @@ func (f *Files) openIVF(snap *Set) error {
 	return f.removeOtherIVF()
 }
 
-// openIVFFiles opens the files of an IVF. On an error it returns those that it has opened.
+// openIVFFiles opens the files of an IVF. On an error it returns the files opened so far.
 func (f *Files) openIVFFiles(c *IVF, dimensions int) (_ *IVFFiles, err error) {
 	of := &IVFFiles{}
 	if of.centroids, err = slotfile.Open(f.ivfPath(c.Epoch, "centres"), slotfile.Records(centroidBytes(dimensions), centroidAlign), uint32(c.Lists)); err != nil {
@@ -91,7 +92,7 @@ func (f *Files) openIVFFiles(c *IVF, dimensions int) (_ *IVFFiles, err error) {
 	return of, err
 }
 
-// removeOtherIVF removes all IVF files but the open ones.
+// removeOtherIVF removes all IVF files that are not open.
 func (f *Files) removeOtherIVF() error {
 	files, err := filepath.Glob(filepath.Join(f.Dir, "cells-*"))
 	if err != nil {
@@ -108,9 +109,9 @@ func (f *Files) removeOtherIVF() error {
 	return nil
 }
 
-// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. Work says whether centroids are trained. No
-// files are returned if scanning all codes is better for these vectors; the IVF says so then. The caller commits the IVF, and then calls
-// ReplaceIVF.
+// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. work selects whether
+// centroids are trained. If scanning all codes is better for these vectors, it returns no files and an IVF that records
+// this. The caller commits the IVF, and then calls ReplaceIVF.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(snap.Rows)))
 	var d *builder
@@ -149,7 +150,7 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes files, nil for none, those of the current IVF, after its commit with a version.
+// ReplaceIVF makes files, or nil, those of the current IVF, after its commit with a version.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
 		f.ivf.unlink()
@@ -159,10 +160,10 @@ func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	f.ivf = files
 }
 
-// RetireIVF keeps files whose commit failed, as a reader may have seen them, until Close.
+// RetireIVF keeps files whose commit failed until Close, because a reader may use them.
 func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
 
-// CloseRetired closes IVF files that only versions below oldest could read.
+// CloseRetired closes IVF files that only versions before oldest could read.
 func (f *Files) CloseRetired(oldest int64) error {
 	var kept []*IVFFiles
 	var errs []error

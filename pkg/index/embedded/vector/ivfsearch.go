@@ -13,17 +13,18 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// ScanLists probes lists in rounds. The first round takes a fixed share of the lists, those whose centroids have the highest inner products
-// with the query. The limit-th best score so far is the threshold θ. A list is probed while its bound, product + factor·radius, reaches θ;
-// the factor is calibrated for the space and depends on the limit. Rows of the probed lists go through the same stages as in ScanCodes. θ
-// of a round depends only on earlier rounds, so a result never depends on the timing of goroutines.
+// ScanLists probes lists in rounds. The first round takes a fixed share of the lists, those whose centroids have the
+// highest inner products with the query. The limit-th best score so far is the threshold θ. A list is probed if its
+// bound, product + factor·radius, reaches θ. The factor is calibrated for the space and depends on the limit. Rows of
+// the probed lists go through the same stages as in ScanCodes. θ of a round depends only on earlier rounds, so the
+// result does not depend on the timing of goroutines.
 
 const (
-	// 1/minProbeShare of the lists, and minProbeCount more, are always probed.
+	// The first round always probes 1/minProbeShare of the lists and minProbeCount more.
 	minProbeShare, minProbeCount = 32, 4
-	// firstRoundRows is the least number of rows of the first round, for each row of the limit.
+	// Minimum number of rows of the first round per row of the limit.
 	firstRoundRows = 4
-	// roundFactor is the growth of the number of rows from round to round.
+	// Growth factor of the number of rows from round to round.
 	roundFactor = 4
 )
 
@@ -36,7 +37,7 @@ type probe struct {
 	from, n uint32
 }
 
-// listSearch is one search by ScanLists.
+// listSearch is the state of one ScanLists.
 type listSearch struct {
 	s        *Set
 	question *quant.Question
@@ -45,15 +46,15 @@ type listSearch struct {
 	shared   atomic.Uint32
 	all      *refined
 	probes   []probe  // not yet probed
-	masks    []uint64 // rows of the lists that this round scans
+	masks    []uint64 // rows of the lists to scan in this round
 	scanned  int      // rows whose 1-bit codes were compared
 }
 
-// ScanLists returns the nearest live slots that the probed lists and the unassigned rows have, best first, and the number of rows whose
-// 1-bit codes it has compared. The set must have a usable IVF. A damaged IVF fails with errIVF.
+// ScanLists returns the nearest live slots in the probed lists and the unassigned rows, best first, and the number of
+// rows whose 1-bit codes it compared. The set must have a usable IVF. It fails with errIVF if the IVF is damaged.
 func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found Found, scanned int, err error) {
 	wanted := limit
-	limit = max(limit, calibratedLimits[0]) // the smallest limit that is calibrated
+	limit = max(limit, calibratedLimits[0]) // the smallest calibrated limit
 	c := &listSearch{s: s, limit: limit, question: quant.NewCoder(s.Centroid).Ask(query)}
 	c.shared.Store(math.Float32bits(float32(math.Inf(-1))))
 	if err := c.setBounds(); err != nil {
@@ -131,8 +132,8 @@ func nearestFirst(cells []probe, n int) {
 	}
 }
 
-// next chooses the lists with the highest bounds, with about most rows in all, and returns their number of rows: 0 when no bound reaches
-// the threshold.
+// next chooses the lists with the highest bounds, with about most rows in total, and returns their number of rows. It
+// returns 0 if no bound reaches the threshold.
 func (c *listSearch) next(most int) (rows int) {
 	threshold := c.all.threshold()
 	c.probes = slices.DeleteFunc(c.probes, func(b probe) bool { return b.bound < threshold })
@@ -204,7 +205,7 @@ func (c *listSearch) tail(ctx context.Context) error {
 	})
 }
 
-// scan visits n items with about that number of rows, and rescores the candidates.
+// scan visits n items with about the given number of rows, and rescores the candidates.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
 	threshold := c.all.threshold()
 	c.shared.Store(math.Float32bits(threshold))

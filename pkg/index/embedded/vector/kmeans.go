@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// lloydRounds is the number of iterations of Lloyd's algorithm.
+	// Number of iterations of Lloyd's algorithm.
 	lloydRounds = 6
-	// coarseSample is the number of training vectors for each coarse centroid.
+	// Number of training vectors per coarse centroid.
 	coarseSample = 256
-	// coarseProbes is the number of coarse centroids under which the nearest list is looked for.
+	// Number of coarse centroids whose lists are searched for the nearest one.
 	coarseProbes = 3
-	// checkEvery is the number of vectors between checks of the context.
+	// Number of vectors between checks of the context.
 	checkEvery = 256
 )
 
-// means are centroids and the halves of their squared norms.
+// means are centroids and half of their squared norms.
 type means struct {
 	dimensions int
 	points     []float32
@@ -46,7 +46,8 @@ func (m *means) add(other *means) {
 	m.points, m.halves = append(m.points, other.points...), append(m.halves, other.halves...)
 }
 
-// nearest returns the centroid in from ≤ i < to that is nearest to v, and its score v·m - |m|²/2, which is highest for the nearest.
+// nearest returns the centroid in from ≤ i < to that is nearest to v, and its score v·m - |m|²/2, which is highest for
+// the nearest.
 func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	best, score = from, float32(math.Inf(-1))
 	for i := from; i < to; i++ {
@@ -57,14 +58,15 @@ func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	return best, score
 }
 
-// tree is a two-level k-means: lists are grouped under coarse centroids, so that the nearest is found without comparing all.
+// tree is a two-level k-means: lists are grouped by coarse centroids, so that the nearest list is found without
+// comparing all.
 type tree struct {
 	coarse *means
 	lists  *means
-	first  []int // first list of each coarse centroid, and the number of lists at the end
+	first  []int // first list of each coarse centroid, followed by the number of lists
 }
 
-// growTree trains about n centroids of the vectors in slots, which are live and checked.
+// growTree trains about n centroids from the vectors in slots, which must be live and verified.
 func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*tree, error) {
 	tops := max(1, int(math.Sqrt(float64(n))))
 	some := slots
@@ -100,7 +102,7 @@ func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand
 	return t, nil
 }
 
-// findMeans trains n centroids, at most one per vector, by Lloyd's algorithm.
+// findMeans trains n centroids, at most one per vector, with Lloyd's algorithm.
 func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*means, error) {
 	n = min(n, len(slots))
 	m := newMeans(s.Dimensions, n)
@@ -125,7 +127,7 @@ func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Ran
 		}
 		point := make([]float32, s.Dimensions)
 		for i, count := range counts {
-			if count == 0 { // an empty list starts again from a random vector
+			if count == 0 { // restart an empty list from a random vector
 				m.set(i, Floats(s.Full.Record(slots[rng.IntN(len(slots))])))
 				continue
 			}
@@ -138,13 +140,14 @@ func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Ran
 	return m, nil
 }
 
-// finder finds the nearest list of a vector. One goroutine uses it.
+// finder finds the nearest list of a vector. It is for one goroutine.
 type finder struct {
 	*tree
 	near topk.TopK
 }
 
-// leaf returns the nearest list under the nearest coarse centroids, and the squared distance of a unit vector from its centroid.
+// leaf returns the nearest list under the nearest coarse centroids, and the squared distance of a unit vector from its
+// centroid.
 func (f *finder) leaf(v []float32) (best int, distance float32) {
 	f.near.Reset(min(coarseProbes, f.coarse.len()))
 	for i := range f.coarse.len() {

@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// ParallelRows is the number of rows from which a scan uses several goroutines.
+	// ParallelRows is the number of rows at which a scan uses several goroutines.
 	ParallelRows = 4096
-	// maxScanners is the largest number of goroutines of a scan.
+	// Maximum number of goroutines per scan.
 	maxScanners = 4
-	// scanPause is the number of items, groups of 64 slots or single slots, between checks of the context.
+	// Number of items, groups of 64 slots or single slots, between checks of the context.
 	scanPause = 256
-	// partSteps is the least number of ranges for each goroutine, so that fast ones can take over work.
+	// Minimum number of ranges per goroutine, so that fast goroutines can take over work.
 	partSteps = 8
 )
 
 // Groups returns the number of groups of 64 slots.
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
-// eachGroup calls f for the groups from ≤ w < to that have live slots passing the filter, with these slots as bits. It has compared the
-// checksums of the live records.
+// eachGroup calls f with the groups from ≤ w < to that contain live slots passing the filter, and these slots as bits,
+// after verifying the checksums of their records.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)
@@ -51,7 +51,7 @@ func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, 
 	return nil
 }
 
-// each calls f for each live slot in ascending order, until f fails, and checks records as eachGroup does.
+// each calls f with each live slot in ascending order, until f fails. It verifies records like eachGroup.
 func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	return s.eachGroup(nil, records, 0, s.Groups(), func(w int, live uint64) error {
 		for ; live != 0; live &= live - 1 {
@@ -63,12 +63,12 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	})
 }
 
-// Running is the number of searches of the process, waiting ones included. They share the processors.
+// Running is the number of searches in the process, including waiting ones. They share the processors.
 var Running atomic.Int32
 
-// parallel splits n items into ranges and calls visit with each range once. begin makes one visit function for each goroutine. There are
-// several goroutines if there are at least ParallelRows rows and the processors are not busy with other searches; a fast goroutine takes
-// more ranges. It returns early when ctx ends.
+// parallel splits n items into ranges and calls visit once with each range. begin returns the visit function of a
+// goroutine. There are several goroutines if there are at least ParallelRows rows and the processors are not busy with
+// other searches; faster goroutines take more ranges. It returns early if ctx ends.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
 	if rows >= ParallelRows {
@@ -94,7 +94,7 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 		return work(ctx, 0)
 	}
 	others, ctx := errgroup.WithContext(ctx)
-	defer func() { _ = others.Wait() }() // also after a panic here: the others read the same snapshot
+	defer func() { _ = others.Wait() }() // also after a panic here, because the others use the same snapshot
 	for part := 1; part < parts; part++ {
 		others.Go(Recovered(func() error {
 			if int(taken.Load()) >= n { // nothing is left to do
@@ -103,15 +103,15 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 			return work(ctx, part)
 		}))
 	}
-	// The caller works as well, so a scan starts without waiting for a goroutine.
+	// The caller takes part, so a scan starts without waiting for a goroutine.
 	if err := work(ctx, 0); err != nil {
 		others.Go(func() error { return err }) // to stop the others
 	}
 	return others.Wait()
 }
 
-// compare returns the best of the slots that visit passes to its compare function, from ranges of n items with about that number of rows. visit
-// has checked the records.
+// compare returns the best slots that visit passes to its compare function, for ranges of n items with about the given
+// number of rows. visit must verify the records.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
@@ -137,11 +137,12 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 	return best, nil
 }
 
-// exactUpTo is the number of rows up to which every vector is compared in full precision.
+// Number of rows up to which all vectors are compared in full precision.
 const exactUpTo = 20_000
 
-// Search returns the best slots by inner product with the query, a unit vector, among the live slots that pass the filter, in no order. It
-// is exact up to 20,000 rows, and finds more than 99 % of the nearest above. Damage fails with index.ErrCorrupt.
+// Search returns the best slots by inner product with the query, a unit vector, among the live slots that pass the
+// filter, unordered. It is exact up to 20,000 rows, and finds more than 99 % of the nearest rows in larger spaces. It
+// fails with index.ErrCorrupt if data is damaged.
 func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit int) ([]topk.Scored, error) {
 	rows := int(s.Rows)
 	if filter != nil {
@@ -154,7 +155,7 @@ func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, lim
 		}
 		return top.Items(), nil
 	}
-	if filter == nil && !s.SkipsIVF() { // rows that pass a filter may be in any list
+	if filter == nil && !s.SkipsIVF() { // with a filter, the passing rows may be in any list
 		found, _, err := ScanLists(ctx, s, query, limit)
 		if !errors.Is(err, errIVF) {
 			return found.Best, err
@@ -164,7 +165,7 @@ func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, lim
 	return found.Best, err
 }
 
-// ScanExact compares the vectors of all live slots that pass the filter, of which there are about rows.
+// ScanExact compares the vectors of all live slots that pass the filter. rows is their approximate number.
 func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, rows, s.Groups(), func(from, to int, compare func(slot uint32)) error {
 		return s.eachGroup(filter, s.Full, from, to, func(w int, passing uint64) error {
@@ -176,7 +177,7 @@ func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	})
 }
 
-// rescoreFull compares the vectors of live slots, which are ascending.
+// rescoreFull compares the vectors of live slots, which must be ascending.
 func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, limit int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, len(slots), len(slots), func(from, to int, compare func(slot uint32)) error {
 		for i, slot := range slots[from:to] {
@@ -193,7 +194,8 @@ func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, l
 	})
 }
 
-// Recovered returns f with panics turned into errors, for goroutines whose panic would end the process.
+// Recovered returns a function that calls f and converts a panic to an error, for goroutines in which a panic would end
+// the process.
 func Recovered(f func() error) func() error {
 	return func() (err error) {
 		defer func() {

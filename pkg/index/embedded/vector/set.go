@@ -1,7 +1,8 @@
-// Package vector searches the vectors of a space: exactly, by quantised codes, and by an inverted file (IVF) over the codes.
+// Package vector searches the vectors of a space: exactly, by quantised codes, and by an inverted file (IVF) over the
+// codes.
 //
-// A Set is what one snapshot reads, Files are what the writer of the space keeps open. The package knows neither rows nor the
-// database: rows are slots, and the caller commits. See docs/embedded-index.md.
+// A Set belongs to one snapshot; Files are the open files of the space's writer. The package does not depend on rows or
+// the database: rows are slots, and the caller commits. See docs/embedded-index.md.
 package vector
 
 import (
@@ -17,26 +18,26 @@ import (
 // Set is the vectors of a space at one version. It is immutable once published.
 type Set struct {
 	Dimensions int
-	Slots      uint32 // slots ever used: the range of a scan
+	Slots      uint32 // number of slots ever used: the range of a scan
 	Rows       int64  // live slots
 	Live       bitmap.Bitmap
 	Thresholds Thresholds
 
-	Epoch    int       // of the code files; 0: there are none
-	Centroid []float32 // centroid that codes are relative to, Dimensions long; nil without codes
-	CodedAt  uint32    // slots when the centroid was computed
+	Epoch    int       // of the code files; 0 if there are none
+	Centroid []float32 // that codes are relative to, of length Dimensions; nil without codes
+	CodedAt  uint32    // number of slots when the centroid was computed
 
-	IVF      *IVF          // nil: there is none
+	IVF      *IVF          // nil if there is none
 	Assigned bitmap.Bitmap // slots whose rows are in the lists, live or dead
-	Written  int64         // rows written since the lists were built
+	Written  int64         // number of rows written since the lists were built
 
 	Full slotfile.View // float32, in this machine's byte order
 	Bits slotfile.View // 1-bit codes (RaBitQ)
 	Int8 slotfile.View // int8 codes (SQ8)
 }
 
-// Products calls f with the inner product of the query and the vector in slots[i], for each i in which. The slots are live and ascending.
-// It fails with index.ErrCorrupt if a checksum differs.
+// Products calls f with i and the inner product of the query and the vector in slots[i], for each i in which. The slots
+// must be live and ascending. It fails with index.ErrCorrupt if a checksum differs.
 func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i int, product float32)) error {
 	for n, i := range which {
 		if n+1 < len(which) {
@@ -51,8 +52,8 @@ func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i in
 	return nil
 }
 
-// Vector returns a copy of the vector of a live slot, nil in a space without vectors. It fails with index.ErrCorrupt if its checksum
-// differs.
+// Vector returns a copy of the vector of a live slot, or nil in a space without vectors. It fails with index.ErrCorrupt
+// if its checksum differs.
 func (v *Set) Vector(slot uint32) ([]float32, error) {
 	if v.Dimensions == 0 {
 		return nil, nil
@@ -63,19 +64,19 @@ func (v *Set) Vector(slot uint32) ([]float32, error) {
 	return slices.Clone(Floats(v.Full.Record(slot))), nil
 }
 
-// Thresholds are the sizes from which a space has codes and an IVF. Zero values mean the defaults; tests lower them.
+// Thresholds are the sizes at which a space gets codes and an IVF. Zero values select the defaults; tests lower them.
 type Thresholds struct {
-	Codes  int    // slots from which there are codes; default 16,384
-	Exact  int    // rows up to which every vector is compared; default 20,000
-	IVF    int    // rows from which there is an IVF; default 1,000,000
-	Radius Radius // of the IVF, in place of the calibrated one
+	Codes  int    // minimum number of slots for codes; default 16,384
+	Exact  int    // maximum number of rows for exact searches; default 20,000
+	IVF    int    // minimum number of rows for an IVF; default 1,000,000
+	Radius Radius // of the IVF, instead of the calibrated one
 }
 
 func (z Thresholds) codesFrom() int { return cmp.Or(z.Codes, codesFrom) }
 func (z Thresholds) exactUpTo() int { return cmp.Or(z.Exact, exactUpTo) }
 func (z Thresholds) ivfFrom() int   { return cmp.Or(z.IVF, ivfFrom) }
 
-// Floats returns a record as a vector without copying. The record is aligned to four bytes.
+// Floats converts a record to a vector without copying. The record must be aligned to four bytes.
 func Floats(record []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(record))), len(record)/4)
 }

@@ -15,18 +15,20 @@ import (
 
 // Three-stage scan.
 //
-//  1. Estimate every score from 1-bit codes, a twentieth of the data. RaBitQ knows the standard deviation σ of each estimate.
-//  2. Rescore with int8 codes, a quarter of a vector, the rows whose upper bound, estimate + confidence·σ, reaches the threshold θ. An int8
-// code gives strict bounds of a score.
-//  3. Read full vectors of the rows whose upper bound reaches the limit-th best lower bound.
+//  1. Estimate all scores from 1-bit codes, a twentieth of the data. RaBitQ provides the standard deviation σ of each
+//     estimate.
+//  2. Rescore with int8 codes, a quarter of the data, the rows whose upper bound, estimate + confidence·σ, reaches the
+//     threshold θ. An int8 code gives strict bounds of a score.
+//  3. Read the full vectors of the rows whose upper bound reaches the limit-th best lower bound.
 //
-// θ is the limit-th best lower bound so far. To raise it early, stage 2 begins with the best estimates of a first part of the rows, then
-// takes rows whose estimates are among the limit best so far; the other candidates wait until the end, when θ has dropped most of them.
+// θ is the limit-th best lower bound so far. To raise it early, stage 2 starts with the best estimates of a first part
+// of the rows, and continues with rows whose estimates are among the limit best so far. The other candidates wait until
+// the end, when θ has excluded most of them.
 
-// confidence is the number of standard deviations between an estimate and its upper bound. One row in a thousand lies above.
+// Number of standard deviations between an estimate and its upper bound. One row in a thousand exceeds the bound.
 const confidence = 3
 
-// Found is the outcome of a scan of codes.
+// Found is the result of a scan of codes.
 type Found struct {
 	Best     []topk.Scored
 	compared int // rows compared by int8 codes
@@ -40,7 +42,8 @@ type candidate struct {
 	upper float32 // upper bound of the score
 }
 
-// ScanCodes returns the nearest live slots that pass the filter, of which there are about rows, in no order. The set must have codes.
+// ScanCodes returns the nearest live slots that pass the filter, unordered. rows is the approximate number of slots
+// that pass. The set must have codes.
 func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (Found, error) {
 	question := quant.NewCoder(s.Centroid).Ask(query)
 	var parts [maxScanners]*selector
@@ -71,15 +74,15 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	return Found{found.Items(), all.compared, len(slots)}, nil
 }
 
-// remaining takes the candidates of selectors that may reach the threshold, or with likely those whose estimate does. Slots are ascending
-// and valid until the next call.
+// remaining removes the candidates of selectors that may reach the threshold, or, with likely, those whose estimate
+// reaches it. The returned slots are ascending, and valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
 		if p == nil {
 			continue
 		}
-		least := threshold // least estimate
+		least := threshold // minimum estimate
 		if !likely {
 			least = float32(math.Inf(-1))
 		}
@@ -90,9 +93,9 @@ func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	return slots
 }
 
-// refined is what all rescorers of a search have found.
+// refined is the combined result of the rescorers of a search.
 type refined struct {
-	lower      topk.TopK // of the lower bounds
+	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
 	compared   int
 	scratch    []uint32
@@ -111,7 +114,7 @@ func (f *refined) release() {
 	}
 }
 
-// add moves what a rescorer has found to f.
+// add adds the results of a rescorer.
 func (f *refined) add(c *rescorer) {
 	f.lower.Merge(&c.lower)
 	f.candidates = append(f.candidates, c.candidates...)
@@ -120,7 +123,7 @@ func (f *refined) add(c *rescorer) {
 	c.candidates, c.compared = c.candidates[:0], 0
 }
 
-// rescore takes over what selectors have found, and rescores the candidates that are left, first those that are likely.
+// rescore adds the results of selectors, and rescores their remaining candidates, the likely ones first.
 func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Question, parts []*selector) error {
 	for _, p := range parts {
 		if p == nil {
@@ -139,7 +142,7 @@ func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Question, parts 
 	return nil
 }
 
-// threshold returns the limit-th best lower bound, less a rounding error.
+// threshold returns the limit-th best lower bound, minus a rounding error.
 func (f *refined) threshold() float32 {
 	f.lower.Compact()
 	if last, full := f.lower.Threshold(); full {
@@ -148,7 +151,7 @@ func (f *refined) threshold() float32 {
 	return float32(math.Inf(-1))
 }
 
-// compare rescores slots, which are ascending.
+// compare rescores slots, which must be ascending.
 func (f *refined) compare(ctx context.Context, s *Set, q *quant.Question, slots []uint32) error {
 	if len(slots) == 0 {
 		return nil
@@ -188,8 +191,8 @@ func (f *refined) slots() []uint32 {
 type rescorer struct {
 	s          *Set
 	question   *quant.Question
-	threshold  float32   // that upper bounds must reach
-	lower      topk.TopK // of what scores are at least
+	threshold  float32   // for upper bounds
+	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
 	compared   int
 }
@@ -226,7 +229,7 @@ func (c *rescorer) compare(slots []uint32) error {
 		}
 	}
 	c.compared += len(slots)
-	c.lower.CompactOnce() // until there is a threshold, no row can be dropped
+	c.lower.CompactOnce() // without a threshold, no row can be dropped
 	if last, full := c.lower.Threshold(); full {
 		c.threshold = max(c.threshold, float32(last)-roundingSlack)
 	}
@@ -237,24 +240,24 @@ func (c *rescorer) compare(slots []uint32) error {
 type selector struct {
 	rescorer
 	shared    *atomic.Uint32 // highest threshold of all selectors of the scan, as float32 bits
-	warmup    int            // rows to estimate before any is rescored
+	warmup    int            // number of rows to estimate before any is rescored
 	estimates topk.TopK      // the best estimates
 	next      []uint32       // slots to rescore next, prefetched
-	found     []candidate    // candidates that wait; some are below the threshold by now
-	siftAt    int            // number of waiting candidates from which they are sifted again
+	found     []candidate    // waiting candidates; some may be below the current threshold
+	siftAt    int            // number of waiting candidates at which they are sifted again
 	e         quant.Estimates
 }
 
 const (
 	// 1/warmupShare of the rows are estimated before any is rescored.
 	warmupShare = 16
-	// minScratch is the least number of candidates that are sifted; buffers for more than maxScratch are not kept.
+	// Minimum number of candidates to sift, and the largest buffers that are kept for reuse.
 	minScratch, maxScratch = 8192, 1 << 18
-	// rescoreBatch is the number of rows that are rescored together.
+	// Number of rows that are rescored together.
 	rescoreBatch = 16
-	// prefetchAhead is the number of int8 codes that are prefetched.
+	// Number of int8 codes that are prefetched.
 	prefetchAhead = 6
-	// roundingSlack is more than the rounding error of a threshold.
+	// Upper bound of the rounding error of a threshold.
 	roundingSlack = 1e-6
 )
 
@@ -275,7 +278,7 @@ func releaseAll(parts []*selector) {
 	}
 }
 
-// release returns the buffers. s may be nil.
+// release returns the buffers to the pool. s may be nil.
 func (s *selector) release() {
 	if s == nil || cap(s.found) > maxScratch || cap(s.candidates) > maxScratch {
 		return
@@ -369,7 +372,7 @@ func (s *selector) raiseShared() {
 	}
 }
 
-// sift drops candidates below the threshold. It has no branch, because the outcome is unpredictable.
+// sift drops candidates below the threshold. It is branch-free, because the outcome is unpredictable.
 func (s *selector) sift() {
 	n := 0
 	for _, e := range s.found {
@@ -381,8 +384,8 @@ func (s *selector) sift() {
 	s.found = s.found[:n]
 }
 
-// take moves the slots of candidates that may reach a threshold, and whose estimates reach least, to slots. Candidates below the threshold
-// are dropped.
+// take appends to slots the candidates that may reach the threshold and whose estimates reach least. It drops
+// candidates below the threshold, and returns the others.
 func (s *selector) take(slots []uint32, threshold, least float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

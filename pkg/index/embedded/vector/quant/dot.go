@@ -17,10 +17,10 @@ func Prefetch(record []byte) {
 	}
 }
 
-// dotWide takes multiples of dotWidth numbers.
+// dotWide requires a multiple of dotWidth numbers.
 const dotWidth = 32
 
-// dotPortable has eight independent sums, which the processor overlaps.
+// dotPortable computes eight independent sums, which the processor overlaps.
 func dotPortable(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32

@@ -1,10 +1,10 @@
-// Package quant quantises vectors and estimates inner products from the codes: RaBitQ with one bit for each dimension, and SQ8 with one
-// byte. It also has the vector kernels.
+// Package quant quantises vectors and estimates inner products from the codes: RaBitQ with one bit per dimension, and
+// SQ8 with one byte per dimension. It also contains the vector kernels.
 //
-// A 1-bit code holds the signs of the residue, the vector less a centroid, after a random rotation, and three numbers. The estimate of an
-// inner product is unbiased, and its error is normally distributed with a standard deviation that is known for each vector, whatever the
-// vectors are, because of the rotation. See Gao and Long, RaBitQ: Quantizing High-Dimensional Vectors with a Theoretical Error Bound
-// (SIGMOD 2024).
+// A 1-bit code contains the signs of the residual, which is the vector minus a centroid, after a random rotation, and
+// three numbers. The estimate of an inner product is unbiased. Because of the rotation its error is normally
+// distributed for any vectors, and its standard deviation is known for each vector. See Gao and Long, RaBitQ:
+// Quantizing High-Dimensional Vectors with a Theoretical Error Bound (SIGMOD 2024).
 package quant
 
 import (
@@ -12,11 +12,11 @@ import (
 	"math"
 )
 
-// Rows is the number of codes that are compared together. They are transposed: the first byte of each, the second of each, and so on, and
-// then, as float32, the scale, the offset and the error of each.
+// Rows is the number of codes that are compared together. They are transposed: the first byte of each code, the second
+// byte of each code, and so on, followed by the scale, the offset and the error of each, as float32.
 const Rows = 64
 
-// numbers is the length of scale, offset and error, as float32.
+// Length in bytes of scale, offset and error, as float32.
 const numbers = 3 * 4
 
 // Words returns the number of 64-bit words of a code's signs.
@@ -28,19 +28,19 @@ func Columns(dimensions int) int { return Words(dimensions) * 8 }
 // CodeBytes returns the length of a 1-bit code.
 func CodeBytes(dimensions int) int { return Words(dimensions)*8 + numbers }
 
-// Coder makes codes. It is not safe for concurrent use.
+// Coder computes codes. It is not safe for concurrent use.
 type Coder struct {
 	centre  []float32
 	turn    *rotation
 	residue []float32 // scratch
 }
 
-// NewCoder returns a coder for vectors around a centroid, which it keeps.
+// NewCoder returns a coder for vectors around a centroid, which it retains.
 func NewCoder(centre []float32) *Coder {
 	return &Coder{centre: centre, turn: rotationOf(len(centre)), residue: make([]float32, len(centre))}
 }
 
-// take sets the rotated residue of a vector, and returns its norm, and its inner product with the centroid.
+// take stores the rotated residual of a vector. It returns the residual's norm and its inner product with the centroid.
 func (c *Coder) take(v []float32) (length, offset float64) {
 	for i, x := range v {
 		r := x - c.centre[i]
@@ -65,8 +65,8 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 			words[i/8] |= 1 << (i % 8)
 		}
 	}
-	// The signs, as ±1, times scale project onto the residue as its own length. The remainder is orthogonal to the residue; its norm per
-	// dimension is the error.
+	// The projection of scale times the signs, as ±1, onto the residual has the residual's length. The remainder is
+	// orthogonal to the residual; its norm per dimension is the error.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -81,26 +81,26 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 // Question is a query prepared for comparison with codes. It is safe for concurrent use.
 type Question struct {
 	words  int
-	weight []int8  // rotated residue in steps, zero-padded to words
+	weight []int8  // rotated residual in steps, zero-padded to words
 	step   float32 // size of a step
 	total  int32   // sum of all weights
 	base   float32 // inner product of query and centroid
-	length float32 // norm of the residue, with the rounding error of the weights
+	length float32 // norm of the residual, including the rounding error of the weights
 	tables [][256]int16
-	halves []byte // lookup tables for nibbles of codes, two for each column, if the processor has the instructions
+	halves []byte // lookup tables for nibbles of codes, two per column, if the processor supports them
 	least  int32
 	fine   fineQuestion
 }
 
-// maxWeight is the largest weight: the sum of eight weights, less its least value, then fits a byte. The rounding adds less than a
-// hundredth to the error.
+// Largest weight. The sum of eight weights, minus its minimum, then fits into a byte. Rounding increases the error by
+// less than a hundredth.
 const maxWeight = math.MaxUint8 / 8
 
-// ofScale is the ratio of scale²·dimensions to error²·dimensions, (π/2)/(π/2-1) for normally distributed components, which the rotation
-// provides.
+// ofScale is the ratio of scale²·dimensions to error²·dimensions, (π/2)/(π/2-1) for normally distributed components, as
+// the rotation produces them.
 const ofScale = (math.Pi / 2) / (math.Pi/2 - 1)
 
-// rounding bounds the difference between two ways of computing an inner product of unit vectors.
+// Upper bound of the difference between two ways of computing an inner product of unit vectors.
 const rounding = 1e-6
 
 // Ask prepares a query of unit length.
@@ -119,7 +119,8 @@ func (c *Coder) Ask(query []float32) *Question {
 	step := 1.0
 	if most > 0 {
 		step = most / maxWeight
-		// The rounding error of a weight is uniform over a step, and scale times as much goes into the estimate.
+		// The rounding error of a weight is uniformly distributed over a step, and enters the estimate multiplied by
+		// scale.
 		length = math.Sqrt(length*length + ofScale*float64(len(query))*step*step/12)
 	}
 	for i, x := range c.residue {
@@ -142,8 +143,8 @@ type Estimates struct {
 	sums    [Rows]int32
 }
 
-// Above compares the query with Rows transposed codes. It returns the bits of those whose estimate plus times standard deviations reaches
-// floor.
+// Above compares the query with Rows transposed codes. It returns as bits the codes whose estimate plus times standard
+// deviations is at least floor.
 func (q *Question) Above(e *Estimates, codes []byte, times, floor float32) uint64 {
 	if found, ok := q.above(e, codes, times, floor); ok {
 		return found
@@ -175,7 +176,7 @@ func (q *Question) abovePortable(e *Estimates, codes []byte, times, floor float3
 	return found
 }
 
-// tables returns, for each byte of a code, the sum of the weights of the bits of each value.
+// tables returns, for each byte of a code and each of its values, the sum of the weights of the value's bits.
 func tables(weight []int8) [][256]int16 {
 	out := make([][256]int16, len(weight)/8)
 	for i := range out {

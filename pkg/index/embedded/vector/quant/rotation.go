@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// turns is the number of passes of a rotation.
+// Number of passes of a rotation.
 const turns = 4
 
-// rotation is a random rotation for vectors of one length. Each pass flips random signs and applies Hadamard matrices, whose sizes are the
-// powers of two that make up the length: the largest at the front in even passes, and at the back in odd ones, so that each component
-// reaches all others.
+// rotation is a random rotation of vectors of one length. Each pass flips random signs and applies Hadamard matrices
+// whose sizes are the powers of two that add up to the length. The largest matrix is at the front in even passes and at
+// the back in odd ones, so that each component is mixed with all others.
 type rotation struct {
-	signs []float32 // 1 or -1, for each pass and dimension
+	signs []float32 // 1 or -1, per pass and dimension
 }
 
-// rotations caches rotations by dimensions, of which a process sees few.
+// rotations caches rotations by dimensions. A process uses few.
 var rotations sync.Map
 
-// rotationOf returns the cached rotation, which must not be changed.
+// rotationOf returns the cached rotation, which must not be modified.
 func rotationOf(dimensions int) *rotation {
 	if r, ok := rotations.Load(dimensions); ok {
 		return r.(*rotation)
@@ -28,7 +28,7 @@ func rotationOf(dimensions int) *rotation {
 	return r.(*rotation)
 }
 
-// newRotation must never change: codes on disk were made with it.
+// newRotation must never change, because codes on disk depend on it.
 func newRotation(dimensions int) *rotation {
 	r := &rotation{signs: make([]float32, turns*dimensions)}
 	state := uint64(dimensions)
@@ -61,14 +61,14 @@ func (r *rotation) apply(v []float32) {
 	}
 }
 
-// hadamard multiplies a vector, whose length is a power of two, with the normalised Hadamard matrix.
+// hadamard multiplies a vector, whose length must be a power of two, by the normalised Hadamard matrix.
 func hadamard(v []float32) {
 	unit := float32(1 / math.Sqrt(float64(len(v))))
 	for i := range v {
 		v[i] *= unit
 	}
 	h := 1
-	if len(v)&3 == 0 { // the first two steps together
+	if len(v)&3 == 0 { // combines the first two steps
 		for w := v; len(w) >= 4; w = w[4:] {
 			a, b, c, d := w[0]+w[1], w[0]-w[1], w[2]+w[3], w[2]-w[3]
 			w[0], w[1], w[2], w[3] = a+c, b+d, a-c, b-d
@@ -86,7 +86,7 @@ func hadamard(v []float32) {
 				x[3], y[3] = x[3]+y[3], x[3]-y[3]
 				a, b = a[4:], b[4:]
 			}
-			for j, x := range a { // fewer than four
+			for j, x := range a { // remaining elements, fewer than four
 				a[j], b[j] = x+b[j], x-b[j]
 			}
 		}

@@ -5,11 +5,12 @@ import (
 	"math"
 )
 
-// An int8 code (SQ8) has one byte for each dimension of the rotated residue, and three numbers: the step of the bytes, the offset, and the
-// norm of the quantisation error. It takes a quarter of the vector. It bounds an inner product strictly, by Cauchy and Schwarz: the error
-// contributes at most its norm times the norm of the query.
+// An int8 code (SQ8) contains one byte per dimension of the rotated residual, and three numbers: the step of the bytes,
+// the offset, and the norm of the quantisation error. It takes a quarter of the vector's size. It gives strict bounds
+// of an inner product: by the Cauchy–Schwarz inequality, the error contributes at most its norm times the norm of the
+// query.
 
-// fineNumbers is the length of step, offset and error norm, as float32.
+// Length in bytes of step, offset and error norm, as float32.
 const fineNumbers = 3 * 4
 
 // FineBytes returns the length of an int8 code.
@@ -18,21 +19,21 @@ func FineBytes(dimensions int) int { return dimensions + fineNumbers }
 const (
 	// Largest byte of a code, and largest weight of a query.
 	maxByte, maxShort = math.MaxInt8, math.MaxInt16
-	// maxShorts bounds the sum of the absolute weights of a query, so that no sum of products overflows 32 bits.
+	// Maximum sum of the absolute weights of a query, so that no sum of products overflows 32 bits.
 	maxShorts = 16_000_000
-	// longest bounds the norm of a residue: vectors are of unit length, and a centroid is not longer.
+	// Upper bound of the norm of a residual: vectors have unit length, and a centroid is not longer.
 	longest = 2.01
-	// turning bounds the rounding errors of rotation and sum.
+	// Upper bound of the rounding errors of rotation and sum.
 	turning = 1e-5
 )
 
-// encodeFine writes the int8 code of the residue. offset is its inner product with the centroid.
+// encodeFine writes the int8 code of the residual. offset is its inner product with the centroid.
 func (c *Coder) encodeFine(dst []byte, offset float64) {
 	most := 0.0
 	for _, r := range c.residue {
 		most = max(most, math.Abs(float64(r)))
 	}
-	// The step is rounded first: the error must be that of the stored code.
+	// Round the step first, so that the error is that of the stored code.
 	step := float64(float32(most / maxByte))
 	var rest float64
 	for i, r := range c.residue {
@@ -50,15 +51,15 @@ func (c *Coder) encodeFine(dst []byte, offset float64) {
 	}
 }
 
-// fineQuestion is a query prepared for int8 codes.
+// fineQuestion is a query prepared for comparison with int8 codes.
 type fineQuestion struct {
 	weight []int16
 	step   float32
-	length float32 // of the residue
-	rest   float32 // norm of the quantisation error of the query, times the longest residue
+	length float32 // of the residual
+	rest   float32 // norm of the query's quantisation error, multiplied by the longest residual
 }
 
-// askFine prepares the residue of a query, which has this norm.
+// askFine prepares the residual of a query with the given norm.
 func askFine(residue []float32, length float64) fineQuestion {
 	q := fineQuestion{weight: make([]int16, len(residue)), length: float32(length)}
 	var most, all, rest float64
@@ -90,7 +91,7 @@ func (q *Question) Fine(code []byte) (product, off float32) {
 	return product, rest*q.fine.length + q.fine.rest*(longest+rest) + turning
 }
 
-// dotBytes returns the inner product of weights and as many signed bytes.
+// dotBytes returns the inner product of the weights and as many signed bytes.
 func dotBytes(weight []int16, code []byte) int32 {
 	code = code[:len(weight)]
 	whole := len(weight) &^ (bytesWidth - 1)
@@ -100,7 +101,7 @@ func dotBytes(weight []int16, code []byte) int32 {
 	return dotBytesWide(&weight[0], &code[0], whole) + dotBytesPortable(weight[whole:], code[whole:])
 }
 
-// dotBytesWide takes multiples of bytesWidth bytes.
+// dotBytesWide requires a multiple of bytesWidth bytes.
 const bytesWidth = 64
 
 func dotBytesPortable(weight []int16, code []byte) int32 {

@@ -7,12 +7,13 @@ import (
 )
 
 var (
-	// wide says whether AVX2 is used, wider whether AVX-512 is. The detection includes that the system saves the registers.
+	// wide reports whether AVX2 is used, wider whether AVX-512 is used. The detection includes whether the operating
+	// system saves the registers.
 	wide  = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	wider = wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 )
 
-// survey holds the arguments of the kernels.
+// survey contains the arguments of the kernels.
 type survey struct {
 	total  int32 // subtracted from twice a sum
 	base   float32
@@ -23,7 +24,7 @@ type survey struct {
 	floor  float32
 }
 
-// above is Above with vector instructions. It reports whether there are any.
+// above implements Above with vector instructions. It returns false if the processor lacks them.
 func (q *Question) above(e *Estimates, codes []byte, times, floor float32) (uint64, bool) {
 	if !wide {
 		return 0, false
@@ -53,13 +54,13 @@ func (q *Question) aboveWide(e *Estimates, codes []byte, times, floor float32, w
 }
 
 const (
-	// halfTables is the number of bytes of the two tables of a column.
+	// Number of bytes of the two tables of a column.
 	halfTables = 2 * 16
-	// mostColumns is the number of columns whose sums, less their least value, fit 16 bits; a multiple of 8.
+	// Number of columns whose sums, minus their minimum, fit into 16 bits; a multiple of 8.
 	mostColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
-// prepareHalves makes the lookup tables, if the processor uses them.
+// prepareHalves computes the lookup tables, if the processor uses them.
 func (q *Question) prepareHalves() {
 	if !wide {
 		return
@@ -70,7 +71,7 @@ func (q *Question) prepareHalves() {
 	}
 }
 
-// fillHalf sets the sums of weights for each nibble, less the least one, and returns that.
+// fillHalf stores the sum of weights for each nibble, minus the smallest sum, which it returns.
 func fillHalf(table *[16]byte, weight []int8) (least int32) {
 	for _, w := range weight {
 		least += min(int32(w), 0)
@@ -84,8 +85,9 @@ func fillHalf(table *[16]byte, weight []int8) (least int32) {
 	return least
 }
 
-// columns512 and columns256 add to the sums of Rows codes what columns of them let pass of their weights, above the least that it
-// can be, by the tables of prepareHalves. There are a multiple of 4 columns, mostColumns at most. They check nothing.
+// columns512 and columns256 add the weights selected by columns of Rows codes to the sums, minus their minimum, with
+// the tables of prepareHalves. The number of columns must be a multiple of 4, at most mostColumns. There are no bounds
+// checks.
 //
 //go:noescape
 func columns512(sums *int32, codes, halves *byte, columns int)
@@ -93,8 +95,8 @@ func columns512(sums *int32, codes, halves *byte, columns int)
 //go:noescape
 func columns256(sums *int32, codes, halves *byte, columns int)
 
-// above512 and above256 make the estimates of Rows codes of their sums and the numbers that follow their columns, and tell which
-// are above the floor. They check nothing.
+// above512 and above256 compute the estimates of Rows codes from their sums and the numbers after their columns, and
+// return which of them reach the floor. There are no bounds checks.
 //
 //go:noescape
 func above512(e *Estimates, numbers *byte, s *survey) uint64
@@ -102,17 +104,17 @@ func above512(e *Estimates, numbers *byte, s *survey) uint64
 //go:noescape
 func above256(e *Estimates, numbers *byte, s *survey) uint64
 
-// prefetchWide has n bytes, more than 0, brought near the processor.
+// prefetchWide prefetches n bytes, n above 0, into the processor's cache.
 //
 //go:noescape
 func prefetchWide(p *byte, n int)
 
-// dotWide is the inner product of n numbers, a multiple of dotWidth and not 0.
+// dotWide returns the inner product of n numbers, n a positive multiple of dotWidth.
 //
 //go:noescape
 func dotWide(a, b *float32, n int) float32
 
-// dotBytesWide is the product of n weights and bytes, a multiple of bytesWidth and not 0.
+// dotBytesWide returns the inner product of n weights and bytes, n a positive multiple of bytesWidth.
 //
 //go:noescape
 func dotBytesWide(weight *int16, code *byte, n int) int32

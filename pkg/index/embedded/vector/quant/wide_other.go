@@ -2,7 +2,7 @@
 
 package quant
 
-// wide says whether vector instructions are used.
+// wide reports whether vector instructions are used.
 const wide = false
 
 func (q *Question) above(*Estimates, []byte, float32, float32) (uint64, bool) { return 0, false }
