@@ -13,17 +13,17 @@ import (
 // SiteAccess holds additional headers for the requests to a protected site, such as credentials. The values are encrypted
 // wherever they are stored or sent.
 type SiteAccess struct {
-	Origin string   `json:"origin"` // the only origin that receives them: scheme://host, with the port unless it is the scheme's default
+	Origin string   `json:"origin"` // the only origin that receives them: scheme://host, with the port unless it is the default
 	Names  []string `json:"names"`  // of the headers; not secret
 	Sealed []byte   `json:"sealed"`
 }
 
-// Bounds of the headers that a datasource may have.
+// Limits of a datasource's headers.
 const (
 	MaxHeaders      = 20
 	MaxHeaderName   = 100      // bytes
 	MaxHeaderValue  = 8 << 10  // bytes
-	MaxHeadersBytes = 16 << 10 // names and values together; every job of a site carries them
+	MaxHeadersBytes = 16 << 10 // names and values together, because every job of a site contains them
 )
 
 // reservedHeaders are headers that cannot be configured, each with the reason.

@@ -1,7 +1,7 @@
 package domain
 
-// ActiveDatasource is what retrieval needs of a datasource: which generation readers may see, and what a fragment
-// shows.
+// ActiveDatasource is the part of a datasource that retrieval needs: the generation visible to readers and the
+// properties shown with a fragment.
 type ActiveDatasource struct {
 	ID               string
 	DatastoreID      string
@@ -9,11 +9,11 @@ type ActiveDatasource struct {
 	Type             DatasourceType
 	Name             string
 	CustomID         string
-	Place            Place  // where its datastore serves readers from; read together with ActiveGeneration
-	ActiveGeneration uint64 // 0: none yet, no row of it may be shown
+	Place            Place  // serving place of its datastore; read together with ActiveGeneration
+	ActiveGeneration uint64 // 0: none yet; its rows must not be shown
 	MIMEType         string
 	SourceURL        string
 	FileName         string
-	Metadata         map[string]any // the caller's
-	Document         *DocumentInfo  // what its content says of itself; nil: nothing
+	Metadata         map[string]any // metadata of the caller
+	Document         *DocumentInfo  // metadata found in the content; nil: none
 }

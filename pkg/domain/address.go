@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// SameSpelling reports whether two addresses differ only as those of one page do on most servers: in the scheme, the
-// prefix www, a slash or the name of an index at the end, and the query.
+// SameSpelling reports whether two addresses differ only in parts that most servers ignore: the scheme, the prefix www,
+// a trailing slash or index name, and the query.
 func SameSpelling(a, b string) bool { return spelling(a) == spelling(b) }
 
-// sameAddress is SameSpelling for addresses whose query counts; "" is none, and the same as no other.
+// sameAddress is SameSpelling, except that the query counts. "" equals only "".
 func sameAddress(a, b string) bool {
 	if a == "" || b == "" {
 		return a == b
@@ -32,7 +32,8 @@ func spelling(address string) string {
 	return BareHost(u) + p
 }
 
-// BareHost is host and port without "www." and without the scheme's own port: http and https are the same site.
+// BareHost returns host and port, without "www." and the scheme's default port, so that http and https count as one
+// site.
 func BareHost(u *url.URL) string {
 	h := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 	switch p := u.Port(); {

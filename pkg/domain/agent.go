@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Visibility says who may query an agent or datastore without a key.
+// Visibility determines whether an agent or datastore can be queried without a key.
 type Visibility string
 
-// The visibilities. A public resource may be queried without a key; nothing else is open.
+// Values of Visibility. Only queries of a public resource work without a key.
 const (
 	Public  Visibility = "public"
 	Private Visibility = "private"
 )
 
-// PromptType is the deprecated way of choosing a prompt.
+// PromptType is the deprecated selection of a prompt.
 type PromptType string
 
-// The prompt types: raw sends promptTemplate as it is, customer_support wraps it in support instructions.
+// Prompt types: raw sends promptTemplate unchanged, customer_support wraps it in support instructions.
 const (
 	PromptRaw             PromptType = "raw"
 	PromptCustomerSupport PromptType = "customer_support"
@@ -35,10 +35,10 @@ type Agent struct {
 	Visibility     Visibility
 	SystemPrompt   string
 	UserPrompt     string
-	PromptType     PromptType // deprecated; "" when never set
+	PromptType     PromptType // deprecated; "" if never set
 	PromptTemplate string     // deprecated
 	DatastoreIDs   []string
-	AllowedOrigins []string // of web pages on which it may be asked without a key, when it is public; as ParseOrigin returns them
+	AllowedOrigins []string // origins of web pages that may query a public agent without a key, as ParseOrigin returns them
 	Extra          AgentExtra
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -47,7 +47,7 @@ type Agent struct {
 // AgentExtra holds the unknown fields of an agent, unchanged: clients of other services store settings in them.
 type AgentExtra map[string]json.RawMessage
 
-// MaxAgentExtraBytes bounds the extra fields of an agent, as JSON.
+// MaxAgentExtraBytes limits the extra fields of an agent, as JSON.
 const MaxAgentExtraBytes = 16 << 10
 
 // Check returns a fault if the fields exceed MaxAgentExtraBytes.
@@ -63,13 +63,13 @@ func (e AgentExtra) Check() error {
 	return nil
 }
 
-// ModelNames are the interface's model names, in its order.
+// ModelNames are the model names of the API, in its order.
 var ModelNames = []string{"llm_3_5_turbo", "llm_3_5_turbo_16k", "llm_4", "llm_4_32k"}
 
-// DefaultModelName is what an agent gets that names no model.
+// DefaultModelName is the model of an agent that names none.
 const DefaultModelName = "llm_3_5_turbo"
 
-// AgentPatch changes an agent: nil leaves a field as it is.
+// AgentPatch changes an agent; nil leaves a field unchanged.
 type AgentPatch struct {
 	Name           *string
 	Description    *string
@@ -85,7 +85,7 @@ type AgentPatch struct {
 	Extra          *AgentExtra // replaces the fields with the same names; others stay
 }
 
-// Apply sets the fields that the patch carries.
+// Apply sets the fields of the patch.
 func (p AgentPatch) Apply(a *Agent) {
 	set(&a.Name, p.Name)
 	set(&a.Description, p.Description)

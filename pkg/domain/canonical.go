@@ -8,9 +8,9 @@ func (d *Datasource) NamesPage(page DatasourceConfig, id string) bool {
 		(!SameSpelling(page.Canonical, root) || SameSpelling(page.SourceURL, root))
 }
 
-// MayYieldTo reports whether a fetched page may be left out for the known page that it names as its canonical address.
-// similar says that their texts are. A page with content stays until the other has content or has failed: the other may
-// already have been compared, and only its content can change that.
+// MayYieldTo reports whether a fetched page may be left out in favour of the known page that it names as canonical.
+// similar is whether their texts are similar. A page with content stays until the other page has content or has failed,
+// because the other may already have been compared and is compared again only when its content changes.
 func (d *Datasource) MayYieldTo(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -22,8 +22,8 @@ func (d *Datasource) MayYieldTo(target Datasource, similar bool) bool {
 	}
 }
 
-// Yields reports whether a page of the site is left out for another one with content: if it names that one as its canonical
-// address, their texts are similar, and the other does not name it in turn.
+// Yields reports whether a page of the site is left out in favour of another page with content: if it names that page
+// as canonical, their texts are similar, and the other does not name it in turn.
 func (d *Datasource) Yields(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
 		d.NamesPage(page.Config, keeper.ID) && !d.NamesPage(keeper.Config, page.ID)
@@ -56,7 +56,7 @@ func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id str
 	return false, nil
 }
 
-// BestPage returns the index of the page that stays of pages with the same content, -1 if there are none: see Better.
+// BestPage returns the index of the best of several pages with the same content, -1 if there are none; see Better.
 func BestPage(pages []DatasourceConfig) int {
 	best, config := -1, DatasourceConfig{}
 	for i, p := range pages {
@@ -67,18 +67,18 @@ func BestPage(pages []DatasourceConfig) int {
 	return best
 }
 
-// PageChange is what the end of a page's job means for the pages that were left out for it.
+// PageChange is the effect of a page's completed job on pages that were left out in favour of it.
 type PageChange int
 
-// The changes.
+// Page changes.
 const (
-	PageSame    PageChange = iota // nothing
+	PageSame    PageChange = iota // no effect
 	PageLost                      // it has no content: all of them are fetched again
-	PageKnown                     // its first content is known: those that name it as their canonical address are compared with it
-	PageDiffers                   // it has other content, or leads elsewhere: those with its former content are fetched again
+	PageKnown                     // its first content is known: pages that name it as canonical are compared with it
+	PageDiffers                   // its content or redirect has changed: pages with its former content are fetched again
 )
 
-// ChangeFrom compares a page with what it was before its job.
+// ChangeFrom compares a page with its state before the job.
 func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	switch {
 	case d.GroupID == "":
@@ -96,8 +96,8 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	}
 }
 
-// FetchesAgain reports whether a page of the site that was left out for another one is fetched again after a change of the
-// other. similar says that their texts are.
+// FetchesAgain reports whether a page of the site that was left out in favour of another is fetched again after a
+// change of the other. similar is whether their texts are similar.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

@@ -2,15 +2,15 @@ package domain
 
 import "fmt"
 
-// Chunking is how large the chunks of a datastore's documents are. The zero value takes the defaults of the program, which
-// may change with its version.
+// Chunking holds the chunk sizes of a datastore. The zero value means the program's defaults, which may change between
+// versions.
 type Chunking struct {
-	TargetTokens int `json:"target_tokens,omitempty"` // chunks are filled up to this many tokens; 0: the default
-	MaxTokens    int `json:"max_tokens,omitempty"`    // no chunk holds more; 0: in proportion to the target
+	TargetTokens int `json:"target_tokens,omitempty"` // size in tokens up to which chunks are filled; 0: the default
+	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum tokens of a chunk; 0: in proportion to the target
 }
 
-// Defaults and bounds of Chunking. Within the same amount of returned text, chunks of the default cover more of the answers
-// than larger ones do.
+// Defaults and limits of Chunking. For the same amount of returned text, chunks of the default size cover more of the
+// answers than larger chunks.
 const (
 	DefaultChunkTokens    = 128
 	DefaultMaxChunkTokens = 200
@@ -18,13 +18,13 @@ const (
 	MostChunkTokens       = 2048
 )
 
-// Fields of the API that a fault of Chunking names.
+// API fields that errors of Chunking name.
 const (
 	FieldTargetTokens = "chunking.targetTokens"
 	FieldMaxTokens    = "chunking.maxTokens"
 )
 
-// Sizes are both sizes with the defaults filled in.
+// Sizes returns both sizes with defaults filled in.
 func (c Chunking) Sizes() (target, most int) {
 	target, most = c.TargetTokens, c.MaxTokens
 	if target <= 0 {
@@ -39,8 +39,8 @@ func (c Chunking) Sizes() (target, most int) {
 	return target, most
 }
 
-// Check fails when a size is out of bounds, or when chunks would have to hold more than they may. Its fields are those of
-// the API.
+// Check returns a fault if a size is out of bounds, or if the target exceeds the maximum. Faults name the fields of the
+// API.
 func (c Chunking) Check() []FieldError {
 	var faults []FieldError
 	bound := func(field string, n int) {
@@ -57,13 +57,13 @@ func (c Chunking) Check() []FieldError {
 	return faults
 }
 
-// ChunkingPatch changes a datastore's Chunking: nil leaves a size as it is.
+// ChunkingPatch changes a datastore's Chunking; nil leaves a size unchanged.
 type ChunkingPatch struct {
 	TargetTokens *int
 	MaxTokens    *int
 }
 
-// Apply returns the sizes as the patch wants them.
+// Apply returns the sizes changed by the patch.
 func (p ChunkingPatch) Apply(c Chunking) Chunking {
 	set(&c.TargetTokens, p.TargetTokens)
 	set(&c.MaxTokens, p.MaxTokens)

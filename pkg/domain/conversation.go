@@ -7,7 +7,7 @@ import (
 
 // Conversation is a sequence of questions and answers between one visitor and one agent.
 type Conversation struct {
-	ID          string // a UUID, or what CallerConversationID returns
+	ID          string // a UUID, or the result of CallerConversationID
 	CallerID    string // the id that the caller chose, if it is not a UUID; not unique
 	WorkspaceID string
 	AgentID     string
@@ -42,16 +42,16 @@ func ValidConversationID(s string) bool { return ValidID(strings.TrimPrefix(s, c
 // MaxCallerIDCharacters is the maximum length of a caller's id for a conversation.
 const MaxCallerIDCharacters = 100
 
-// Role says who wrote a message.
+// Role is the author of a message.
 type Role string
 
-// The roles.
+// Roles.
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
 )
 
-// Message is one turn of a conversation. Sources are those of an assistant's answer.
+// Message is a question or answer of a conversation. Only an assistant's answer has sources.
 type Message struct {
 	ID             string
 	ConversationID string
@@ -61,20 +61,20 @@ type Message struct {
 	CreatedAt      time.Time
 }
 
-// Scope is what a key may do.
+// Scope is a permission of a key.
 type Scope string
 
-// The scopes. ScopeQuery allows querying one agent (APIKey.AgentID) and nothing else.
+// Scopes. ScopeQuery only allows querying one agent (APIKey.AgentID).
 const (
 	ScopeRead  Scope = "read"
 	ScopeWrite Scope = "write"
 	ScopeQuery Scope = "query"
 )
 
-// DefaultWorkspace is the workspace of the first key. More are made with more keys.
+// DefaultWorkspace is the workspace of the first key. Creating keys can create further workspaces.
 const DefaultWorkspace = "default"
 
-// APIKey lets its bearer into a workspace. The secret itself is shown once and never stored.
+// APIKey grants access to a workspace. The secret is shown once and never stored.
 type APIKey struct {
 	ID          string
 	WorkspaceID string
@@ -86,10 +86,10 @@ type APIKey struct {
 	CreatedAt   time.Time
 	LastUsedAt  *time.Time
 	ExpiresAt   *time.Time
-	Limits      Limits // set for this key; nil: none
+	Limits      Limits // limits set for this key; nil: none
 }
 
-// Can reports whether the key carries the scope; write includes read.
+// Can reports whether the key has the scope; write includes read.
 func (k APIKey) Can(s Scope) bool {
 	for _, have := range k.Scopes {
 		if have == s || (s == ScopeRead && have == ScopeWrite) {

@@ -2,16 +2,16 @@ package domain
 
 import "time"
 
-// Engine names the vector engine that holds a datastore's chunks.
+// Engine is the vector engine of a datastore's chunks.
 type Engine string
 
-// The engines.
+// Vector engines.
 const (
 	EngineEmbedded Engine = "embedded"
 	EngineMilvus   Engine = "milvus"
 )
 
-// Datastore holds datasources; its content is searched as one.
+// Datastore is a set of datasources that are searched together.
 type Datastore struct {
 	ID             string
 	WorkspaceID    string
@@ -19,20 +19,20 @@ type Datastore struct {
 	Description    string
 	Type           Engine
 	Visibility     Visibility
-	EmbeddingModel string // id of the embedding model its vectors were made with
+	EmbeddingModel string // id of the embedding model of its vectors
 	Chunking       Chunking
-	// Since is the generation above which rows count in the place that serves readers: older ones there are left from
-	// before the datastore moved in.
+	// Since is the generation above which rows in the serving place are valid. Older rows there were left before the
+	// datastore moved in.
 	Since     uint64
-	Move      *Move // nil: it stays where it is
+	Move      *Move // nil: no move in progress
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// Serving is the place that readers are served from.
+// Serving returns the place from which readers are served.
 func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
 
-// Places are where new content is written: the serving place and, during a move, the one it moves to.
+// Places returns the places for new content: the serving place and, during a move, its destination.
 func (d Datastore) Places() []Place {
 	if d.Move == nil {
 		return []Place{d.Serving()}
@@ -40,18 +40,18 @@ func (d Datastore) Places() []Place {
 	return []Place{d.Serving(), d.Move.To}
 }
 
-// DatastorePatch changes a datastore: nil leaves a field as it is. Type and EmbeddingModel begin a move, replace the
-// one that is under way, or, when they name the place that serves readers, cancel it.
+// DatastorePatch changes a datastore; nil leaves a field unchanged. Type and EmbeddingModel start a move or replace the
+// present one. If they name the serving place, they cancel it.
 type DatastorePatch struct {
 	Type           *Engine
 	EmbeddingModel *string
 	Name           *string
 	Description    *string
 	Visibility     *Visibility
-	Chunking       *ChunkingPatch // how documents are cut from now on; what is there is cut anew when it is read again
+	Chunking       *ChunkingPatch // sizes of future chunks; existing content keeps its chunks until it is read again
 }
 
-// Destination is the place that the patch wants, the serving one when it names none.
+// Destination returns the place that the patch names, or the serving place if it names none.
 func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	to = d.Serving()
 	set(&to.Engine, p.Type)
@@ -59,7 +59,7 @@ func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	return to, p.Type != nil || p.EmbeddingModel != nil
 }
 
-// Apply sets the fields that the patch carries, but for those of a move.
+// Apply sets the fields of the patch, except those that start a move.
 func (p DatastorePatch) Apply(d *Datastore) {
 	set(&d.Name, p.Name)
 	set(&d.Description, p.Description)

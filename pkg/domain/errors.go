@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Code says what kind of failure an Error is. The API maps each code to one HTTP status.
+// Code is the kind of an Error. The API maps each code to an HTTP status.
 type Code string
 
-// The codes, with the HTTP status that the API answers.
+// Codes, with the HTTP status of the API.
 const (
 	CodeInvalid      Code = "INVALID_REQUEST"  // 400
 	CodeUsageLimit   Code = "USAGE_LIMIT"      // 402
@@ -24,19 +24,19 @@ const (
 	CodeInternal     Code = "INTERNAL"         // 500
 )
 
-// FieldError names one fault of a request: the field as a path ("documents[3].text") and what is wrong with it.
+// FieldError is a fault of a request: the path of the field ("documents[3].text") and a message.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
-// Error is the application's one error: a code that decides what happens next, a message for people, and, for
-// invalid requests, every fault found. Message is shown to callers; the wrapped Err never is.
+// Error is the application's error type: a code that determines the handling, a message for users, and for invalid
+// requests all faults. Callers see Message but never the wrapped Err.
 type Error struct {
 	Code       Code
 	Message    string
 	Fields     []FieldError
-	RetryAfter time.Duration // for CodeRateLimit, CodeUnavailable and a CodeConflict that passes; 0 leaves it to the API
+	RetryAfter time.Duration // for CodeRateLimit, CodeUnavailable and a temporary CodeConflict; 0: chosen by the API
 	Err        error
 }
 
@@ -48,16 +48,16 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap returns the cause, which is logged and not shown.
+// Unwrap returns the cause, which is logged but not shown to callers.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error of the given code whose message is shown to the caller.
+// Errorf returns an Error with the given code and a message for the caller.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Passing returns err as a CodeUnavailable fault with the message, unless it is nil, has a code, or says that the caller has left. It is
-// for engines whose faults pass by themselves.
+// Passing returns err as a CodeUnavailable error with the message, for engines whose faults are temporary. It returns
+// err unchanged if it is nil, has a code, or means that the caller has disconnected.
 func Passing(err error, message string) error {
 	var known *Error
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {
@@ -66,13 +66,13 @@ func Passing(err error, message string) error {
 	return &Error{Code: CodeUnavailable, Message: message, Err: err}
 }
 
-// Invalid makes a CodeInvalid error that names one field.
+// Invalid returns a CodeInvalid error for one field.
 func Invalid(field, format string, args ...any) *Error {
 	msg := fmt.Sprintf(format, args...)
 	return &Error{Code: CodeInvalid, Message: field + ": " + msg, Fields: []FieldError{{Field: field, Message: msg}}}
 }
 
-// NotFound makes a CodeNotFound error, also used for what exists in another workspace.
+// NotFound returns a CodeNotFound error, also used for resources in another workspace.
 func NotFound(kind, id string) *Error {
 	return Errorf(CodeNotFound, "no %s with id %q", kind, id)
 }

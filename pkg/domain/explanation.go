@@ -1,58 +1,58 @@
 package domain
 
-// Explanation says how the fragments of a query came about. It holds ids, numbers, words of the query and the names and
-// headings of documents, and nothing else of what they say.
+// Explanation explains how the fragments of a query were found. It contains ids, numbers, words of the query, and names
+// and headings of documents, but no other content.
 type Explanation struct {
-	Query            string // that was searched for: an agent's also holds what a question refers back to
+	Query            string // the searched text; for an agent it includes the context that a question refers to
 	Mode             SearchMode
 	TopK             int
 	MaxPerDatasource int // 0: any number
 	Filters          ExplainedFilters
 	Datastores       []ExplainedDatastore // in the order of the request
 	Rerank           ExplainedRerank
-	Terms            map[string]float64  // inverse document frequency of each term of the query, the largest of the datastores; at most MaxExplainedTerms
-	Words            map[string][]string // words of the query that became each of Terms
-	Candidates       int                 // chunks that were ranked, over all datastores
+	Terms            map[string]float64  // inverse document frequency by query term, the maximum over the datastores; at most MaxExplainedTerms
+	Words            map[string][]string // words of the query, by the term that they became
+	Candidates       int                 // ranked chunks over all datastores
 	Fragments        []ExplainedFragment
 	Dropped          ExplainedDrops
-	Notes            []string        // what the result lacks, in words
-	Model            *ExplainedModel // that wrote the answer; nil for a query without one, and where no language model was asked
+	Notes            []string        // limitations of the result, as text
+	Model            *ExplainedModel // model that wrote the answer; nil if no language model was used
 }
 
-// Bounds of an Explanation.
+// Limits of an Explanation.
 const (
 	MaxExplainedTerms = 100 // of the query
-	MaxExplainedDrops = 50  // chunks that were left out and are named
+	MaxExplainedDrops = 50  // dropped chunks that are listed
 )
 
-// ExplainedFilters are the filters as they were applied.
+// ExplainedFilters are the filters that were applied.
 type ExplainedFilters struct {
-	Datasources *int           // how many custom ids and datasource ids selected, pages of sites included; nil: not filtered
-	Metadata    map[string]any // keys and the values they had to equal
+	Datasources *int           // number of datasources selected by custom ids and datasource ids, including pages of sites; nil: no filter
+	Metadata    map[string]any // keys with their required values
 }
 
-// ExplainedDatastore is one datastore's part.
+// ExplainedDatastore explains the search in one datastore.
 type ExplainedDatastore struct {
 	ID          string
 	Engine      Engine
-	Model       string  // of its vectors
-	DenseWeight float64 // of the dense leg; the lexical leg has the rest
-	Lexical     bool    // the words of the query were compared
-	Dense       bool    // its vector was
-	Depth       int     // candidates asked for per leg
+	Model       string  // embedding model
+	DenseWeight float64 // weight of the dense leg; the lexical leg has the rest
+	Lexical     bool    // the query's words were searched
+	Dense       bool    // the query's vector was searched
+	Depth       int     // candidates requested per leg
 	Candidates  int
-	Inactive    int // rows found that are of no active generation
+	Inactive    int // rows found that belong to no active generation
 }
 
-// ExplainedRerank is what became of the second stage.
+// ExplainedRerank is the result of reranking.
 type ExplainedRerank struct {
-	Model      string // "" when no reranker is configured, or it was not asked
-	Candidates int    // that were reranked; 0 when it was not asked or failed
-	Error      string // why the fragments stand as the first stage had them
+	Model      string // "" if no reranker was used
+	Candidates int    // reranked candidates; 0 if reranking was skipped or failed
+	Error      string // reason why the order of the first stage was kept
 }
 
-// ExplainedFragment is how one fragment scored at each stage, by its best chunk. Ranks count from 1 over all candidates;
-// 0 says that the stage did not find or see it.
+// ExplainedFragment holds the scores of a fragment at each stage, for its best chunk. Ranks count from 1 over all
+// candidates; 0 means that the stage did not find or see it.
 type ExplainedFragment struct {
 	ChunkID      string
 	DatastoreID  string
@@ -62,31 +62,31 @@ type ExplainedFragment struct {
 	DenseRank    int
 	Fused        float64 // weighted sum of both legs
 	FusedRank    int
-	Document     float64 // 0 to 1: what its document has of the query's words, which counts among the words of Fused
-	Neighbours   float64 // what chunks beside it added, beyond what they added to the best chunk of its document
+	Document     float64 // share of the query's words that its document contains, 0 to 1; part of the lexical score in Fused
+	Neighbours   float64 // score added by adjacent chunks, in addition to that added to the best chunk of its document
 	LinkList     float64 // score deducted because the page is a list of links; 0 for other pages
-	Rank         int     // after that: of the first stage
+	Rank         int     // rank in the first stage
 	Reranked     float64
 	RerankedRank int
-	Terms        []string // terms of the query that the chunk holds
-	Merged       []string // chunks beside it whose text is part of the fragment
-	Duplicates   []string // chunks of much the same text that it stands for
+	Terms        []string // query terms in the chunk
+	Merged       []string // adjacent chunks whose text is part of the fragment
+	Duplicates   []string // chunks with nearly the same text that it represents
 }
 
-// DropReason says why a candidate is not among the fragments.
+// DropReason is the reason why a candidate is not among the fragments.
 type DropReason string
 
-// The reasons.
+// Reasons.
 const (
-	DropDuplicate DropReason = "duplicate" // a better one has much the same text
-	DropMerged    DropReason = "merged"    // its text is part of a better one's fragment
+	DropDuplicate DropReason = "duplicate" // a better candidate has nearly the same text
+	DropMerged    DropReason = "merged"    // its text is part of a better candidate's fragment
 	DropOverMax   DropReason = "over_max_per_datasource"
 	DropBelow     DropReason = "below_top_k"
 )
 
-// ExplainedDrops counts what was left out, and names the best of it.
+// ExplainedDrops counts the dropped candidates and lists the best of them.
 type ExplainedDrops struct {
-	Inactive   int // rows found that are of no active generation
+	Inactive   int // rows found that belong to no active generation
 	Duplicates int
 	Merged     int
 	OverMax    int
@@ -94,28 +94,28 @@ type ExplainedDrops struct {
 	Chunks     []ExplainedDrop // in order of rank, at most MaxExplainedDrops
 }
 
-// ExplainedDrop is one chunk that was left out.
+// ExplainedDrop is a dropped chunk.
 type ExplainedDrop struct {
 	ChunkID        string
 	DatasourceID   string
 	DatasourceName string
-	Page           int    // from 1; 0: it has none
-	Heading        string // "" when it has none
+	Page           int    // from 1; 0: none
+	Heading        string // "": none
 	Reason         DropReason
-	For            string // the chunk whose fragment stands for it; "" when none does
-	Rank           int    // it had
+	For            string // the chunk whose fragment contains or represents it; "" if none
+	Rank           int    // rank before it was dropped
 	Score          float64
 }
 
-// ExplainedModel is what an answer took of the model that wrote it.
+// ExplainedModel describes the use of the model that wrote an answer.
 type ExplainedModel struct {
-	Name             string // as its provider has it
-	Fallback         bool   // the model that was to answer failed before
+	Name             string // the provider's name
+	Fallback         bool   // the preferred model had failed
 	PromptTokens     int64
 	CompletionTokens int64
-	Estimated        bool     // one of them, since the provider did not say
-	Cut              bool     // the answer ends where maxTokens, or the model's own limit, ended it
-	Ignored          []string // parameters of the request or the agent that the model does not take as they were given
-	Fragments        int      // that it was given
-	LeftOut          int      // relevant ones that its window had no room for
+	Estimated        bool     // a token count is estimated, because the provider did not report it
+	Cut              bool     // the answer was cut at maxTokens or at the model's limit
+	Ignored          []string // parameters of the request or the agent that the model does not support
+	Fragments        int      // number of fragments in the prompt
+	LeftOut          int      // relevant fragments that did not fit into the context window
 }

@@ -1,14 +1,14 @@
 package domain
 
-// HeadingPath is where in a document a reader of its blocks stands: the sheet, and the headings above. The zero value
-// stands at the beginning.
+// HeadingPath tracks the sheet and headings above the present block while reading blocks. The zero value is at the
+// start of a document.
 type HeadingPath struct {
 	sheet    string
 	headings [6]string // by level, from level 1
 	anchors  [6]string // of the headings, by level too
 }
 
-// Enter takes the next block into account.
+// Enter processes the next block.
 func (p *HeadingPath) Enter(b Block) {
 	if b.Sheet != p.sheet || b.Apart {
 		*p = HeadingPath{sheet: b.Sheet}
@@ -38,8 +38,8 @@ func (p *HeadingPath) Anchor() string {
 	return ""
 }
 
-// Path is the sheet and the headings, outermost first; of a heading that was entered last, including itself. A heading that
-// is the sheet's name is not told twice.
+// Path returns the sheet and the headings, outermost first, including the last block if it is a heading. A heading
+// equal to the sheet's name is omitted.
 func (p *HeadingPath) Path() []string {
 	var parts []string
 	if p.sheet != "" {
@@ -53,7 +53,7 @@ func (p *HeadingPath) Path() []string {
 	return parts
 }
 
-// Above is the path of the block that was entered last, without the block itself if it is a heading.
+// Above returns the path of the last block, without the block itself if it is a heading.
 func (p *HeadingPath) Above(b Block) []string {
 	path := p.Path()
 	if b.Kind == BlockHeading && len(path) > 0 {

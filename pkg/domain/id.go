@@ -10,71 +10,72 @@ import (
 	"github.com/google/uuid"
 )
 
-// Ids are lower-case UUIDs: version 7 for what a caller creates (sortable by time), version 5 (derived from
-// inputs) for what a job creates, or a request with an idempotency key, so that doing it again changes nothing.
-// Both fit NATS subject tokens and the key alphabet of every vector engine.
+// Ids are lower-case UUIDs: version 7, sortable by time, for objects created by callers; version 5, derived from
+// inputs, for objects created by jobs or by requests with an idempotency key, so that repeating them has no effect.
+// Both are valid in NATS subject tokens and as keys of all vector engines.
 
-// NewID returns a fresh time-ordered id.
+// NewID returns a new time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// ValidID reports whether s has the form of an id, the only form that may reach a subject, a path or a filter.
+// ValidID reports whether s has the form of an id. No other string may become part of a subject, path or filter.
 func ValidID(s string) bool {
 	u, err := uuid.Parse(s)
 	return err == nil && u.String() == s
 }
 
-// DerivedID returns the id that always follows from these parts.
+// DerivedID returns the id derived from the parts.
 func DerivedID(parts ...string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(strings.Join(parts, "\x1f"))).String()
 }
 
-// ChildID is the id of the datasource for a page of a web site: the same page of the same site is the same child.
+// ChildID returns the id of the datasource for a page of a web site, which is the same in every crawl.
 func ChildID(siteID, pageURL string) string { return DerivedID("page", siteID, pageURL) }
 
-// IngestJobID is the id of the ingest job that follows from a crawl job's fetched page.
+// IngestJobID returns the id of the ingest job that follows a crawl job's fetched page.
 func IngestJobID(crawlJobID string, generation uint64) string {
 	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))
 }
 
-// PageJobID is the id of the job by which a crawl of a site, known by the job that began it, asks for a page.
+// PageJobID returns the id of the job that fetches a page in a crawl, which is identified by the site's job.
 func PageJobID(siteJobID, pageID string) string { return DerivedID("page-job", siteJobID, pageID) }
 
-// PostponedJobID is the id of the job that comes in place of one that was put off in the generation.
+// PostponedJobID returns the id of the job that replaces a job postponed in the generation.
 func PostponedJobID(jobID string, generation uint64) string {
 	return DerivedID("again", jobID, strconv.FormatUint(generation, 10))
 }
 
-// SitemapJobID is the id of the crawl job of a site that was added as a page, and found to be a sitemap by the job.
+// SitemapJobID returns the id of the site's crawl job if a job has found that a page is a sitemap.
 func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }
 
-// NearerJobID is the id of the job that comes in place of a page's job when the page is found with fewer links from the root.
+// NearerJobID returns the id of the job that replaces a page's job when a shorter path from the root is found.
 func NearerJobID(jobID string, depth int) string {
 	return DerivedID("nearer", jobID, strconv.Itoa(depth))
 }
 
-// ChunkKey is a chunk row's primary key in every index: datasource, generation and ordinal.
+// ChunkKey returns the primary key of a chunk's row in all indexes: datasource, generation and ordinal.
 func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
 	const numbers = 1 + 20 + 1 + 20 // colons and the longest numbers
 	key := append(make([]byte, 0, len(datasourceID)+numbers), datasourceID...)
 	return string(AppendChunkKey(key, generation, ordinal))
 }
 
-// AppendChunkKey makes a datasource's id that a slice ends with the key of one of its chunks.
+// AppendChunkKey appends generation and ordinal to a slice that ends with the id of a datasource.
 func AppendChunkKey(id []byte, generation uint64, ordinal int) []byte {
 	key := strconv.AppendUint(append(id, ':'), generation, 10)
 	return strconv.AppendInt(append(key, ':'), int64(ordinal), 10)
 }
 
-// NewKey makes the secret of an API key: KeyPrefix and 256 random bits in hex.
+// NewKey returns the secret of a new API key: KeyPrefix and 256 random bits in hex.
 func NewKey() string {
 	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never fails: the program would end
+	_, _ = rand.Read(secret[:]) // never fails; the runtime would end the program
 	return KeyPrefix + hex.EncodeToString(secret[:])
 }
 
-// HashKey is how an API key is stored and looked up: hex SHA-256. Keys carry 256 random bits, so a plain hash is enough.
+// HashKey returns the form in which an API key is stored and looked up: hex SHA-256. A plain hash is sufficient for 256
+// random bits.
 func HashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

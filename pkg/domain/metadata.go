@@ -5,19 +5,18 @@ import (
 	"slices"
 )
 
-// metaDocument is the key of a fragment's metadata under which stands what its document says of itself: apart from the keys
-// of the caller, for which a document must not be able to speak.
+// metaDocument is the key of a fragment's metadata with the document's own metadata. It is separate from the caller's
+// keys, which a document must not be able to set.
 const metaDocument = "document"
 
-// metaLanguage is, beneath metaDocument, the key of the language that a document states for itself.
+// metaLanguage is the key, below metaDocument, of the language stated by the document.
 const metaLanguage = "language"
 
-// maxFoundMetadata bounds what a document says of itself in each of its rows, in bytes of keys and values. The datasource has
-// the whole of it.
+// Maximum bytes of keys and values of the document's metadata in each row. The datasource has all of it.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata is what fragments are filtered by and what readers see with them: what the caller has given, and what the
-// document says of itself, its title and its language. given is not changed; doc may be nil.
+// FragmentMetadata returns the metadata by which fragments are filtered and which readers see: the caller's, and the
+// document's with title and language. given is not changed; doc may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given
@@ -32,7 +31,7 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	say("title", doc.Title)
 	say(metaLanguage, doc.Language)
 	for _, key := range slices.Sorted(maps.Keys(doc.Metadata)) {
-		if key != MetaDescription { // long, and of the document rather than of a piece of it
+		if key != MetaDescription { // long, and about the whole document
 			say(key, doc.Metadata[key])
 		}
 	}
@@ -47,8 +46,8 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	return out
 }
 
-// StatedLanguage is the language that a fragment's document states for itself, as the document writes it ("de", "en-GB"); "" when
-// it states none. metadata may be nil.
+// StatedLanguage returns the language stated by a fragment's document, as written there ("de", "en-GB"), or "".
+// metadata may be nil.
 func StatedLanguage(metadata map[string]any) string {
 	found, _ := metadata[metaDocument].(map[string]any)
 	language, _ := found[metaLanguage].(string)

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxTitleName bounds a name that a document gives itself, in characters.
+// Maximum length in characters of a name taken from a document's title.
 const maxTitleName = 300
 
-// nameByDocument gives a page that nobody has named the title of the document behind it, instead of its address. The job's
-// name stays the address: what was read with that is not to be read again for a name that has come of it.
+// nameByDocument replaces the address as the name of a page, if the caller has not named it, with the document's title.
+// Jobs keep using the address as the name, so that a new title does not cause the content to be read again.
 func (d *Datasource) nameByDocument() {
 	c := &d.Config
 	if d.Type != TypeWebPage || d.Name != c.SourceURL && !c.NamedByDocument {
@@ -26,7 +26,7 @@ func (d *Datasource) nameByDocument() {
 	}
 }
 
-// jobName is the name under which jobs know the datasource.
+// jobName returns the datasource's name in jobs.
 func (d *Datasource) jobName() string {
 	if d.Config.NamedByDocument {
 		return d.Config.SourceURL
@@ -34,24 +34,24 @@ func (d *Datasource) jobName() string {
 	return d.Name
 }
 
-// writers are what programs put before the name of the file that they have printed.
+// writers are prefixes that programs add to the name of a printed file.
 var writers = []string{"microsoft word - ", "microsoft powerpoint - ", "microsoft excel - "}
 
-// noTitles are what programs call documents that nobody has named.
+// noTitles are names that programs give to untitled documents.
 var noTitles = map[string]bool{
 	"untitled": true, "untitled document": true, "untitled-1": true, "document": true, "document1": true, "document 1": true,
 	"title": true, "no title": true, "presentation": true, "presentation1": true, "powerpoint presentation": true,
 	"slide 1": true, "book1": true, "sheet1": true, "workbook": true, "unbenannt": true, "dokument1": true, "sans titre": true,
 }
 
-// documentFiles are the extensions of file names that stand where a title should.
+// documentFiles are extensions of file names used as titles.
 var documentFiles = map[string]bool{
 	".doc": true, ".docx": true, ".dot": true, ".dotx": true, ".ppt": true, ".pptx": true, ".xls": true, ".xlsx": true, ".pdf": true, ".eml": true, ".mht": true, ".mhtml": true,
 	".rtf": true, ".odt": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,
 }
 
-// usefulTitle is the title as a name, "" when it says nothing to people: a program's word for what has no title, or the
-// name of the file that the document was made from.
+// usefulTitle returns the title as a name, or "" if it is not informative: a program's placeholder, or the name of the
+// source file.
 func usefulTitle(title string) string {
 	title = strings.Join(strings.Fields(strings.ToValidUTF8(title, "")), " ")
 	for _, w := range writers {

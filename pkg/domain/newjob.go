@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// NewIngestJob is the job that reads a datasource's original into the index. The caller sets Datasource.JobID to its id.
+// NewIngestJob returns a job that reads a datasource's original into the index. The caller sets Datasource.JobID to its
+// id.
 func NewIngestJob(d Datasource, store Datastore) Job {
 	return newIngestJob(NewID(), d, store)
 }
@@ -19,16 +20,16 @@ func newIngestJob(id string, d Datasource, store Datastore) Job {
 	return j
 }
 
-// NewMoveJob is the job that takes what readers see of a datasource to the place that its datastore moves to.
+// NewMoveJob returns a job that copies the active content of a datasource to the place that its datastore moves to.
 func NewMoveJob(d Datasource, store Datastore) Job {
 	j := NewIngestJob(d, store)
 	j.Places, j.Move = []Place{store.Move.To}, store.Move.ID
 	return j
 }
 
-// NewCrawlJob is the job that fetches a page or discovers a site. A page whose last fetch is what readers see is asked
-// for conditionally. While that fetch has not been indexed, or could not be, "not modified" would leave readers with what
-// was there before it, so the page is then fetched whole.
+// NewCrawlJob returns a job that fetches a page or discovers a site. The request for a page is conditional if its last
+// fetch is the active content. If that fetch has not been indexed, a response "not modified" would leave readers with
+// older content, so the page is fetched unconditionally.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)
 	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth, Access: d.Config.Access}
@@ -43,9 +44,9 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// NewPageJob is the crawl job of a site's page. Its id follows from the site's job and the page, so that discovering
-// the page again in the same run asks for nothing new. A page whose links are needed and not stored is fetched
-// unconditionally.
+// NewPageJob returns the crawl job of a site's page. Its id is derived from the site's job and the page, so that
+// discovering the page again in the same crawl adds no job. If the page's links are needed and not stored, it is
+// fetched unconditionally.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
 	j.ID = PageJobID(siteJobID, page.ID)
@@ -56,9 +57,9 @@ func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	return j
 }
 
-// Inputs tells ingest jobs apart by everything that the rows they write follow from, as far as the job says it: equal
-// inputs make equal rows, as long as the program's way of reading and the place stay the same. It is "", which tells
-// nothing, for a job whose content was stored without a checksum.
+// Inputs identifies the inputs that determine an ingest job's rows, as far as the job contains them. Jobs with equal
+// inputs write equal rows, as long as the program's extraction and the place do not change. It returns "", which
+// matches nothing, for content stored without a checksum.
 func (j Job) Inputs() string {
 	o := j.Original
 	if o == nil || o.SHA256 == "" {
@@ -89,10 +90,10 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 	}
 }
 
-// DefaultMaxDepth is how many links away from a site's root discovery goes when the site does not say.
+// DefaultMaxDepth is the maximum number of links from a site's root, if the site does not set it.
 const DefaultMaxDepth = 10
 
-// Scope is what the site's configuration allows discovery to take.
+// Scope returns the scope that the site's configuration allows.
 func (c DatasourceConfig) Scope(follow bool) *SiteScope {
 	root := c.SourceURL
 	if root == "" {

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// AnyOrigin in a list of origins stands for all of them.
+// AnyOrigin in a list of origins allows all origins.
 const AnyOrigin = "*"
 
-// MaxOrigins is how many origins an agent may have.
+// MaxOrigins is the maximum number of origins of an agent.
 const MaxOrigins = 100
 
-// ParseOrigin reads the origin of web pages as people write it, and returns it as browsers send it: scheme, host and, unless it is
-// the scheme's own, port (https://www.example.com); or AnyOrigin. The error says what is wrong and what would not be.
+// ParseOrigin parses an origin as a user writes it, and returns it as browsers send it: scheme, host and, unless it is
+// the default, port (https://www.example.com); or AnyOrigin. The error describes the fault and the expected form.
 func ParseOrigin(text string) (string, error) {
 	const wanted = "it must be a scheme, a host and a port if there is one, such as https://www.example.com, or * for any"
 	text = strings.TrimSpace(text)
@@ -50,7 +50,7 @@ func ParseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// hostOf writes a host as browsers do.
+// hostOf returns a host name as browsers write it.
 func hostOf(name string) (string, error) {
 	if ip, err := netip.ParseAddr(name); err == nil {
 		if ip.Is6() {
@@ -68,7 +68,7 @@ func shortened(text string) string {
 	return text
 }
 
-// AllowsOrigin reports whether a list of origins, each as ParseOrigin returns it, has the one that a browser sends.
+// AllowsOrigin reports whether a list of origins, as returned by ParseOrigin, contains the origin sent by a browser.
 func AllowsOrigin(list []string, origin string) bool {
 	return slices.Contains(list, AnyOrigin) || origin != "null" && slices.Contains(list, strings.ToLower(origin))
 }

@@ -2,50 +2,50 @@ package domain
 
 import "time"
 
-// Place is where rows of a datastore lie: an engine, and the embedding model that made the vectors.
+// Place is the location of a datastore's rows: an engine, and the embedding model of the vectors.
 type Place struct {
 	Engine Engine `json:"engine"`
 	Model  string `json:"model"`
 }
 
-// IsZero reports whether the place names nothing.
+// IsZero reports whether the place is empty.
 func (p Place) IsZero() bool { return p == Place{} }
 
 func (p Place) String() string { return string(p.Engine) + " with " + p.Model }
 
-// Move is a datastore's way to another place: its content is rebuilt there by replay while readers are served from
-// where it is, until nothing is missing in the new place.
+// Move is the move of a datastore to another place. Its content is rebuilt there by replay, while readers are served
+// from the old place until the new one is complete.
 type Move struct {
 	ID string
 	To Place
-	// Since is the highest generation that existed when the move began. Rows of that generation or an older one in the
-	// new place are left from something before, and are swept.
+	// Since is the highest generation at the start of the move. Rows in the new place with this or an older generation
+	// are leftovers, and are swept.
 	Since     uint64
 	StartedAt time.Time
 }
 
-// MoveProgress is how far a move has come. It ends by itself once Done is Total.
+// MoveProgress is the progress of a move, which ends when Done equals Total.
 type MoveProgress struct {
-	Total  int64  // datasources with content that readers see
-	Done   int64  // of them, those whose content is in the new place too
-	Failed int64  // of them, those that could not be rebuilt: they hold the move until resynced, deleted, or the move is cancelled
-	Cause  string // the error of one that failed
+	Total  int64  // datasources with active content
+	Done   int64  // those whose content is also in the new place
+	Failed int64  // those that could not be rebuilt: they block the move until resynced, deleted, or the move is cancelled
+	Cause  string // the error of one of these
 }
 
-// Lane is the way a job takes to its workers: each has a durable consumer of its own.
+// Lane is a queue of jobs with its own durable consumer.
 type Lane string
 
-// The lanes.
+// Lanes.
 const (
 	LaneCrawl  Lane = "crawl"  // crawlers
-	LaneIngest Lane = "ingest" // ingestors, wherever they run
-	LaneLocal  Lane = "local"  // the ingestor inside the api process that holds the embedded index
+	LaneIngest Lane = "ingest" // ingestors in any process
+	LaneLocal  Lane = "local"  // the ingestor in the api process that has the embedded index
 )
 
-// Lanes are all of them.
+// Lanes returns all lanes.
 func Lanes() []Lane { return []Lane{LaneCrawl, LaneIngest, LaneLocal} }
 
-// Lane says which workers the job is for.
+// Lane returns the lane of the job.
 func (j Job) Lane() Lane {
 	if j.Kind == JobCrawl {
 		return LaneCrawl
@@ -55,14 +55,14 @@ func (j Job) Lane() Lane {
 			return LaneLocal
 		}
 	}
-	// Vectors that may be copied lie where only the api process can read them.
+	// Vectors to copy can only be read by the api process.
 	if j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded {
 		return LaneLocal
 	}
 	return LaneIngest
 }
 
-// Event begins an event about the job, with what an event of the type says of its job.
+// Event returns an event about the job, with the fields that the type requires.
 func (j Job) Event(t EventType, at time.Time) Event {
 	ev := Event{
 		Type:         t,

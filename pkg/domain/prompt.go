@@ -2,15 +2,16 @@ package domain
 
 import "strings"
 
-// Placeholders of system prompts, user prompts and templates. Each is replaced wherever it stands; what replaces it is not
-// searched for further ones.
+// Placeholders in system prompts, user prompts and templates. All occurrences are replaced; the inserted text is not
+// searched for placeholders.
 const (
 	PlaceholderQuery   = "{query}"
 	PlaceholderContext = "{context}"
 	PlaceholderHistory = "{history}"
 )
 
-// MaxPlaceholders bounds the placeholders of one prompt: a short text could have documents written out thousands of times.
+// MaxPlaceholders limits the placeholders of one prompt, because a short text could insert the documents thousands of
+// times.
 const MaxPlaceholders = 20
 
 // Placeholders counts the placeholders of a prompt.

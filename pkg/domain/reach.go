@@ -1,17 +1,17 @@
 package domain
 
-// SiteReach judges the links of a site by its scope and by how many pages it has.
+// SiteReach decides about the links of a site by its scope and its number of pages.
 type SiteReach struct {
 	Scope    *SiteScope
-	Limit    int   // of the pages that are searchable
-	Pages    int64 // of the site, Refused among them
-	Refused  int64 // pages that the scope refuses
-	Leads    int64 // pages of these that are read for their links
+	Limit    int   // maximum number of searchable pages
+	Pages    int64 // of the site, including Refused
+	Refused  int64 // pages excluded by the scope
+	Leads    int64 // those of them that are read for their links
 	patterns *Patterns
 }
 
-// Judge returns the reason for refusing a link or, if it becomes a page, that page's Lead. lead is the Lead that the page has
-// if it matches no include pattern.
+// Judge returns the reason for refusing a link or, if it becomes a page, that page's Lead. lead is the page's Lead in
+// case it matches no include pattern.
 func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	if SameSpelling(l.URL, r.Scope.Root) {
 		return "", 0 // the root is always read for its links
@@ -35,7 +35,7 @@ func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	}
 }
 
-// Full reports whether the site may have no more searchable pages.
+// Full reports whether the site has reached its limit of searchable pages.
 func (r *SiteReach) Full() bool { return r.Pages-r.Refused >= int64(r.Limit) }
 
 // Add counts a new page.

@@ -11,28 +11,28 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Bounds of a refresh.
+// Limits of a refresh.
 const (
-	// MinRefresh is the least time between two refreshes of the same content.
+	// MinRefresh is the minimum time between two refreshes of the same content.
 	MinRefresh = 10 * time.Minute
-	// MaxRefresh is the longest interval.
+	// MaxRefresh is the maximum interval.
 	MaxRefresh = 366 * 24 * time.Hour
-	// maxRefreshLength bounds the text of a refresh in bytes.
+	// maxRefreshLength is the maximum length of a refresh in bytes.
 	maxRefreshLength = 256
 )
 
-// Refresh says when web content is fetched again, as DatasourceConfig.Refresh writes it. The zero Refresh is never.
+// Refresh is a schedule for fetching web content again; see DatasourceConfig.Refresh. The zero Refresh means never.
 type Refresh struct {
 	every time.Duration // whole seconds; 0: by calendar
 	cron  string        // six fields, seconds first
 }
 
-// ParseRefresh reads a refresh: an interval of MinRefresh to MaxRefresh in whole seconds ("30m", "24h", "7d", "1d12h"), or
-// five fields of cron in UTC (minute, hour, day of month, month, day of week: "0 3 * * 1-5") whose days come and which
-// fire no more often than MinRefresh. Fields take numbers, names of months and days, lists, ranges and steps; a day
-// matches when either of its two fields does if both are restricted. As schedulers write it, "@every 6h" is an interval, "@daily" and
-// its like stand for five fields, and a second may go before these ("0 0 3 * * *"). "" is the zero Refresh. Everything else is an
-// error of CodeInvalid that names the fault and the way out.
+// ParseRefresh parses a refresh: an interval of MinRefresh to MaxRefresh in whole seconds ("30m", "24h", "7d",
+// "1d12h"), or five cron fields in UTC (minute, hour, day of month, month, day of week: "0 3 * * 1-5") that match
+// existing days and fire at most every MinRefresh. Fields accept numbers, names of months and days, lists, ranges and
+// steps. If both day fields are restricted, a day needs to match only one of them. It also accepts "@every 6h" for an
+// interval, "@daily" and similar names, and an additional seconds field at the start ("0 0 3 * * *"). "" is the zero
+// Refresh. Anything else is a CodeInvalid error that describes the fault and the expected form.
 func ParseRefresh(text string) (Refresh, error) {
 	if len(text) > maxRefreshLength {
 		return Refresh{}, refreshFault("it has %d characters, and the limit is %d", len(text), maxRefreshLength)
@@ -67,17 +67,17 @@ func ParseRefresh(text string) (Refresh, error) {
 		text, len(fields))
 }
 
-// namedRefreshes are the names of crontab(5) that come no more often than MinRefresh.
+// namedRefreshes are the names in crontab(5) whose interval is at least MinRefresh.
 var namedRefreshes = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// IsZero reports whether r is never.
+// IsZero reports whether r means never.
 func (r Refresh) IsZero() bool { return r == Refresh{} }
 
-// Schedule is the refresh as a schedule of JetStream messages: "@every 24h0m0s", or six fields of cron with seconds first,
-// in UTC. Two refreshes that mean the same times may differ in it. "" for the zero Refresh.
+// Schedule returns the refresh as a schedule of JetStream messages: "@every 24h0m0s", or six cron fields with seconds
+// first, in UTC. Equivalent refreshes may have different schedules. It returns "" for the zero Refresh.
 func (r Refresh) Schedule() string {
 	if r.every > 0 {
 		return "@every " + r.every.String()
@@ -89,7 +89,7 @@ func refreshFault(format string, args ...any) error {
 	return Invalid("config.refresh", format, args...)
 }
 
-// parseInterval reads a duration of Go that may begin with days.
+// parseInterval parses a Go duration that may start with days.
 func parseInterval(text string) (time.Duration, error) {
 	malformed := refreshFault("%q is not an interval such as \"30m\", \"24h\" or \"7d\", nor five fields of cron such as \"0 3 * * *\"", text)
 	var every time.Duration
@@ -106,7 +106,7 @@ func parseInterval(text string) (time.Duration, error) {
 		if err != nil || every > 0 && d < 0 {
 			return 0, malformed
 		}
-		every += min(max(d, -MaxRefresh), 2*MaxRefresh) // neither end overflows, and both are refused
+		every += min(max(d, -MaxRefresh), 2*MaxRefresh) // prevents overflow; both limits are rejected below
 	}
 	switch {
 	case every < MinRefresh:
@@ -119,7 +119,7 @@ func parseInterval(text string) (time.Duration, error) {
 	return every, nil
 }
 
-// shortDuration writes a duration without the zeros behind it: "10m".
+// shortDuration formats a duration without trailing zero units: "10m".
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if s, ok := strings.CutSuffix(text, "m0s"); ok {
@@ -131,11 +131,11 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// cronField is one of the five, with its least and greatest value.
+// cronField is one of the five fields, with its minimum and maximum.
 type cronField struct {
 	name     string
 	min, max int
-	names    string // in words, as far as there are any
+	names    string // description of accepted names, if any
 	bits     func(*cron.SpecSchedule) uint64
 }
 
@@ -147,19 +147,19 @@ var cronFields = [5]cronField{
 	{name: "day of week", max: 6, names: ", or sun to sat; Sunday is 0", bits: func(s *cron.SpecSchedule) uint64 { return s.Dow }},
 }
 
-// cronParser reads expressions as the NATS server does, whose parser is a copy of it.
+// cronParser parses expressions as the NATS server does, which uses a copy of this parser.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// cronPart matches an item of a field's list. The parser accepts more, some of it with an unexpected meaning.
+// cronPart matches an item of a field's list. The parser accepts more forms, some with surprising meanings.
 var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
 // everyValue is the bit that the parser sets for a field written as "*".
 const everyValue = 1 << 63
 
-// restricted reports whether a field of days leaves any out.
+// restricted reports whether a field of days excludes any.
 func restricted(bits uint64) bool { return bits&everyValue == 0 }
 
-// checkCron says what keeps five fields from being a refresh.
+// checkCron returns an error if the five fields are not a valid refresh.
 func checkCron(fields []string) error {
 	var sets [5]uint64
 	for i, f := range cronFields {
@@ -181,7 +181,7 @@ func checkCron(fields []string) error {
 	return nil
 }
 
-// parse reads one part of the list of field i, which the others of an expression do not restrict.
+// parse parses one item of the list in field i, with all other fields unrestricted.
 func (f cronField) parse(i int, part string) (uint64, error) {
 	found := cronPart.FindStringSubmatch(part)
 	if found == nil {
@@ -215,7 +215,7 @@ func (f cronField) schedule(i int, part string) (*cron.SpecSchedule, error) {
 	return parsed.(*cron.SpecSchedule), nil
 }
 
-// shortestGap is the least time between two of the times of day, as if every day had them.
+// shortestGap returns the minimum time between two of the times of day, assuming they occur every day.
 func shortestGap(minutes, hours uint64) time.Duration {
 	const day = 24 * 60
 	shortest, first, last := day, -1, 0
@@ -236,7 +236,8 @@ func shortestGap(minutes, hours uint64) time.Duration {
 	return time.Duration(shortest) * time.Minute
 }
 
-// dayComes reports whether some day matches. When both fields of days are restricted, a day of the week is enough.
+// dayComes reports whether any day matches. If both day fields are restricted, a matching day of the week is
+// sufficient.
 func dayComes(days, months, weekdays uint64) bool {
 	if !restricted(days) || restricted(weekdays) {
 		return true

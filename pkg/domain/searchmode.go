@@ -1,11 +1,11 @@
 package domain
 
-// SearchMode says what fragments are found and ranked by.
+// SearchMode selects how fragments are found and ranked.
 type SearchMode string
 
 // Modes of a search.
 const (
-	SearchHybrid  SearchMode = "hybrid"  // words and vectors together
-	SearchLexical SearchMode = "lexical" // the query's words alone
-	SearchDense   SearchMode = "dense"   // the query's vector alone
+	SearchHybrid  SearchMode = "hybrid"  // words and vectors
+	SearchLexical SearchMode = "lexical" // only the query's words
+	SearchDense   SearchMode = "dense"   // only the query's vector
 )

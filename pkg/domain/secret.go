@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// KeyPrefix begins the secret of every API key that is made here.
+// KeyPrefix is the prefix of generated API keys.
 const KeyPrefix = "sk_"
 
-// aKey matches the secret of an API key, also one that was cut short.
+// aKey matches the secret of an API key, even if truncated.
 var aKey = regexp.MustCompile(KeyPrefix + `[0-9a-fA-F]{8,}`)
 
-// MinHidden is how long a secret must be, in bytes, to be known in a text: shorter ones stand there by chance.
+// MinHidden is the minimum length in bytes of a secret that is hidden: shorter ones could occur in a text by chance.
 const MinHidden = 12
 
-// Secrets are the operator's own secrets, which look like nothing in particular. The zero value knows none.
-type Secrets struct{ known []string } // the longest first
+// Secrets are the operator's secrets, which have no recognisable form. The zero value contains none.
+type Secrets struct{ known []string } // longest first
 
 // NewSecrets returns the secrets of at least MinHidden bytes.
 func NewSecrets(secrets ...string) Secrets {
 	known := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinHidden })
-	slices.SortFunc(known, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may stand within another
+	slices.SortFunc(known, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // because one may contain another
 	return Secrets{known}
 }
 
-// Hide returns the text with "sk_…" in the place of every secret of an API key, and "…" in that of every secret that s knows: callers put
-// them where they do not belong, and what is shown or logged must not spread them.
+// Hide returns the text with each API key replaced by "sk_…" and each secret in s by "…". Callers may send secrets in
+// any field, and responses and logs must not spread them.
 func (s Secrets) Hide(text string) string {
 	for _, secret := range s.known {
 		text = strings.ReplaceAll(text, secret, "…")

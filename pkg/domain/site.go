@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// Crawl is what is known of a site's newest crawl beside its pages.
+// Crawl is the state of a site's newest crawl, apart from its pages.
 type Crawl struct {
 	StartedAt time.Time      `json:"started_at"`
-	Removed   int64          `json:"removed"`             // pages that have left the datastore
-	LeftOut   map[string]int `json:"left_out,omitempty"`  // addresses that were not taken, by reason; one may be counted on every page that links to it
-	Rest      RestPolicy     `json:"rest,omitempty"`      // what becomes of the pages that it has not come upon
-	StoppedAt time.Time      `json:"stopped_at,omitzero"` // when its owner stopped it: pages that waited were left out; zero: not stopped
-	Widened   bool           `json:"widened,omitempty"`   // settings that take more pages came while its discovery went by those of before
+	Removed   int64          `json:"removed"`             // pages that have been removed from the datastore
+	LeftOut   map[string]int `json:"left_out,omitempty"`  // addresses left out, by reason; an address may be counted on every page that links to it
+	Rest      RestPolicy     `json:"rest,omitempty"`      // handling of pages that the crawl has not found
+	StoppedAt time.Time      `json:"stopped_at,omitzero"` // time at which its owner stopped it, so that waiting pages were left out; zero: not stopped
+	Widened   bool           `json:"widened,omitempty"`   // settings that include more pages were set after its discovery had started
 }
 
-// Stopped reports whether the crawl, if there is one, was stopped by its owner.
+// Stopped reports whether there is a crawl that its owner has stopped.
 func (c *Crawl) Stopped() bool { return c != nil && !c.StoppedAt.IsZero() }
 
-// RestPolicy says what becomes of a site's pages that its newest crawl has not come upon, once its discovery is done.
+// RestPolicy is the handling of a site's pages that its newest crawl has not found, once discovery is complete.
 type RestPolicy string
 
-// The policies.
+// Policies.
 const (
-	RestStays   RestPolicy = ""        // nothing: the list of pages was not complete
-	RestAsked   RestPolicy = "asked"   // they are fetched again: links lead from page to page, and an unchanged page shows none
-	RestRemoved RestPolicy = "removed" // they leave the datastore: the sitemap lists every page, and not them
+	RestStays   RestPolicy = ""        // keep them: the list of pages was incomplete
+	RestAsked   RestPolicy = "asked"   // fetch them again: the pages linking to them may be unchanged and thus have reported no links
+	RestRemoved RestPolicy = "removed" // remove them: the sitemap lists all pages
 )
 
-// maxLeftOut bounds the reasons that a crawl keeps.
+// Maximum number of reasons that a crawl stores.
 const maxLeftOut = 50
 
-// leaveOut adds counts of addresses that were not taken. Past the bound of reasons, new ones are not kept.
+// leaveOut adds counts of addresses that were left out. Reasons beyond maxLeftOut are dropped.
 func (c *Crawl) leaveOut(counts map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if _, known := c.LeftOut[reason]; !known && len(c.LeftOut) >= maxLeftOut {
@@ -47,7 +47,7 @@ func (c *Crawl) leaveOut(counts map[string]int) {
 	}
 }
 
-// LeaveAddressesOut notes on a site how many addresses were not taken, by reason. It reports whether there were any.
+// LeaveAddressesOut adds to a site counts of addresses left out, by reason. It reports whether there were any.
 func (d *Datasource) LeaveAddressesOut(counts map[string]int) bool {
 	if len(counts) == 0 {
 		return false
@@ -56,13 +56,13 @@ func (d *Datasource) LeaveAddressesOut(counts map[string]int) bool {
 	return true
 }
 
-// BeginCrawl makes a crawl that has found nothing yet the newest of the site.
+// BeginCrawl starts a new crawl of the site.
 func (d *Datasource) BeginCrawl(at time.Time) {
 	d.Crawl, d.DiscoveryDone = &Crawl{StartedAt: at}, false
 }
 
-// crawl is the site's newest crawl, which for one that began before crawls were kept is made now. What is shared with
-// copies of the datasource is not changed.
+// crawl returns the site's newest crawl, or a new one for sites crawled before crawls were stored. It copies the crawl,
+// because copies of the datasource share it.
 func (d *Datasource) crawl(at time.Time) *Crawl {
 	c := Crawl{StartedAt: at}
 	if d.Crawl != nil {
@@ -73,13 +73,14 @@ func (d *Datasource) crawl(at time.Time) *Crawl {
 	return &c
 }
 
-// Removed notes on a site that pages of it have left the datastore.
+// Removed records that pages of a site were removed from the datastore.
 func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
 
-// CrawlWidened notes on a site that its settings take more pages than those by which the discovery of its newest crawl goes.
+// CrawlWidened records that the settings of a site include more pages than those used by the discovery of its newest
+// crawl.
 func (d *Datasource) CrawlWidened() { d.crawl(d.UpdatedAt).Widened = true }
 
-// CrawlStopped ends the crawl of a site: nothing more is found, and its discovery, should it be under way, is overtaken.
+// CrawlStopped stops the crawl of a site: no further pages are added, and events of a running discovery are ignored.
 func (d *Datasource) CrawlStopped(at time.Time) {
 	d.crawl(at).StoppedAt = at
 	if !d.DiscoveryDone && !d.Status.Terminal() {
@@ -90,8 +91,7 @@ func (d *Datasource) CrawlStopped(at time.Time) {
 	d.UpdatedAt = at
 }
 
-// PageStopped puts a page whose crawl job has been withdrawn back to where it was: what has content keeps it, and what
-// has none is left out.
+// PageStopped restores a page whose crawl job was withdrawn: a page with content keeps it, one without is skipped.
 func (d *Datasource) PageStopped(at time.Time) {
 	d.JobID, d.Unchanged, d.DuplicateOf = "", false, ""
 	if d.ActiveGeneration > 0 {
@@ -102,18 +102,18 @@ func (d *Datasource) PageStopped(at time.Time) {
 	d.Error = "The crawl was stopped before this page was fetched."
 }
 
-// SiteProgress counts the pages of a site.
+// SiteProgress counts the pages of a site by state.
 type SiteProgress struct {
-	Discovered int64 // all pages that the site has
+	Discovered int64 // all pages of the site
 	Waiting    int64 // to be fetched or read
-	Fetched    int64 // with content that the newest fetch brought, or that was read again since
-	Unchanged  int64 // with content that the newest fetch found as it was
-	Skipped    int64 // left out on purpose
+	Fetched    int64 // with content that was read in the newest fetch or later
+	Unchanged  int64 // with content that the newest fetch found unchanged
+	Skipped    int64 // deliberately left out
 	Failed     int64
-	Removed    int64 // have left the datastore in the newest crawl; not among those discovered
+	Removed    int64 // removed from the datastore by the newest crawl; not included in Discovered
 }
 
-// WarnOfSitemap adds a warning to a site with a sitemap whose scope was widened: the other pages of the sitemap become
+// WarnOfSitemap adds a warning to a site with a sitemap whose scope was widened: further pages of the sitemap become
 // known only when it is read again.
 func (d *Datasource) WarnOfSitemap() {
 	if !slices.Contains(d.Warnings, moreListed) {
@@ -130,9 +130,9 @@ const (
 	onlyTheRoot  = "No page but the root was found that the site's include and exclude patterns take."
 )
 
-// SettlePages gives a site, whose discovery is done and whose pages wait for nothing, the status that follows from them:
-// error when not one page could be had, else synched, with a warning when some failed or patterns leave but the root. cause is the error of one of
-// those that failed, or else the reason of one that was left out. It reports whether anything changed.
+// SettlePages sets the status of a site whose discovery is complete and whose pages have all ended: error if no page
+// could be read, otherwise synched, with a warning if some failed or if patterns exclude all but the root. cause is the
+// error of a failed page or the reason of a skipped one. It reports whether anything changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
@@ -171,7 +171,8 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 	return true
 }
 
-// Alive reports whether a page of a site has content, or may yet get it: others can be left out for it.
+// Alive reports whether a page of a site has content or may still get it, so that duplicates can be left out in favour
+// of it.
 func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
@@ -213,9 +214,9 @@ func (s SiteScope) LeftOutBy(why, address string) string {
 	return address + " is left out: " + why + "."
 }
 
-// Better reports whether of two pages with the same content this one is to stay. One that was reached without a redirect
-// stays rather than one that leads elsewhere, and where a redirect ended rather than where it began; then the better
-// address counts: fewer links from the root, then the shorter.
+// Better reports whether this one of two pages with the same content should be kept. A page reached without redirect
+// wins over one that redirects elsewhere, and the target of a redirect over its start; otherwise the better address
+// wins: fewer links from the root, then the shorter.
 func (c DatasourceConfig) Better(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {
@@ -248,7 +249,7 @@ func (c DatasourceConfig) Widens(other DatasourceConfig) bool {
 	return include || lacks(other.Exclude, c.Exclude) || pages
 }
 
-// SameSite reports whether two sites take the same pages: by the same addresses and the same patterns.
+// SameSite reports whether two sites have the same pages: the same addresses and patterns.
 func (c DatasourceConfig) SameSite(other DatasourceConfig) bool {
 	same := func(a, b []string) bool {
 		return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))

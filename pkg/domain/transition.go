@@ -5,36 +5,37 @@ import (
 	"time"
 )
 
-// Sweep is what is to be removed once readers no longer need it. Removing again what is gone is no error.
+// Sweep describes data to delete once readers no longer need it. Deleting it twice is harmless.
 type Sweep struct {
 	ID           string
 	WorkspaceID  string
 	DatastoreID  string
-	DatasourceID string   // "" sweeps all of the datastore's
-	Place        Place    // the zero place: every place of the datastore; with no datasource and AllGenerations, every place there is
-	From, Below  uint64   // rows of generations From ≤ g < Below go; Below 0: none; 0 and AllGenerations: all
+	DatasourceID string   // "": all of the datastore
+	Place        Place    // zero: every place of the datastore; without a datasource and with AllGenerations, every place that exists
+	From, Below  uint64   // deletes rows of generations From ≤ g < Below; Below 0: none; 0 and AllGenerations: all
 	Originals    []string // keys in the store of originals
-	Jobs         bool     // the datasource's messages leave the job stream
-	// Crawls has crawl jobs of the datasource of generations below it leave the job stream, and nothing else; 0: none. They
-	// have been withdrawn: what they fetch is refused, so each that goes in time saves a request.
+	Jobs         bool     // the datasource's messages are deleted from the job stream
+	// Crawls, if not 0, only deletes crawl jobs of the datasource with lower generations from the job stream. They were
+	// withdrawn, so their results would be refused; deleting them in time saves requests.
 	Crawls uint64
 }
 
-// AllGenerations as Sweep.Below removes every row of the datasource.
+// AllGenerations as Sweep.Below deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
-// Outcome is what follows from an event beside the changed datasource, to be stored in the same transaction.
+// Outcome holds the consequences of an event, apart from the changed datasource. They must be stored in the same
+// transaction.
 type Outcome struct {
-	Changed bool // the datasource's row is to be written
+	Changed bool // the datasource's row must be written
 	Next    *Job // to be put into the outbox
-	// NotBefore is when Next may go; zero: at once.
+	// NotBefore is the earliest time of Next; zero: at once.
 	NotBefore time.Time
-	Begins    bool           // Next begins a crawl: what was a page has become a site
-	Removed   bool           // the datasource is to leave the datastore, and all that belongs to it
+	Begins    bool           // Next starts a crawl, because a page has become a site
+	Removed   bool           // the datasource and its data must be removed from the datastore
 	Sweeps    []Sweep        // to be queued
-	Links     []Link         // pages to become children of the site (the datasource itself or its group)
-	LeftOut   map[string]int // addresses that are not among Links, by reason
-	Settled   bool           // the job in flight has ended: its place in the window is free
+	Links     []Link         // pages to add to the site (the datasource itself or its group)
+	LeftOut   map[string]int // addresses left out of Links, by reason
+	Settled   bool           // the job in flight has ended and frees a slot in the window
 }
 
 func (o *Outcome) sweep(d *Datasource, p Place, from, below uint64) {
@@ -45,20 +46,20 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 	o.Sweeps = append(o.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Originals: []string{key}})
 }
 
-// Apply changes the datasource as the event demands and says what else follows. It is the only place where a
-// datasource changes its status after acceptance, but for what needs more than one row and so belongs to the catalog:
-// unsynched → pending when its job has been published, a page → skipped that repeats another, a site → synched when no page
-// of it is waiting, and what is stopped with a crawl.
-// store is the datasource's datastore as it is at this moment: no move may begin or end before the outcome is stored.
+// Apply changes the datasource as the event demands and returns the other consequences. Only Apply changes the status
+// of a datasource after acceptance, except for changes that involve several rows and belong to the catalog: unsynched →
+// pending when the job is published, a duplicate page → skipped, a site → synched when no page is waiting, and the
+// effects of stopping a crawl. store is the datasource's datastore at this moment: no move may start or end before the
+// outcome is stored.
 //
-// Events arrive at least once, possibly late and from runs that a newer job has overtaken. The rules that keep
-// that harmless:
-//   - content only moves forward: a generation becomes active only when it is higher than the active one, and only in
-//     the place that serves readers, or that the datastore moves to; rows written elsewhere are swept;
-//   - a job that has failed takes what it overtook with it: no older generation becomes active after it;
-//   - status belongs to the newest accepted job: events of other jobs never change it;
-//   - a job that has ended is not reopened by a late event of its own, but for content that it fetched before it was
-//     given up.
+// Events are delivered at least once, possibly late and from runs that a newer job has overtaken. These rules make that
+// harmless:
+//   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
+//     the serving place or the place that the datastore moves to. Rows written elsewhere are swept.
+//   - A failed job takes along the jobs that it overtook: no older generation becomes active after it.
+//   - Status belongs to the newest accepted job: events of other jobs never change it.
+//   - A job that has ended is not reopened by its own late events, except for content that it fetched before it was
+//     abandoned.
 func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	current := ev.JobID == d.JobID
 	switch ev.Type {
@@ -89,8 +90,8 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// Vanished is what follows from an event of a datasource that has been deleted: what its job has written goes. It may
-// have come back under the same id since, as a page of a site does, so later generations stay.
+// Vanished returns the sweeps after an event of a deleted datasource, which delete the results of its job. The
+// datasource may have been created again with the same id, as pages of sites are, so later generations stay.
 func Vanished(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
 	switch ev.Type {
@@ -120,7 +121,7 @@ func applyProgress(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true}
 }
 
-// next makes the job the datasource's newest: the one before has ended.
+// next makes the job the datasource's newest job. The previous one has ended.
 func (o *Outcome) next(d *Datasource, j Job) {
 	d.JobID = j.ID
 	d.Runs++
@@ -141,7 +142,7 @@ func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true, Settled: true}
 }
 
-// same ends a job that found what readers see as it should be.
+// same ends a job that found the active content up to date.
 func (d *Datasource) same(at time.Time) {
 	d.finish(StatusSynched, at)
 	d.LastSynch = &at
@@ -150,11 +151,11 @@ func (d *Datasource) same(at time.Time) {
 
 func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	var out Outcome
-	serves := false // the job has written what readers may see
+	serves := false // the job has written the content that readers may see
 	for _, p := range ev.Places {
 		switch {
 		case d.holds(store, p, ev.Generation):
-			// The event comes again, perhaps after a job that has failed since.
+			// The event is delivered again, perhaps after a later job has failed.
 			serves = serves || p == store.Serving()
 		case ev.Generation <= d.Fence, !current && d.Status == StatusSkipped:
 			out.sweep(d, p, ev.Generation, ev.Generation+1)
@@ -169,10 +170,10 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	}
 	switch {
 	case d.Target != nil && d.Target.Generation < d.ActiveGeneration:
-		// Readers see something newer now, which has not been written there: the move is to ask for it again.
+		// Readers now see a newer generation, which is not in the new place, so the move must request it again.
 		d.Target, d.MoveID = nil, ""
 	case d.Target == nil && serves:
-		d.MoveID = "" // likewise, also when a move job that this one overtook has been asked for
+		d.MoveID = "" // also if a move job that this job overtook was requested
 	}
 	switch {
 	case !current || ev.Generation <= d.Fence:
@@ -184,14 +185,14 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		d.Warnings = ev.Warnings
 		out.Changed, out.Settled = true, true
 	default:
-		// The datastore has moved away while the job ran, and what it wrote is not where readers look.
+		// The datastore has moved while the job ran, so its rows are not where readers look.
 		d.finish(StatusUnsynched, ev.At)
 		out.next(d, NewIngestJob(*d, store))
 	}
 	return out
 }
 
-// holds reports whether the generation is the one that counts in the place.
+// holds reports whether the generation is the current one in the place.
 func (d *Datasource) holds(store Datastore, p Place, generation uint64) bool {
 	switch {
 	case p == store.Serving():
@@ -203,7 +204,7 @@ func (d *Datasource) holds(store Datastore, p Place, generation uint64) bool {
 	}
 }
 
-// activate makes the event's generation the one that readers see, unless they see a newer one.
+// activate makes the event's generation active, unless a newer one is.
 func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 	switch {
 	case ev.Generation > d.ActiveGeneration:
@@ -228,7 +229,7 @@ func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 	}
 }
 
-// reach notes that the event's generation is in the place that the datastore moves to.
+// reach records that the event's generation is in the place that the datastore moves to.
 func (o *Outcome) reach(d *Datasource, p Place, ev Event) {
 	switch {
 	case d.Target == nil || ev.Generation > d.Target.Generation:
@@ -249,7 +250,7 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	out := Outcome{Changed: true, Settled: true}
 	d.Unchanged = false
 	if d.Fence = max(d.Fence, ev.Generation); ev.Generation > 0 {
-		// What it has written, and what runs before it have that it overtook.
+		// Sweep the rows of this run and of earlier runs that it overtook.
 		for _, p := range ev.Places {
 			from := d.ActiveGeneration + 1
 			if store.Move != nil && p == store.Move.To {
@@ -271,7 +272,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 			d.Progress.Stage = ev.Progress.Stage
 		}
 	case store.Move != nil && store.Move.ID == ev.Move:
-		// Readers lose nothing, but the move cannot end without it. Resume stays: cancelling the move heals it.
+		// Readers lose nothing, but the move cannot end without this datasource. Resume stays: cancelling the move
+		// restores it.
 		d.finish(StatusError, ev.At)
 		d.Error = "It cannot be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:
@@ -280,8 +282,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// unseen sweeps what a job that was overtaken has written before it failed, where no newer job will do so: of a datasource
-// that waits for nothing, and of which there is nothing to be kept.
+// unseen sweeps the rows of an overtaken job that has failed, if no newer job will do so: the datasource waits for
+// nothing and has no content to keep.
 func unseen(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out
@@ -292,7 +294,7 @@ func unseen(d *Datasource, ev Event, current bool) (out Outcome) {
 	return out
 }
 
-// resume puts the datasource back to where it was before its move job.
+// resume restores the state of the datasource before its move job.
 func (d *Datasource) resume(at time.Time) {
 	before := Resume{Status: StatusSynched}
 	if d.Resume != nil {
@@ -302,11 +304,11 @@ func (d *Datasource) resume(at time.Time) {
 	d.Error, d.Resume = before.Error, nil
 }
 
-// EndMove puts a datasource that a move could not take along back to where it was before, when the move is given up. It
-// reports whether anything changed.
+// EndMove restores a datasource that could not be moved, when the move is cancelled. It reports whether anything
+// changed.
 func (d *Datasource) EndMove(at time.Time) bool {
 	if d.Resume == nil || !d.Status.Terminal() {
-		return false // a job that is still under way does it when it ends
+		return false // a running job does it when it ends
 	}
 	d.resume(at)
 	return true

@@ -2,18 +2,19 @@ package domain
 
 import "time"
 
-// Pace is how a host may be asked.
+// Pace limits the requests to a host.
 type Pace struct {
-	Concurrency int           // requests at once; 0: any number
-	Delay       time.Duration // between the starts of two requests
-	Lease       time.Duration // after which a turn that was never given back counts as ended: its crawler has died
+	Concurrency int           // concurrent requests; 0: unlimited
+	Delay       time.Duration // minimum time between the starts of two requests
+	Lease       time.Duration // time after which an unreleased turn counts as ended, because its crawler has died
 }
 
-// Turn is the answer to a crawler that wants to ask a host.
+// Turn is the answer to a crawler's request for a slot at a host.
 type Turn struct {
 	Granted bool
-	// Wait is, of a granted turn, how long until the request may start, and else how long until it is worth asking again.
+	// Wait is the time until the request may start or, if the turn is not granted, until asking again is worthwhile.
 	Wait time.Duration
-	// Release ends a granted turn. It must be called once, when the request has ended; nil if the turn was not granted.
+	// Release ends a granted turn. The caller must call it once, when the request has ended. It is nil if the turn was
+	// not granted.
 	Release func()
 }

@@ -1,31 +1,31 @@
 package domain
 
-// Metric names what is counted, and what can be limited.
+// Metric is a quantity that is counted or limited.
 type Metric string
 
-// What is counted per workspace, key and calendar month (UTC).
+// Metrics counted per workspace, key and calendar month (UTC).
 const (
 	MetricQueries          Metric = "queries"           // agent queries
 	MetricTokens           Metric = "tokens"            // prompt and completion tokens of agent queries
-	MetricPromptTokens     Metric = "prompt_tokens"     // those of prompts
-	MetricCompletionTokens Metric = "completion_tokens" // those of answers
+	MetricPromptTokens     Metric = "prompt_tokens"     // prompt tokens
+	MetricCompletionTokens Metric = "completion_tokens" // answer tokens
 	MetricRetrievals       Metric = "retrievals"        // datastore queries
 	MetricEmbedTokens      Metric = "embed_tokens"      // tokens sent to an embedding model
 )
 
-// What a workspace has at the moment.
+// Metrics of the present content of a workspace.
 const (
 	MetricStoredChunks Metric = "stored_chunks" // searchable chunks
-	MetricStoredBytes  Metric = "stored_bytes"  // bytes of the content that was accepted, as it came in
+	MetricStoredBytes  Metric = "stored_bytes"  // bytes of accepted content, as uploaded or fetched
 )
 
-// LimitRequests limits the requests of a key in a second. It is not counted.
+// LimitRequests limits the requests per second of a key. It is not counted.
 const LimitRequests Metric = "requests_per_second"
 
-// Limits bound what may be used, by metric; what is absent or 0 has no limit.
+// Limits are limits of use by metric; absent or 0 means unlimited.
 type Limits map[Metric]int64
 
-// Stricter returns for each metric the lower of both limits.
+// Stricter returns the lower of both limits for each metric.
 func (l Limits) Stricter(other Limits) Limits {
 	out := make(Limits, len(l)+len(other))
 	for _, limits := range []Limits{l, other} {
@@ -48,8 +48,8 @@ func (l Limits) Limited() bool {
 	return false
 }
 
-// Account is what a use is counted to.
+// Account is the workspace and key to which use is charged.
 type Account struct {
 	WorkspaceID string
-	KeyID       string // of the workspace; "": it was used without a key, or with one of another workspace
+	KeyID       string // of the workspace; "": no key, or a key of another workspace
 }

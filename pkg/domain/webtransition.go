@@ -8,14 +8,14 @@ import (
 // stageCrawling is the stage of a site whose pages are being fetched.
 const stageCrawling = "crawling"
 
-// maxRedirects bounds the hops that a page keeps.
+// Maximum number of hops that a page stores.
 const maxRedirects = 10
 
-// MaxPostponed is the longest time for which a job is put off at once.
+// MaxPostponed is the longest postponement of a job.
 const MaxPostponed = 24 * time.Hour
 
-// applyDiscovered hands on what was found. Links of a page are taken if its site is still in the crawl that asked for the
-// page, which only the site can tell; those of a site if they come from its newest job.
+// applyDiscovered returns the links found. Links of a page are accepted if its site is still in the crawl that
+// requested the page, which the site's store checks; links of a site if they come from its newest job.
 func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
 	if d.Type != TypeWebSite {
 		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
@@ -34,7 +34,7 @@ func applyDiscoveryDone(d *Datasource, ev Event, current bool) Outcome {
 	if !current || d.DiscoveryDone {
 		return Outcome{}
 	}
-	// The catalog moves the site on to synched when no page is waiting, which may be at once.
+	// The catalog sets the site to synched once no page is waiting, which may be at once.
 	d.DiscoveryDone = true
 	d.Status = StatusRunning
 	d.Error = ""
@@ -87,21 +87,21 @@ func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
 	return out
 }
 
-// Takes reports whether a page that was fetched is what the datasource waits for.
+// Takes reports whether the datasource is waiting for this fetched page.
 func (d *Datasource) Takes(ev Event) bool {
 	return ev.JobID == d.JobID && d.Status != StatusSynched && d.Status != StatusSkipped
 }
 
-// refuse drops a page that nobody waits for.
+// refuse drops a page that is no longer wanted.
 func refuse(d *Datasource, ev Event) (out Outcome) {
 	key := ev.Fetched.Original.Key
-	if d.Original == nil || d.Original.Key != key { // else: the same fetch, applied before
+	if d.Original == nil || d.Original.Key != key { // otherwise it is the same fetch, applied before
 		out.sweepOriginal(d, key)
 	}
 	return out
 }
 
-// arrive keeps what the fetch says of the page's address and how to ask for it again.
+// arrive stores the page's address and validators from the fetch.
 func (d *Datasource) arrive(f *Fetched) {
 	c := &d.Config
 	c.ETag, c.LastModified = f.ETag, f.LastModified
@@ -111,7 +111,7 @@ func (d *Datasource) arrive(f *Fetched) {
 	c.TextHash, c.Sketch, c.LinksKnown = f.TextHash, slices.Clone(f.Sketch), f.LinksKnown
 }
 
-// EndAt notes where the page's fetch ended after redirects, if there were any.
+// EndAt records the address at which the page's fetch ended after redirects, if there were any.
 func (c *DatasourceConfig) EndAt(address string) {
 	c.FinalURL = ""
 	if address != c.SourceURL {
@@ -125,7 +125,7 @@ func applyPostponed(d *Datasource, store Datastore, ev Event, current bool) Outc
 	}
 	next := newJob(PostponedJobID(ev.JobID, ev.Generation), JobCrawl, *d, store)
 	next.Crawl, next.Tries, next.Since = ev.Crawl, ev.Tries, ev.Since
-	if ev.Crawl != nil && d.GroupID == "" { // the headers may have been changed since
+	if ev.Crawl != nil && d.GroupID == "" { // the headers may have changed
 		spec := *ev.Crawl
 		spec.Access = d.Config.Access
 		next.Crawl = &spec
@@ -149,8 +149,8 @@ func applySkipped(d *Datasource, ev Event, current bool) Outcome {
 	return d.LeaveOut(ev.Error, "", ev.Generation, ev.At)
 }
 
-// LeaveOut ends a page's crawl with nothing of it for readers, and says why. keeper is the page that has its content, if
-// that is the reason. Generations up to the given one do not become active any more.
+// LeaveOut ends a page's crawl without content for readers, for the given reason. keeper is the page with its content,
+// if that is the reason. Generations up to the given one can no longer become active.
 func (d *Datasource) LeaveOut(reason, keeper string, generation uint64, at time.Time) Outcome {
 	out := Outcome{Changed: true, Settled: true}
 	out.empty(d, generation)
@@ -159,7 +159,7 @@ func (d *Datasource) LeaveOut(reason, keeper string, generation uint64, at time.
 	return out
 }
 
-// LeaveOutFetched is LeaveOut for a page that is found to be another's, keeper's, when the event brings it: see Takes.
+// LeaveOutFetched is LeaveOut for a page that an event shows to be a duplicate of keeper; see Takes.
 func (d *Datasource) LeaveOutFetched(reason, keeper string, ev Event) Outcome {
 	out := d.LeaveOut(reason, keeper, ev.Generation, ev.At)
 	d.arrive(ev.Fetched)
@@ -202,8 +202,8 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// empty takes away what readers have of the datasource, and its original. No generation up to the given one, or up to one
-// that is known, becomes active any more; what a later job writes stays.
+// empty removes the active content of the datasource and its original. Generations up to the given one, or up to any
+// known one, can no longer become active; rows of later jobs stay.
 func (o *Outcome) empty(d *Datasource, generation uint64) {
 	last := max(generation, d.ActiveGeneration, d.Fence)
 	if d.Target != nil {
