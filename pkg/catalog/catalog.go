@@ -21,35 +21,36 @@ import (
 // Options configure a Catalog.
 type Options struct {
 	Path string // of the SQLite database; its folder must exist
-	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, instead of Path. Its
-	// schema is made on first use; several processes may share it, and may be started at once.
+	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, used instead of Path.
+	// The schema is created on first use. Several processes can share the database and may start concurrently.
 	URL string
-	// Connections bounds the connections to PostgreSQL that requests and loops use; one or two more listen. 0:
+	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0:
 	// db.DefaultConnections.
 	Connections int
-	// StartPatience is how long a PostgreSQL server is waited for that is not reached yet. 0: not at all.
+	// StartPatience is the time to wait for a PostgreSQL server that cannot be reached yet. 0: do not wait.
 	StartPatience time.Duration
 	Log           *slog.Logger // nil: slog.Default()
-	// Now is the clock of everything that is stored; nil: time.Now.
+	// Now is the clock for stored times; nil: time.Now.
 	Now func() time.Time
-	// Aged is Now for what is deleted because it is old, by a clock that may be slower to believe that time has passed; nil: Now.
+	// Aged is the clock for deleting old rows, which may follow clock changes more slowly than Now; nil: Now.
 	Aged func() time.Time
-	// MaxPagesPerSite bounds the pages of one web site, whatever the site itself asks for; 0: DefaultMaxPagesPerSite.
+	// MaxPagesPerSite limits the pages of a web site, in addition to the site's own setting; 0: DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
-	// MemoBytes bounds what is kept in memory of what queries ask, where no other process shares the database. 0:
+	// MemoBytes limits the cache of data needed by queries. It is used only if no other process shares the database. 0:
 	// DefaultMemoBytes.
 	MemoBytes int64
-	// Limits hold for every workspace, beside those that SetLimits has set for it; nil: none.
+	// Limits apply to every workspace, in addition to those set by SetLimits; nil: none.
 	Limits domain.Limits
 }
 
-// DefaultMemoBytes is Options.MemoBytes when it is 0.
+// DefaultMemoBytes is the default of Options.MemoBytes.
 const DefaultMemoBytes = 16 << 20
 
-// DefaultMaxPagesPerSite is how many pages a web site may have when Options do not say.
+// DefaultMaxPagesPerSite is the default of Options.MaxPagesPerSite.
 const DefaultMaxPagesPerSite = 10_000
 
-// Catalog is the store of metadata: its parts over one database. All methods are safe for concurrent use.
+// Catalog is the store of metadata. It combines several stores over one database. All methods are safe for concurrent
+// use.
 type Catalog struct {
 	*accounts.Accounts
 	*conversations.Store
@@ -60,8 +61,8 @@ type Catalog struct {
 	db *db.DB
 }
 
-// Open opens the database at Options.Path or Options.URL, creates what is missing, and brings its schema up to date. It
-// fails when the database was written by a newer version. No error holds the password of a URL.
+// Open opens the database at Options.Path or Options.URL, creates it if necessary, and migrates its schema. It fails if
+// the database was written by a newer version. Errors never contain the password of a URL.
 func Open(ctx context.Context, o Options) (*Catalog, error) {
 	memo := resources.NewMemo(cmp.Or(o.MemoBytes, DefaultMemoBytes))
 	d, err := db.Open(ctx, database(o, memo))
@@ -84,29 +85,29 @@ func database(o Options, memo *resources.Memo) db.Options {
 	}
 }
 
-// Close stores what was counted, ends what listens and holds, and releases the database. It may be called twice.
+// Close stores buffered uses, ends listening and holds, and closes the database. It may be called twice.
 func (c *Catalog) Close() error {
 	c.Accounts.Close()
 	return c.db.Close()
 }
 
-// Ready reports whether the database answers and takes writes, and whether what this process holds is still held.
+// Ready reports whether the database answers and accepts writes, and whether the process still has its holds.
 func (c *Catalog) Ready(ctx context.Context) error { return c.db.Ready(ctx) }
 
-// ID is the catalog's own id: see db.DB.ID.
+// ID returns the catalog's id; see db.DB.ID.
 func (c *Catalog) ID(ctx context.Context) (string, error) { return c.db.ID(ctx) }
 
-// Hold takes what only one of the processes that share the database may have: see db.DB.Hold.
+// Hold acquires a resource that only one of the processes sharing the database may have; see db.DB.Hold.
 func (c *Catalog) Hold(ctx context.Context, name string) (release func(), err error) {
 	return c.db.Hold(ctx, name)
 }
 
-// Lease takes the lease for the holder, or renews it: see db.DB.Lease.
+// Lease acquires or renews a lease for the holder; see db.DB.Lease.
 func (c *Catalog) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	return c.db.Lease(ctx, name, holder, ttl)
 }
 
-// Release gives the lease back, if the holder has it.
+// Release releases the lease if the holder has it.
 func (c *Catalog) Release(ctx context.Context, name, holder string) error {
 	return c.db.Release(ctx, name, holder)
 }

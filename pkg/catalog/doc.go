@@ -1,23 +1,23 @@
-// Package catalog keeps Sluice's metadata in SQL: workspaces, keys, agents, datastores, datasources, the outbox of
-// jobs, sweeps, conversations, usage. It is the one writer of a datasource's state: what a worker's event means is
-// decided by domain.Apply, and stored here together with everything that follows from it (the next job, child pages,
-// sweeps) in one transaction.
+// Package catalog stores Sluice's metadata in SQL: workspaces, keys, agents, datastores, datasources, the outbox of
+// jobs, sweeps, conversations and usage. It is the only writer of a datasource's state: domain.Apply decides the effect
+// of a worker's event, and the catalog stores it in one transaction with all consequences (the next job, pages of a
+// site, sweeps).
 //
-// # Where a datasource's job is
+// # Location of a datasource's job
 //
-// A datasource that waits for something is in exactly one place, kept in its row and changed only together with what
-// it describes:
+// A datasource that waits for a job is in exactly one location, which is stored in its row and changed only together
+// with the job:
 //
-//   - the outbox: a row of table outbox holds its newest job;
-//   - the stream: its job was published and has not ended (such datasources are "in flight", see InFlight);
+//   - the outbox: a row of table outbox contains its newest job;
+//   - the stream: its job was published and has not ended (the datasource is "in flight", see InFlight);
 //   - nowhere: it is synched, skipped or failed, or is a site that waits for its pages.
 //
-// So admission, rescue and the end of a site's crawl are lookups in small partial indexes, whatever the number of
+// So admission, rescue and the end of a site's crawl are lookups in small partial indexes, regardless of the number of
 // datasources.
 //
 // # Packages
 //
-// A Catalog is composed of small stores over one database. Imports go one way, from the last of these to the first:
+// A Catalog combines small stores over one database. Imports go one way, from the last of these to the first:
 //
 //   - db: engines, transactions, group commit, notices, locks, leases and migrations; no table of the catalog;
 //   - record: the rows of datastores, datasources, the outbox and sweeps, which other packages share;
@@ -28,11 +28,11 @@
 //   - resources: datastores, datasources and agents as users see them;
 //   - maintenance: snapshots, repairs, takeovers from the job log, audits.
 //
-// A method that takes a workspace id answers domain.NotFound for unknown ids and for those of another workspace.
+// A method that takes a workspace id returns domain.NotFound for unknown ids and for ids of another workspace.
 //
 // # Moves
 //
-// A datastore serves readers from one place and may be on its way to another: UpdateDatastore begins and cancels that,
-// IssueMoves and FinishMove carry it out. Whatever depends on where a datastore is, passes its gate in the same
+// A datastore serves readers from one place and may be moving to another. UpdateDatastore starts and cancels a move;
+// IssueMoves and FinishMove carry it out. Code that depends on the place of a datastore must take its lock in the same
 // transaction.
 package catalog

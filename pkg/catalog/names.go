@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-type ( // types of the parts' methods, under the names that users of a whole Catalog know
+type ( // types of the stores' methods, for users of a complete Catalog
 	ActiveState        = maintenance.ActiveState
 	Adopted            = maintenance.Adopted
 	Applied            = pipeline.Applied
@@ -39,7 +39,7 @@ type ( // types of the parts' methods, under the names that users of a whole Cat
 	Waiting            = pipeline.Waiting
 )
 
-// The values that go with them.
+// Values of these types.
 const (
 	PriorityFresh    = record.PriorityFresh
 	PriorityPages    = record.PriorityPages
@@ -52,5 +52,5 @@ const (
 	IdempotencyLease = accounts.IdempotencyLease
 )
 
-// ErrDamaged says that the file of a SQLite catalog is damaged.
+// ErrDamaged is returned if the file of a SQLite catalog is damaged.
 var ErrDamaged = db.ErrDamaged

@@ -1,4 +1,4 @@
-// Package accounts stores workspaces, their API keys, limits and usage, and the answers kept for idempotency keys. It
+// Package accounts stores workspaces, their API keys, limits and usage, and responses kept for idempotency keys. It
 // imports db.
 package accounts
 
@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accounts is the store of workspaces and what belongs to them. All methods are safe for concurrent use.
+// Accounts is the store of workspaces and their data. All methods are safe for concurrent use.
 type Accounts struct {
 	db      *db.DB
 	limits  domain.Limits
@@ -18,10 +18,10 @@ type Accounts struct {
 	soon    soon
 }
 
-// New returns the accounts of a database. The limits hold for every workspace, in addition to those that SetLimits has set for it.
+// New returns the accounts of a database. The limits apply to every workspace, in addition to those set by SetLimits.
 func New(d *db.DB, limits domain.Limits) *Accounts {
 	return &Accounts{db: d, limits: limits, soon: soon{turn: make(chan struct{}, 1)}}
 }
 
-// Close stores uses that are still in memory. Nothing is counted after it.
+// Close stores uses that are still in memory. Later uses are not counted.
 func (a *Accounts) Close() { a.endSoon() }

@@ -11,46 +11,47 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StoredResponse is the answer kept for an idempotency key.
+// StoredResponse is the response kept for an idempotency key.
 type StoredResponse struct {
 	Status int
 	Body   string
 }
 
 const (
-	// idempotencyExpiry is how long an answer is kept to be given again.
+	// Time for which a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is how long after its last KeepIdempotent a request counts as lost, with the process that had it.
-	// Clocks of processes that share a catalog may differ by much less than it.
+	// IdempotencyLease is the time after a request's last KeepIdempotent at which the request counts as lost, together
+	// with its process. The clocks of processes that share a catalog must differ by much less.
 	IdempotencyLease = 10 * time.Second
-	// idempotencyRetry is what the client of a request that is being worked on is told to wait.
+	// Retry-After for the client of a request that is still in progress.
 	idempotencyRetry = 2 * time.Second
 )
 
-// Claim is the right to carry out the request with an idempotency key. Whoever loses it, because it was not kept, may go
-// on: what the request makes carries ids that follow from the request, so that two runs of it make it once.
+// Claim is the right to execute the request with an idempotency key. A holder that loses the claim, because it was not
+// renewed, may continue: created objects have ids derived from the request, so that two runs create them once.
 type Claim struct {
-	// Repeated says that the request has been begun before and came to no answer: all of it may have been done, or
-	// nothing.
+	// Repeated is whether an earlier run of the request ended without a response. It may have done all of the work, or
+	// none.
 	Repeated bool
-	// Begun is when it was begun first.
+	// Begun is the start of the first run.
 	Begun time.Time
 
 	ws, key, requestHash string
-	expires              int64  // microseconds; with the above it tells this request from all others with its key
-	holder               string // who may keep, release or abandon the claim
+	expires              int64  // microseconds; with the fields above it identifies the request among all with its key
+	holder               string // the process that may keep, release or abandon the claim
 }
 
-// ID is the id of what the request makes that the parts name: the same in every run of it, and no other request's.
+// ID returns the id of an object that the request creates, named by the parts. It is the same in every run and unique
+// to the request.
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }
 
-// BeginIdempotent claims an idempotency key for a request, given by a hash of what makes it the same request. Either
-// there is a claim: go on, call KeepIdempotent well within IdempotencyLease, again and again, and in the end
-// FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Or there is the response that the same request was answered
-// within 24 hours of its beginning. It fails with domain.CodeConflict when the key came with another request, or when the
-// same request is being worked on.
+// BeginIdempotent claims an idempotency key for a request, identified by a hash. If it returns a claim, the caller
+// executes the request, calls KeepIdempotent repeatedly and well within IdempotencyLease, and at the end
+// FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise it returns the response to the same request,
+// which is kept for 24 hours from its start. It fails with domain.CodeConflict if the key was used for another request,
+// or if the request is in progress.
 func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*Claim, *StoredResponse, error) {
 	var claim *Claim
 	var have *StoredResponse
@@ -76,9 +77,9 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 	return claim, have, nil
 }
 
-// take makes the claim, if the key is free or its request lost. Each statement looks and claims, so that of two requests
-// at once, in any processes, one does. As long as the status is 0, body names the holder. A request that was kept at a time
-// that is still to come is lost, too, for all that can be known: the clock has been set back.
+// take makes the claim if the key is free or its request is lost. Each statement checks and claims in one step, so that
+// of several concurrent requests, in any processes, only one succeeds. While the status is 0, body is the holder. A
+// request whose last renewal is in the future also counts as lost: the clock was set back.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)
@@ -98,7 +99,7 @@ func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error)
 	return err == nil, err
 }
 
-// answered returns the answer of a request that cannot be claimed, or says why there is none.
+// answered returns the response to a request that cannot be claimed, or an error.
 func answered(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*StoredResponse, error) {
 	var hash string
 	var r StoredResponse
@@ -118,11 +119,11 @@ func answered(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*Stor
 	return nil, busy
 }
 
-// held is the condition of a claim's row as long as nobody else has taken it.
+// held is the condition for a claim's row while the holder has the claim.
 const held = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 
-// KeepIdempotent says that the request is being worked on, and reports whether the claim still holds. When it does not,
-// another process has taken the request for lost.
+// KeepIdempotent renews the claim, and reports whether it still holds. If not, another process has treated the request
+// as lost.
 func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool, err error) {
 	err = c.db.Update(ctx, "keeping an idempotency key", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+held, db.Micros(c.db.Now()), claim.ws, claim.key, claim.holder)
@@ -132,8 +133,8 @@ func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool
 	return holds && err == nil, err
 }
 
-// FinishIdempotent keeps the answer of the request, for 24 hours from its beginning. Of several runs of a request the
-// first to finish decides the answer, whoever holds the claim.
+// FinishIdempotent stores the response to the request, for 24 hours from its start. If a request has several runs, the
+// first to finish determines the response, regardless of the claim.
 func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredResponse) error {
 	return c.db.Update(ctx, "keeping an answer", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET status = ?, body = ? WHERE workspace_id = ? AND key = ? AND status = 0
@@ -142,8 +143,8 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 	})
 }
 
-// ReleaseIdempotent lets go of a request that has no answer to keep, though it may have done something: it may be
-// repeated at once, as Repeated, and the key stays its own.
+// ReleaseIdempotent ends a run that has no response to keep but may have had effects. The request can be repeated at
+// once, as Repeated, and the key stays reserved for it.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+held, claim.ws, claim.key, claim.holder)
@@ -151,8 +152,8 @@ func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	})
 }
 
-// AbandonIdempotent gives the key back when the request has done nothing, so that it can be used anew. If an earlier run
-// of the request may have done something, it only releases it.
+// AbandonIdempotent frees the key after a run without effects. If an earlier run may have had effects, it only releases
+// the key.
 func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 	if claim.Repeated {
 		return c.ReleaseIdempotent(ctx, claim)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// EnsureWorkspace creates the workspace if there is none with the id; the name of one that exists stays.
+// EnsureWorkspace creates the workspace if it does not exist. It does not change the name of an existing one.
 func (c *Accounts) EnsureWorkspace(ctx context.Context, id, name string) error {
 	return c.db.Update(ctx, "creating a workspace", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -24,7 +24,7 @@ func (c *Accounts) WorkspaceName(ctx context.Context, id string) (name string, e
 	return name, db.Found(err, "workspace", id)
 }
 
-// keyRow names the columns of a key.
+// keyRow returns the columns of a key.
 func keyRow(k *domain.APIKey) db.Row {
 	return db.Row{
 		db.Fixed("id", &k.ID),
@@ -47,8 +47,8 @@ var (
 
 var scanKey = db.ScanRow(keyRow)
 
-// CreateKey stores a key, CreatedAt being set here, and returns it as it is stored. It fails with domain.CodeConflict when its id or hash is taken, and
-// with domain.NotFound when there is no such workspace.
+// CreateKey stores a key, sets CreatedAt, and returns the key as stored. It fails with domain.CodeConflict if the id or
+// hash exists, and with domain.NotFound if the workspace does not.
 func (c *Accounts) CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error) {
 	k.LastUsedAt, k.ExpiresAt = db.Stored(k.LastUsedAt), db.Stored(k.ExpiresAt)
 	err := c.db.Update(ctx, "storing a key", func(t *db.Tx) error {
@@ -65,7 +65,7 @@ func (c *Accounts) CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKe
 	return k, err
 }
 
-// Keys returns the workspace's keys, newest first, expired ones too.
+// Keys returns the workspace's keys, newest first, including expired ones.
 func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error) {
 	keys, err := db.Collect(ctx, c.db.Read, scanKey,
 		`SELECT `+keyColumns+` FROM api_keys WHERE workspace_id = ? ORDER BY created_at DESC, id DESC`, ws)
@@ -90,11 +90,11 @@ func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 	return keys, nil
 }
 
-// keyAndLimits asks for a key and, in a row for each, its limits: every request asks it, so it is one question.
+// keyAndLimits reads a key with one row per limit. It is a single query, because every request needs it.
 var keyAndLimits = `SELECT ` + keyRow(new(domain.APIKey)).Columns("k.") + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
 	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
 
-// KeyByHash returns the key with domain.HashKey of its secret. An expired key is not found.
+// KeyByHash returns the key whose secret has the domain.HashKey. Expired keys are not found.
 func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, error) {
 	var limits domain.Limits
 	rows, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (domain.APIKey, error) {
@@ -139,10 +139,10 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 	return k, err
 }
 
-// touchEvery is how exactly the last use of a key is kept: a write for every request would cost more than the request.
+// touchEvery is the precision of a key's last use: a write per request would cost more than the request.
 const touchEvery = time.Minute
 
-// TouchKey notes the key's last use, to the minute. An unknown key is no error.
+// TouchKey stores the key's last use, with a precision of one minute. Unknown keys are ignored.
 func (c *Accounts) TouchKey(ctx context.Context, id string, at time.Time) error {
 	if last, ok := c.touched.Load(id); ok && at.Before(last.(time.Time).Add(touchEvery)) {
 		return nil
@@ -155,7 +155,7 @@ func (c *Accounts) TouchKey(ctx context.Context, id string, at time.Time) error 
 	})
 }
 
-// CountKeys counts the keys of all workspaces, expired ones too.
+// CountKeys counts the keys of all workspaces, including expired ones.
 func (c *Accounts) CountKeys(ctx context.Context) (int64, error) {
 	var n int64
 	if err := c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM api_keys`).Scan(&n); err != nil {
@@ -164,7 +164,7 @@ func (c *Accounts) CountKeys(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// RequireWorkspace fails with domain.NotFound when there is no workspace with the id.
+// RequireWorkspace fails with domain.NotFound if the workspace does not exist.
 func RequireWorkspace(ctx context.Context, q db.Querier, id string) error {
 	var one int
 	return db.Found(q.QueryRow(ctx, `SELECT 1 FROM workspaces WHERE id = ?`, id).Scan(&one), "workspace", id)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits returns what was set for the workspace, or for one of its keys; Options.Limits are not in it. The key need not
+// Limits returns the limits set for the workspace or for one of its keys, without Options.Limits. The key need not
 // exist.
 func (c *Accounts) Limits(ctx context.Context, a domain.Account) (domain.Limits, error) {
 	return readLimits(ctx, c.db.Read, a)
@@ -31,8 +31,8 @@ func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Lim
 	return out, nil
 }
 
-// SetLimits sets the limits of the workspace, or of one of its keys, in the place of those before. They hold beside
-// Options.Limits: the stricter one counts. A key that does not exist is not found.
+// SetLimits replaces the limits of the workspace or of one of its keys. Options.Limits also apply; the stricter limit
+// counts. It fails with domain.NotFound if the key does not exist.
 func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
 	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
 		if a.KeyID == "" {
@@ -67,7 +67,7 @@ func setLimits(ctx context.Context, t *db.Tx, a domain.Account, limits domain.Li
 	return nil
 }
 
-// accountLimits are those that hold for a workspace, Options.Limits among them, and for a key of it.
+// accountLimits returns the limits of a workspace, including Options.Limits, and those of a key.
 func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Account) (ofWorkspace, ofKey domain.Limits, err error) {
 	set, err := readLimits(ctx, q, domain.Account{WorkspaceID: a.WorkspaceID})
 	if err != nil {
@@ -81,13 +81,13 @@ func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Acc
 	return c.limits.Stricter(set), ofKey, nil
 }
 
-// LimitsInForce returns the limits that hold for the workspace: the stricter of Options.Limits and what was set for it.
+// LimitsInForce returns the limits of the workspace: the stricter of Options.Limits and those set for it.
 func (c *Accounts) LimitsInForce(ctx context.Context, ws string) (domain.Limits, error) {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	return limits, err
 }
 
-// Stored returns how many chunks of the workspace are searchable, and how many bytes of content it has.
+// Stored returns the number of searchable chunks and the bytes of content of the workspace.
 func (c *Accounts) Stored(ctx context.Context, ws string) (chunks, bytes int64, err error) {
 	return readStored(ctx, c.db.Read, ws)
 }
@@ -101,9 +101,8 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 	return chunks, bytes, nil
 }
 
-// CheckStorage fails with domain.CodeUsageLimit when the workspace has reached a limit of what it may store, so that
-// nobody sends what would be refused. What is accepted is held against the limits again, together with what comes in at
-// the same time.
+// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached a storage limit, so that callers do not
+// send content in vain. WithRoom checks accepted content again, together with concurrent uploads.
 func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	if err != nil || !limitsStorage(limits) {
@@ -123,8 +122,8 @@ func limitsStorage(limits domain.Limits) bool {
 	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
 }
 
-// checkChunks fails when no more chunks may come. How many there will be is known when content was read, so what is
-// accepted by then may pass the limit: it is finished all the same.
+// checkChunks fails if no more chunks are allowed. The number of chunks of new content is unknown until it is read, so
+// accepted content may exceed the limit.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return full("chunks", limit, chunks)
@@ -137,9 +136,9 @@ func full(what string, limit, has int64) error {
 		limit, what, has)
 }
 
-// WithRoom runs f, which stores content of the workspace, and fails with domain.CodeUsageLimit when it then has more than
-// it may. However much comes in at once, no more passes than there is room for. What does not grow always passes. It must
-// be the first in its transaction: see locks.go.
+// WithRoom runs f, which stores content of the workspace, and fails with domain.CodeUsageLimit if the workspace then
+// exceeds a limit. Concurrent callers cannot exceed it together. A call that does not add content always succeeds. It
+// must be the first call in its transaction; see locks.go.
 func (c *Accounts) WithRoom(ctx context.Context, t *db.Tx, ws string, f func() error) error {
 	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// soonAfter is how long uses that are counted soon are kept in memory: what a process loses of them that is killed.
+// Time for which uses stay in memory before they are stored; a killed process loses them.
 const soonAfter = 100 * time.Millisecond
 
-// soon keeps uses in memory until they are stored, all at once.
+// soon buffers uses in memory and stores them together.
 type soon struct {
-	turn chan struct{} // holds one while somebody stores
+	turn chan struct{} // holds an element while uses are being stored
 
 	mu     sync.Mutex
-	next   *tallied // what is stored next; nil: nothing waits
-	closed bool     // nothing waits any more
+	next   *tallied // uses to store next; nil: none
+	closed bool     // no more uses are buffered
 	timer  *time.Timer
 }
 
-// CountSoon is Count for what no limit is held against, and what is used more often than it could be stored: it is kept in
-// memory, stored with all others within a tenth of a second, and at the latest by Close. Usage and KeyUsage of this process
-// know it at once. A process that is killed forgets the last tenth of a second. That it cannot be stored is logged.
+// CountSoon is Count for frequent uses without a limit. It buffers them in memory and stores them together within a
+// tenth of a second, and at the latest in Close. Usage and KeyUsage of this process include them at once. A killed
+// process loses the last tenth of a second. Errors are logged.
 func (c *Accounts) CountSoon(a domain.Account, uses map[domain.Metric]int64) {
 	c.soon.mu.Lock()
 	defer c.soon.mu.Unlock()
@@ -33,13 +33,13 @@ func (c *Accounts) CountSoon(a domain.Account, uses map[domain.Metric]int64) {
 	}
 	if c.soon.next == nil {
 		c.soon.next = newTallied()
-		c.soon.timer = time.AfterFunc(soonAfter, func() { _ = c.storeSoon(context.Background()) }) // only the context ends it
+		c.soon.timer = time.AfterFunc(soonAfter, func() { _ = c.storeSoon(context.Background()) }) // fails only if the context ends
 	}
 	c.soon.next.add(a, uses)
 }
 
-// storeSoon stores what waits. Once it has returned without error, everything is stored, or logged, that was counted before.
-// Its context bounds how long it waits for that, and nothing is lost for it: what is being stored is not the caller's alone.
+// storeSoon stores the buffered uses. If it returns nil, all earlier uses are stored, or their errors logged. ctx only
+// limits the wait; it does not cancel the storing, which other callers share.
 func (c *Accounts) storeSoon(ctx context.Context) error {
 	select {
 	case c.soon.turn <- struct{}{}:
@@ -52,10 +52,10 @@ func (c *Accounts) storeSoon(ctx context.Context) error {
 		return nil
 	}
 	stored := make(chan struct{})
-	go func() { // one at a time: it has the turn
+	go func() { // the slot allows only one of these at a time
 		defer close(stored)
 		defer func() { <-c.soon.turn }()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyTimeout) // whoever has counted is gone
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyTimeout) // the callers do not wait
 		defer cancel()
 		next.store(ctx, c.storeUses)
 		for a, err := range next.errs {
@@ -72,7 +72,7 @@ func (c *Accounts) storeSoon(ctx context.Context) error {
 	}
 }
 
-// takeSoon takes what waits; nil: nothing does.
+// takeSoon takes the buffered uses; nil: none.
 func (c *Accounts) takeSoon() *tallied {
 	c.soon.mu.Lock()
 	defer c.soon.mu.Unlock()
@@ -83,10 +83,10 @@ func (c *Accounts) takeSoon() *tallied {
 	return next
 }
 
-// endSoon stores what waits; nothing is counted after it.
+// endSoon stores the buffered uses; later ones are not counted.
 func (c *Accounts) endSoon() {
 	c.soon.mu.Lock()
 	c.soon.closed = true
 	c.soon.mu.Unlock()
-	_ = c.storeSoon(context.Background()) // only the context ends it
+	_ = c.storeSoon(context.Background()) // fails only if the context ends
 }

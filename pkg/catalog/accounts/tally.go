@@ -12,32 +12,32 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// tallyTimeout is how long uses that several callers count together may take to be stored.
+// Timeout for storing the uses that several callers count together.
 const tallyTimeout = 10 * time.Second
 
-// tally brings uses that are counted at the same moment together, so that one transaction stores them all: while one of them
-// is being stored, the others wait as one.
+// tally combines concurrent uses so that one transaction stores them all: while it stores some, the others wait and
+// form the next group.
 type tally struct {
-	turn sync.Mutex // held by who stores
+	turn sync.Mutex // held while uses are stored
 
 	mu   sync.Mutex
-	next *tallied // what is stored next; nil: nothing waits
+	next *tallied // uses to store next; nil: none
 }
 
-// tallied are uses that are stored together. done and errs belong to who holds the turn.
+// tallied are uses that are stored together. The holder of turn owns done and errs.
 type tallied struct {
 	sums map[domain.Account]map[domain.Metric]int64
 	done bool
 	errs map[domain.Account]error
 }
 
-// accountUses are uses of an account.
+// accountUses are the uses of an account.
 type accountUses struct {
 	account domain.Account
 	uses    map[domain.Metric]int64
 }
 
-// count has uses stored, and returns once they are.
+// count stores uses, and returns when they are stored.
 func (y *tally) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
 	own := y.join(a, uses)
 	y.turn.Lock()
@@ -48,13 +48,14 @@ func (y *tally) count(ctx context.Context, a domain.Account, uses map[domain.Met
 	y.mu.Lock()
 	y.next = nil
 	y.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyTimeout) // others' uses do not end with this caller
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyTimeout) // the context of this caller must not cancel the uses of others
 	defer cancel()
 	own.store(ctx, store)
 	return own.errs[a]
 }
 
-// store stores all, or, when that fails, each account's by itself: none is lost for another's fault.
+// store stores all uses together. If that fails, it stores each account's separately, so that a fault of one does not
+// lose the others.
 func (t *tallied) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()
@@ -71,7 +72,7 @@ func (t *tallied) store(ctx context.Context, store func(context.Context, []accou
 	}
 }
 
-// join adds uses to those that are stored next.
+// join adds uses to the next group.
 func (y *tally) join(a domain.Account, uses map[domain.Metric]int64) *tallied {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -84,7 +85,7 @@ func (y *tally) join(a domain.Account, uses map[domain.Metric]int64) *tallied {
 
 func newTallied() *tallied { return &tallied{sums: make(map[domain.Account]map[domain.Metric]int64)} }
 
-// add adds uses to those of the account.
+// add adds uses to the account's sums.
 func (t *tallied) add(a domain.Account, uses map[domain.Metric]int64) {
 	sums := t.sums[a]
 	if sums == nil {
@@ -98,7 +99,7 @@ func (t *tallied) add(a domain.Account, uses map[domain.Metric]int64) {
 	}
 }
 
-// ordered lists the uses by account, in the order that all transactions take workspaces in.
+// ordered returns the uses by account, in the order in which all transactions lock workspaces.
 func (t *tallied) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))

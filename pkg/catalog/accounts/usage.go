@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// MonthOf is the month (UTC) under which uses at a time are counted.
+// MonthOf returns the month (UTC) in which uses at a time are counted.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Count adds to the account's counters of the current month (UTC), all or none. What is 0 is left out, and what is negative is
-// taken away: a use that was counted and has come to nothing. What is counted at the same moment is stored together.
+// Count adds to the account's counters of the current month (UTC), all or none. It ignores zeros and subtracts negative
+// values, for uses that had no effect after all. Concurrent uses are stored together.
 func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
 	uses = maps.Clone(uses)
 	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })
@@ -41,7 +41,7 @@ func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 	})
 }
 
-// Count adds to the counters of a workspace and of a key, in the order that all transactions take them in.
+// Count adds to the counters of a workspace and of a key, in the order in which all transactions lock them.
 func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses map[domain.Metric]int64) error {
 	metrics := slices.Sorted(maps.Keys(uses))
 	for _, m := range metrics {
@@ -63,10 +63,10 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 	return nil
 }
 
-// Admit counts one agent query of the account, unless a limit is reached: of queries, or of the tokens that those before
-// have used, of the workspace or of the key. It then fails with domain.CodeUsageLimit and counts nothing. Checking and
-// counting are one step: however many ask at once, no more pass than there are queries left. What a query costs in tokens
-// is known when it has been answered, so those under way may pass that limit.
+// Admit counts one agent query of the account, unless the workspace or the key has reached its limit of queries or of
+// tokens used by earlier queries. It then fails with domain.CodeUsageLimit and counts nothing. Checking and counting is
+// one step, so that concurrent callers cannot exceed the limit of queries together. The tokens of a query are unknown
+// until it is answered, so queries in progress may exceed that limit.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())
@@ -96,7 +96,7 @@ func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	})
 }
 
-// checkTokens fails when the tokens of the month are used up.
+// checkTokens fails if the tokens of the month are used up.
 func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, ofWorkspace, ofKey domain.Limits) error {
 	var used int64
 	if limit := ofWorkspace[domain.MetricTokens]; limit > 0 {
@@ -122,7 +122,7 @@ func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, 
 	return nil
 }
 
-// bound is a limit to compare with: none is more than anybody uses.
+// bound returns the limit for comparisons; no limit is the maximum integer.
 func bound(limit int64) int64 {
 	if limit <= 0 {
 		return 1<<63 - 1
@@ -130,7 +130,7 @@ func bound(limit int64) int64 {
 	return limit
 }
 
-// limitNames are what limits of a month count, for people.
+// limitNames are the names of monthly limits in messages.
 var limitNames = map[domain.Metric]string{domain.MetricQueries: "agent queries", domain.MetricTokens: "model tokens"}
 
 func usedUp(whose string, limits domain.Limits, m domain.Metric) error {
@@ -147,7 +147,7 @@ type use struct {
 
 var scanUse = db.Scan(func(u *use) []any { return []any{&u.key, &u.metric, &u.value} })
 
-// Usage returns the workspace's counters of the month (UTC) that the time lies in. What was never counted is absent.
+// Usage returns the workspace's counters of the month (UTC) that contains the time. Metrics never counted are absent.
 func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
 	if err := c.storeSoon(ctx); err != nil {
 		return nil, fmt.Errorf("reading use: %w", err)
@@ -163,7 +163,7 @@ func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[d
 	return out, nil
 }
 
-// KeyUsage is Usage by the ids of keys, revoked ones too; "" is what was used without a key.
+// KeyUsage is Usage by key id, including revoked keys; "" is use without a key.
 func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
 	if err := c.storeSoon(ctx); err != nil {
 		return nil, fmt.Errorf("reading use by key: %w", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// conversationRow names the columns of a conversation.
+// conversationRow returns the columns of a conversation.
 func conversationRow(v *domain.Conversation) db.Row {
 	return db.Row{
 		db.Fixed("id", &v.ID),
@@ -30,7 +30,7 @@ func conversationRow(v *domain.Conversation) db.Row {
 	}
 }
 
-// messageRow names the columns of a message. search and seq are stored beside it.
+// messageRow returns the columns of a message. search and seq are additional columns.
 func messageRow(m *domain.Message, search *string, seq *int64) db.Row {
 	return db.Row{
 		db.Fixed("id", &m.ID),
@@ -58,10 +58,10 @@ func scanMessage(s db.Scanner) (m domain.Message, err error) {
 	return m, err
 }
 
-// EnsureConversation stores v as a new conversation with its first messages, all of it or nothing, the times being set
-// here, and returns it. One that is there is returned as it is; messages are then added to it, if it is the same
-// visitor's. A conversation of another workspace or agent, with messages of another visitor, and an agent that does not
-// exist, are not found.
+// EnsureConversation stores v as a new conversation with its first messages, all or nothing, sets the times, and
+// returns it. If the conversation exists, it returns the stored one and adds the messages, provided that the visitor is
+// the same. It fails with domain.NotFound if the conversation belongs to another workspace or agent, if another visitor
+// adds messages, or if the agent does not exist.
 func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
 	at := c.db.Stamp()
 	v.CreatedAt, v.UpdatedAt, v.Title = db.FromMicros(at), db.FromMicros(at), title(v.Title)
@@ -91,8 +91,8 @@ func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, f
 	return have, err
 }
 
-// FindConversation returns the conversation with the id, and whether there is one. One of another workspace or agent is not
-// found.
+// FindConversation returns the conversation with the id, and whether it exists. Conversations of another workspace or
+// agent are not found.
 func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error) {
 	v, err = scanConversation(c.db.Read.QueryRow(ctx, `SELECT `+conversationColumns+` FROM conversations WHERE id = ?`, id))
 	switch {
@@ -106,7 +106,7 @@ func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v
 	return v, true, nil
 }
 
-// Conversation returns one conversation of the workspace, with that agent unless agentID is empty.
+// Conversation returns a conversation of the workspace and, unless agentID is empty, of that agent.
 func (c *Store) Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error) {
 	return readConversation(ctx, c.db.Read, ws, agentID, id)
 }
@@ -135,17 +135,17 @@ func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visito
 	return vs, nil
 }
 
-// ConversationFilter selects conversations; what is empty does not select.
+// ConversationFilter selects conversations; empty fields do not restrict.
 type ConversationFilter struct {
 	AgentID   string
 	VisitorID string
-	From      time.Time // begun then or later
-	To        time.Time // begun before
-	Search    string    // a text within one of its messages, in upper or lower case
+	From      time.Time // started then or later
+	To        time.Time // started before
+	Search    string    // text in one of its messages, case-insensitive
 }
 
-// Conversations returns a page of the workspace's conversations that pass the filter, newest first, and the cursor of the
-// next page, "" after the last.
+// Conversations returns a page of the workspace's conversations that match the filter, newest first, and the cursor of
+// the next page; "" after the last.
 func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilter, p db.Page) ([]domain.Conversation, string, error) {
 	l := db.List{Name: cursor.Conversations, Columns: conversationColumns, Table: `conversations`}
 	l.And(`workspace_id = ?`, ws)
@@ -179,8 +179,8 @@ func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilt
 	return items, next, nil
 }
 
-// DeleteConversation deletes the conversation with its messages and returns it. An answer that is being written to it
-// finds no conversation when it is to be stored.
+// DeleteConversation deletes the conversation with its messages and returns it. An answer in progress then fails to be
+// stored, because its conversation does not exist.
 func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error) {
 	var v domain.Conversation
 	err := c.db.Update(ctx, "deleting a conversation", func(t *db.Tx) (err error) {
@@ -190,8 +190,8 @@ func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.C
 	return v, err
 }
 
-// AppendMessages adds messages to the end of the conversation, all or none, ConversationID and CreatedAt being set here.
-// The first question becomes the title of a conversation that has none.
+// AppendMessages appends messages to the conversation, all or none, and sets ConversationID and CreatedAt. The first
+// question becomes the title of a conversation without one.
 func (c *Store) AppendMessages(ctx context.Context, conversationID string, ms ...domain.Message) error {
 	return c.db.Update(ctx, "storing messages", func(t *db.Tx) error { return appendMessages(ctx, t, conversationID, ms) })
 }
@@ -202,7 +202,7 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 	if err != nil {
 		return db.Found(err, "conversation", conversationID)
 	}
-	var last int64 // another process may have stored it, by a clock that goes ahead of this one's
+	var last int64 // may have been stored by another process whose clock is ahead
 	err = t.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages WHERE conversation_id = ?`, conversationID).Scan(&last)
 	if err != nil {
 		return fmt.Errorf("looking for the last message: %w", err)
@@ -223,7 +223,7 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 	return err
 }
 
-// Messages returns the newest messages of the conversation, at most limit, oldest of them first.
+// Messages returns the newest messages of the conversation, at most limit, in chronological order.
 func (c *Store) Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error) {
 	ms, err := db.Collect(ctx, c.db.Read, scanMessage, `SELECT `+messageColumns+` FROM messages
 		WHERE conversation_id = ? ORDER BY seq DESC LIMIT ?`, conversationID, limit)
@@ -234,21 +234,21 @@ func (c *Store) Messages(ctx context.Context, conversationID string, limit int) 
 	return ms, nil
 }
 
-// messageBatch is how many messages are read at a time by EachMessage: each may be as long as an answer.
+// Messages per batch of EachMessage: each may be as long as an answer.
 const messageBatch = 20
 
-// EachMessage calls f with every message of the conversation, oldest first, until f fails, and returns f's error. It holds
-// few of them at a time, however many there are.
+// EachMessage calls f with every message of the conversation, oldest first, until f fails, and returns f's error. It
+// keeps only one batch in memory.
 func (c *Store) EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error {
 	w := db.Walk[domain.Message]{
 		Text: `SELECT ` + messageColumns + ` FROM messages WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
 		Args: []any{conversationID}, After: []any{int64(math.MinInt64)}, Scan: scanMessage, Batch: messageBatch,
-		Key: func(m domain.Message) []any { return []any{db.Micros(m.CreatedAt)} }, // which is its place in the conversation
+		Key: func(m domain.Message) []any { return []any{db.Micros(m.CreatedAt)} }, // the key of its position in the conversation
 	}
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// titleRunes is how long a title may be.
+// Maximum length of a title in characters.
 const titleRunes = 80
 
 func title(text string) string {

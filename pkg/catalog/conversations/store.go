@@ -1,4 +1,5 @@
-// Package conversations stores the conversations of agents, their messages, and whose turn it is to answer. It imports db.
+// Package conversations stores the conversations of agents, their messages, and the locks that order their answers. It
+// imports db.
 package conversations
 
 import "github.com/sluice/sluice/pkg/catalog/db"

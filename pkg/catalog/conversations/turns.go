@@ -7,14 +7,14 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 )
 
-// TakeTurn lets the holder answer a question of the conversation for the time from now on, or longer when it has the turn
-// already, and reports whether it may: while another holder has the turn it may not. A turn that was not ended, because
-// its process died, ends with its time. So questions that several processes are asked at once are answered one after the
-// other, each knowing the answers before it. It goes by the clock of the process, like Lease.
+// TakeTurn lets the holder answer a question of the conversation for the duration ttl from now, or extends the turn
+// that it has. It returns false if another holder has the turn. A turn that was not ended, because its process died,
+// ends after its ttl. Concurrent questions in several processes are thus answered one after the other, each with the
+// earlier answers. Like Lease, it uses the clock of the process.
 //
-// There is a turn in a conversation that is not stored, too: the first of several first questions begins it. The turn
-// orders answers, it does not guard them: one that comes after its turn has passed to another is stored all the same, as a
-// whole, behind what was stored before.
+// A conversation that is not stored yet also has a turn, so that concurrent first questions are ordered. The turn only
+// orders answers: an answer that arrives after its turn has passed to another holder is still stored completely, after
+// the messages stored before.
 func (c *Store) TakeTurn(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
 	err = c.db.Update(ctx, "taking a turn in a conversation", func(t *db.Tx) error {
 		now := c.db.Now()
@@ -28,7 +28,7 @@ func (c *Store) TakeTurn(ctx context.Context, conversationID, holder string, ttl
 	return taken && err == nil, err
 }
 
-// lostTurn is after how long a turn that was not ended is cleared away.
+// Time after which a turn that was not ended is deleted.
 const lostTurn = time.Hour
 
 // EndTurn ends the holder's turn, if it still has it.
@@ -42,21 +42,21 @@ func (c *Store) EndTurn(ctx context.Context, conversationID, holder string) erro
 	})
 }
 
-// forgetBatch is how many conversations one transaction deletes.
+// Conversations deleted per transaction.
 const forgetBatch = 100
 
-// ForgetConversations deletes the next batch of conversations in which nothing was said since the time, and of which no
-// question is being answered, and reports whether there are more.
+// ForgetConversations deletes a batch of conversations without messages since the given time and without a question in
+// progress. It reports whether there are more.
 func (c *Store) ForgetConversations(ctx context.Context, since time.Time) (more bool, err error) {
 	const forgotten = `updated_at < ? AND NOT EXISTS (
 		SELECT 1 FROM conversation_turns t WHERE t.conversation_id = conversations.id AND t.held_until >= ?)`
 	old, now := db.Micros(since), db.Micros(c.db.Now())
-	// Mostly there are none, and this is asked all the time: without a transaction.
+	// Usually there are none, and this is called often, so check without a transaction first.
 	if some, err := db.Exists(ctx, c.db.Read, `SELECT 1 FROM conversations WHERE `+forgotten+` LIMIT 1`, old, now); err != nil || !some {
 		return false, err
 	}
 	err = c.db.Update(ctx, "forgetting conversations", func(t *db.Tx) error {
-		// Said twice: one that goes on meanwhile is looked at again before it is deleted.
+		// The condition is repeated so that a conversation that has continued meanwhile is not deleted.
 		n, err := t.Exec(ctx, `DELETE FROM conversations WHERE id IN (
 				SELECT id FROM conversations WHERE `+forgotten+` ORDER BY updated_at, id LIMIT ?) AND `+forgotten, old, now, forgetBatch, old, now)
 		more = n == forgetBatch

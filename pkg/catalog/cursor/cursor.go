@@ -1,4 +1,5 @@
-// Package cursor writes and reads the cursors by which lists go on: opaque to callers, who pass them back unchanged.
+// Package cursor encodes and decodes the cursors of paginated lists. They are opaque to callers, who return them
+// unchanged.
 package cursor
 
 import (
@@ -9,10 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List is what a cursor goes on with. One of another list is refused: it would lead to a place that means nothing there.
+// List is the list to which a cursor belongs. A cursor of another list is rejected, because its position means nothing
+// there.
 type List string
 
-// The lists that are read in pages.
+// The paginated lists.
 const (
 	Agents        List = "agents"
 	Conversations List = "conversations"
@@ -21,11 +23,11 @@ const (
 	Replay        List = "replay"
 )
 
-// Position is where a page of a list ended. Lists of the catalog are ordered by creation, then by id, so that a cursor keeps its
-// meaning while rows come and go.
+// Position is the end of a page. Lists of the catalog are ordered by creation time, then id, so that a cursor stays
+// valid while rows are added and deleted.
 type Position struct {
-	At int64  // when the last row was made, in microseconds since 1970
-	ID string // of that row, never empty
+	At int64  // creation time of the last row, in microseconds since 1970
+	ID string // id of that row, never empty
 }
 
 // Write returns the cursor of a position in the list.
@@ -33,10 +35,10 @@ func Write(list List, p Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(string(list) + "." + strconv.FormatInt(p.At, 36) + "." + p.ID))
 }
 
-// Read returns the position that a cursor of the list stands for. Anything but what Write has returned for that list is the
-// caller's fault, and named cursor.
+// Read returns the position of a cursor of the list. Any string that Write has not returned for this list is an invalid
+// request, with the field "cursor".
 func Read(list List, s string) (Position, error) {
-	// An error leaves a text that is written otherwise.
+	// Ignore errors: a wrong text fails the comparison below.
 	raw, _ := base64.RawURLEncoding.DecodeString(s)
 	_, rest, _ := strings.Cut(string(raw), ".")
 	at, id, _ := strings.Cut(rest, ".")

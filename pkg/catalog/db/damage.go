@@ -9,17 +9,17 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrDamaged says that the file of a SQLite catalog is damaged.
+// ErrDamaged is returned if the file of a SQLite catalog is damaged.
 var ErrDamaged = errors.New("the catalog is damaged")
 
-// Damage makes an ErrDamaged of what SQLite says about a damaged file, and a syscall.ENOSPC of what it says about a full
-// disk. It leaves other errors as they are.
+// Damage converts SQLite's errors for a damaged file to ErrDamaged, and those for a full disk to syscall.ENOSPC. It
+// returns other errors unchanged.
 func Damage(err error) error {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) || errors.Is(err, ErrDamaged) {
 		return err
 	}
-	switch fault.Code() & 0xff { // extended codes have their kind in the low byte
+	switch fault.Code() & 0xff { // the low byte of an extended code is its kind
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case sqlite3.SQLITE_FULL:

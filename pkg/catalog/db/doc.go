@@ -1,9 +1,9 @@
-// Package db is the database below the catalog: the engines SQLite and PostgreSQL, their dialects, transactions, commits that
-// several transactions share, notices between processes, locks, leases and migrations. It knows no table of the catalog but
-// leases. The packages of catalog import it; it imports cursor and the errors of domain.
+// Package db is the database below the catalog: the engines SQLite and PostgreSQL, their dialects, transactions, group
+// commit, notices between processes, locks, leases and migrations. It knows only one table of the catalog, leases. The
+// packages of catalog import it; it imports cursor and the errors of domain.
 //
-// Every statement is written once, with ? as placeholder and in the SQL that SQLite and PostgreSQL share: TEXT ids,
-// times as BIGINT microseconds since 1970, flags as SMALLINT, JSON as TEXT, ON CONFLICT. With SQLite there is one
-// connection for writes and a pool for reads; with PostgreSQL two pools, and advisory locks. An error that passes by
-// itself, because the database is away or busy, has the code domain.CodeUnavailable.
+// Every statement is written once, with ? as placeholder, in the SQL common to SQLite and PostgreSQL: TEXT ids, times
+// as BIGINT microseconds since 1970, flags as SMALLINT, JSON as TEXT, ON CONFLICT. SQLite has one connection for writes
+// and a pool for reads; PostgreSQL has two pools and uses advisory locks. Temporary errors, because the database is
+// down or busy, have the code domain.CodeUnavailable.
 package db

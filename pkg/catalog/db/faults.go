@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Fault gives an error that passes by itself, because the database is away or busy, the code that says so. What it hit
-// has not been done, or, if the connection broke while a transaction was committed, has been done whole or not at all.
+// Fault adds a code to temporary errors, which occur if the database is down or busy. The failed operation had no
+// effect or, if the connection broke during a commit, either all of its effect or none.
 func Fault(err error) error {
 	if err == nil || !passing(err) {
 		return err
@@ -34,12 +34,12 @@ func Fault(err error) error {
 	return &domain.Error{Code: domain.CodeUnavailable, Message: words, Err: Damage(err)}
 }
 
-// passing reports whether the database or the way to it is at fault, and not the statement.
+// passing reports whether the database or the network is at fault, not the statement.
 func passing(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false // the caller does not wait any longer
+		return false // the caller has stopped waiting
 	}
-	if fileFault(err) || errors.Is(err, errUndone) { // undone for another's fault as often as it was run
+	if fileFault(err) || errors.Is(err, errUndone) { // undone because of another transaction in every attempt
 		return true
 	}
 	var refusal *pgconn.PgError
@@ -48,9 +48,9 @@ func passing(err error) bool {
 		case "08", "53": // the connection; out of disk, memory or connections
 			return true
 		}
-		return strings.HasPrefix(refusal.Code, "57P0") || // the server stops or starts
+		return strings.HasPrefix(refusal.Code, "57P0") || // the server is stopping or starting
 			refusal.Code == "57014" || refusal.Code == "55P03" || // statement_timeout, lock_timeout
-			refusal.Code == "25006" || refusal.Code == "25P03" || // it has become a standby; idleTimeout
+			refusal.Code == "25006" || refusal.Code == "25P03" || // it is a standby now; idleTimeout
 			contended(err)
 	}
 	var connecting *pgconn.ConnectError
@@ -59,15 +59,15 @@ func passing(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
 }
 
-// fileFault reports whether SQLite could not do its work on its file: the disk is full or fails, no more files can be
-// opened, no memory is left, or another process holds the lock. All of it passes with its cause, and leaves the database
-// as it was before the transaction.
+// fileFault reports whether SQLite could not use its file: the disk is full or fails, the limit of open files is
+// reached, memory is exhausted, or another process holds the lock. These faults are temporary and leave the database as
+// it was before the transaction.
 func fileFault(err error) bool {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) {
 		return false
 	}
-	switch fault.Code() & 0xff { // the rest says more closely what it was
+	switch fault.Code() & 0xff { // the other bits are details
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
 		sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return true
@@ -75,23 +75,23 @@ func fileFault(err error) bool {
 	return false
 }
 
-// contended reports whether a transaction was given up because of another one: it passes when run again.
+// contended reports whether a transaction failed because of a concurrent one, and can be run again.
 func contended(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// orphaned reports whether a row was deleted on which one depends that was just stored: when run again, the transaction
-// finds it gone and says so.
+// orphaned reports whether a row that a stored row depends on was deleted concurrently. When run again, the transaction
+// does not find it and returns the proper error.
 func orphaned(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"
 }
 
-// maxRuns is how often a transaction is run that others get in the way of.
+// Maximum runs of a transaction that conflicts with others.
 const maxRuns = 8
 
-// breathe waits before a transaction is run again, longer each time, at most about half a second.
+// breathe waits before a transaction is run again, with increasing delays up to about half a second.
 func breathe(ctx context.Context, run int) error {
 	t := time.NewTimer(time.Duration(1+rand.IntN(4<<min(run, 7))) * time.Millisecond)
 	defer t.Stop()
@@ -103,8 +103,8 @@ func breathe(ctx context.Context, run int) error {
 	}
 }
 
-// clean takes from texts what PostgreSQL does not store, so that both engines store and find the same: NUL, and what is
-// no UTF-8.
+// clean removes NUL and invalid UTF-8 from texts, because PostgreSQL does not store them, so that both engines store
+// and find the same.
 func clean(args []any) []any {
 	for i, a := range args {
 		if s, ok := a.(string); ok {

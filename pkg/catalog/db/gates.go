@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// key is what PostgreSQL knows an advisory lock by. Two names with one key would only wait for each other.
+// key returns the key of a PostgreSQL advisory lock. If two names have the same key, they only wait for each other.
 func (d *DB) key(kind, name string) int64 {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"sluice", d.scope, kind, name}, "\x1f")))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// Share waits for transactions that have one of the names of a kind alone, and keeps others from having it alone until
-// this transaction ends. With SQLite, where transactions follow one another, it does nothing.
+// Share takes shared locks on names of a kind until the transaction ends. It waits for exclusive holders and excludes
+// new ones. With SQLite, where transactions are serial, it does nothing.
 func (t *Tx) Share(ctx context.Context, kind string, names ...string) error {
 	return t.gates(ctx, `SELECT pg_advisory_xact_lock_shared(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, names)
 }
 
-// Alone waits for all transactions that share the name, and keeps others from beginning until this transaction ends.
+// Alone takes an exclusive lock on the name until the transaction ends. It waits for all shared holders and excludes
+// new ones.
 func (t *Tx) Alone(ctx context.Context, kind, name string) error {
 	return t.gates(ctx, `SELECT pg_advisory_xact_lock(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, []string{name})
 }
@@ -47,7 +48,7 @@ func (t *Tx) gates(ctx context.Context, text, kind string, names []string) error
 	return nil
 }
 
-// QueueFor lets one transaction at a time of a kind and name do work that looks first and then acts on what it did not find.
+// QueueFor serialises transactions of a kind and name that first look for rows and then create those they did not find.
 func (t *Tx) QueueFor(ctx context.Context, kind, name string) error {
 	if !t.IsShared() {
 		return nil

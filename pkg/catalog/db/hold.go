@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// holds are what this process alone may use.
+// holds are the resources that this process uses exclusively.
 type holds struct {
 	mu  sync.Mutex
 	all map[*hold]bool
 }
 
-// hold is one of them. It lasts as long as a connection to the database: when that breaks it is taken again, and until
-// then this process is not ready.
+// hold is one of these resources. It lasts as long as a connection to the database. If the connection breaks, the hold
+// is acquired again, and until then the process is not ready.
 type hold struct {
 	name    string
 	session *session
@@ -27,13 +27,13 @@ type hold struct {
 	fault   error // nil: it is held
 }
 
-// errHeld says that another process has what was asked for.
+// errHeld is returned if another process has the hold.
 var errHeld = errors.New("another process holds it")
 
-// Hold takes what only one of the processes that share the database may have, the embedded index for one, until
-// release or Close. It fails with domain.CodeConflict when another process has it. A hold that is lost, because the
-// connection to the database broke, is taken again; meanwhile, and when another process was faster, Ready says so. With
-// SQLite it does nothing: its data directory is locked.
+// Hold acquires a resource that only one of the processes sharing the database may have, such as the embedded index,
+// until release or Close. It fails with domain.CodeConflict if another process has it. A hold that is lost because the
+// connection broke is acquired again; meanwhile, or if another process was faster, Ready reports it. With SQLite it
+// does nothing, because the data directory is locked.
 func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) {
 	if d.session == nil {
 		return func() {}, nil
@@ -72,8 +72,8 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 	return func() { d.holds.release(h) }, nil
 }
 
-// Of a process that has just ended the server may not know yet: it lets go of what that one held once it finds the
-// connection closed, which takes it a moment when it is busy.
+// The server releases the locks of a process that has just ended when it notices the closed connection, which takes a
+// moment if it is busy.
 const (
 	holdPatience = 2 * time.Second
 	holdPause    = 50 * time.Millisecond
@@ -101,7 +101,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 	}
 }
 
-// set notes whether the hold is held, and returns what was noted before.
+// set records whether the hold is held, and returns the previous state.
 func (h *hold) set(fault error) (was error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *holds) releaseAll() {
 	}
 }
 
-// check reports a hold that is lost.
+// check returns an error if a hold is lost.
 func (s *holds) check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

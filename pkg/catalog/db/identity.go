@@ -7,11 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// IdentityLease is the lease under which the catalog's own id is kept for ever.
+// IdentityLease is the name of the lease that permanently stores the catalog's id.
 const IdentityLease = "catalog"
 
-// ID is the catalog's own id, made when it is first asked for: job streams that belong to another catalog are told by it.
-// A copy of the database has the id of the original.
+// ID returns the catalog's id, which is created at the first call. It shows whether a job stream belongs to another
+// catalog. A copy of the database has the same id.
 func (d *DB) ID(ctx context.Context) (id string, err error) {
 	err = d.Update(ctx, "reading the catalog's id", func(t *Tx) error {
 		if _, err := t.Exec(ctx, `INSERT INTO leases (name, holder, until) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,

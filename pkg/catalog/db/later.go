@@ -9,19 +9,19 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Write is a statement whose outcome the transaction does not wait for.
+// Write is a statement whose result the transaction does not wait for.
 type Write struct {
 	Doing string // for its error
 	Text  string
 	Args  []any
-	Check func(rows int64) error // nil: however many rows it changed is right
+	Check func(rows int64) error // nil: any number of rows is valid
 }
 
-// maxDue bounds the writes that wait to be sent.
+// Maximum number of buffered writes.
 const maxDue = 256
 
-// Later runs the write before the next statement that asks for anything, and at the latest before the commit. Those that
-// come together make one journey to the server. With SQLite, which is no journey away, it runs at once.
+// Later runs the write before the next query or at the latest before the commit. Writes are sent together in one round
+// trip. With SQLite, which has no round trips, the write runs at once.
 func (t *Tx) Later(ctx context.Context, w Write) error {
 	if t.conn == nil {
 		rows, err := t.Exec(ctx, w.Text, w.Args...)
@@ -44,7 +44,7 @@ func (w Write) outcome(rows int64, err error) error {
 	}
 }
 
-// flush sends the writes that wait.
+// flush sends the buffered writes.
 func (t *Tx) flush(ctx context.Context) error {
 	if len(t.due) == 0 {
 		return nil

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// ClockSkew is more than the clocks of processes that share a catalog may differ by. A time that was set less far ahead than
-// it now lies, this and more, was set by a clock that has been set back since.
+// ClockSkew is greater than the difference between the clocks of processes that share a catalog. A time that is further
+// in the future than it could have been set, plus ClockSkew, was set before a clock was set back.
 const ClockSkew = 10 * time.Second
 
-// Lease takes the lease for the holder, or renews it, for the time from now on, and reports whether the holder has it:
-// for what one of several processes is to do. It goes by the clock of the process, so let clocks differ by much less than
-// the time, and renew it well before its end. A lease that lasts for longer than the time, because the clock has been set
-// back, is nobody's.
+// Lease acquires or renews the lease for the holder, for the duration ttl from now, and reports whether the holder has
+// it. It is for work that only one of several processes should do. It uses the clock of the process, so ttl must be
+// much longer than the clocks differ, and the lease must be renewed well before its end. A lease that ends later than
+// ttl from now, because the clock was set back, is free.
 func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	err = d.Update(ctx, "taking a lease", func(t *Tx) error {
 		now := d.Now()
@@ -25,7 +25,7 @@ func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) 
 	return held && err == nil, err
 }
 
-// Release gives the lease back, if the holder has it.
+// Release releases the lease if the holder has it.
 func (d *DB) Release(ctx context.Context, name, holder string) error {
 	return d.Update(ctx, "giving back a lease", func(t *Tx) error {
 		_, err := t.Exec(ctx, `DELETE FROM leases WHERE name = ? AND holder = ?`, name, holder)

@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrate brings the schema up to date. Of several processes that start at once one does it and the others wait.
+// migrate updates the schema. If several processes start concurrently, one of them does it and the others wait.
 func (d *DB) migrate(ctx context.Context) (err error) {
 	if d.migrated {
 		if _, pending, err := migrator(ctx, d.dialect.goose, d.write, d.schema); err != nil || !pending {
@@ -37,7 +37,7 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	return nil
 }
 
-// migrator reads the schema's version, and reports whether it is older than what this program wants.
+// migrator reads the version of the schema, and reports whether migrations are pending.
 func migrator(ctx context.Context, dialect goose.Dialect, db *sql.DB, schema fs.FS) (p *goose.Provider, pending bool, err error) {
 	if p, err = goose.NewProvider(dialect, db, schema); err != nil {
 		return nil, false, fmt.Errorf("reading migrations: %w", err)
@@ -49,7 +49,7 @@ func migrator(ctx context.Context, dialect goose.Dialect, db *sql.DB, schema fs.
 	return p, have < want, CheckVersion(schema, have)
 }
 
-// NewerError says that a catalog was written by a newer version of the program.
+// NewerError is returned for a catalog written by a newer version of the program.
 type NewerError struct{ Have, Want int64 }
 
 func (e *NewerError) Error() string {
@@ -57,7 +57,7 @@ func (e *NewerError) Error() string {
 		"or restore a backup that was made before the upgrade", e.Have, e.Want)
 }
 
-// OlderError says that a catalog was written by a development version from before the first release.
+// OlderError is returned for a catalog written by a development version before the first release.
 type OlderError struct{ Have, Oldest int64 }
 
 func (e *OlderError) Error() string {
@@ -65,7 +65,7 @@ func (e *OlderError) Error() string {
 		"use an empty data directory or database and add the content again, or go on with the program that wrote it", e.Have, e.Oldest)
 }
 
-// Versions returns the oldest and the newest version of the schema that the migrations know.
+// Versions returns the oldest and the newest schema version of the migrations.
 func Versions(schema fs.FS) (oldest, newest int64, err error) {
 	names, err := fs.Glob(schema, "*.sql")
 	for _, name := range names {
@@ -82,8 +82,8 @@ func Versions(schema fs.FS) (oldest, newest int64, err error) {
 	return oldest, newest, nil
 }
 
-// CheckVersion fails with a NewerError or an OlderError when the migrations cannot bring a database of a version up to date.
-// 0 is an empty database.
+// CheckVersion returns a NewerError or an OlderError if the migrations cannot update a database of this version. 0 is
+// an empty database.
 func CheckVersion(schema fs.FS, have int64) error {
 	oldest, newest, err := Versions(schema)
 	switch {
@@ -97,7 +97,7 @@ func CheckVersion(schema fs.FS, have int64) error {
 	return nil
 }
 
-// lockSchema takes a lock that ends with its connection, so none is left behind by a process that dies.
+// lockSchema takes a lock that ends with its connection, so that a process that dies does not leave it behind.
 func (d *DB) lockSchema(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
 	if !d.dialect.shared {
 		return func() error { return nil }, nil

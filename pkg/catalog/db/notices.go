@@ -13,25 +13,25 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// noticePause bounds how often a process tells the others: what is committed meanwhile is told at once.
+// noticePause is the minimum time between two notices of a process; topics announced meanwhile are sent together.
 const noticePause = 20 * time.Millisecond
 
-// notices tell other processes of what this one has queued, and wake this one by what they have. A notice is sent after
-// the commit and not by it: PostgreSQL lets transactions that notify commit one at a time. So it may be lost, and is a
-// matter of speed only.
+// notices notify other processes of work that this one has queued, and signal this one when they do. A notice is sent
+// after the commit, not as part of it, because PostgreSQL serialises the commits of transactions that notify. It may
+// therefore be lost, and only saves waiting time.
 type notices struct {
 	db      *DB
-	me      string // tells this process's own notices from others
+	me      string // distinguishes this process's own notices
 	channel string
 	mu      sync.Mutex
 	due     []string      // topics to announce to other processes
-	wake    chan struct{} // receives when something is due
+	wake    chan struct{} // signals that topics are due
 	listen  *session
 	cancel  context.CancelFunc
 	sending sync.WaitGroup
 }
 
-// startNotices returns when this process listens, or cannot yet.
+// startNotices returns when this process is listening, or its first attempt has failed.
 func startNotices(ctx context.Context, d *DB) *notices {
 	if d.session == nil {
 		return nil
@@ -64,7 +64,7 @@ func startNotices(ctx context.Context, d *DB) *notices {
 	return n
 }
 
-// tell has the others woken.
+// tell notifies the other processes.
 func (n *notices) tell(topic string) {
 	if n == nil {
 		return

@@ -12,40 +12,40 @@ import (
 // Options configure a database.
 type Options struct {
 	Path string // of the SQLite database; its folder must exist
-	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, instead of Path. Its
-	// schema is made on first use; several processes may share it, and may be started at once.
+	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, used instead of Path.
+	// The schema is created on first use. Several processes can share the database and may start concurrently.
 	URL string
-	// Connections bounds the connections to PostgreSQL that requests and loops use; one or two more listen. 0:
+	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0:
 	// DefaultConnections.
 	Connections int
-	// StartPatience is how long a PostgreSQL server is waited for that is not reached yet. 0: not at all.
+	// StartPatience is the time to wait for a PostgreSQL server that cannot be reached yet. 0: do not wait.
 	StartPatience time.Duration
 	Log           *slog.Logger // nil: slog.Default()
-	// Now is the clock of everything that is stored; nil: time.Now.
+	// Now is the clock for stored times; nil: time.Now.
 	Now func() time.Time
-	// Aged is Now for rows that are deleted because they are old, by a clock that may be slower to believe that time has passed; nil: Now.
+	// Aged is the clock for deleting old rows, which may follow clock changes more slowly than Now; nil: Now.
 	Aged func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS
-	// Topics are what a transaction can announce: see Tx.Notify.
+	// Topics are the topics that transactions can announce; see Tx.Notify.
 	Topics []string
-	// Observer is called for changed rows where no other process shares the database; nil: rows are not watched.
+	// Observer is called for changed rows if no other process shares the database; nil: changes are not observed.
 	Observer observer
 }
 
-// observer follows what the one connection that writes to a SQLite database changes.
+// observer follows the changes made by the writing connection of a SQLite database.
 type observer interface {
-	// Change is called before a row of a table is changed, removed or added. id reads the first column of a row that is
-	// there, and may fail.
+	// Change is called before a row of a table is changed, deleted or inserted. id returns the first column of the
+	// existing row, and may fail.
 	Change(table string, added bool, id func() (string, error))
-	// Committing is called before a commit, and the function that it returns after it. Commits follow one another.
+	// Committing is called before a commit, and the returned function after it. Commits are serial.
 	Committing() (done func())
 	// Forget is called when the database is closed.
 	Forget()
 }
 
-// Open opens the database at Options.Path or Options.URL, creates it if need be, and brings its schema up to date.
-// It fails when the database was written by a newer version. No error holds the password of a URL.
+// Open opens the database at Options.Path or Options.URL, creates it if necessary, and migrates its schema. It fails if
+// the database was written by a newer version. Errors never contain the password of a URL.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	d, err := connect(ctx, o)
 	if err != nil {
@@ -59,7 +59,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// connect opens the database and leaves its schema as it is.
+// connect opens the database without migrating its schema.
 func connect(ctx context.Context, o Options) (d *DB, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -89,14 +89,14 @@ func connect(ctx context.Context, o Options) (d *DB, err error) {
 	return d, nil
 }
 
-// Close ends the listening connections and the holds, and releases the database. It may be called twice.
+// Close closes the listening connections, releases the holds, and closes the database. It may be called twice.
 func (d *DB) Close() error {
 	d.notices.stop()
 	d.holds.releaseAll()
 	return d.closePools()
 }
 
-// Ready reports whether the database answers and takes writes, and whether this process still holds what it took by Hold.
+// Ready reports whether the database answers and accepts writes, and whether this process still has its holds.
 func (d *DB) Ready(ctx context.Context) error {
 	if err := d.ready(ctx); err != nil {
 		return fmt.Errorf("asking the catalog: %w", err)
@@ -104,18 +104,18 @@ func (d *DB) Ready(ctx context.Context) error {
 	return d.holds.check()
 }
 
-// IsShared reports whether other processes may write at the same time.
+// IsShared reports whether other processes may write concurrently.
 func (d *DB) IsShared() bool { return d.dialect.shared }
 
-// Now is the time of the database's clock.
+// Now returns the time of the database's clock.
 func (d *DB) Now() time.Time { return d.clock() }
 
-// Aged is the time by which old rows are deleted.
+// Aged returns the time for deleting old rows.
 func (d *DB) Aged() time.Time { return d.agedClock() }
 
-// Stamp is the time in microseconds, made strictly increasing within the process: rows that a process creates keep their order
-// in lists and queues. Between processes the order is that of their clocks, so nothing may depend on it but the
-// order itself.
+// Stamp returns the time in microseconds, strictly increasing within the process, so that rows keep their order of
+// creation in lists and queues. The order between processes depends on their clocks, so no code may rely on more than a
+// stable order.
 func (d *DB) Stamp() int64 {
 	for {
 		last := d.last.Load()
@@ -126,9 +126,9 @@ func (d *DB) Stamp() int64 {
 	}
 }
 
-// Topic receives after a commit that has announced the topic, of this process or, with PostgreSQL and Tx.Notify, of another
-// one, and once after opening. Several commits may be announced as one, and an announcement of another process may be lost:
-// look from time to time as well.
+// Topic returns a channel that receives after a commit that has announced the topic, by this process or, with
+// PostgreSQL and Tx.Notify, by another one, and once after opening. Several commits may cause one signal, and a notice
+// of another process may be lost, so poll as well.
 func (d *DB) Topic(name string) <-chan struct{} { return d.topics[name] }
 
 func (t topics) wakeAll() {
@@ -144,9 +144,9 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// Update runs f in a write transaction and, once it has been committed, wakes the loops that wait for the topics that f has
-// announced. Where other processes share the database f may be run several times: f must set variables outside
-// of the transaction in every run.
+// Update runs f in a write transaction and, after the commit, signals the topics that f has announced. If other
+// processes share the database, f may be run several times, so it must set variables outside the transaction in every
+// run.
 func (d *DB) Update(ctx context.Context, doing string, f func(*Tx) error) error {
 	t, err := d.transact(ctx, f)
 	if err != nil {

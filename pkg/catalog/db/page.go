@@ -7,16 +7,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// LikeLiteral takes the special meaning from what the caller searches for.
+// LikeLiteral escapes the wildcards of LIKE in a caller's text.
 var LikeLiteral = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
-// Page asks for one page of a list, newest first.
+// Page requests a page of a list, newest first.
 type Page struct {
-	Limit  int    // 1 to MaxPageSize; 0 means DefaultPageSize
-	Cursor string // the next cursor of the page before, "" for the first
+	Limit  int    // 1 to MaxPageSize; 0: DefaultPageSize
+	Cursor string // cursor returned with the previous page; "" for the first
 }
 
-// DefaultPageSize and MaxPageSize bound Page.Limit.
+// DefaultPageSize and MaxPageSize are the default and maximum of Page.Limit.
 const (
 	DefaultPageSize = 50
 	MaxPageSize     = 200
@@ -33,7 +33,7 @@ func (p Page) limit() (int, error) {
 	return p.Limit, nil
 }
 
-// List builds a SELECT of one page. Conditions are constants of this package, so few texts come of them.
+// List builds a SELECT for one page. Conditions are constants, so there are few different statements.
 type List struct {
 	Name           cursor.List
 	Columns, Table string
@@ -47,7 +47,7 @@ func (l *List) And(condition string, args ...any) {
 	l.Args = append(l.Args, args...)
 }
 
-// Page finishes the SELECT: one row more than the page holds, to know whether another follows.
+// Page completes the SELECT. It selects one more row than the page holds, to find out whether another page follows.
 func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	if limit, err = p.limit(); err != nil {
 		return "", nil, 0, err
@@ -64,7 +64,7 @@ func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	return text, append(l.Args, limit+1), limit, nil
 }
 
-// Cut drops the row too many and returns the list's cursor of the next page, "" after the last.
+// Cut drops the additional row and returns the cursor of the next page; "" after the last.
 func Cut[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""

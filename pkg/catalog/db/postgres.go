@@ -19,36 +19,36 @@ import (
 
 var postgresDialect = dialect{goose: goose.DialectPostgres, numbered: true, shared: true, lock: " FOR UPDATE"}
 
-// MinPostgres is the oldest major version of PostgreSQL that a catalog opens.
+// MinPostgres is the oldest supported major version of PostgreSQL.
 const MinPostgres = 13
 
-// DefaultConnections is the number of connections to PostgreSQL when Options do not say.
+// DefaultConnections is the default of Options.Connections.
 const DefaultConnections = 16
 
-// Bounds of what a connection to PostgreSQL waits for. The server's are set unless the URL sets them.
+// Timeouts of a connection to PostgreSQL. Those of the server apply unless the URL sets them.
 const (
 	connectTimeout   = 10 * time.Second
 	statementTimeout = time.Minute      // of one statement
 	lockTimeout      = 20 * time.Second // of one wait for a lock; a deadlock is found after a second
 	idleTimeout      = time.Minute      // of a transaction that does nothing
-	connectionLife   = 30 * time.Minute // then connections are made anew, so that a server that has come back gets its share
+	connectionLife   = 30 * time.Minute // connections are then replaced, so that a restarted server gets its share
 	connectionIdle   = 5 * time.Minute
 )
 
-// keepAlive finds out within half a minute that the machine at the other end is gone.
+// keepAlive detects within half a minute that the other machine is down.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4}
 
-// openPostgres opens a database of a server that other processes use as well.
+// openPostgres opens a database of a server, which other processes may share.
 func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg, err := pgx.ParseConfig(o.URL)
 	if err != nil {
-		// The library hides the password, but not in every text that is no URL.
+		// The library's error hides the password only in texts that are valid URLs.
 		return nil, errors.New("DATABASE_URL cannot be read: it must have the form postgres://user:password@host:port/database, with special characters of the password percent-encoded")
 	}
 	cfg.ConnectTimeout = orElse(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
-	// And so does the server: else what a machine that is gone has locked stays locked for hours.
+	// Keep-alives of the server, too: otherwise the locks of a machine that is down stay for hours.
 	setParam(cfg, "tcp_keepalives_idle", "10")
 	setParam(cfg, "tcp_keepalives_interval", "5")
 	setParam(cfg, "tcp_keepalives_count", "4")
@@ -66,7 +66,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		db.SetConnMaxIdleTime(connectionIdle)
 		return db
 	}
-	// Two pools: a read while a transaction is open must not wait for the end of all transactions.
+	// Two pools, so that a read during a transaction does not wait for all transactions to end.
 	write, read := open(conns/2), open(conns-conns/2)
 	d := &DB{
 		dialect: postgresDialect,
@@ -128,7 +128,7 @@ func (d *DB) await(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	}
 }
 
-// greet makes the first connection and learns what the server and the database are like.
+// greet makes the first connection and checks the server and the database.
 func (d *DB) greet(ctx context.Context, cfg *pgx.ConnConfig) error {
 	var version, encoding string
 	var current sql.NullString
@@ -141,7 +141,7 @@ func (d *DB) greet(ctx context.Context, cfg *pgx.ConnConfig) error {
 	return checkServer(version, encoding, current.Valid)
 }
 
-// checkServer refuses what the catalog cannot be kept in. The version is a number, 150018 for 15.18.
+// checkServer rejects servers that the catalog cannot use. The version is a number, 150018 for 15.18.
 func checkServer(version, encoding string, hasSchema bool) error {
 	switch n, err := strconv.Atoi(version); {
 	case err != nil:
@@ -156,7 +156,7 @@ func checkServer(version, encoding string, hasSchema bool) error {
 	return nil
 }
 
-// primary demands a server that takes writes.
+// primary returns an error if the server does not accept writes.
 func (d *DB) primary(ctx context.Context) error {
 	var standby bool
 	if err := d.Read.QueryRow(ctx, `SELECT pg_is_in_recovery()`).Scan(&standby); err != nil {
@@ -168,7 +168,7 @@ func (d *DB) primary(ctx context.Context) error {
 	return nil
 }
 
-// explain says in words what commonly keeps a connection from being made.
+// explain describes common reasons why a connection fails.
 func explain(err error, cfg *pgx.ConnConfig) error {
 	var refusal *pgconn.PgError
 	if errors.As(err, &refusal) {
@@ -180,12 +180,12 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		case "53300":
 			return fmt.Errorf("the server has no connection to spare: %s", refusal.Message)
 		}
-		if passing(refusal) { // it starts, or stops
+		if passing(refusal) { // the server is starting or stopping
 			return &domain.Error{Code: domain.CodeUnavailable, Message: "the server does not answer yet", Err: refusal}
 		}
 		return refusal
 	}
-	// The driver joins an error for each address and for each attempt with and without TLS; the first says enough.
+	// The driver joins the errors of all addresses and of attempts with and without TLS; the first is sufficient.
 	if dial := new(net.OpError); errors.As(err, &dial) {
 		err = dial
 	} else if lookup := new(net.DNSError); errors.As(err, &lookup) {
@@ -194,7 +194,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 	return &domain.Error{Code: domain.CodeUnavailable, Message: "PostgreSQL at " + address(cfg) + " (DATABASE_URL) cannot be reached: start it, or correct the address", Err: err}
 }
 
-// address names the server and the database for people.
+// address returns the server and database for messages.
 func address(cfg *pgx.ConnConfig) string {
 	return fmt.Sprintf("postgres://%s@%s/%s", cfg.User, net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), cfg.Database)
 }

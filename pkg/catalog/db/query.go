@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Found turns a missing row into domain.NotFound.
+// Found converts sql.ErrNoRows to domain.NotFound.
 func Found(err error, kind, id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.NotFound(kind, id)
@@ -24,7 +24,7 @@ func Found(err error, kind, id string) error {
 	return nil
 }
 
-// Created turns an insert that hit an existing row into a conflict.
+// Created returns a conflict if an insert has found an existing row.
 func Created(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
 		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)
@@ -32,25 +32,25 @@ func Created(rows int64, err error, kind, id string) error {
 	return err
 }
 
-// Querier is what a read needs: the pool of readers, or a transaction that reads what it is going to write.
+// Querier is the interface for reads: the pool of readers, or a transaction that reads rows before writing them.
 type Querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, text string, args ...any) Scanner
-	// engine is what the database is.
+	// engine returns the dialect of the database.
 	engine() dialect
-	// limit bounds the wait for one answer.
+	// limit adds the timeout of one statement.
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
-// Scanner is the one row of a query, or the current one of several.
+// Scanner is the single row of a query, or the current one of several.
 type Scanner interface{ Scan(dest ...any) error }
 
-// failedRow is the row of a query that could not be asked.
+// failedRow is the row of a query that could not be sent.
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return Fault(r.err) }
 
-// boundRow is a row that is waited for no longer than its context says.
+// boundRow is a row with a timeout.
 type boundRow struct {
 	row  *sql.Row
 	done context.CancelFunc
@@ -62,14 +62,14 @@ func (r boundRow) Scan(dest ...any) error {
 	return Fault(overdue(r.ctx, r.row.Scan(dest...)))
 }
 
-// answerTimeout is how long one answer of a server is waited for: longer than the server itself takes before it gives
-// up, so it matters when the way to the server is cut.
+// answerTimeout is the timeout of one statement. It is longer than the server's own timeout, so it only takes effect if
+// the network is interrupted.
 const answerTimeout = statementTimeout + 15*time.Second
 
 // errOverdue is the cause of a context that ended because the server did not answer.
 var errOverdue = errors.New("no answer in time")
 
-// bound limits what waits for a server; what asks a file is left to its context.
+// bound adds a timeout for a server; reads of a file only depend on their context.
 func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if !d.shared {
 		return ctx, func() {}
@@ -77,7 +77,7 @@ func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Contex
 	return context.WithTimeoutCause(ctx, limit, errOverdue)
 }
 
-// overdue tells a server that is too slow from a caller that does not wait any longer.
+// overdue distinguishes a server that is too slow from a caller that has stopped waiting.
 func overdue(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errOverdue) {
 		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database does not answer in time; try again shortly", Err: err}
@@ -85,17 +85,17 @@ func overdue(ctx context.Context, err error) error {
 	return err
 }
 
-// maxStatements bounds the statements kept prepared. The texts are constants of this package or built from few parts,
-// so it is not reached; it is there so that a mistake costs time and not memory.
+// maxStatements limits the prepared statements. The texts are constants or built from few parts, so the limit is never
+// reached; it ensures that a mistake costs time and not memory.
 const maxStatements = 512
 
-// Pool is connections to the database. Where the dialect says so it prepares each statement once and keeps it.
+// Pool is a pool of connections. If the dialect requires it, the pool prepares each statement once and keeps it.
 type Pool struct {
 	db      *sql.DB
 	dialect dialect
 	mu      sync.Mutex
 	stmts   map[string]*sql.Stmt
-	texts   sync.Map // text → the text as the engine wants it
+	texts   sync.Map // text → the engine's form of the text
 }
 
 func newPool(db *sql.DB, d dialect) *Pool {
@@ -111,14 +111,14 @@ func (p *Pool) text(text string) string {
 	return bound
 }
 
-// known returns the prepared statement, nil when there is none yet.
+// known returns the prepared statement, or nil.
 func (p *Pool) known(text string) *sql.Stmt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stmts[text]
 }
 
-// prepare needs a free connection and so must not be called from within a transaction on the same pool.
+// prepare needs a free connection, so it must not be called in a transaction on the same pool.
 func (p *Pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	if s := p.known(text); s != nil {
 		return s, nil
@@ -151,7 +151,7 @@ func (p *Pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 	return s.QueryContext(ctx, clean(args)...)
 }
 
-// QueryRow asks for one row. Its Scan fails with sql.ErrNoRows when there is none.
+// QueryRow runs a query for one row. Its Scan fails with sql.ErrNoRows if there is none.
 func (p *Pool) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 	ctx, done := p.limit(ctx)
 	if !p.dialect.prepares {
@@ -182,7 +182,7 @@ func (p *Pool) close() error {
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
-// Collect scans every row of a query and closes it.
+// Collect scans all rows of a query.
 func Collect[T any](ctx context.Context, q Querier, scan func(Scanner) (T, error), text string, args ...any) (out []T, err error) {
 	ctx, done := q.limit(ctx)
 	defer done()
@@ -215,18 +215,18 @@ func Exists(ctx context.Context, q Querier, text string, args ...any) (bool, err
 	return err == nil, err
 }
 
-// ScanString scans a row of one text.
+// ScanString scans a row with one text.
 func ScanString(s Scanner) (string, error) {
 	var v string
 	err := s.Scan(&v)
 	return v, err
 }
 
-// inSizes are the lengths of IN lists: a list is filled up to the next of them by repeating its last value, which
-// changes no result and keeps the number of statements small.
+// inSizes are the lengths of IN lists. A list is padded to the next length by repeating its last value, which does not
+// change the result and keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// Scan makes a scan function of the variables that the columns are read into, in their order.
+// Scan returns a scan function that reads the columns into the given variables, in order.
 func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = s.Scan(into(&v)...)
@@ -234,8 +234,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists cuts values into lists and calls f with the condition that a column is in each, to follow the column's name,
-// and its arguments.
+// InLists splits values into lists and calls f with the condition that a column is in the list, to be placed after the
+// column's name, and its arguments.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {
@@ -249,7 +249,7 @@ func InLists(q Querier, values []string, f func(in string, args []any) error) er
 	return nil
 }
 
-// in is the condition for one list. PostgreSQL takes it as one array, for which it need not plan anew.
+// in returns the condition for one list. For PostgreSQL it is one array, so that the plan can be reused.
 func (d dialect) in(values []string) (text string, args []any) {
 	if d.numbered {
 		list := make([]string, len(values))
@@ -266,7 +266,7 @@ func (d dialect) in(values []string) (text string, args []any) {
 	return "IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
 }
 
-// Statements returns the texts of the statements that were asked so far, before placeholders are numbered.
+// Statements returns the statements used so far, with ? as placeholder.
 func (d *DB) Statements() []string {
 	var out []string
 	for _, p := range []*Pool{d.Read, d.writer} {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Column binds a column of a table to a variable: reading scans the column into the variable, and storing takes the value
-// from it. A bool is stored as a flag, a time in microseconds, a uint64 as BIGINT, and a structure as JSON, which is "" for
-// an empty value.
+// Column binds a column of a table to a variable: reading scans the column into the variable, and storing takes the
+// value from it. A bool is stored as a flag, a time in microseconds, a uint64 as BIGINT, and a structure as JSON, with
+// "" for an empty value.
 type Column struct {
 	name string
 	at   any
 	use  use
 }
 
-// use says when a column takes part.
+// use is the set of operations that include a column.
 type use uint8
 
 const (
@@ -28,19 +28,19 @@ const (
 	updates
 )
 
-// Col is a column that is read, inserted and updated.
+// Col returns a column that is read, inserted and updated.
 func Col(name string, at any) Column { return Column{name, at, reads | inserts | updates} }
 
-// Fixed is a column that is inserted, and not changed by updates.
+// Fixed returns a column that is read and inserted, but not updated.
 func Fixed(name string, at any) Column { return Column{name, at, reads | inserts} }
 
-// ReadOnly is a column that is only read: other statements change it.
+// ReadOnly returns a column that is only read, because other statements change it.
 func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
 
-// Derived is a column that is stored for indexes, and not read.
+// Derived returns a column that is stored for indexes and not read.
 func Derived(name string, at any) Column { return Column{name, at, inserts | updates} }
 
-// Row names the columns of a row, each once. Statements and their arguments follow from it, in its order.
+// Row lists the columns of a row. It determines the order in statements and their arguments.
 type Row []Column
 
 func (r Row) names(u use, prefix, suffix string) []string {
@@ -68,10 +68,10 @@ func (r Row) args(u use) ([]any, error) {
 	return out, nil
 }
 
-// Columns lists the columns to read, each after the prefix, for a SELECT.
+// Columns returns the columns to read, each with the prefix, for a SELECT.
 func (r Row) Columns(prefix string) string { return strings.Join(r.names(reads, prefix, ""), ", ") }
 
-// Scan reads the row, and then the values selected behind its Columns.
+// Scan reads the row, and then the additional values selected after its Columns.
 func (r Row) Scan(s Scanner, more ...any) error {
 	dest := make([]any, 0, len(r)+len(more))
 	for _, c := range r {
@@ -82,7 +82,7 @@ func (r Row) Scan(s Scanner, more ...any) error {
 	return s.Scan(append(dest, more...)...)
 }
 
-// ScanRow makes a scan function of a row.
+// ScanRow returns a scan function for a row.
 func ScanRow[T any](row func(*T) Row) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = row(&v).Scan(s)
@@ -90,27 +90,27 @@ func ScanRow[T any](row func(*T) Row) func(Scanner) (T, error) {
 	}
 }
 
-// InsertText is the statement that inserts the row unless its key is taken.
+// InsertText returns the statement that inserts the row unless its key exists.
 func (r Row) InsertText(table string) string {
 	names := r.names(inserts, "", "")
 	return `INSERT INTO ` + table + ` (` + strings.Join(names, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(names)-1) + `) ON CONFLICT DO NOTHING`
 }
 
-// InsertArgs are the arguments of InsertText.
+// InsertArgs returns the arguments of InsertText.
 func (r Row) InsertArgs() ([]any, error) { return r.args(inserts) }
 
-// UpdateText is the statement that updates the row with an id.
+// UpdateText returns the statement that updates the row with an id.
 func (r Row) UpdateText(table string) string {
 	return `UPDATE ` + table + ` SET ` + strings.Join(r.names(updates, "", " = ?"), ", ") + ` WHERE id = ?`
 }
 
-// UpdateArgs are the arguments of UpdateText.
+// UpdateArgs returns the arguments of UpdateText.
 func (r Row) UpdateArgs(id string) ([]any, error) {
 	args, err := r.args(updates)
 	return append(args, id), err
 }
 
-// Insert runs the row's InsertText, and returns the number of rows: 0 when its key is taken.
+// Insert runs InsertText of the row, and returns the number of rows: 0 if the key exists.
 func (t *Tx) Insert(ctx context.Context, text string, r Row) (int64, error) {
 	args, err := r.InsertArgs()
 	if err != nil {
@@ -119,7 +119,7 @@ func (t *Tx) Insert(ctx context.Context, text string, r Row) (int64, error) {
 	return t.Exec(ctx, text, args...)
 }
 
-// UpdateRow runs the row's UpdateText.
+// UpdateRow runs UpdateText of the row.
 func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error {
 	args, err := r.UpdateArgs(id)
 	if err == nil {
@@ -128,7 +128,7 @@ func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error
 	return err
 }
 
-// destination is what a column is scanned into.
+// destination returns the scan destination for a column's variable.
 func destination(at any) any {
 	switch at := at.(type) {
 	case *string, *int, *int64:
@@ -148,7 +148,7 @@ func destination(at any) any {
 	return encoded{at}
 }
 
-// value is what a column stores.
+// value returns the stored value of a column's variable.
 func value(at any) (any, error) {
 	switch at := at.(type) {
 	case *string:
@@ -179,7 +179,7 @@ func value(at any) (any, error) {
 	return ToJSON(v.Interface())
 }
 
-// isPlain reports whether the variable is a number or a text of whatever type.
+// isPlain reports whether the variable is of any numeric or text type.
 func isPlain(at any) bool {
 	switch reflect.TypeOf(at).Elem().Kind() {
 	case reflect.String, reflect.Int, reflect.Int64, reflect.Float64:
@@ -251,5 +251,5 @@ func (e encoded) Scan(src any) error {
 	}
 }
 
-// Unsigned is a generation as a signed column keeps it. Stream sequences do not come near the difference.
+// Unsigned converts a generation to the signed type of its column. Stream sequences never reach the limit.
 func Unsigned(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

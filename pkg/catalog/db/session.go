@@ -9,27 +9,27 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// sessionOptions say what a session is for.
+// sessionOptions are the callbacks of a session.
 type sessionOptions struct {
 	log *slog.Logger
-	// begin is called with every new connection; when it fails the connection is closed and made again after a while.
+	// begin is called with every new connection. If it fails, the connection is closed and made again after a pause.
 	begin func(ctx context.Context, conn *pgx.Conn) error
-	// notice is called with the text of every notification; nil where none are awaited.
+	// notice is called with the text of every notification; nil if none are expected.
 	notice func(text string)
-	// lost is called when a connection that begin accepted has broken.
+	// lost is called when a connection accepted by begin has broken.
 	lost func(err error)
 }
 
-// session is a connection to PostgreSQL of its own that is kept open, for what ends with a connection: listening and
-// locks. One goroutine owns it, and makes it again when it breaks.
+// session is a dedicated connection to PostgreSQL that is kept open for listening and for locks, which end with a
+// connection. One goroutine owns it, and reconnects when it breaks.
 type session struct {
 	o     sessionOptions
 	cfg   *pgx.ConnConfig
-	tried chan struct{} // closed when the first attempt to make it has come to its end
+	tried chan struct{} // closed when the first attempt to connect has ended
 	stop  func()        // ends the goroutine and waits for it
 }
 
-// sessionRetry is the pause before a session's connection is made again.
+// Pause before a session reconnects.
 const sessionRetry = time.Second
 
 func startSession(cfg *pgx.ConnConfig, o sessionOptions) *session {
@@ -64,7 +64,7 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// keep makes the connection and stays with it until it breaks or ctx ends.
+// keep connects and returns when the connection breaks or ctx ends.
 func (s *session) keep(ctx context.Context, tried func()) error {
 	conn, err := s.open(ctx)
 	tried()
@@ -74,7 +74,7 @@ func (s *session) keep(ctx context.Context, tried func()) error {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
 		defer cancel()
-		_ = conn.Close(closing) // it may be broken already
+		_ = conn.Close(closing) // it may already be broken
 	}()
 	for {
 		n, err := conn.WaitForNotification(ctx)
@@ -96,7 +96,7 @@ func (s *session) open(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	if err := s.o.begin(ctx, conn); err != nil {
-		_ = conn.Close(ctx) // nothing was done with it
+		_ = conn.Close(ctx) // it was not used
 		return nil, err
 	}
 	return conn, nil

@@ -15,10 +15,10 @@ import (
 
 var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 
-// sqliteReaders is the size of the pool of readers; each holds up to 2 MiB of pages.
+// Size of the pool of readers; each uses up to 2 MiB for pages.
 const sqliteReaders = 4
 
-// openSQLite opens a database in a file: one connection writes, so transactions follow one another.
+// openSQLite opens a database in a file. One connection writes, so transactions are serial.
 func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	path := o.Path
 	if path == "" {
@@ -43,7 +43,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 		db.SetMaxIdleConns(conns)
 		return db, nil
 	}
-	// synchronous=FULL: a commit that was acknowledged survives a power cut, in WAL mode too.
+	// synchronous=FULL: an acknowledged commit survives a power failure, also in WAL mode.
 	writing := func(changes observer) (*sql.DB, error) {
 		return open(1, changes, "journal_mode(wal)", "synchronous(full)")
 	}
@@ -51,7 +51,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := write.PingContext(ctx); err != nil { // makes the file, before a reader wants it
+	if err := write.PingContext(ctx); err != nil { // create the file before a reader opens it
 		return nil, errors.Join(err, write.Close())
 	}
 	read, err := open(sqliteReaders, nil, "query_only(1)")
@@ -61,12 +61,12 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.write, d.writer, d.Read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.together = newTogether(o.Observer)
-	// The first to read after a commit writes to the mapped file in which connections tell one another what they read. While the
-	// disk hangs that would stop its thread within a page fault, where Go's collector waits for it, and all else for the
-	// collector. So it is done now, when the commit has just written to the same page.
+	// The first read after a commit writes to the memory-mapped file through which connections coordinate. If the disk
+	// hangs, that write would block its thread in a page fault, where Go's garbage collector waits for it, and
+	// everything else for the collector. So do this read now, right after the commit has written to the same page.
 	d.together.committed = func() {
 		var version int
-		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // who reads next is told what is wrong
+		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error
 	}
 	d.ready = func(ctx context.Context) error {
 		var one int
@@ -75,7 +75,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// watched connects to a database and tells an observer of every row that is changed there, whatever statement does it.
+// watched connects to a database and reports every changed row to an observer, whichever statement changes it.
 type watched struct {
 	driver.Connector
 	observer observer
@@ -89,7 +89,7 @@ func (w watched) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	conn.(sqlite.HookRegisterer).RegisterPreUpdateHook(func(d sqlite.SQLitePreUpdateData) {
 		w.observer.Change(d.TableName, d.Op == sqlite3.SQLITE_INSERT, func() (string, error) {
-			row := make([]any, 1) // Old puts values in place of its arguments, of as many columns as there are
+			row := make([]any, 1) // Old replaces its arguments by values, for as many columns as given
 			err := d.Old(row...)
 			id, ok := row[0].(string)
 			if !ok {

@@ -10,38 +10,38 @@ import (
 )
 
 const (
-	// maxTogether is how many transactions share a commit at most.
+	// Maximum transactions per commit.
 	maxTogether = 32
-	// maxOpen is how long a shared commit takes others in: what is done then waits no longer for them.
+	// Time for which a shared commit accepts further transactions, which bounds the wait of its members.
 	maxOpen = 5 * time.Millisecond
 )
 
-// errUndone says that a transaction was undone for another's fault, and is to be run again.
+// errUndone is returned if a transaction was undone because of another one, and must be run again.
 var errUndone = errors.New("undone with another transaction")
 
-// together lets transactions that wait for the one connection share a commit, which is one wait for the disk: each runs by
-// itself and can be undone by itself, and the last one in sight commits for all. None is told as done before that.
+// together is group commit for the single writing connection: each transaction runs in a savepoint and can be undone
+// separately, and the last one in sight commits for all. None returns before that.
 type together struct {
-	turn     chan struct{} // full while somebody uses what follows
-	open     *commit       // begun and not committed; nil: none
-	waiting  atomic.Int64  // how many are about to take the turn
+	turn     chan struct{} // full while a goroutine uses the fields below
+	open     *commit       // begun but not committed; nil: none
+	waiting  atomic.Int64  // number of goroutines about to take the turn
 	observer observer      // called around commits; nil: none
 
-	committed func() // called after each commit by who has the turn; nil: nothing
+	committed func() // called after each commit by the holder of the turn; nil: not called
 }
 
-// commit is a transaction of the database that several of ours share.
+// commit is a database transaction shared by several transactions of type Tx.
 type commit struct {
 	tx      *sql.Tx
 	began   time.Time
 	members int
 	done    chan struct{} // closed when it is committed or lost
-	err     error         // why it is lost; set before done is closed
+	err     error         // reason if it is lost; set before done is closed
 }
 
 func newTogether(o observer) *together { return &together{turn: make(chan struct{}, 1), observer: o} }
 
-// run runs f as a transaction of its own and returns when it is committed. It fails with errUndone where f may be run again.
+// run runs f as a separate transaction and returns when it is committed. It fails with errUndone if f may be run again.
 func (g *together) run(ctx context.Context, t *Tx, f func(*Tx) error) error {
 	if err := g.take(ctx); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
@@ -54,7 +54,7 @@ func (g *together) run(ctx context.Context, t *Tx, f func(*Tx) error) error {
 	if err := g.member(ctx, c, t, f); err != nil {
 		return err
 	}
-	<-c.done // soon, and only then is it known what became of it
+	<-c.done // soon; only then is the result known
 	if c.err != nil {
 		return fmt.Errorf("committing: %w", c.err)
 	}
@@ -71,16 +71,16 @@ func (g *together) take(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	g.waiting.Add(-1)
-	select { // whoever had the turn may have left the commit to us
+	select { // the previous holder may have left the commit to this goroutine
 	case g.turn <- struct{}{}:
 		g.release()
-	default: // who has it looks once more who waits, after giving it up
+	default: // the present holder checks again for waiters after releasing the turn
 	}
 	return ctx.Err()
 }
 
-// release commits unless somebody else will, and gives up the turn. Who is waiting while it looks takes the turn, or comes here
-// in leaving: so a commit never stays open with nobody to end it. The caller has the turn.
+// release commits unless another goroutine will, and releases the turn. A goroutine that starts to wait meanwhile takes
+// the turn, or calls release when it gives up, so a commit never stays open. The caller has the turn.
 func (g *together) release() {
 	for {
 		g.settle()
@@ -97,10 +97,10 @@ func (g *together) release() {
 	}
 }
 
-// join makes the transaction part of the open commit, or opens one. The caller has the turn.
+// join adds the transaction to the open commit, or opens one. The caller has the turn.
 func (g *together) join(ctx context.Context, t *Tx) (*commit, error) {
 	if g.open == nil {
-		// It does not end with the one who begins it.
+		// The commit must not end with the context of its first member.
 		begun, err := t.db.write.BeginTx(context.WithoutCancel(ctx), nil)
 		if err != nil {
 			return nil, err
@@ -111,11 +111,11 @@ func (g *together) join(ctx context.Context, t *Tx) (*commit, error) {
 	return g.open, nil
 }
 
-// member runs f within the commit, commits if nobody else is in sight, and gives up the turn.
+// member runs f in the commit, commits if no other goroutine is waiting, and releases the turn.
 func (g *together) member(ctx context.Context, c *commit, t *Tx, f func(*Tx) error) (err error) {
 	ran := false
 	defer func() {
-		if !ran { // f has panicked: nobody knows in what state the connection is
+		if !ran { // f has panicked, so the state of the connection is unknown
 			g.lose(c, errUndone)
 		}
 		g.release()
@@ -132,7 +132,7 @@ func (g *together) member(ctx context.Context, c *commit, t *Tx, f func(*Tx) err
 	return err
 }
 
-// within runs f so that it leaves nothing behind when it fails. The error is errUndone when that has undone everything.
+// within runs f so that it has no effect if it fails. It returns errUndone if the complete commit was undone.
 func (c *commit) within(ctx context.Context, f func() error) error {
 	steady := context.WithoutCancel(ctx)
 	if _, err := c.tx.ExecContext(steady, `SAVEPOINT member`); err != nil {
@@ -140,7 +140,7 @@ func (c *commit) within(ctx context.Context, f func() error) error {
 	}
 	err := f()
 	if err != nil {
-		// A statement that was cut short may have ended the whole transaction; then there is nothing to go back to.
+		// An interrupted statement may have ended the complete transaction; then there is no savepoint.
 		if _, undo := c.tx.ExecContext(steady, `ROLLBACK TO member`); undo != nil {
 			return fmt.Errorf("%w: %w", errUndone, errors.Join(err, undo))
 		}
@@ -151,7 +151,7 @@ func (c *commit) within(ctx context.Context, f func() error) error {
 	return err
 }
 
-// settle commits unless another one is about to join; see release. The caller has the turn.
+// settle commits unless another transaction is about to join; see release. The caller has the turn.
 func (g *together) settle() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxTogether && time.Since(c.began) < maxOpen {
@@ -159,7 +159,7 @@ func (g *together) settle() {
 	}
 	g.open = nil
 	if c.members == 0 {
-		c.err = c.tx.Rollback() // nobody waits for it
+		c.err = c.tx.Rollback() // no member waits for it
 	} else {
 		told := func() {}
 		if g.observer != nil {
@@ -174,13 +174,13 @@ func (g *together) settle() {
 	}
 }
 
-// lose gives up a commit: its members have to be run again. The caller has the turn.
+// lose abandons a commit: its members must be run again. The caller has the turn.
 func (g *together) lose(c *commit, cause error) {
 	if g.open != c {
 		return
 	}
 	g.open = nil
 	c.err = cause
-	_ = c.tx.Rollback() // it is undone already, or nobody can say why it is not
+	_ = c.tx.Rollback() // it is already undone, or the reason cannot be determined
 	close(c.done)
 }

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Tx is a write transaction, with the topics to announce once it is committed.
+// Tx is a write transaction, with the topics to announce after the commit.
 type Tx struct {
 	tx      *sql.Tx
-	conn    *sql.Conn // that tx is on, for an engine to which writes are sent together; see later
+	conn    *sql.Conn // connection of tx, for engines to which writes are sent in batches; see Later
 	due     []Write
 	db      *DB
 	Lock    string        // see dialect.lock
-	patient time.Duration // see longer; 0: answerTimeout
-	// fresh are the statements that ran unprepared, because the one connection was busy with this transaction.
+	patient time.Duration // see Longer; 0: answerTimeout
+	// fresh are statements that ran unprepared, because the only connection was in use by this transaction.
 	fresh     []string
-	held      map[int64]bool  // gates that were passed
-	announced map[string]bool // topics; true: to other processes, too
-	locals    map[any]any     // see local
+	held      map[int64]bool  // locks held; see gates
+	announced map[string]bool // topics; true: also to other processes
+	locals    map[any]any     // see Local
 }
 
-// stmt is the prepared statement, nil when the text is to be given to the driver.
+// stmt returns the prepared statement, or nil if the driver must be given the text.
 func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	if !t.db.dialect.prepares {
 		return nil
@@ -35,7 +35,7 @@ func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	return nil
 }
 
-// Exec runs a statement and returns how many rows it changed.
+// Exec runs a statement and returns the number of rows changed.
 func (t *Tx) Exec(ctx context.Context, text string, args ...any) (int64, error) {
 	if err := t.flush(ctx); err != nil {
 		return 0, err
@@ -44,7 +44,7 @@ func (t *Tx) Exec(ctx context.Context, text string, args ...any) (int64, error) 
 	defer done()
 	var res sql.Result
 	var err error
-	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // it belongs to the pool, which closes it
+	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // the pool owns and closes it
 		res, err = s.ExecContext(ctx, clean(args)...)
 	} else {
 		res, err = t.tx.ExecContext(ctx, t.db.writer.text(text), clean(args)...)
@@ -59,13 +59,13 @@ func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, er
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
-	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // it belongs to the pool, which closes it
+	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // the pool owns and closes it
 		return s.QueryContext(ctx, clean(args)...)
 	}
 	return t.tx.QueryContext(ctx, t.db.writer.text(text), clean(args)...)
 }
 
-// QueryRow asks for one row. Its Scan fails with sql.ErrNoRows when there is none.
+// QueryRow runs a query for one row. Its Scan fails with sql.ErrNoRows if there is none.
 func (t *Tx) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 	if err := t.flush(ctx); err != nil {
 		return failedRow{err}
@@ -83,23 +83,24 @@ func (t *Tx) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (t *Tx) engine() dialect { return t.db.dialect }
 
-// Stamp is the database's.
+// Stamp returns the database's Stamp.
 func (t *Tx) Stamp() int64 { return t.db.Stamp() }
 
-// IsShared is the database's.
+// IsShared reports whether other processes may write concurrently.
 func (t *Tx) IsShared() bool { return t.db.dialect.shared }
 
-// Notify has all processes woken that wait for the topic, once the transaction is committed.
+// Notify announces the topic to all processes after the commit.
 func (t *Tx) Notify(topic string) { t.announced[topic] = true }
 
-// Wake is notify for this process alone.
+// Wake announces the topic to this process only, after the commit.
 func (t *Tx) Wake(topic string) {
 	if _, known := t.announced[topic]; !known {
 		t.announced[topic] = false
 	}
 }
 
-// Local returns a value of the transaction's own, which init makes when it is first asked for. There is one for each type.
+// Local returns a value that belongs to the transaction and is created by init at the first call. There is one value
+// per type.
 func Local[T any](t *Tx, init func() T) T {
 	key := (*T)(nil)
 	v, known := t.locals[key].(T)
@@ -110,10 +111,10 @@ func Local[T any](t *Tx, init func() T) T {
 	return v
 }
 
-// bulkTimeout is how long a statement may take that changes all datasources of a datastore.
+// Timeout of a statement that changes all datasources of a datastore.
 const bulkTimeout = 15 * time.Minute
 
-// Longer gives the statements that follow the time that a large datastore needs.
+// Longer extends the timeout of the following statements for large datastores.
 func (t *Tx) Longer(ctx context.Context) error {
 	if !t.db.dialect.shared {
 		return nil
@@ -123,8 +124,8 @@ func (t *Tx) Longer(ctx context.Context) error {
 	return err
 }
 
-// transact runs f in a transaction, again when another transaction got in the way, and returns the transaction
-// that was committed. It waits for its turn as long as ctx lets it.
+// transact runs f in a transaction, repeatedly if it conflicts with others, and returns the committed transaction. It
+// waits for its turn until ctx ends.
 func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
 	for run := 0; ; run++ {
 		t := &Tx{db: d, Lock: d.dialect.lock, held: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}
@@ -179,7 +180,7 @@ func (t *Tx) begin(ctx context.Context) (begun *sql.Tx, err error) {
 
 func (t *Tx) prepareFresh(ctx context.Context) {
 	for _, text := range t.fresh {
-		// The transaction stands whatever comes of this; a statement that stays unprepared is only slower.
+		// The transaction is already committed; a statement that stays unprepared is only slower.
 		if _, err := t.db.writer.prepare(ctx, text); err != nil { //nolint:sqlclosecheck // the pool keeps and closes it
 			return
 		}

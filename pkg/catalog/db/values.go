@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Times are kept as microseconds since 1970: both engines sort and compare them as plain numbers.
+// Times are stored as microseconds since 1970, which both engines sort and compare as numbers.
 
-// Micros is a time as it is stored.
+// Micros converts a time to its stored form.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
 
-// FromMicros is a time that was stored.
+// FromMicros converts a stored time.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// Stored is a time that may be missing, as it is when it has been stored and read.
+// Stored rounds an optional time as storing and reading it would.
 func Stored(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -23,7 +23,7 @@ func Stored(t *time.Time) *time.Time {
 	return &at
 }
 
-// Flag is a bool as it is stored.
+// Flag converts a bool to its stored form.
 func Flag(b bool) int {
 	if b {
 		return 1
@@ -31,7 +31,7 @@ func Flag(b bool) int {
 	return 0
 }
 
-// ToJSON encodes a value of the domain. A value that cannot be encoded, a caller's NaN, is a fault of the request.
+// ToJSON encodes a value. A value that cannot be encoded, such as NaN, is an invalid request.
 func ToJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -40,7 +40,7 @@ func ToJSON(v any) (string, error) {
 	return string(b), nil
 }
 
-// FromJSON decodes a stored value; "" leaves it as it is.
+// FromJSON decodes a stored value; "" leaves the variable unchanged.
 func FromJSON(text string, into any) error {
 	if text == "" {
 		return nil

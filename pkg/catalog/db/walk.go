@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Walk reads a whole table in the order of a key, a batch at a time, so that no transaction stays open while the caller
-// works on what was read. The placeholders of its text are args, the key to go on after, and the size of a batch.
+// Walk reads a complete table in the order of a key, in batches, so that no transaction stays open while the caller
+// processes rows. The placeholders of its text are args, the key after which to continue, and the batch size.
 type Walk[T any] struct {
 	Text  string
 	Args  []any
 	After []any // a key before all others
 	Scan  func(Scanner) (T, error)
 	Key   func(T) []any
-	Batch int // how many rows are read at a time; 0: walkBatch
+	Batch int // rows per batch; 0: walkBatch
 }
 
-// walkBatch is how many rows are read at a time, of those that are small.
+// Default rows per batch, for small rows.
 const walkBatch = 1000
 
 // Run calls f with every row until f fails, and returns f's error.

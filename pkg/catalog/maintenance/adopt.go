@@ -15,10 +15,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Adopted says what Adopt has taken over.
+// Adopted is the result of Adopt.
 type Adopted string
 
-// What can be taken over.
+// Results of Adopt.
 const (
 	NothingAdopted  Adopted = ""
 	AdoptedContent  Adopted = "brought up to date"
@@ -26,17 +26,17 @@ const (
 	recoveredPrefix         = "Recovered "
 )
 
-// Adopt takes over the last job of a datasource in the job log, its Generation set, when the catalog does not know that
-// job: after an older copy of the database was put in place. A datasource that is unknown is created as far as the job
-// tells, with its workspace and its datastore under a name that says so; one that is known takes over the name, the custom
-// id, the metadata and the original. Either is queued again, behind fresh content. What the catalog knows of, what is
-// being deleted, and what has been accepted since is left alone; so adopting again changes nothing.
+// Adopt takes over a datasource's last job in the job log, with its Generation set, if the catalog does not know the
+// job because an older copy of the database was put in place. An unknown datasource is created from the job's data, if
+// necessary with its workspace and datastore under a name that says so. A known one gets the job's name, custom id,
+// metadata and original. Either is queued again with the priority of replays. Datasources that are up to date, being
+// deleted or changed since are left alone, so adopting again has no effect.
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
 	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
-		return what, nil // it carries nothing that an earlier job has not
+		return what, nil // it contains nothing that an earlier job does not
 	}
-	// Mostly it is known, of a whole log that is gone through: without a transaction.
+	// Usually the datasource is known, and a whole log is processed, so check without a transaction first.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
 	switch {
 	case err == nil && knows(&r, job):
@@ -69,19 +69,19 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	return what, nil
 }
 
-// knows reports whether the record is of the job, or of something later.
+// knows reports whether the record is of this job or a later one.
 func knows(r *record.Record, job domain.Job) bool {
 	if job.ID == r.JobID || job.Generation <= max(r.Seen, r.ActiveGeneration, r.Fence) {
 		return true
 	}
 	mine, theirs := sortable(r.JobID), sortable(job.ID)
 	if mine && theirs {
-		return r.JobID > job.ID // both tell when they were made
+		return r.JobID > job.ID // both ids contain their times
 	}
-	return r.Location == record.InOutbox // what was accepted and not published is in no log
+	return r.Location == record.InOutbox // accepted but not published, so it is not in the log
 }
 
-// sortable reports whether the id tells the time at which it was made.
+// sortable reports whether the id contains the time of its creation.
 func sortable(id string) bool {
 	u, err := uuid.Parse(id)
 	return err == nil && u.Version() == 7
@@ -99,8 +99,8 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 	return c.sites.Restart(ctx, t, &r, store, again(job), record.PriorityReplay)
 }
 
-// again is a job that does what the one of the log did, under an id that no stream has seen. A page is fetched whole: what
-// it had when the job of the log was made may be content that the catalog does not know.
+// again returns a job for the same work, with an id that the stream does not know. A page is fetched unconditionally,
+// because the content at the time of the old job may be unknown to the catalog.
 func again(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
 	if job.Crawl != nil {
@@ -121,7 +121,7 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	r.UpdatedAt = r.CreatedAt
 	next := r.Accept(again(job), *store)
 	if job.GroupID != "" {
-		r.RunID = job.GroupID // of no crawl of its site: the next one asks for it
+		r.RunID = job.GroupID // not of a crawl of its site: the next crawl fetches it
 	}
 	if err := r.Insert(ctx, t, domain.Errorf(domain.CodeConflict, "datasource %q has just come back", r.ID)); err != nil {
 		return NothingAdopted, err
@@ -132,8 +132,8 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	return AdoptedUnknown, record.Enqueue(ctx, t, next, record.PriorityReplay)
 }
 
-// adoptStore returns the datastore of a job whose datasource is unknown, made if need be; nil when it, or the datasource,
-// has been deleted and the log has not been told yet, or belongs to another workspace.
+// adoptStore returns the datastore of a job of an unknown datasource, and creates it if necessary. It returns nil if
+// the datastore or the datasource was deleted and the log does not know yet, or if it belongs to another workspace.
 func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
 	deleted, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
 		job.DatastoreID, job.DatasourceID)
@@ -160,19 +160,19 @@ func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastor
 	if err != nil {
 		return nil, fmt.Errorf("restoring the datastore: %w", err)
 	}
-	if n == 0 { // its id is that of one which is being deleted
+	if n == 0 { // a datastore with this id is being deleted
 		return nil, nil
 	}
 	return &store, nil
 }
 
-// recovered is a datasource as far as a job tells.
+// recovered returns the datasource with the data in a job.
 func recovered(job domain.Job) domain.Datasource {
 	d := domain.Datasource{
 		ID: job.DatasourceID, WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID, GroupID: job.GroupID, Type: job.Type,
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata, Original: job.Original,
 		Config:     domain.DatasourceConfig{CustomID: job.CustomID},
-		Processing: domain.Processing{Runs: 1}, // which may have left rows that nobody refers to: the next run sweeps them
+		Processing: domain.Processing{Runs: 1}, // it may have left rows without references; the next run sweeps them
 	}
 	if o := job.Original; o != nil {
 		d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256

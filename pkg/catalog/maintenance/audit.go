@@ -7,18 +7,18 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveState is what an audit compares with the index.
+// ActiveState is the state of a datasource that an audit compares with the index.
 type ActiveState struct {
 	DatasourceID string
-	Generation   uint64 // active; 0: none yet
-	Chunks       int64  // of that generation
+	Generation   uint64 // active generation; 0: none yet
+	Chunks       int64  // chunks of that generation
 	Fence        uint64
-	Target       *domain.Target // what is in the place that the datastore moves to
+	Target       *domain.Target // generation in the place that the datastore moves to
 	Status       domain.Status
 }
 
-// EachActive calls f for every datasource of the datastore, oldest first, until f fails, and returns f's error: for
-// comparing with what the index holds. What changes meanwhile is seen as it was before or as it is after.
+// EachActive calls f for every datasource of the datastore, oldest first, until f fails, and returns f's error. It is
+// for comparing the catalog with the index. Concurrent changes may be included or not.
 func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func(ActiveState) error) error {
 	type item struct {
 		ActiveState
@@ -53,7 +53,7 @@ type OriginalRef struct {
 	Key          string
 }
 
-// EachOriginal calls f with every reference of a datasource to an original, until f fails, and returns f's error.
+// EachOriginal calls f for every reference to an original until f fails, and returns f's error.
 func (c *Maintenance) EachOriginal(ctx context.Context, f func(OriginalRef) error) error {
 	w := db.Walk[OriginalRef]{
 		Text:  `SELECT workspace_id, id, original_key FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`,

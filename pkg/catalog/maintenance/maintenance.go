@@ -1,5 +1,5 @@
-// Package maintenance looks after a catalog: snapshots, requests of repairs, jobs taken over from the job log, damage, and
-// what audits compare with the index. It imports all other packages of the catalog.
+// Package maintenance provides operations on a whole catalog: snapshots, repair requests, jobs taken over from the job
+// log, damage checks, and the data that audits compare with the index. It imports all other packages of the catalog.
 package maintenance
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Maintenance is what repairs and audits need. All methods are safe for concurrent use.
+// Maintenance is the store used by repairs and audits. All methods are safe for concurrent use.
 type Maintenance struct {
 	db       *db.DB
 	sites    *sites.Sites

@@ -12,38 +12,38 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RepairRequest asks for a repair: see control.Repairer.
+// RepairRequest is a request for a repair; see control.Repairer.
 type RepairRequest struct {
 	ID          string
 	Prune       bool // delete datasources that have lost both their rows and their original
 	RequestedAt time.Time
 }
 
-// requestRow names the columns of a request that are read.
+// requestRow returns the columns to read of a request.
 func requestRow(r *RepairRequest) db.Row {
 	return db.Row{db.ReadOnly("id", &r.ID), db.ReadOnly("prune", &r.Prune), db.ReadOnly("requested_at", &r.RequestedAt)}
 }
 
-// RepairState is how a repair stands.
+// RepairState is the state of a repair.
 type RepairState struct {
 	RepairRequest
-	Holder     string // who works on it, or did last; "" nobody yet
+	Holder     string // process that works on it, or did last; "": none yet
 	FinishedAt *time.Time
-	Error      string   // what could not be done; "" when all was, or when it is not finished
-	Lines      []string // what was found and done, in order
+	Error      string   // work that failed; "" if none did, or if the repair is unfinished
+	Lines      []string // report in chronological order
 }
 
 const (
-	// repairSilence is how long nothing may be heard of a repair before another process takes it up.
+	// Time without a note after which another process takes over a repair.
 	repairSilence = time.Minute
-	// repairKept is how long finished repairs are kept to be read.
+	// Time for which finished repairs are kept.
 	repairKept = 30 * 24 * time.Hour
-	// maxRepairLines and maxRepairLine bound what a repair says; the line too many says that there are more.
+	// Limits of a repair's report; one additional line says that more were dropped.
 	maxRepairLines = 2000
 	maxRepairLine  = 2000 // bytes
 )
 
-// RequestRepair asks for a repair and returns its id.
+// RequestRepair stores a request for a repair and returns its id.
 func (c *Maintenance) RequestRepair(ctx context.Context, prune bool) (id string, err error) {
 	id = domain.NewID()
 	err = c.db.Update(ctx, "requesting a repair", func(t *db.Tx) error {
@@ -59,11 +59,11 @@ func (c *Maintenance) RequestRepair(ctx context.Context, prune bool) (id string,
 	return id, err
 }
 
-// ClaimRepair takes the oldest request that is not finished, for the holder; nil when there is none, or when another
-// repair is being worked on. A repair of which nothing was heard for a minute is taken from its holder.
+// ClaimRepair assigns the oldest unfinished request to the holder. It returns nil if there is none, or if another
+// repair is in progress. A repair without a note for a minute is taken from its holder.
 func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRequest, error) {
 	if r, err := c.openRepair(ctx, c.db.Read); err != nil || r == nil {
-		return nil, err // asked all the time, and mostly in vain: without a transaction
+		return nil, err // called often, and usually in vain, so without a transaction
 	}
 	var claimed *RepairRequest
 	err := c.db.Update(ctx, "claiming a repair", func(t *db.Tx) error {
@@ -85,7 +85,7 @@ func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRe
 	return claimed, nil
 }
 
-// openRepair finds the oldest unfinished repair, if nobody works on it or another one.
+// openRepair returns the oldest unfinished repair, unless a repair is in progress.
 func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequest, error) {
 	type item struct {
 		RepairRequest
@@ -112,8 +112,8 @@ func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequ
 	return &open[0].RepairRequest, nil
 }
 
-// RepairNote adds lines to what the repair says, and tells that it is still worked on. It fails with domain.NotFound when
-// there is no such repair, or when it is finished.
+// RepairNote adds lines to the repair's report and renews its claim. It fails with domain.NotFound if the repair does
+// not exist or is finished.
 func (c *Maintenance) RepairNote(ctx context.Context, id string, lines ...string) error {
 	return c.db.Update(ctx, "noting what a repair did", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE repairs SET beat_at = ? WHERE id = ? AND finished_at IS NULL`, db.Micros(c.db.Now()), id)
@@ -157,7 +157,7 @@ func shorten(line string) string {
 	return line[:n] + "…"
 }
 
-// FinishRepair ends a repair; failure is "" or says what could not be done. One that is finished stays as it is.
+// FinishRepair ends a repair; failure describes the work that failed, or is "". A finished repair does not change.
 func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) error {
 	return c.db.Update(ctx, "finishing a repair", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE repairs SET finished_at = ?, error = ? WHERE id = ? AND finished_at IS NULL`,
@@ -166,7 +166,7 @@ func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) erro
 	})
 }
 
-// Repair returns how a repair stands.
+// Repair returns the state of a repair.
 func (c *Maintenance) Repair(ctx context.Context, id string) (RepairState, error) {
 	s := RepairState{RepairRequest: RepairRequest{ID: id}}
 	row := append(requestRow(&s.RepairRequest), db.ReadOnly("holder", &s.Holder), db.ReadOnly("finished_at", &s.FinishedAt), db.ReadOnly("error", &s.Error))

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// quickCheck reads all of a SQLite database and fails with ErrDamaged when its structure is not whole.
+// quickCheck reads a complete SQLite database and fails with ErrDamaged if its structure is damaged.
 func quickCheck(ctx context.Context, file *sql.DB) error {
 	var verdict string
 	if err := file.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -25,8 +25,8 @@ func quickCheck(ctx context.Context, file *sql.DB) error {
 	return nil
 }
 
-// CheckFile reads the SQLite catalog at a path from end to end and fails with ErrDamaged when its structure is not whole. It may be
-// in use meanwhile.
+// CheckFile reads the complete SQLite catalog at a path and fails with ErrDamaged if its structure is damaged. The
+// catalog may be in use.
 func CheckFile(ctx context.Context, path string) error {
 	file, err := openFile(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}, "mode": {"rw"}}.Encode())
 	if err != nil {
@@ -36,7 +36,7 @@ func CheckFile(ctx context.Context, path string) error {
 	return quickCheck(ctx, file)
 }
 
-// Snapshot is a copy of a SQLite catalog as it was at one point in time.
+// Snapshot is a copy of a SQLite catalog at one point in time.
 type Snapshot struct {
 	Path   string
 	Schema int64  // version of its schema
@@ -44,9 +44,9 @@ type Snapshot struct {
 	file   *sql.DB
 }
 
-// TakeSnapshot copies the SQLite catalog at a path to another one, where nothing may be. The catalog may be in use, by this
-// process or another: nobody waits for the copy. A catalog of an older schema is copied as it is; one that this
-// program cannot open is refused.
+// TakeSnapshot copies the SQLite catalog at a path to another path, where no file may exist. The catalog may be in use
+// by any process, and is not blocked. A catalog with an older schema is copied unchanged; one that this program cannot
+// open is rejected.
 func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error) {
 	if err := copyDatabase(ctx, from, to); err != nil {
 		return nil, fmt.Errorf("copying the catalog: %w", err)
@@ -66,7 +66,7 @@ func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error)
 	return s, nil
 }
 
-// openFile opens one connection to a database of which nothing is set up or migrated.
+// openFile opens one connection to a database without setup or migrations.
 func openFile(path, query string) (*sql.DB, error) {
 	file, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query}).String())
 	if err == nil {
@@ -79,7 +79,7 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	// One that nobody else has made is empty, and for its owner alone.
+	// O_EXCL guarantees an empty file that only the owner can read.
 	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -106,12 +106,12 @@ func (s *Snapshot) read(ctx context.Context) error {
 	}
 	err = s.file.QueryRowContext(ctx, `SELECT holder FROM leases WHERE name = ?`, db.IdentityLease).Scan(&s.ID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil // it was never asked for
+		return nil // the id was never used
 	}
 	return err
 }
 
-// schemaVersion reads the version of a database's schema, and fails when this program does not know it.
+// schemaVersion reads the schema version of a database. It fails if this program does not support the version.
 func schemaVersion(ctx context.Context, file *sql.DB) (have int64, err error) {
 	err = file.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
 	if err != nil {
@@ -120,16 +120,16 @@ func schemaVersion(ctx context.Context, file *sql.DB) (have int64, err error) {
 	return have, db.CheckVersion(migrations.FS, have)
 }
 
-// SchemaVersion is the newest version of the schema that this program knows.
+// SchemaVersion returns the newest schema version that this program supports.
 func SchemaVersion() (newest int64, err error) {
 	_, newest, err = db.Versions(migrations.FS)
 	return newest, err
 }
 
-// snapshotPage is how many originals are in memory at once.
+// Number of originals in memory at once.
 const snapshotPage = 500
 
-// EachOriginal calls f for every original that a datasource refers to, with the datasource, until f fails, and returns f's error.
+// EachOriginal calls f for every original that a datasource refers to, until f fails, and returns f's error.
 func (s *Snapshot) EachOriginal(ctx context.Context, f func(datasourceID string, o domain.Original) error) error {
 	type row struct {
 		id       string
@@ -170,14 +170,14 @@ func (s *Snapshot) EachOriginal(ctx context.Context, f func(datasourceID string,
 	}
 }
 
-// Close closes the copy and removes it.
+// Close closes and deletes the copy.
 func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
 
-// generationLeap is far more than the jobs that can have been accepted between a copy of a catalog and the loss of the original.
+// generationLeap is far more than the number of jobs accepted between a copy of a catalog and the loss of the original.
 const generationLeap = 1_000_000_000
 
-// Restored is called once on a catalog that was put in place from a copy. Generations go on far above those that the copy knows:
-// what jobs after the copy have left in an index or a job log that is still there must not pass for what comes now.
+// Restored must be called once on a catalog restored from a copy. It raises generations far above those in the copy, so
+// that rows and jobs created after the copy, in an index or job log that still exists, are not mistaken for new ones.
 func (c *Maintenance) Restored(ctx context.Context) error {
 	return c.db.Update(ctx, "raising the generation", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE marks SET value = value + ? WHERE name = 'generation'`, int64(generationLeap))

@@ -17,18 +17,18 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Applied is what applying an event did.
+// Applied is the effect of an event.
 type Applied struct {
 	Found      bool              // false: the datasource no longer exists
-	Changed    bool              // the datasource's row, or its site's, or its site's list of pages
-	Datasource domain.Datasource // as it stands after the event
+	Changed    bool              // of the datasource's row, its site's row, or its site's list of pages
+	Datasource domain.Datasource // state after the event
 	Site       *domain.Datasource
-	NewPages   int      // pages of the site that the event has put into the outbox
-	Removed    bool     // the datasource has left the datastore with the event; Datasource is as it was
-	Others     []string // ids of other datasources of the datastore that the event has changed
+	NewPages   int      // pages of the site that were put into the outbox
+	Removed    bool     // the event has removed the datasource; Datasource is the state before
+	Others     []string // ids of other changed datasources of the datastore
 }
 
-// Apply stores what the event means: see ApplyAll.
+// Apply applies one event; see ApplyAll.
 func (c *Pipeline) Apply(ctx context.Context, ev domain.Event) (Applied, error) {
 	out, err := c.ApplyAll(ctx, []domain.Event{ev})
 	if err != nil {
@@ -37,10 +37,10 @@ func (c *Pipeline) Apply(ctx context.Context, ev domain.Event) (Applied, error) 
 	return out[0], nil
 }
 
-// ApplyAll stores what events mean, in their order and in one transaction: all of them or none. domain.Apply decides
-// how a datasource changes; the next job, new pages of a site, the end of a site's crawl and sweeps are stored with it.
-// Applying an event again, or late, is harmless. An event of a datasource that no longer exists queues a sweep of what
-// its job has written. An event that lacks what its type demands fails with domain.CodeInvalid, whatever the others are.
+// ApplyAll applies events in order and in one transaction, all or none. domain.Apply decides how a datasource changes;
+// the next job, new pages of a site, the end of a site's crawl and sweeps are stored with it. Applying an event again,
+// or late, is harmless. An event of a datasource that no longer exists queues a sweep of its job's results. If an event
+// lacks fields that its type requires, the call fails with domain.CodeInvalid.
 func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, error) {
 	var highest uint64
 	for _, ev := range evs {
@@ -73,20 +73,20 @@ func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied,
 	return out, nil
 }
 
-// carries reports whether the generation is what readers see of a datasource, or will see once its datastore has moved.
+// carries reports whether the generation is the active one of a datasource, or will be after the move of its datastore.
 func carries(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens are the tokens that workers have embedded, by workspace, as the events of a transaction say.
+// embeddedTokens counts the tokens embedded by workers according to a transaction's events, by workspace.
 type embeddedTokens map[string]int64
 
 func embeddedBy(t *db.Tx) embeddedTokens {
 	return db.Local(t, func() embeddedTokens { return embeddedTokens{} })
 }
 
-// countEmbedded counts the tokens that workers have embedded, as the events of the transaction say. It comes late in its transaction, as everybody of the workspace
-// waits for the row.
+// countEmbedded adds the transaction's embedded tokens to the counters. It runs at the end of the transaction, because
+// it locks a row that all transactions of the workspace use.
 func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 	embedded := embeddedBy(t)
 	for _, ws := range slices.Sorted(maps.Keys(embedded)) {
@@ -101,7 +101,7 @@ func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 	return nil
 }
 
-// checkEvent refuses what domain.Apply could not read.
+// checkEvent rejects events that domain.Apply could not process.
 func checkEvent(ev domain.Event) error {
 	switch {
 	case ev.DatasourceID == "" || ev.DatastoreID == "" || ev.JobID == "":
@@ -117,7 +117,7 @@ func checkEvent(ev domain.Event) error {
 	return nil
 }
 
-// lockFor takes the locks of events in the order that all transactions take them in.
+// lockFor takes the locks for events in the order common to all transactions.
 func lockFor(ctx context.Context, t *db.Tx, evs []domain.Event) error {
 	stores, ids := make([]string, len(evs)), make([]string, len(evs))
 	for i, ev := range evs {
@@ -163,7 +163,7 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	}
 	done.Datasource = r.Datasource
 	if ev.Type == domain.EventSynched && !carries(before.Datasource, ev.Generation) && carries(r.Datasource, ev.Generation) {
-		embeddedBy(t)[r.WorkspaceID] += ev.EmbedTokens // once, however often the event comes
+		embeddedBy(t)[r.WorkspaceID] += ev.EmbedTokens // once, even if the event is delivered repeatedly
 	}
 	siteID := record.SiteOf(r.Datasource)
 	if siteID == "" {
@@ -199,13 +199,14 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// sameForSite reports whether a page stands with its site where it stood: a move takes every page along, and looking each
-// time at all pages of the site would cost their number squared.
+// sameForSite reports whether a page's state matters to its site as before. A move changes every page, and checking all
+// pages of the site each time would take quadratic time.
 func sameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
 
-// outcome changes the record as the event demands. others are the datasources that were changed with it, and stored.
+// outcome changes the record as the event demands. others are the ids of other datasources that were changed and
+// stored.
 func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
 	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Takes(ev) {
 		v, err := c.sites.Judge(ctx, t, *r, store, *ev.Fetched, ev.At)
@@ -231,7 +232,7 @@ func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, stor
 	return out, others, nil
 }
 
-// stoppedSince reports whether the crawl of a page's site has been stopped since the page was asked for.
+// stoppedSince reports whether the crawl of a page's site was stopped after the page was requested.
 func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -240,7 +241,7 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// consequences queues the work on a site that follows from the end of a job of it or of one of its pages.
+// consequences queues the work on a site that follows from the end of a job of the site or of one of its pages.
 func consequences(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {
@@ -254,7 +255,7 @@ func consequences(ctx context.Context, t *db.Tx, before, after record.Record) er
 	return sites.QueueYield(ctx, t, after.Datasource)
 }
 
-// showSite adds what the event has changed of the site.
+// showSite adds the event's changes of the site.
 func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	a.Changed = a.Changed || site != nil || a.NewPages > 0
 	switch {
@@ -266,10 +267,10 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	}
 }
 
-// storeOutcome writes the record and what follows from the event for it alone.
+// storeOutcome stores the record and the consequences that concern only it.
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
-		// The event may have overtaken Published: the job has ended, so it must not be published again.
+		// The event may have arrived before Published: the job has ended, so it must not be published again.
 		err := t.Later(ctx, db.Write{
 			Doing: "taking the job from the outbox",
 			Text:  `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`,
@@ -300,8 +301,8 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext puts the job that follows from an event into the outbox: at once and before others, for what was begun is
-// to be finished; but what was put off waits, and then takes its turn.
+// enqueueNext puts the job that follows from an event into the outbox. It gets the highest priority, so that work in
+// progress is finished first. A postponed job waits until its time and then takes its turn.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.NotBefore.IsZero():
@@ -313,7 +314,7 @@ func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outc
 	}
 }
 
-// vanished queues the sweeps of what a job has written for a datasource that was deleted meanwhile.
+// vanished queues sweeps of a job's results for a datasource that was deleted meanwhile.
 func vanished(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	sweeps := domain.Vanished(ev)
 	if len(sweeps) == 0 {
@@ -322,7 +323,7 @@ func vanished(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	_, err := record.ShareDatastore(ctx, t, ev.DatastoreID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		// The whole datastore has been deleted, and the job may have written it anew.
+		// The complete datastore was deleted, and the job may have created it again in the index.
 		whole := domain.Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, Below: domain.AllGenerations, Jobs: true}
 		for _, s := range sweeps {
 			whole.Originals = append(whole.Originals, s.Originals...)
@@ -335,7 +336,7 @@ func vanished(ctx context.Context, t *db.Tx, ev domain.Event) error {
 		if s.Below == 0 {
 			s.Below = ev.Generation + 1
 		}
-		s.Jobs = true // its job was published after its deletion, or the stream would not have had it any more
+		s.Jobs = true // its job was published after the deletion, or it would no longer be in the stream
 		if err := record.QueueSweep(ctx, t, s); err != nil {
 			return err
 		}

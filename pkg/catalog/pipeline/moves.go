@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Direct sends the datastore to a place: it begins a move, replaces or cancels the one that is under way, or, when there
-// is nothing to take along, switches at once. The caller has the datastore alone and stores its row.
+// Direct starts the move of a datastore to a place, replaces or cancels the present move or, if there is no content to
+// move, switches at once. The caller holds the datastore's exclusive lock and stores its row.
 func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
 	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
 		return nil
@@ -35,13 +35,13 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	case err != nil:
 		return fmt.Errorf("looking for datasources: %w", err)
 	case !filled:
-		// Jobs of what was deleted may still write where it has been.
+		// Jobs of deleted datasources may still write to the old place.
 		if err := record.QueueSweep(ctx, t, wholePlace(*d, d.Serving(), mark)); err != nil {
 			return err
 		}
 		d.Type, d.EmbeddingModel, d.Since = to.Engine, to.Model, mark
 	default:
-		// What is left there from something before would only be in the way.
+		// Sweep leftovers in the new place.
 		if err := record.QueueSweep(ctx, t, wholePlace(*d, to, mark)); err != nil {
 			return err
 		}
@@ -50,12 +50,12 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	return nil
 }
 
-// wholePlace is the sweep of everything of the datastore that lies in a place up to a generation.
+// wholePlace returns the sweep of all rows of the datastore in a place, up to a generation.
 func wholePlace(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
 	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
 }
 
-// cancelMove forgets what the move has done.
+// cancelMove discards the work of the move.
 func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64) error {
 	if err := t.Longer(ctx); err != nil {
 		return err
@@ -71,9 +71,9 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, wholePlace(*d, d.Move.To, mark))
 }
 
-// endMoveJobs puts datasources back to where they were before the move: those whose move job has failed, and those whose
-// move job still waits in the outbox, which is then gone and has no say if it was published nonetheless. Those in flight
-// follow when their job ends.
+// endMoveJobs restores the state before the move of datasources whose move job has failed, or still waits in the
+// outbox. The latter jobs are deleted, and have no effect even if they were published. Datasources in flight follow
+// when their jobs end.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -89,7 +89,7 @@ func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return nil
 }
 
-// Moving returns the datastores of all workspaces that are on their way to another place.
+// Moving returns the datastores of all workspaces that are moving.
 func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore,
 		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE move_id <> '' AND deleted_at = 0 ORDER BY id`)
@@ -99,13 +99,13 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	return stores, nil
 }
 
-// notMoved are the datasources of a datastore whose content is not yet where it moves to, as the index
-// datasources_content has them.
+// notMoved is the condition of datasources whose content is not yet in the new place, in the form of the index
+// datasources_content.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
-// IssueMoves puts up to limit jobs of the move into the outbox, behind all other work, and returns how many: for content
-// that readers see, that is not in the new place, that no job of the move was issued for, and that waits for nothing.
-// When the move is over it does nothing.
+// IssueMoves puts up to limit jobs of the move into the outbox, behind all other work, and returns their number. It
+// selects datasources with active content that is not in the new place, without a job of this move, and without a
+// pending job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0
@@ -116,7 +116,7 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 		if err != nil {
 			return fmt.Errorf("reading the datastore: %w", err)
 		}
-		// What carries a move's id carries this one's: it is forgotten when a move ends.
+		// A move id in a row is that of the present move, because it is cleared when a move ends.
 		due, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+notMoved+` AND move_id = ''
 			AND place = 0 AND status IN ('synched', 'error') ORDER BY id LIMIT ?`+t.Lock, datastoreID, limit)
 		if err != nil {
@@ -143,7 +143,7 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 	return issued, nil
 }
 
-// MoveProgress counts how far the datastore's move has come; all is 0 when it does not move.
+// MoveProgress counts the progress of the datastore's move; all fields are 0 if it is not moving.
 func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error) {
 	var p domain.MoveProgress
 	d, err := record.DatastoreByID(ctx, c.db.Read, datastoreID)
@@ -163,16 +163,15 @@ func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain
 	return p, nil
 }
 
-// FinishMove has readers served from the new place if nothing that they see is missing there, and reports whether it
-// did: in one transaction, so that no reader sees some of it here and some of it there. What lies in the old place is
-// swept. It does nothing when the move is over.
+// FinishMove switches readers to the new place if it has all active content, and reports whether it did. It uses one
+// transaction, so that no reader sees a mixture. The old place is swept. It does nothing if the move is over.
 func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (switched bool, err error) {
 	err = c.db.Update(ctx, "finishing a move", func(t *db.Tx) error {
 		switched = false
 		if err := record.LockDatastore(ctx, t, datastoreID); err != nil {
 			return err
 		}
-		d, err := record.ScanDatastore(t.QueryRow(ctx, // the gate does not keep others from renaming it
+		d, err := record.ScanDatastore(t.QueryRow(ctx, // the lock does not prevent a concurrent change of the name
 			`SELECT `+record.DatastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`+t.Lock, datastoreID))
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (d.Move == nil || d.Move.ID != moveID) {
 			return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OutboxBacklog counts the jobs in the outbox that are due, and says since when the one that waits longest has been; the zero
-// time when there is none. It reads them all.
+// OutboxBacklog returns the number of due jobs in the outbox, and since when the oldest has been due; the zero time if
+// there is none. It reads all of them.
 func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
@@ -28,9 +28,9 @@ func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Ti
 	return due, oldest, nil
 }
 
-// Outbox returns up to limit jobs that are due, in the order in which they should be published: lower priorities before
-// higher, within one in turns by workspace, of a workspace the oldest first. The turn goes on where the last call ended,
-// so a small limit is as fair as a large one. Jobs stay in the outbox until Published.
+// Outbox returns up to limit due jobs in the order in which they should be published: by priority, then round robin by
+// workspace, then oldest first. The round robin continues where the last call ended, so a small limit is as fair as a
+// large one. Jobs stay in the outbox until Published.
 func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -46,7 +46,7 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 	return jobs, nil
 }
 
-// takeTurns reads up to limit jobs of one priority. It asks only for workspaces that have jobs and for jobs that it
+// takeTurns reads up to limit jobs of one priority. It only reads workspaces with jobs, and only the jobs that it
 // returns, each by a seek in the index outbox_turn, so its cost does not grow with the outbox.
 func (c *Pipeline) takeTurns(ctx context.Context, p record.Priority, limit int) ([]domain.Job, error) {
 	c.turnMu.Lock()
@@ -56,7 +56,7 @@ func (c *Pipeline) takeTurns(ctx context.Context, p record.Priority, limit int) 
 	if err != nil || len(queues) == 0 {
 		return nil, err
 	}
-	var rounds int // how many jobs the longest queue gives
+	var rounds int // length of the longest queue
 	for waiting := queues; ; {
 		total := 0
 		for _, q := range queues {
@@ -66,7 +66,7 @@ func (c *Pipeline) takeTurns(ctx context.Context, p record.Priority, limit int) 
 			break
 		}
 		share := (limit - total + len(waiting) - 1) / len(waiting)
-		var more []*queue // those that may have still more
+		var more []*queue // queues that may have more jobs
 		for _, q := range waiting {
 			full, err := c.extend(ctx, p, q, now, share)
 			if err != nil {
@@ -91,7 +91,7 @@ func (c *Pipeline) takeTurns(ctx context.Context, p record.Priority, limit int) 
 	return jobs, nil
 }
 
-// queue is what a workspace has in the outbox with one priority, as far as it was read.
+// queue holds the jobs read so far of a workspace and priority.
 type queue struct {
 	workspace string
 	jobs      []domain.Job
@@ -99,18 +99,18 @@ type queue struct {
 	seq       int64
 }
 
-// queues finds up to limit workspaces with jobs of the priority that are due, from the one whose turn it is.
+// queues finds up to limit workspaces with due jobs of the priority, starting with the workspace whose turn it is.
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.turn[p]
-	// Not asked for jobs that are due at once: of a workspace that has many that are not, all would be walked over.
+	// The first query does not filter by due time: it would scan all jobs of a workspace with many that are not due.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
 	for len(out) < limit {
 		text, args := next, []any{p, after}
 		if wrapped {
-			// The database compares, not this program: how it orders texts is its own affair.
+			// Let the database compare, because its text order may differ from Go's.
 			text, args = text+` AND workspace_id <= ?`, append(args, first)
 		}
 		ws, err := db.ScanString(c.db.Read.QueryRow(ctx, text+` ORDER BY workspace_id LIMIT 1`, args...))
@@ -134,7 +134,7 @@ func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, lim
 	return out, nil
 }
 
-// extend reads up to n more jobs of the queue and reports whether it got them all.
+// extend reads up to n more jobs of the queue, and reports whether it got n.
 func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now int64, n int) (bool, error) {
 	type item struct {
 		job            domain.Job
@@ -162,15 +162,15 @@ func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now 
 	return len(items) == n, err
 }
 
-// Published notes that the job is in the stream under the sequence: see PublishedAll.
+// Published records that the job is in the stream with the sequence; see PublishedAll.
 func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) error {
 	job.Generation = seq
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll notes that jobs are in the stream, Generation being the sequence of each. A job leaves the outbox, its
-// datasource is pending if it was unsynched, and in flight. Where a newer job has taken the place in the outbox, or the
-// job has ended already, nothing changes.
+// PublishedAll records that jobs are in the stream, with Generation as the sequence of each. A job is removed from the
+// outbox; its datasource is in flight, and pending if it was unsynched. If a newer job has replaced it in the outbox,
+// or it has already ended, nothing changes.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
@@ -198,7 +198,7 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// published notes one job: first while it is in the outbox, then also when it has been replaced there, or has ended.
+// published records one job: first if it is in the outbox, then if it was replaced there or has ended.
 func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
@@ -218,8 +218,8 @@ func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	return nil
 }
 
-// DeferJob keeps the job from being offered again until then: for one that cannot be published, so that it does not
-// stand in the way of the workspace's others. A newer job of the datasource goes at once.
+// DeferJob delays a job that cannot be published until the given time, so that it does not block other jobs of the
+// workspace. A newer job of the datasource is not delayed.
 func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time) error {
 	return c.db.Update(ctx, "deferring a job", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE outbox SET not_before = ? WHERE datasource_id = ? AND job_id = ?`,
@@ -228,7 +228,7 @@ func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time
 	})
 }
 
-// InFlight counts the datasources whose newest job is in the stream and has not ended.
+// InFlight returns the number of datasources whose newest job is in the stream and has not ended.
 func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	var n int64
 	if err := c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.Alive).Scan(&n); err != nil {
@@ -237,8 +237,8 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// MaxGeneration returns the highest generation that was ever published or reported, of deleted datasources too; 0 when
-// there was none. A new job stream must start above it.
+// MaxGeneration returns the highest generation ever published or reported, including deleted datasources; 0 if there
+// was none. A new job stream must start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	return g, nil
 }
 
-// RaiseMark keeps the highest generation. It writes only when the process has not seen one as high.
+// RaiseMark stores the highest generation. It only writes if the process has not seen one as high.
 func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
 	if generation <= c.generation.Load() {
 		return nil
@@ -259,7 +259,7 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// NoteMark remembers, after the commit, what RaiseMark need not write again.
+// NoteMark records after the commit that RaiseMark need not write up to this generation again.
 func (c *Pipeline) NoteMark(generation uint64) {
 	for {
 		have := c.generation.Load()
@@ -269,7 +269,7 @@ func (c *Pipeline) NoteMark(generation uint64) {
 	}
 }
 
-// withoutDoomed drops jobs of pages whose site has been deleted.
+// withoutDoomed removes jobs of pages whose site was deleted.
 func (c *Pipeline) withoutDoomed(ctx context.Context, jobs []domain.Job) ([]domain.Job, error) {
 	if !slices.ContainsFunc(jobs, func(j domain.Job) bool { return j.GroupID != "" }) {
 		return jobs, nil

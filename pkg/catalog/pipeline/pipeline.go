@@ -1,6 +1,6 @@
-// Package pipeline moves datasources through their jobs: the outbox, the events of workers, sweeps, replays, moves of
-// datastores, refreshes, and the rescue of lost jobs. domain.Apply decides the outcome of an event; the pipeline stores it
-// together with everything that follows from it, in one transaction. It imports db, record, accounts and sites.
+// Package pipeline stores the progress of datasources through their jobs: the outbox, events of workers, sweeps,
+// replays, moves of datastores, refreshes, and the rescue of lost jobs. domain.Apply decides the outcome of an event;
+// the pipeline stores it with all consequences in one transaction. It imports db, record, accounts and sites.
 package pipeline
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Pipeline is the store of jobs and of what they lead to. All methods are safe for concurrent use.
+// Pipeline is the store of jobs and their effects. All methods are safe for concurrent use.
 type Pipeline struct {
 	db       *db.DB
 	accounts *accounts.Accounts
 	sites    *sites.Sites
 
-	generation atomic.Uint64 // that the mark of generations is known to have reached
+	generation atomic.Uint64 // value that the stored mark of generations is known to have reached
 
 	turnMu sync.Mutex
-	turn   map[record.Priority]string // the workspace that was served last
+	turn   map[record.Priority]string // the workspace served last, by priority
 }
 
 // New returns the pipeline of a database.
@@ -30,11 +30,11 @@ func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
 	return &Pipeline{db: d, accounts: a, sites: s, turn: map[record.Priority]string{}}
 }
 
-// OutboxWake receives after a commit that has put a job into the outbox, of this process or, with PostgreSQL, of
-// another one, after one of this process by which a job in the stream has ended, so that there is room for another,
-// and once after opening. Several commits may be announced as one, and an announcement of another process may be
-// lost: look from time to time as well.
+// OutboxWake returns a channel that receives after a commit that has put a job into the outbox, by this process or,
+// with PostgreSQL, another one; after a commit of this process that has ended a job in the stream, which frees
+// capacity; and once after opening. Several commits may cause one signal, and a notice of another process may be lost,
+// so poll as well.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
-// SweepWake receives after a commit that has queued a sweep, on the same terms as OutboxWake.
+// SweepWake returns a channel that receives after a commit that has queued a sweep, as OutboxWake does for jobs.
 func (c *Pipeline) SweepWake() <-chan struct{} { return c.db.Topic(record.TopicSweeps) }

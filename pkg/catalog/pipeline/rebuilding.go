@@ -7,17 +7,17 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 )
 
-// Waiting says what is to be read again.
+// Waiting counts the datasources that must be read again.
 type Waiting struct {
-	Any      bool  // there are datasources at all
-	Queued   int64 // in the outbox, behind fresh content; at most maxWaiting
-	InFlight int64 // in the job stream, whatever for
+	Any      bool  // there are any datasources
+	Queued   int64 // in the outbox with the priority of replays; at most maxWaiting
+	InFlight int64 // in the job stream, for any reason
 }
 
-// maxWaiting bounds what is counted.
+// Maximum of Waiting.Queued.
 const maxWaiting = 100_000
 
-// Rebuilding counts what waits behind fresh content, and what is being worked on.
+// Rebuilding counts jobs with the priority of replays and jobs in flight.
 func (c *Pipeline) Rebuilding(ctx context.Context) (w Waiting, err error) {
 	var any int
 	err = c.db.Read.QueryRow(ctx, `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM datasources LIMIT 1) AS s),

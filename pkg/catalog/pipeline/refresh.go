@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Refresh is the schedule of a datasource that is fetched again by itself.
+// Refresh is the schedule of a datasource that is fetched repeatedly.
 type Refresh struct {
 	WorkspaceID  string
 	DatastoreID  string
@@ -20,8 +20,8 @@ type Refresh struct {
 	Schedule     string // see domain.DatasourceConfig.Refresh
 }
 
-// Refreshes returns up to limit schedules of all workspaces, in the order of datasource ids, after the cursor, which is ""
-// for the first; next is the cursor to go on with, "" after the last.
+// Refreshes returns up to limit schedules of all workspaces, by datasource id, after the cursor, which is "" for the
+// first call. next is the cursor of the next call; "" after the last.
 func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out []Refresh, next string, err error) {
 	out, err = db.Collect(ctx, c.db.Read, db.Scan(func(r *Refresh) []any { return []any{&r.WorkspaceID, &r.DatastoreID, &r.DatasourceID, &r.Schedule} }), `SELECT workspace_id, datastore_id, id, refresh FROM datasources WHERE refresh <> '' AND id > ? AND `+record.Alive+` ORDER BY id LIMIT ?`, cursor, limit)
 	if err != nil {
@@ -33,9 +33,9 @@ func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out
 	return out, next, nil
 }
 
-// RefreshDue has a datasource fetched again whose schedule has come round at the given time, behind fresh content, and
-// reports whether it was queued. It is not when it is gone, has no schedule any more, still waits for something, or has
-// been queued since; so asking again is harmless.
+// RefreshDue queues the fetch of a datasource whose schedule was due at the given time, with the priority of replays.
+// It returns false if the datasource is gone, has no schedule, still waits for a job, or was queued later, so repeated
+// calls are harmless.
 func (c *Pipeline) RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error) {
 	err = c.db.Update(ctx, "queueing a refresh", func(t *db.Tx) error {
 		queued = false

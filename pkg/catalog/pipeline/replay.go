@@ -16,27 +16,27 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ReplayFilter says what is to be worked on again, and how. Empty fields do not filter.
+// ReplayFilter selects datasources to process again. Empty fields do not restrict.
 type ReplayFilter struct {
 	WorkspaceID  string
 	DatastoreID  string
-	GroupID      string    // the pages of this site
-	DatasourceID string    // this one alone
-	Failed       bool      // only what ended in an error
-	Since        time.Time // only what has changed at this time or later
+	GroupID      string    // pages of this site
+	DatasourceID string    // only this one
+	Failed       bool      // only datasources in status error
+	Since        time.Time // only datasources changed at or after this time
 
-	Fetch    bool // web content is fetched again; else what is stored is read again
-	Force    bool // also what has not changed is written anew
+	Fetch    bool // fetch web content again; otherwise read the stored content again
+	Force    bool // write rows even if nothing has changed
 	ReplayID string
 	Priority record.Priority
 }
 
-// replayBatch is how many datasources a transaction of a replay queues.
+// Datasources queued per transaction of a replay.
 const replayBatch = 200
 
-// kind is the job that a datasource gets, "" for none. A site's pages follow from the site when it is fetched again, and
-// a site has no content of its own to be read again. A page that was never fetched can only be fetched, and one that has
-// failed to be fetched is to be fetched, when it is failures that are replayed.
+// kind returns the job that a datasource gets; "" for none. If a site is fetched again, its pages follow from the site;
+// a site has no content of its own to read. A page that was never fetched must be fetched, and so must one whose fetch
+// has failed, if failures are replayed.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {
@@ -59,9 +59,9 @@ func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	}
 }
 
-// Replay puts new jobs into the outbox for the next of the datasources that pass the filter, oldest first, in place of
-// what waits there, and returns how many, and the cursor to go on with, "" after the last. A batch is one transaction, so
-// others get their turn between two. What is active stays searchable meanwhile.
+// Replay puts new jobs into the outbox for the next datasources that match the filter, oldest first, replacing jobs
+// that wait there. It returns their number and the cursor of the next call; "" after the last. Each batch is a
+// transaction, so that others can write in between. Active content stays searchable.
 func (c *Pipeline) Replay(ctx context.Context, f ReplayFilter, from string) (queued int64, next string, err error) {
 	var after cursor.Position
 	if from != "" {
@@ -86,7 +86,7 @@ func (c *Pipeline) Replay(ctx context.Context, f ReplayFilter, from string) (que
 	return queued, next, nil
 }
 
-// candidate is a datasource that passes a replay's filter.
+// candidate is a datasource that matches a replay's filter.
 type candidate struct {
 	cursor.Position
 	datastoreID string
@@ -94,10 +94,10 @@ type candidate struct {
 
 var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID, &v.datastoreID} })
 
-// replayed reads the next batch outside of the transaction: looking for few among many takes its time.
+// replayed reads the next batch outside the transaction, because finding few matches among many datasources takes time.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
-	// The first condition is that of an index; the others are no plain columns, so that no other index is taken.
+	// The first condition selects the index; the others use expressions, so that no other index is chosen.
 	order := `created_at, id`
 	switch {
 	case f.DatasourceID != "":
@@ -153,14 +153,14 @@ func (c *Pipeline) replay(ctx context.Context, t *db.Tx, f ReplayFilter, batch [
 		return 0, fmt.Errorf("reading what is to be replayed: %w", err)
 	}
 	for _, id := range ids {
-		r, exists := records[id] // else: deleted since
+		r, exists := records[id] // deleted since if it does not exist
 		kind := f.kind(r)
 		if !exists || kind == "" || f.Failed && r.Status != domain.StatusError {
 			continue
 		}
 		err := replayOne(ctx, t, f, r, kind)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // its datastore is deleted since
+			continue // its datastore was deleted since
 		}
 		if err != nil {
 			return 0, fmt.Errorf("datasource %s: %w", id, err)
@@ -200,8 +200,8 @@ func replayOne(ctx context.Context, t *db.Tx, f ReplayFilter, r record.Record, k
 	return record.Enqueue(ctx, t, job, f.Priority)
 }
 
-// ReplayProgress counts the datasources that a replay has queued and that no later one has: all of them, those that are
-// done, by being synched or left out, and those that have failed.
+// ReplayProgress counts the datasources queued by a replay and not by a later one: all, those that have succeeded
+// (synched or skipped), and those that have failed.
 func (c *Pipeline) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status IN ('synched', 'skipped') THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) FROM datasources WHERE replay_id = ? AND replay_id <> ''`, replayID).

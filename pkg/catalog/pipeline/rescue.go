@@ -12,16 +12,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StuckDatasource has waited too long for its job. Job is a new job that does the same, with a fresh id: a stream
-// swallows an id it has seen.
+// StuckDatasource is a datasource that has waited too long for its job. Job does the same work under a new id, because
+// a stream drops ids it has seen.
 type StuckDatasource struct {
 	domain.Datasource
 	Job domain.Job
 }
 
-// Stuck returns up to limit datasources that wait for a job which is not in the outbox and of which nothing has been
-// heard since before the given time, the longest silent first. Each comes with a job to put in place of the lost one by
-// Reissue. A site that waits only for its pages is not stuck.
+// Stuck returns up to limit datasources whose job is not in the outbox and without a sign of life since the given time,
+// longest silence first. Each has a job with which Reissue can replace the lost one. A site that only waits for its
+// pages is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.Alive+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
@@ -33,7 +33,7 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 	for _, r := range records {
 		kind := r.JobKind
 		if kind == domain.JobIngest && r.Original == nil {
-			kind = domain.JobCrawl // nothing to read: fetch it again
+			kind = domain.JobCrawl // there is no content to read, so fetch it again
 		}
 		store, err := record.DatastoreByID(ctx, c.db.Read, r.DatastoreID)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -54,7 +54,7 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 	return out, nil
 }
 
-// Reissue puts the job into the outbox in place of a lost one, and reports whether it did: it does nothing when the
+// Reissue replaces a lost job by the given one in the outbox, and reports whether it did. It does nothing if the
 // datasource is gone, has a newer job than expectJobID, or waits for nothing.
 func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
 	reissued := false
@@ -73,7 +73,7 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 		run, crawl := r.RunID, r.Crawl
 		r.UpdatedAt = db.FromMicros(c.db.Stamp())
 		job := r.Accept(job, store)
-		// The same crawl of the site goes on: pages that it has asked for are not asked for again.
+		// The site's crawl continues: pages that it has already requested are not requested again.
 		r.RunID, r.Crawl = run, crawl
 		if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil {
 			return err
@@ -84,8 +84,8 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 	return reissued && err == nil, err
 }
 
-// NewJob makes a job that reads the datasource again, with a fresh id: an ingest job of its original, or a crawl job of
-// its address, which for a page of a site carries the site's scope. It fails with domain.NotFound when the datastore is gone.
+// NewJob returns a job with a new id that reads the datasource again: an ingest job of its original, or a crawl job of
+// its address, with the site's scope if it is a page of a site. It fails with domain.NotFound if the datastore is gone.
 func (c *Pipeline) NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error) {
 	store, err := record.DatastoreByID(ctx, c.db.Read, d.DatastoreID)
 	if err != nil {

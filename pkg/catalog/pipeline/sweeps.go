@@ -11,20 +11,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SweepTask is a queued sweep. Attempts counts the times it was deferred.
+// SweepTask is a queued sweep. Attempts is the number of times it was deferred.
 type SweepTask struct {
 	domain.Sweep
 	Attempts int
 	DueAt    time.Time
 }
 
-// QueueSweep queues a sweep that follows from no change of the catalog: what an audit has found. An empty ID is filled.
+// QueueSweep queues a sweep that an audit has found necessary. It sets an empty ID.
 func (c *Pipeline) QueueSweep(ctx context.Context, s domain.Sweep) error {
 	return c.db.Update(ctx, "queueing a sweep", func(t *db.Tx) error { return record.QueueSweep(ctx, t, s) })
 }
 
-// Sweeps returns up to limit sweeps that are due, those of withdrawn jobs first, then those never deferred. They stay until
-// FinishSweep.
+// Sweeps returns up to limit due sweeps: those of withdrawn jobs first, then those never deferred. They stay queued
+// until FinishSweep.
 func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,
 		from_generation, below, originals, jobs, attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, db.Micros(c.db.Now()), limit)
@@ -56,7 +56,7 @@ func scanSweep(s db.Scanner) (SweepTask, error) {
 	return v, nil
 }
 
-// FinishSweep forgets sweeps that are done. Unknown ids are no error.
+// FinishSweep deletes completed sweeps. Unknown ids are ignored.
 func (c *Pipeline) FinishSweep(ctx context.Context, ids ...string) error {
 	return c.db.Update(ctx, "finishing sweeps", func(t *db.Tx) error {
 		return db.InLists(c.db.Read, ids, func(in string, args []any) error {
@@ -66,7 +66,7 @@ func (c *Pipeline) FinishSweep(ctx context.Context, ids ...string) error {
 	})
 }
 
-// DeferSweep keeps a sweep that failed from being offered again until then. The cause is kept for people to read.
+// DeferSweep delays a failed sweep until the given time. The cause is stored for diagnosis.
 func (c *Pipeline) DeferSweep(ctx context.Context, id string, until time.Time, cause string) error {
 	return c.db.Update(ctx, "deferring a sweep", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE sweeps SET due_at = ?, cause = ?, attempts = attempts + 1 WHERE id = ?`, db.Micros(until), cause, id)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// GroupCount is how many datasources of a group have a status.
+// GroupCount is the number of datasources of a group with a status.
 type GroupCount struct {
 	Group  string
 	Status domain.Status
@@ -17,7 +17,7 @@ type GroupCount struct {
 
 var scanGroupCount = db.Scan(func(g *GroupCount) []any { return []any{&g.Group, &g.Status, &g.N} })
 
-// CountByStatus counts datasources by status, by a text that gives groups of them for an id.
+// CountByStatus counts datasources by status, with a query that groups them for an id.
 func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[domain.Status]int64, error) {
 	groups, err := db.Collect(ctx, q, scanGroupCount, text, id)
 	if err != nil {
@@ -30,8 +30,8 @@ func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[doma
 	return out, nil
 }
 
-// CountPages fills the progress of sites: pages that are done, of all pages known so far. It is counted when read, not
-// kept, so it cannot go wrong.
+// CountPages sets the progress of sites: completed pages of all known pages. It is counted when read, not stored, so it
+// cannot become wrong.
 func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error {
 	var ids []string
 	sites := map[string]*domain.Datasource{}
@@ -58,7 +58,7 @@ func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error
 	})
 }
 
-// Datasource reads one datasource of the workspace as users see it: the progress of a site counts its pages.
+// Datasource returns a datasource of the workspace as users see it: the progress of a site counts its pages.
 func Datasource(ctx context.Context, q db.Querier, ws, id string) (domain.Datasource, error) {
 	r, err := Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+Alive, ws, id))
 	if err != nil {

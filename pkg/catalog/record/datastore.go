@@ -10,10 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// One returns the text that all equal ones are, so that they are seen to be equal without being read.
+// One returns the canonical copy of a text, so that equal texts share memory and compare by address.
 func One[T ~string](text T) T { return unique.Make(text).Value() }
 
-// datastoreRow names the columns of a datastore. m is its move, whose id is "" when there is none.
+// datastoreRow returns the columns of a datastore. m is its move; its id is "" if there is none.
 func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	return db.Row{
 		db.Fixed("id", &d.ID),
@@ -36,7 +36,7 @@ func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	}
 }
 
-// storedDatastore is the row to store.
+// storedDatastore returns the row to store.
 func storedDatastore(d *domain.Datastore) db.Row {
 	m := domain.Move{}
 	if d.Move != nil {
@@ -67,12 +67,12 @@ func ScanDatastore(s db.Scanner) (domain.Datastore, error) {
 	return d, err
 }
 
-// InsertDatastore stores a new datastore and returns the number of rows: 0 when its id is taken.
+// InsertDatastore stores a new datastore and returns the number of rows: 0 if its id exists.
 func InsertDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) (int64, error) {
 	return t.Insert(ctx, insertDatastoreText, storedDatastore(&d))
 }
 
-// StoreDatastore writes back everything that may have changed.
+// StoreDatastore updates all columns that may have changed.
 func StoreDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) error {
 	if err := t.UpdateRow(ctx, updateDatastoreText, storedDatastore(&d), d.ID); err != nil {
 		return fmt.Errorf("storing datastore %s: %w", d.ID, err)
@@ -80,7 +80,7 @@ func StoreDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) error {
 	return nil
 }
 
-// DatastoreByID reads a datastore; sql.ErrNoRows when it is gone.
+// DatastoreByID reads a datastore; sql.ErrNoRows if it is gone.
 func DatastoreByID(ctx context.Context, q db.Querier, id string) (domain.Datastore, error) {
 	return ScanDatastore(q.QueryRow(ctx, `SELECT `+DatastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`, id))
 }

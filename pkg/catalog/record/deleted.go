@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteOf is the site that the datasource is, or is a page of; "" for none.
+// SiteOf returns the id of the site that the datasource is or belongs to; "" if none.
 func SiteOf(d domain.Datasource) string {
 	if d.Type == domain.TypeWebSite {
 		return d.ID
@@ -17,12 +17,11 @@ func SiteOf(d domain.Datasource) string {
 	return d.GroupID
 }
 
-// Erase deletes datasources and queues the sweeps of all that belongs to them, of generations that are known and up to
-// the given one.
+// Erase deletes datasources and queues sweeps of their data, of all known generations and of those up to the given one.
 //
-// What is deleted may come back under its id: a page with the next crawl of its site, what a keyed request made when the
-// request is repeated. The sweep must not take what is written then. Every generation of what is deleted is at most the
-// highest one known, or ends in an event that has its rows swept.
+// A deleted datasource may return with the same id: a page in the next crawl of its site, or an object of a request
+// with an idempotency key when the request is repeated. The sweep must not delete rows written then. Every generation
+// of a deleted datasource is at most the highest known one, or ends in an event that sweeps its rows.
 func Erase(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil
@@ -56,17 +55,18 @@ func Erase(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) er
 	return nil
 }
 
-// InLiveStore is the condition of rows whose datastore is not deleted. Few are at any time, and not for long.
+// InLiveStore is the condition of rows whose datastore is not deleted. Deleted datastores are few, and only exist for a
+// short time.
 const InLiveStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
 
-// Alive is the condition of datasources that have not been deleted with their datastore or their site.
+// Alive is the condition of datasources that were not deleted with their datastore or their site.
 const Alive = InLiveStore + ` AND ` + OfNoDoomedSite
 
-// OfNoDoomedSite is the condition of datasources that are no pages of a site which has been deleted. Such sites are few at
-// any time, and not for long.
+// OfNoDoomedSite is the condition of datasources that do not belong to a deleted site. Deleted sites are few, and only
+// exist for a short time.
 const OfNoDoomedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
 
-// Doomed reports whether the datasource is a page of a site that has been deleted, or such a site itself.
+// Doomed reports whether the datasource is a deleted site or a page of one.
 func Doomed(ctx context.Context, q db.Querier, d domain.Datasource) (bool, error) {
 	if SiteOf(d) == "" {
 		return false, nil
@@ -74,8 +74,9 @@ func Doomed(ctx context.Context, q db.Querier, d domain.Datasource) (bool, error
 	return db.Exists(ctx, q, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d))
 }
 
-// RemoveNext removes a batch of the next thing that is still being removed, and reports whether there is more. next fails with
-// sql.ErrNoRows when there is none: mostly so, and asked all the time, so first without a transaction.
+// RemoveNext removes a batch of the next object whose removal is unfinished, and reports whether there is more. next
+// fails with sql.ErrNoRows if there is none. That is the usual case and checked often, so it is first called without a
+// transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, doing string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

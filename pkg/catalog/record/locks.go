@@ -10,30 +10,29 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Where several processes write at once, a transaction takes its locks in one order, so that none waits for another in
-// a ring:
+// If several processes write concurrently, transactions take their locks in one order, to avoid deadlocks:
 //
-//  0. the gate of what a workspace stores, where that is limited;
-//  1. the gates of datastores: shared by everything that depends on where a datastore is, alone by what moves or deletes
-//     it, for which the others then wait in turn;
-//  2. the gate of upserts of a datastore;
+//  0. the lock for the stored content of a workspace, if that is limited;
+//  1. the locks of datastores: shared by transactions that depend on the place of a datastore, exclusive for those that
+//     move or delete it;
+//  2. the lock for upserts of a datastore;
 //  3. rows of sites, then rows of other datasources, each by id;
 //  4. everything else.
 //
-// A ring that comes about nonetheless ends with one of them being run again. SQLite runs one transaction after another
-// and needs none of this.
+// If a deadlock occurs nevertheless, one of the transactions is run again. SQLite runs transactions serially and needs
+// no locks.
 
-// ShareDatastores keeps the datastores from moving and from being deleted until the transaction ends.
+// ShareDatastores prevents moves and deletions of the datastores until the transaction ends.
 func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) error {
 	return t.Share(ctx, "datastore", datastoreIDs...)
 }
 
-// LockDatastore waits until no other transaction depends on where the datastore is, and keeps others from beginning.
+// LockDatastore waits until no other transaction depends on the place of the datastore, and excludes new ones.
 func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.Alone(ctx, "datastore", datastoreID)
 }
 
-// QueueUpserts lets one transaction at a time look for custom ids of the datastore and store what it did not find.
+// QueueUpserts serialises transactions that look for custom ids of the datastore and store those they did not find.
 func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.QueueFor(ctx, "upserts", datastoreID)
 }
@@ -41,8 +40,8 @@ func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 // knownStores are the datastores that a transaction has read.
 type knownStores map[string]domain.Datastore
 
-// ShareDatastore reads a datastore that stays as it is, name and description aside, until the transaction ends; sql.ErrNoRows
-// when it is gone.
+// ShareDatastore reads a datastore and prevents changes, except of name and description, until the transaction ends. It
+// fails with sql.ErrNoRows if the datastore is gone.
 func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore, error) {
 	stores := db.Local(t, func() knownStores { return knownStores{} })
 	if d, known := stores[id]; known {
@@ -58,7 +57,7 @@ func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore,
 	return d, err
 }
 
-// OwnDatastore is datastore for a caller of the workspace.
+// OwnDatastore is ShareDatastore for a caller of the workspace.
 func OwnDatastore(ctx context.Context, t *db.Tx, ws, id string) (domain.Datastore, error) {
 	d, err := ShareDatastore(ctx, t, id)
 	if err == nil && d.WorkspaceID != ws {
@@ -67,7 +66,7 @@ func OwnDatastore(ctx context.Context, t *db.Tx, ws, id string) (domain.Datastor
 	return d, db.Found(err, "datastore", id)
 }
 
-// Take reads a datasource to be written, and its datastore as it is until the transaction ends; sql.ErrNoRows when
+// Take reads a datasource for writing, and its datastore with a lock until the transaction ends; sql.ErrNoRows if
 // either is gone.
 func Take(ctx context.Context, t *db.Tx, id string) (Record, domain.Datastore, error) {
 	var datastoreID string
@@ -92,8 +91,8 @@ func Take(ctx context.Context, t *db.Tx, id string) (Record, domain.Datastore, e
 	return r, store, err
 }
 
-// LockDatasources takes the rows of datasources that the transaction will read and write, those of their sites first.
-// Ids that are unknown do not matter.
+// LockDatasources locks the rows of datasources that the transaction will read and write, those of their sites first.
+// Unknown ids are ignored.
 func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	if !t.IsShared() {
 		return nil
@@ -113,7 +112,7 @@ func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	return LockRows(ctx, t, ids)
 }
 
-// LockRows takes rows of datasources in the order of their ids.
+// LockRows locks rows of datasources in the order of their ids.
 func LockRows(ctx context.Context, t *db.Tx, ids []string) error {
 	if !t.IsShared() {
 		return nil

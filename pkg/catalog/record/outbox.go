@@ -11,30 +11,30 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Priority orders jobs in the outbox: all of a lower number go before any of a higher one.
+// Priority orders jobs in the outbox: lower numbers first.
 type Priority int
 
-// The priorities. What follows from a job that was admitted already is PriorityFresh, so that what was begun is finished.
+// Priorities. A job that follows from an admitted job has PriorityFresh, so that work in progress is finished first.
 const (
-	PriorityFresh  Priority = 0 // somebody has just added or changed this
-	PriorityPages  Priority = 1 // pages that the crawl of a site found
-	PriorityReplay Priority = 2 // resync of much: what is there stays searchable meanwhile
+	PriorityFresh  Priority = 0 // just added or changed by a user
+	PriorityPages  Priority = 1 // pages found by the crawl of a site
+	PriorityReplay Priority = 2 // replays: the old content stays searchable meanwhile
 )
 
-// The topics that transactions announce: see db.Tx.Notify.
+// Topics that transactions announce; see db.Tx.Notify.
 const (
-	TopicOutbox = "outbox" // there is a job in the outbox, or capacity for one in the stream
-	TopicSweeps = "sweeps" // there is a sweep
-	TopicSites  = "sites"  // there is work on a site
+	TopicOutbox = "outbox" // a job is in the outbox, or the stream has capacity for one
+	TopicSweeps = "sweeps" // a sweep is queued
+	TopicSites  = "sites"  // work on a site is queued
 )
 
-// Enqueue puts the job into the outbox in place of an older one of the datasource. A replaced job keeps its place in
-// the queue: what changes all the time would never go otherwise.
+// Enqueue puts the job into the outbox and replaces an older job of the datasource. The new job keeps the old one's
+// position; otherwise the job of a datasource that changes all the time would never be published.
 func Enqueue(ctx context.Context, t *db.Tx, job domain.Job, p Priority) error {
 	return EnqueueAt(ctx, t, job, p, 0)
 }
 
-// EnqueueAt is enqueue for a job that is not to go before a time, in microseconds; 0: at once.
+// EnqueueAt is Enqueue for a job that is due at a time in microseconds; 0: at once.
 func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBefore int64) error {
 	job.Trace = telemetry.Carry(ctx)
 	payload, err := db.ToJSON(job)
@@ -52,7 +52,7 @@ func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBef
 	})
 }
 
-// ReadMark reads the highest generation that was ever published or reported.
+// ReadMark reads the highest generation ever published or reported.
 func ReadMark(ctx context.Context, q db.Querier) (uint64, error) {
 	var v int64
 	if err := q.QueryRow(ctx, `SELECT value FROM marks WHERE name = 'generation'`).Scan(&v); err != nil {
@@ -61,7 +61,7 @@ func ReadMark(ctx context.Context, q db.Querier) (uint64, error) {
 	return uint64(v), nil
 }
 
-// JobFor makes a job of the kind for a datasource: see pipeline.Pipeline.NewJob.
+// JobFor returns a job of the kind for a datasource; see pipeline.Pipeline.NewJob.
 func JobFor(ctx context.Context, q db.Querier, d domain.Datasource, kind domain.JobKind, store domain.Datastore) (domain.Job, error) {
 	if kind == domain.JobIngest {
 		return domain.NewIngestJob(d, store), nil

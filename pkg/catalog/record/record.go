@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accept makes the job the record's newest: what is there waits for it from now on. It returns the job as it is to be
-// published: everything but its id, its kind, whether it is forced, what to fetch and for which move it is follows from
-// the record and the datastore.
+// Accept makes the job the record's newest job, so that the datasource waits for it. It returns the job to publish.
+// Only id, kind, force, crawl and move are taken from the given job; the rest is derived from the record and the
+// datastore.
 func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {
@@ -35,7 +35,7 @@ func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	r.JobID, r.JobKind, r.Location = job.ID, job.Kind, InOutbox
 	r.Status, r.Error, r.Progress = domain.StatusUnsynched, "", domain.Progress{}
 	if job.Force {
-		r.Inputs = "" // what is fetched is read, also when it has not changed
+		r.Inputs = "" // read the fetched content even if it has not changed
 	}
 	if job.Kind == domain.JobCrawl {
 		r.QueuedAt = db.Micros(r.UpdatedAt)
@@ -47,47 +47,47 @@ func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	return job
 }
 
-// ReadByCustomID reads the newest datasource of a datastore with a custom id; sql.ErrNoRows when there is none.
+// ReadByCustomID reads the newest datasource of a datastore with a custom id; sql.ErrNoRows if there is none.
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
 		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+Alive+`
 		ORDER BY created_at DESC, id DESC LIMIT 1`+lock, ws, datastoreID, customID))
 }
 
-// Location says where the newest job of a datasource is.
+// Location is the location of a datasource's newest job.
 type Location int
 
-// The locations.
+// Locations.
 const (
-	Nowhere  Location = 0 // it has ended; a site may still wait for its pages
+	Nowhere  Location = 0 // the job has ended; a site may still wait for its pages
 	InOutbox Location = 1
 	InStream Location = 2 // in flight
 )
 
-// Record is a datasource with what only the catalog knows of it.
+// Record is a datasource with its internal fields in the catalog.
 type Record struct {
 	domain.Datasource
 	JobKind  domain.JobKind
-	RunID    string // the site's crawl that this site has begun, or that this page was last asked for by
+	RunID    string // of a site: its newest crawl; of a page: the crawl that last requested it
 	Location Location
-	Capped   bool   // a site: pages were left out because of its limit
-	ReplayID string // the id of the replay that last queued it, or ""
-	Seen     uint64 // the highest generation of a job of it that is known to be in the stream
-	QueuedAt int64  // when a crawl job of it was last accepted, in microseconds
-	Pages    int64  // a site: how many it has; kept by CountPage, not by store
+	Capped   bool   // of a site: pages were left out because of its limit
+	ReplayID string // id of the replay that last queued it, or ""
+	Seen     uint64 // highest generation of its jobs known to be in the stream
+	QueuedAt int64  // time in microseconds at which its last crawl job was accepted
+	Pages    int64  // of a site: number of pages; updated by CountPage, not by Store
 }
 
-// Live is the condition of datasources that wait for something, as the index datasources_unsettled has it.
+// Live is the condition of datasources that wait for a job, in the form of the index datasources_unsettled.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
-// parts are the values of columns that a record keeps otherwise.
+// parts are values of columns that a record represents differently.
 type parts struct {
-	target  domain.Target // its generation is 0 when there is none
-	resume  domain.Resume // its status is "" when there is none
+	target  domain.Target // generation 0: none
+	resume  domain.Resume // status "": none
 	touched int64         // time of the last sign of life, in microseconds
 }
 
-// row names the columns of a datasource.
+// row returns the columns of a datasource.
 func (r *Record) row(p *parts) db.Row {
 	return db.Row{
 		db.Fixed("id", &r.ID),
@@ -139,7 +139,7 @@ func (r *Record) row(p *parts) db.Row {
 	}
 }
 
-// stored is the row with the columns that indexes and filters need.
+// stored returns the row with the additional columns for indexes and filters.
 func (r *Record) stored(touched int64) db.Row {
 	p := parts{touched: touched}
 	if r.Target != nil {
@@ -198,7 +198,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record. taken says what follows when there is one with its id.
+// Insert stores a new record. It returns taken if the id exists.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {
@@ -212,7 +212,7 @@ func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	}})
 }
 
-// Store writes back everything that may have changed. touched is the time of the last sign of life, in microseconds.
+// Store updates all columns that may have changed. touched is the time of the last sign of life, in microseconds.
 func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	args, err := r.stored(touched).UpdateArgs(r.ID)
 	if err != nil {
@@ -221,7 +221,7 @@ func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	return t.Later(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: updateText, Args: args})
 }
 
-// Read reads a record to be written in the same transaction; sql.ErrNoRows when there is none.
+// Read reads a record for writing in the same transaction; sql.ErrNoRows if there is none.
 func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
 }
@@ -238,7 +238,7 @@ func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err 
 	return r, true, nil
 }
 
-// ReadAll reads records to be written in the same transaction.
+// ReadAll reads records for writing in the same transaction.
 func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, error) {
 	out := make(map[string]Record, len(ids))
 	err := db.InLists(t, ids, func(in string, args []any) error {
@@ -252,10 +252,10 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the status of a page as its site sees it: that the page is taken to another place is no matter of the site's.
+// OwnStatus is the SQL for the status of a page as its site sees it, which ignores moves to another place.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
-// OwnStatus is the status without regard to a move.
+// OwnStatus returns the status without regard to a move.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {
 		return r.Resume.Status

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// OriginalsPerSweep bounds the keys of one sweep when much is deleted at once.
+	// Maximum keys per sweep when many originals are deleted together.
 	OriginalsPerSweep = 200
-	// RemovalBatch is how many datasources one transaction removes of a deleted datastore, or site.
+	// Datasources of a deleted datastore or site removed per transaction.
 	RemovalBatch = 500
 )
 
 // AllGenerations is domain.AllGenerations in the signed column.
 const AllGenerations = -1
 
-// Values of the column jobs. With SweepCrawls the column from_generation has the bound of the jobs.
+// Values of the column jobs. With SweepCrawls, the column from_generation contains the bound of the jobs.
 const (
 	sweepNoJobs  = 0
 	SweepAllJobs = 1
 	SweepCrawls  = 2
 )
 
-// dueFirst is before every time: withdrawn jobs are taken from the stream before workers come to them, if that is possible.
+// dueFirst is earlier than any time: withdrawn jobs should be deleted from the stream before workers get them.
 const dueFirst = -1
 
-// QueueSweep stores a sweep under an id of its own, also when one like it waits: that one may be under way and have
-// passed what this one is for.
+// QueueSweep stores a sweep under a new id, even if an equal one is queued: that one may be in progress and already
+// past the data of this one.
 func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {
 		s.ID = domain.NewID()
@@ -63,7 +63,7 @@ func QueueSweeps(ctx context.Context, t *db.Tx, sweeps []domain.Sweep) error {
 	return nil
 }
 
-// QueueWithdrawals has the crawl jobs of datasources that were in the stream leave it.
+// QueueWithdrawals queues the deletion of crawl jobs of datasources from the stream.
 func QueueWithdrawals(ctx context.Context, t *db.Tx, withdrawn []Record) error {
 	for _, r := range withdrawn {
 		if r.Location != InStream || r.JobKind != domain.JobCrawl {

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveOf tells of each of the datasources, nil of one that does not exist: one query for up to 256 of them, and no
-// transaction. Place and ActiveGeneration belong together: a datastore that moves changes both in one transaction. Retrieval
-// drops hits of a datasource that is missing here, or whose generation is not the active one in the place that was searched.
-// What it returns is shared, and must not be changed.
+// ActiveOf returns the state of each datasource that retrieval needs, or nil if it does not exist. It uses one query
+// for up to 256 datasources and no transaction. Place and ActiveGeneration are consistent, because a move changes both
+// in one transaction. Retrieval drops hits of missing datasources, and hits that are not of the active generation in
+// the place that was searched. The returned values are shared and must not be changed.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	if c.db.IsShared() {
@@ -26,7 +26,7 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 	if err := c.readActive(ctx, datasourceIDs, out, &read); err != nil {
 		return nil, err
 	}
-	if missing < len(datasourceIDs) && c.memo.commits.Load() != version { // all of an answer is as new as its newest part
+	if missing < len(datasourceIDs) && c.memo.commits.Load() != version { // mixed versions: read everything again
 		clear(out)
 		return out, c.readActive(ctx, datasourceIDs, out, nil)
 	}
@@ -34,11 +34,11 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 	return out, nil
 }
 
-// Rest gives up what is kept in memory for queries, unless there was one since Rest was called last: it is to be called from
-// time to time. It returns about how many bytes it has given up.
+// Rest clears the cache for queries if it was not used since the last call of Rest, which should be called
+// periodically. It returns the approximate number of bytes freed.
 func (c *Resources) Rest() int64 { return c.memo.rest() }
 
-// readActive reads those of the datasources that out lacks into it, and adds them to found unless that is nil.
+// readActive reads the datasources that out lacks into it, and adds them to found unless that is nil.
 func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sized) error {
 	at := make(map[string]int, len(ids))
 	var missing []string
@@ -62,7 +62,7 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 		}
 		return nil
 	})
-	for i, id := range ids { // those that are asked for twice
+	for i, id := range ids { // ids that occur twice
 		if out[i] == nil {
 			out[i] = out[at[id]]
 		}
@@ -70,7 +70,7 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 	return err
 }
 
-// sized is a datasource and about what it takes in memory.
+// sized is a datasource and its approximate size in memory.
 type sized struct {
 	*domain.ActiveDatasource
 	bytes int64
@@ -85,10 +85,10 @@ func scanActive(s db.Scanner) (sized, error) {
 	if err != nil {
 		return a, err
 	}
-	const fixed, perField = 512, 4 // decoded, JSON takes some times what it takes as text
+	const fixed, perField = 512, 4 // decoded JSON takes several times the memory of its text
 	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
 	a.ActiveGeneration = uint64(generation)
-	// What many datasources have in common is there once: a query holds it against its datastore's for each that it has found.
+	// Share equal texts: a query compares them with its datastore's for each hit.
 	a.DatastoreID, a.Place.Engine, a.Place.Model = record.One(a.DatastoreID), record.One(a.Place.Engine), record.One(a.Place.Model)
 	var read domain.DatasourceConfig
 	if err := db.FromJSON(config, &read); err != nil {
@@ -98,14 +98,14 @@ func scanActive(s db.Scanner) (sized, error) {
 	return a, db.FromJSON(metadata, &a.Metadata)
 }
 
-// ResolveFilters returns the ids of the datasources in the datastores that the filter's CustomIDs and DatasourceIDs
-// select: those that match both where both are given. A site stands for its pages. It returns nil when the filter names
-// neither, and an empty slice when nothing matches. Metadata is not looked at: the index filters by it.
+// ResolveFilters returns the ids of the datasources in the datastores that match the filter's CustomIDs and
+// DatasourceIDs, or both if both are given. A site includes its pages. It returns nil if the filter has neither, and an
+// empty slice if nothing matches. It ignores Metadata, which the index filters.
 func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
 	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
 		return nil, nil
 	}
-	selected := map[string]int{} // id → how many of the two fields select it
+	selected := map[string]int{} // id → number of fields that match it
 	if err := c.resolve(ctx, selected, datastoreIDs, `id`, f.DatasourceIDs); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve counts each datasource whose column has one of the values, and each page of a site that has.
+// resolve counts each datasource with one of the values in the column, and each page of such a site.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// agentRow names the columns of an agent.
+// agentRow returns the columns of an agent.
 func agentRow(a *domain.Agent) db.Row {
 	return db.Row{
 		db.Fixed("id", &a.ID),
@@ -38,15 +38,15 @@ var (
 	updateAgentText = agentRow(new(domain.Agent)).UpdateText("agents")
 )
 
-// conversationBatch is how many conversations of a deleted agent one transaction deletes.
+// Conversations of a deleted agent deleted per transaction.
 const conversationBatch = 100
 
 const ownAgent = `workspace_id = ? AND id = ?`
 
 var scanAgent = db.ScanRow(agentRow)
 
-// CreateAgent stores an agent; both times are set here. It fails with domain.CodeInvalid, naming datastoreIds[i], when
-// the workspace has no such datastore, and with domain.CodeConflict when the id is taken.
+// CreateAgent stores an agent and sets both times. It fails with domain.CodeInvalid for the field datastoreIds[i] if
+// the workspace has no such datastore, and with domain.CodeConflict if the id exists.
 func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	at := c.db.Stamp()
 	a.CreatedAt, a.UpdatedAt = db.FromMicros(at), db.FromMicros(at)
@@ -76,7 +76,7 @@ func (c *Resources) PublicAgent(ctx context.Context, id string) (domain.Agent, e
 	return readAgent(ctx, c.db.Read, id, `visibility = 'public' AND id = ?`, id)
 }
 
-// Agents returns a page of the workspace's agents, newest first, and the cursor of the next page, "" after the last.
+// Agents returns a page of the workspace's agents, newest first, and the cursor of the next page; "" after the last.
 func (c *Resources) Agents(ctx context.Context, ws string, p db.Page) ([]domain.Agent, string, error) {
 	l := db.List{Name: cursor.Agents, Columns: agentColumns, Table: `agents`}
 	l.And(`workspace_id = ?`, ws)
@@ -92,7 +92,7 @@ func (c *Resources) Agents(ctx context.Context, ws string, p db.Page) ([]domain.
 	return agents, next, readLinks(ctx, c.db.Read, agents)
 }
 
-// UpdateAgent changes what the patch carries and returns the agent as it is then. It fails like CreateAgent.
+// UpdateAgent applies the patch and returns the changed agent. It fails like CreateAgent.
 func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error) {
 	var a domain.Agent
 	err := c.db.Update(ctx, "changing an agent", func(t *db.Tx) (err error) {
@@ -118,8 +118,8 @@ func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.Age
 	return a, err
 }
 
-// DeleteAgent deletes the agent with its conversations and returns it. Many conversations go in several transactions, the
-// agent in the last.
+// DeleteAgent deletes the agent with its conversations and returns it. Many conversations are deleted in several
+// transactions, the agent in the last.
 func (c *Resources) DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error) {
 	for more := true; more; {
 		err := c.db.Update(ctx, "deleting an agent's conversations", func(t *db.Tx) error {
@@ -155,7 +155,7 @@ func readAgent(ctx context.Context, q db.Querier, id, where string, args ...any)
 	return one[0], err
 }
 
-// linkDatastores stores the agent's datastores in their order; naming one twice is the same as once.
+// linkDatastores stores the agent's datastores in order, without duplicates.
 func linkDatastores(ctx context.Context, t *db.Tx, a domain.Agent) error {
 	if err := record.ShareDatastores(ctx, t, a.DatastoreIDs...); err != nil {
 		return err
@@ -175,7 +175,7 @@ func linkDatastores(ctx context.Context, t *db.Tx, a domain.Agent) error {
 	return nil
 }
 
-// readLinks fills DatastoreIDs.
+// readLinks sets DatastoreIDs.
 func readLinks(ctx context.Context, q db.Querier, agents []domain.Agent) error {
 	ids := make([]string, len(agents))
 	at := make(map[string]*domain.Agent, len(agents))

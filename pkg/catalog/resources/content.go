@@ -8,20 +8,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Replacement is new content for a datasource that exists. A nil field leaves what is there.
+// Replacement is new content for an existing datasource. A nil field leaves the old value.
 type Replacement struct {
 	Name     *string
 	Metadata *map[string]any
 	CustomID *string
 	FileName *string
-	Original domain.Original // its type, size and hash go into the datasource's config
-	Job      domain.Job      // of kind ingest; only ID and Force are taken, the rest follows from the datasource
+	Original domain.Original // type, size and hash are copied to the datasource's config
+	Job      domain.Job      // of kind ingest; only ID and Force are used, the rest is derived from the datasource
 	Priority record.Priority
 }
 
-// ReplaceContent gives the datasource new content: its job goes into the outbox, the status back to unsynched, and the
-// original before is swept. What is active stays searchable until the job is done. The result is the datasource as it
-// is then; its JobID is the new job's. A web_site has no content of its own and fails with domain.CodeInvalid.
+// ReplaceContent gives the datasource new content: its job is put into the outbox, the status becomes unsynched, and
+// the old original is swept. Active content stays searchable until the job is done. It returns the changed datasource
+// with the new JobID. It fails with domain.CodeInvalid for a web_site, which has no content of its own.
 func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
 	n.Job.Kind = domain.JobIngest
 	var r record.Record
@@ -34,7 +34,7 @@ func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replace
 	return r.Datasource, err
 }
 
-// Replace changes the record in memory and queues the sweep of the original before.
+// Replace changes the record in memory and queues a sweep of the old original.
 func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) error {
 	if r.Type == domain.TypeWebSite {
 		return domain.Invalid("id", "datasource %s is a web site, whose content is its pages", r.ID)
@@ -54,7 +54,7 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	old, o := r.Original, n.Original
 	r.Original = &o
 	r.Config.MIMEType, r.Config.FileSize, r.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
-	r.Config.ETag, r.Config.LastModified = "", "" // they were those of what was fetched: the next fetch is to bring the page back
+	r.Config.ETag, r.Config.LastModified = "", "" // they belong to the fetched content; the next fetch must return the page
 	r.UpdatedAt = db.FromMicros(t.Stamp())
 	if old == nil || old.Key == o.Key {
 		return nil
@@ -64,9 +64,9 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	})
 }
 
-// Requeue puts another job for the datasource into the outbox, in place of one that waits there: for a resync. Of the
-// job only ID, Kind, Crawl and Force are taken. The status goes back to unsynched while what is active stays searchable. An
-// ingest job of a datasource without an original fails with domain.CodeConflict.
+// Requeue puts another job for the datasource into the outbox for a resync, replacing one that waits there. Only ID,
+// Kind, Crawl and Force of the job are used. The status becomes unsynched, while active content stays searchable. It
+// fails with domain.CodeConflict for an ingest job of a datasource without an original.
 func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, p record.Priority) (domain.Datasource, error) {
 	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *db.Tx, r *record.Record) error {
 		if job.Kind == domain.JobIngest && r.Original == nil {
@@ -76,17 +76,17 @@ func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, 
 	})
 }
 
-// Description is what a datasource is called. A nil field leaves what is there.
+// Description is the descriptive data of a datasource. A nil field leaves the old value.
 type Description struct {
 	Name     *string
 	Metadata *map[string]any
 	CustomID *string
-	Web      *domain.WebPatch // changes with it how the datasource is fetched, or nothing does: see UpdateWebConfig
+	Web      *domain.WebPatch // fetch settings, changed in the same transaction; see UpdateWebConfig
 }
 
-// Describe changes what a datasource is called, and queues the ingest job that has the index say so, too; of the job only ID is taken. A
-// datasource that has no content yet gets none: whatever brings the content will have the new description, as will a web_site's
-// next crawl. One that is being fetched again fails with domain.CodeConflict.
+// Describe changes the description of a datasource and queues an ingest job that updates the index; only the job's ID
+// is used. A datasource without content gets no job: the job that brings the content will use the new description, as
+// will the next crawl of a web_site. It fails with domain.CodeConflict for a datasource that is being fetched again.
 func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
 	job.Kind = domain.JobIngest
 	var r record.Record
@@ -122,7 +122,7 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 			_, err := c.sites.SettleSite(ctx, t, r.ID, r.UpdatedAt)
 			return err
 		case r.JobKind == domain.JobCrawl && !r.Status.Terminal():
-			// Should it turn out not to have changed, nobody would write the description into the index.
+			// If the fetch finds no change, no job would write the description to the index.
 			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when that is done", id)
 		}
 		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityFresh)

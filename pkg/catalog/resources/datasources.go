@@ -15,35 +15,35 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// NewDatasource is a datasource to be created together with its first job. Of the job only ID, Kind, Crawl and
-// Force are taken; the rest follows from the datasource.
+// NewDatasource is a datasource to be created with its first job. Only ID, Kind, Crawl and Force of the job are used;
+// the rest is derived from the datasource.
 type NewDatasource struct {
 	Datasource domain.Datasource
 	Job        domain.Job
 	Priority   record.Priority
 }
 
-// DatasourceFilter narrows a list of datasources; empty fields do not filter.
+// DatasourceFilter restricts a list of datasources; empty fields do not restrict.
 type DatasourceFilter struct {
 	DatastoreID string
 	Status      domain.Status
 	Type        domain.DatasourceType
 	GroupID     string
-	Search      string // a part of the name, the address, the file name or the custom id, in any case
+	Search      string // part of the name, address, file name or custom id, case-insensitive
 }
 
-// CreateDatasources stores datasources and puts their first jobs into the outbox, all of them or none, and returns them
-// as stored: status unsynched, both times and JobID set here. It fails with domain.NotFound when a datastore does not
-// exist in the datasource's workspace, and with domain.CodeConflict when an id is taken, or a
-// site is in its datastore already.
+// CreateDatasources stores datasources and puts their first jobs into the outbox, all or none. It returns them as
+// stored, with status unsynched and with both times and JobID set. It fails with domain.NotFound if a datastore does
+// not exist in the datasource's workspace, and with domain.CodeConflict if an id exists, or if the datastore already
+// has the same site.
 func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.put(ctx, in, nil, create)
 }
 
-// UpsertDatasources is CreateDatasources, but for a datasource whose CustomID another one of its datastore carries: that
-// one gets the name, the metadata and the content of the new one and keeps its id, as by
-// ReplaceContent. A datasource without an original fails with domain.CodeInvalid. Several in one
-// call with the same CustomID are one in the end. The result is in the order of in.
+// UpsertDatasources is CreateDatasources, except that a datasource whose CustomID exists in its datastore updates the
+// existing one: it gets the new name, metadata and content as by ReplaceContent, and keeps its id. It fails with
+// domain.CodeInvalid for a datasource without an original. Datasources with the same CustomID in one call become one.
+// The result is in the order of in.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.put(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource
@@ -69,7 +69,7 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// put stores datasources of one workspace one by one in one transaction, after each of their datastores, in order, was begun.
+// put stores datasources of one workspace in one transaction. It first calls begin for each datastore, in order.
 func (c *Resources) put(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {
@@ -103,7 +103,7 @@ func (c *Resources) put(ctx context.Context, in []NewDatasource, begin func(cont
 	return out, err
 }
 
-// enter takes the locks of the datastores that new datasources go to.
+// enter takes the locks of the datastores of new datasources.
 func enter(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
 	var stores []string
 	for _, n := range in {
@@ -139,12 +139,12 @@ func create(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datasto
 	return r, record.Enqueue(ctx, t, job, n.Priority)
 }
 
-// Datasource returns one datasource of the workspace. The progress of a site counts its pages.
+// Datasource returns a datasource of the workspace. The progress of a site counts its pages.
 func (c *Resources) Datasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// DatasourceByCustomID returns the newest datasource of the datastore that carries the caller-chosen id.
+// DatasourceByCustomID returns the newest datasource of the datastore with the custom id.
 func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error) {
 	r, err := record.ReadByCustomID(ctx, c.db.Read, "", ws, datastoreID, customID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -153,14 +153,14 @@ func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, c
 	return r.Datasource, db.Found(err, "datasource", customID)
 }
 
-// Datasources returns a page of the workspace's datasources that pass the filter, newest first, and the cursor of the
-// next page, "" after the last. The progress of a site counts its pages.
+// Datasources returns a page of the workspace's datasources that match the filter, newest first, and the cursor of the
+// next page; "" after the last. The progress of a site counts its pages.
 func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilter, p db.Page) ([]domain.Datasource, string, error) {
 	l := db.List{Name: cursor.Datasources, Columns: record.Columns, Table: `datasources`}
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.And(`workspace_id = ?`, ws)
 	} else {
-		// Not the plain column: the index to use is the one of the datastore or site, which may be a small part.
+		// An expression, so that the index of the datastore or site is chosen, which may be much smaller.
 		l.And(`workspace_id || '' = ?`, ws)
 	}
 	if f.DatastoreID != "" {

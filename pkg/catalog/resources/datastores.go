@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DatastoreCounts counts the datasources of a datastore of the workspace by status, pages of sites included. A status
-// that none has is absent.
+// DatastoreCounts counts the datasources of a datastore of the workspace by status, including pages of sites. Statuses
+// with no datasources are absent.
 func (c *Resources) DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, id, ""); err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (c *Resources) DatastoreCounts(ctx context.Context, ws, id string) (map[dom
 		WHERE datastore_id = ? AND `+record.OfNoDoomedSite+` GROUP BY datastore_id, status`, id)
 }
 
-// CreateDatastore stores a datastore; both times are set here. It fails with domain.CodeConflict when the id is taken.
+// CreateDatastore stores a datastore and sets both times. It fails with domain.CodeConflict if the id exists.
 func (c *Resources) CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error) {
 	at := c.db.Stamp()
 	d.CreatedAt, d.UpdatedAt = db.FromMicros(at), db.FromMicros(at)
@@ -45,7 +45,7 @@ func (c *Resources) Datastore(ctx context.Context, ws, id string) (domain.Datast
 	return d, err
 }
 
-// kept returns a datastore from the memo, or reads it.
+// kept returns a datastore from the cache, or reads it.
 func (c *Resources) kept(id string, read func() (domain.Datastore, error)) (domain.Datastore, error) {
 	if c.db.IsShared() {
 		return read()
@@ -61,7 +61,7 @@ func (c *Resources) kept(id string, read func() (domain.Datastore, error)) (doma
 	return d, err
 }
 
-// DatastoreByID returns a datastore of any workspace: for what serves all of them, workers, sweeps and audits.
+// DatastoreByID returns a datastore of any workspace, for workers, sweeps and audits.
 func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.DatastoreByID(ctx, c.db.Read, id)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datast
 	return d, nil
 }
 
-// ServingPlace returns the place that a datastore of any workspace serves readers from.
+// ServingPlace returns the serving place of a datastore of any workspace.
 func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, error) {
 	var p domain.Place
 	err := c.db.Read.QueryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ? AND deleted_at = 0`, id).Scan(&p.Engine, &p.Model)
@@ -87,7 +87,8 @@ func (c *Resources) PublicDatastore(ctx context.Context, id string) (domain.Data
 	return d, nil
 }
 
-// Datastores returns a page of the workspace's datastores, newest first, and the next page's cursor, "" after the last.
+// Datastores returns a page of the workspace's datastores, newest first, and the cursor of the next page; "" after the
+// last.
 func (c *Resources) Datastores(ctx context.Context, ws string, p db.Page) ([]domain.Datastore, string, error) {
 	l := db.List{Name: cursor.Datastores, Columns: record.DatastoreColumns, Table: `datastores`}
 	l.And(`workspace_id = ? AND deleted_at = 0`, ws)
@@ -103,8 +104,8 @@ func (c *Resources) Datastores(ctx context.Context, ws string, p db.Page) ([]dom
 	return stores, next, nil
 }
 
-// EachDatastore calls f for every datastore of every workspace until f fails, and returns f's error: for audits and
-// sweeps, which belong to no workspace.
+// EachDatastore calls f for every datastore of every workspace until f fails, and returns f's error. It is for audits
+// and sweeps.
 func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) error) error {
 	w := db.Walk[domain.Datastore]{
 		Text:  `SELECT ` + record.DatastoreColumns + ` FROM datastores WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`,
@@ -115,9 +116,8 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// UpdateDatastore changes what the patch carries and returns the datastore as it is then. A place that is not the one
-// that serves readers begins a move there, or replaces the one that is under way; the serving place cancels it. A
-// datastore without datasources is at once where it was sent.
+// UpdateDatastore applies the patch and returns the changed datastore. A place other than the serving one starts a move
+// or replaces the present move; the serving place cancels it. A datastore without datasources is switched at once.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {

@@ -11,10 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasource deletes the datasource, and the pages of a site with it, and returns it. From the commit on nobody sees
-// anything of it; its rows, originals and messages are swept. The pages of a large site are removed afterwards, by
-// RemoveDeleted. A page of a site comes back with the site's next crawl, if that
-// comes upon it, but not with the one that is under way.
+// DeleteDatasource deletes the datasource, with its pages if it is a site, and returns it. After the commit it is
+// invisible; its rows, originals and messages are swept. RemoveDeleted later removes the pages of a large site. A page
+// of a site may return in the site's next crawl, but not in the present one.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {
@@ -29,8 +28,8 @@ func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain
 	return r.Datasource, err
 }
 
-// DeleteIf is DeleteDatasource for a datasource that was read before and found to be of no use: it is deleted if it still
-// waits for nothing, after the job that it had then. It reports whether it was.
+// DeleteIf deletes a datasource that was read before, provided that it still waits for nothing and its job has not
+// changed. It reports whether it did.
 func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
 	deleted := false
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {

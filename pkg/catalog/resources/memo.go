@@ -8,47 +8,47 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxChanged bounds the datasources that are remembered to have changed; beyond it, all have.
+// Maximum number of changed datasources recorded; beyond it, all count as changed.
 const maxChanged = 4096
 
-// Memo keeps what every query asks of the catalog until a commit changes it. It serves the engine that one process writes to
-// alone: what other processes do there beside it, with the commands for keys, repairs and replays, changes none of what is
-// kept. What is kept is always as new as the last commit, so that a query asks the database for no more than has changed,
-// however often that happens: to ask for all of it at each upload would cost a process that is busy a third of its time.
+// Memo caches the data that queries need until a commit changes it. It is used for SQLite, where one process writes.
+// Other processes, such as the commands for keys, repairs and replays, do not change cached data. The cache is always
+// as new as the last commit, and a commit only invalidates the changed rows: reading everything again after each upload
+// would cost a busy process a third of its time.
 type Memo struct {
-	// commits is counted up before and after each commit that changes what may be kept: odd while there is one, of which it is
-	// not known yet whether readers see it. It changes with mu held.
+	// commits is incremented before and after each commit that changes cacheable data. It is odd during a commit, when
+	// it is unknown whether readers see the change. It is changed with mu held.
 	commits atomic.Uint64
 
-	max int64 // about what it holds at most; it starts anew with what would be more
+	max int64 // approximate maximum size in bytes; the cache is cleared when it would be exceeded
 
 	mu     sync.Mutex
 	active map[string]sized
 	stores map[string]domain.Datastore
 	size   int64
-	asked  bool // since it was asked whether it may rest
+	asked  bool // used since the last call of rest
 
-	// What the one connection that writes has changed since the last commit, or since one was undone: that is forgotten for
-	// nothing, and no harm.
+	// Rows changed by the writing connection since the last commit or rollback. Invalidating rows after a rollback is
+	// unnecessary but harmless.
 	changed    map[string]struct{} // datasources
-	everything bool                // more than these
+	everything bool                // more than changed contains
 }
 
-// NewMemo returns an empty memo of about as many bytes at most.
+// NewMemo returns an empty cache of about the given maximum size in bytes.
 func NewMemo(bytes int64) *Memo { return &Memo{max: bytes} }
 
-// The tables that what is kept is read from.
+// Tables from which cached data is read.
 const (
 	tableSources = "datasources"
 	tableStores  = "datastores"
 	tableDoomed  = "doomed_sites"
 )
 
-// Change notes that a row of a table is about to be changed, removed or added. id tells which datasource one was that is there,
-// and may fail.
+// Change records that a row of a table is about to be changed, deleted or inserted. id returns the id of an existing
+// datasource, and may fail.
 func (m *Memo) Change(table string, added bool, id func() (string, error)) {
 	one := table == tableSources
-	if !one && table != tableStores && table != tableDoomed || added && table != tableDoomed { // of what is not there nothing is kept
+	if !one && table != tableStores && table != tableDoomed || added && table != tableDoomed { // new rows are not cached
 		return
 	}
 	m.mu.Lock()
@@ -61,7 +61,7 @@ func (m *Memo) Change(table string, added bool, id func() (string, error)) {
 	if one && len(m.changed) < maxChanged {
 		source, err = id()
 	}
-	if err != nil { // or the others: few of them change, and each changes much
+	if err != nil { // or another table: its rows rarely change, and affect many datasources
 		m.everything, m.changed = true, nil
 		return
 	}
@@ -71,8 +71,8 @@ func (m *Memo) Change(table string, added bool, id func() (string, error)) {
 	m.changed[source] = struct{}{}
 }
 
-// Committing forgets what a commit changes, which begins now, and returns what is to be called at its end. Commits follow one
-// another.
+// Committing invalidates the rows changed by a commit that is about to start, and returns a function to be called at
+// its end. Commits are serial.
 func (m *Memo) Committing() (done func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,19 +95,19 @@ func (m *Memo) Committing() (done func()) {
 	}
 }
 
-// Forget gives up what is kept.
+// Forget clears the cache.
 func (m *Memo) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop()
 }
 
-// drop is forget for a caller that holds mu.
+// drop is Forget for a caller that holds mu.
 func (m *Memo) drop() {
 	m.active, m.stores, m.size = nil, nil, 0
 }
 
-// rest gives up what is kept, unless somebody has asked for it since rest was called last. It returns about how much that is.
+// rest clears the cache if it was not used since the last call. It returns the approximate number of bytes freed.
 func (m *Memo) rest() (bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,8 +119,8 @@ func (m *Memo) rest() (bytes int64) {
 	return bytes
 }
 
-// known fills in those of the datasources that are kept, and returns how many are not, and the version to keep these with once
-// they are read. As long as commits is what the version says, what is filled in and what is read are of one time.
+// known fills in cached datasources. It returns the number of misses and the version to cache them under. While commits
+// equals the version, cached and newly read data are of the same time.
 func (m *Memo) known(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +133,7 @@ func (m *Memo) known(ids []string, out []*domain.ActiveDatasource) (missing int,
 	return missing, m.commits.Load()
 }
 
-// keep keeps datasources that were read at a version, unless a commit may have changed them since.
+// keep caches datasources read at a version, unless a commit may have changed them since.
 func (m *Memo) keep(version uint64, found []sized) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,12 +153,12 @@ func (m *Memo) keep(version uint64, found []sized) {
 	}
 }
 
-// current reports whether what was read at a version is what there is now. The caller holds mu.
+// current reports whether data read at a version is up to date. The caller holds mu.
 func (m *Memo) current(version uint64) bool {
 	return version%2 == 0 && version == m.commits.Load()
 }
 
-// room makes room for so many bytes more, and reports whether there is any. The caller holds mu.
+// room makes room for the given number of bytes, and reports whether that is possible. The caller holds mu.
 func (m *Memo) room(bytes int64) bool {
 	if bytes > m.max {
 		return false
@@ -170,7 +170,7 @@ func (m *Memo) room(bytes int64) bool {
 	return true
 }
 
-// store returns a datastore that is kept, or else the version to keep it with.
+// store returns a cached datastore, or the version to cache it under.
 func (m *Memo) store(id string) (d domain.Datastore, ok bool, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,7 +178,7 @@ func (m *Memo) store(id string) (d domain.Datastore, ok bool, version uint64) {
 	return d, ok, m.commits.Load()
 }
 
-// keepStore keeps a datastore that was read at a version, unless a commit may have changed it since.
+// keepStore caches a datastore read at a version, unless a commit may have changed it since.
 func (m *Memo) keepStore(version uint64, d domain.Datastore) {
 	const fixed = 512
 	m.mu.Lock()

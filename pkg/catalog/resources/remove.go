@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatastore deletes the datastore and everything in it, takes it from its agents, and returns it. From the commit
-// on nobody sees any of it, and a sweep of the whole is queued. The datasources of a large one are removed afterwards,
-// by RemoveDeleted.
+// DeleteDatastore deletes the datastore with its content, removes it from its agents, and returns it. After the commit
+// it is invisible, and a sweep of all of it is queued. RemoveDeleted later removes the datasources of a large
+// datastore.
 func (c *Resources) DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "deleting a datastore", func(t *db.Tx) (err error) {
@@ -37,8 +37,8 @@ func (c *Resources) DeleteDatastore(ctx context.Context, ws, id string) (domain.
 	return d, err
 }
 
-// RemoveDeleted removes the next batch of what was deleted with its datastore, and of what was deleted with its site, and
-// reports whether there is more. Its originals are swept. Call it from time to time, and after SweepWake.
+// RemoveDeleted removes the next batch of datasources deleted with their datastore or their site, and reports whether
+// there are more. It queues sweeps of their originals. Call it periodically, and after SweepWake.
 func (c *Resources) RemoveDeleted(ctx context.Context) (more bool, err error) {
 	pages, err := c.sites.RemoveDoomed(ctx)
 	if err != nil {
@@ -55,16 +55,16 @@ func (c *Resources) removeInStore(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// deleted is a datastore that is still being removed.
+// deleted is a datastore whose removal is unfinished.
 type deleted struct{ id, workspace string }
 
-// nextDeleted finds one; sql.ErrNoRows when there is none.
+// nextDeleted returns one of them; sql.ErrNoRows if there is none.
 func nextDeleted(ctx context.Context, q db.Querier) (d deleted, err error) {
 	err = q.QueryRow(ctx, `SELECT id, workspace_id FROM datastores WHERE deleted_at > 0 ORDER BY id LIMIT 1`).Scan(&d.id, &d.workspace)
 	return d, err
 }
 
-// removeBatch removes datasources of a deleted datastore, and the datastore itself with the last of them.
+// removeBatch removes datasources of a deleted datastore, and with the last of them the datastore.
 func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err error) {
 	type item struct{ id, original string }
 	batch, err := db.Collect(ctx, t, db.Scan(func(v *item) []any { return []any{&v.id, &v.original} }), `SELECT id, original_key FROM datasources WHERE datastore_id = ? ORDER BY created_at, id LIMIT ?`, id, record.RemovalBatch)
@@ -87,7 +87,7 @@ func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err e
 	}
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)
-		// The id of no datasource: only a sweep of the whole datastore has none, and that is queued already.
+		// An id that is no datasource's: only a sweep of the complete datastore has none, and that is already queued.
 		rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
 		if err := record.QueueSweep(ctx, t, rest); err != nil {
 			return false, err

@@ -1,5 +1,5 @@
-// Package resources stores what users create: datastores, datasources and agents, each change together with the job that
-// follows from it. It imports db, record, accounts, sites and pipeline.
+// Package resources stores the objects that users create: datastores, datasources and agents, each change with the job
+// that follows from it. It imports db, record, accounts, sites and pipeline.
 package resources
 
 import (
@@ -18,7 +18,7 @@ type Resources struct {
 	pipeline *pipeline.Pipeline
 }
 
-// New returns the resources of a database. Where no other process shares it, the memo must be its Observer.
+// New returns the resources of a database. If no other process shares the database, the memo must be its Observer.
 func New(d *db.DB, m *Memo, a *accounts.Accounts, s *sites.Sites, p *pipeline.Pipeline) *Resources {
 	return &Resources{db: d, memo: m, accounts: a, sites: s, pipeline: p}
 }
