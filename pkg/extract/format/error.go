@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Kind says why a document cannot be read. None of the kinds is mended by trying again.
@@ -52,9 +53,13 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotA says that a file of the named format cannot be read, with the parser's complaint as its cause.
+// NotA returns the error for a file that is not of the named format. err is the parser's error.
 func NotA(format string, err error) *Error {
-	return &Error{Kind: Damaged, Message: "the file is damaged or not a " + format, Err: err}
+	article := "a "
+	if strings.ContainsRune("aeiouAEIOU", rune(format[0])) {
+		article = "an "
+	}
+	return &Error{Kind: Damaged, Message: "the file is damaged or not " + article + format, Err: err}
 }
 
 // SizeText writes a byte count as people do: "1.5 GiB", "64 MiB", "900 bytes".
