@@ -11,32 +11,58 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-type ( // types of the stores' methods, for users of a complete Catalog
-	ActiveState        = maintenance.ActiveState
-	Adopted            = maintenance.Adopted
-	Applied            = pipeline.Applied
-	Claim              = accounts.Claim
+// Types of the stores' methods, for users of a complete Catalog.
+type (
+	// ActiveState is maintenance.ActiveState.
+	ActiveState = maintenance.ActiveState
+	// Adopted is maintenance.Adopted.
+	Adopted = maintenance.Adopted
+	// Applied is pipeline.Applied.
+	Applied = pipeline.Applied
+	// Claim is accounts.Claim.
+	Claim = accounts.Claim
+	// ConversationFilter is conversations.ConversationFilter.
 	ConversationFilter = conversations.ConversationFilter
-	DatasourceFilter   = resources.DatasourceFilter
-	Description        = resources.Description
-	NewDatasource      = resources.NewDatasource
-	NewerError         = db.NewerError
-	OlderError         = db.OlderError
-	OriginalRef        = maintenance.OriginalRef
-	Page               = db.Page
-	Priority           = record.Priority
-	Refresh            = pipeline.Refresh
-	RepairRequest      = maintenance.RepairRequest
-	RepairState        = maintenance.RepairState
-	Replacement        = resources.Replacement
-	ReplayFilter       = pipeline.ReplayFilter
-	SiteBatch          = sites.SiteBatch
-	SiteTask           = sites.SiteTask
-	Snapshot           = maintenance.Snapshot
-	StoredResponse     = accounts.StoredResponse
-	StuckDatasource    = pipeline.StuckDatasource
-	SweepTask          = pipeline.SweepTask
-	Waiting            = pipeline.Waiting
+	// DatasourceFilter is resources.DatasourceFilter.
+	DatasourceFilter = resources.DatasourceFilter
+	// Description is resources.Description.
+	Description = resources.Description
+	// NewDatasource is resources.NewDatasource.
+	NewDatasource = resources.NewDatasource
+	// NewerError is db.NewerError.
+	NewerError = db.NewerError
+	// OlderError is db.OlderError.
+	OlderError = db.OlderError
+	// OriginalRef is maintenance.OriginalRef.
+	OriginalRef = maintenance.OriginalRef
+	// Page is db.Page.
+	Page = db.Page
+	// Priority is record.Priority.
+	Priority = record.Priority
+	// Refresh is pipeline.Refresh.
+	Refresh = pipeline.Refresh
+	// RepairRequest is maintenance.RepairRequest.
+	RepairRequest = maintenance.RepairRequest
+	// RepairState is maintenance.RepairState.
+	RepairState = maintenance.RepairState
+	// Replacement is resources.Replacement.
+	Replacement = resources.Replacement
+	// ReplayFilter is pipeline.ReplayFilter.
+	ReplayFilter = pipeline.ReplayFilter
+	// SiteBatch is sites.SiteBatch.
+	SiteBatch = sites.SiteBatch
+	// SiteTask is sites.SiteTask.
+	SiteTask = sites.SiteTask
+	// Snapshot is maintenance.Snapshot.
+	Snapshot = maintenance.Snapshot
+	// StoredResponse is accounts.StoredResponse.
+	StoredResponse = accounts.StoredResponse
+	// StuckDatasource is pipeline.StuckDatasource.
+	StuckDatasource = pipeline.StuckDatasource
+	// SweepTask is pipeline.SweepTask.
+	SweepTask = pipeline.SweepTask
+	// Waiting is pipeline.Waiting.
+	Waiting = pipeline.Waiting
 )
 
 // Values of these types.
@@ -52,5 +78,5 @@ const (
 	IdempotencyLease = accounts.IdempotencyLease
 )
 
-// ErrDamaged is returned if the file of a SQLite catalog is damaged.
+// ErrDamaged means that the file of a SQLite catalog is damaged.
 var ErrDamaged = db.ErrDamaged
