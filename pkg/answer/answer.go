@@ -1,8 +1,8 @@
-// Package answer turns a question to an agent into an answer with sources: it retrieves fragments, writes the prompt,
-// lets a provider answer, checks the citations while the text streams, and keeps the conversation.
+// Package answer answers questions to an agent, with sources: it retrieves fragments, writes the prompt, has a provider
+// write the answer, checks the citations while the text streams, and stores the conversation.
 //
-// Documents are data. They stand in the prompt behind fences that no document can close, marks of their own are made
-// harmless, and a citation of something that was not given is taken out of the answer.
+// Documents are treated as data. In the prompt, they are enclosed in fences that no document can close, their own
+// citation marks are neutralised, and citations of fragments that were not in the prompt are removed from the answer.
 package answer
 
 import (
@@ -33,7 +33,7 @@ type Datastores interface {
 	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
 }
 
-// Deps are what an Answerer works with. All are needed.
+// Deps are the dependencies of an Answerer. All are required.
 type Deps struct {
 	Retriever     Retriever
 	Datastores    Datastores
@@ -44,49 +44,49 @@ type Deps struct {
 	Log           *slog.Logger
 }
 
-// Options tune an Answerer. The zero value takes the defaults.
+// Options configure an Answerer. Zero fields select the defaults.
 type Options struct {
-	Timeout       time.Duration // of one answer from question to end; default 5 minutes
-	Fragments     int           // retrieved for an answer, 1 to retrieve.MaxTopK; default 10
+	Timeout       time.Duration // of one answer from start to end; default 5 minutes
+	Fragments     int           // retrieved per answer, 1 to retrieve.MaxTopK; default 10
 	ContextTokens int           // of fragments in a prompt; default 3,000
 	HistoryTokens int           // of earlier messages in a prompt; default 1,500, negative: none
-	MinScore      float64       // a fragment that scores less is not relevant; default DefaultMinScore, negative takes all
+	MinScore      float64       // below it a fragment is not relevant; default DefaultMinScore, negative: all fragments are relevant
 
-	// Composes says that the models write answers of their own. They are asked to make follow-up questions stand alone before
-	// these are searched for (else the words of the questions before are added), and for prompts that show them no documents
-	// nothing is searched.
+	// Composes means that the models write their own answers. Before a search, a model then rewrites follow-up
+	// questions to stand alone (otherwise words of the earlier questions are added), and prompts that include no
+	// documents cause no search.
 	Composes bool
 
-	turnTime time.Duration // of tests; default defaultTurnTime
+	turnTime time.Duration // for tests; default defaultTurnTime
 }
 
-// DefaultMinScore parts relevant fragments from the rest. Measured on collections in several languages, by words alone
-// and with the built-in model, it loses up to 4 in 100 questions that a collection answers; of questions put to a
-// collection of another subject it turns away 34 to 98 in 100, of questions on much the same subjects 26 to 32.
+// DefaultMinScore separates relevant fragments from the rest. On collections in several languages, with words alone and
+// with the built-in model, it rejects up to 4% of the questions that a collection answers. It rejects 34% to 98% of
+// questions about other subjects, and 26% to 32% of questions about similar subjects.
 const DefaultMinScore = 0.25
 
-// storeTimeout is how long storing an exchange may take once its reader has left.
+// storeTimeout is the time limit for storing an exchange after the client has disconnected.
 const storeTimeout = 10 * time.Second
 
-// Answer is what an agent says.
+// Answer is an agent's answer.
 type Answer struct {
 	Text           string
-	ConversationID string // "" of a request that is Unkept
+	ConversationID string // "" if the request is Unkept
 	VisitorID      string
 
-	// Sources are the fragments cited, in order of their numbers, which Citation holds. An answer that cites nothing has
-	// those that its words are from, with Citation 0. When the documents have nothing on the question there are none.
+	// Sources are the cited fragments, in order of their numbers (Citation). If the answer cites nothing, they are the
+	// fragments that its words come from, with Citation 0. If the documents do not answer the question, there are none.
 	Sources []domain.Fragment
 
-	// Explanation says how the fragments that the model was given were found, and those that were not relevant enough, and
-	// what the model took; nil unless it was asked for, and when the agent has no datastores.
+	// Explanation describes how the fragments in the prompt and those that were not relevant enough were found, and the
+	// model's usage. It is nil if it was not requested or the agent has no datastores.
 	Explanation *domain.Explanation
 
-	Model            string // as the provider names it, "" when no model was asked
+	Model            string // the provider's name for it; "" if no model was called
 	PromptTokens     int64
 	CompletionTokens int64
 	EmbedTokens      int64 // of the search, estimated
-	Cut              bool  // the answer ends where MaxTokens, or the model's own limit, ended it
+	Cut              bool  // the answer was truncated at MaxTokens or the model's own limit
 }
 
 // Answerer answers questions. It is safe for concurrent use.
@@ -120,18 +120,18 @@ func New(deps Deps, opts Options) *Answerer {
 	return &Answerer{deps: deps, opts: opts}
 }
 
-// Answer answers a question. Text is passed to emit as it comes, citations already checked; a nil emit has the answer
-// made in one piece. The caller has checked that the agent may be asked.
+// Answer answers a question. It passes text to emit as it arrives, with citations already checked. If emit is nil, it
+// requests the answer in one piece. The caller must have checked access to the agent.
 //
-// Questions of one conversation are answered one after the other, also when several processes are asked them. Question
-// and answer are stored together when the answer is complete. When emit fails or ctx is cancelled, what has been passed on by then is stored as the answer:
-// the reader has seen it and may go on from there. When the provider fails nothing is stored, so that the question can
-// be put again.
+// Questions of one conversation are answered one at a time, even across processes. The question and its answer are
+// stored together when the answer is complete. If emit fails or ctx is cancelled, the text emitted so far is stored as
+// the answer, because the reader has seen it and may continue from there. If the provider fails, nothing is stored, so
+// that the question can be asked again.
 //
-// It fails with domain.CodeInvalid when the request is out of bounds (every fault named), domain.CodeNotFound when the
-// conversation is not the agent's and visitor's, domain.CodeUnavailable when an engine or the model cannot be reached
-// in time, and with emit's error when emit fails; storing may fail when all of the text has been passed on already.
-// ConversationID and VisitorID of the Answer are set as soon as they are known, also when it fails.
+// The error is domain.CodeInvalid if the request is invalid (it lists every fault), domain.CodeNotFound if the
+// conversation does not belong to the agent and visitor, domain.CodeUnavailable if an engine or the model does not
+// respond in time, or the error of emit. Storing may fail after all text has been emitted. ConversationID and VisitorID
+// of the Answer are set as soon as they are known, even if Answer fails.
 func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text string) error) (Answer, error) {
 	if err := req.check(); err != nil {
 		return Answer{}, err
@@ -197,7 +197,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
 }
 
-// timedOut says in words that the answer's own time-out has passed; other errors stay as they are.
+// timedOut converts an expiry of the answer's own time-out into a readable error. It returns other errors unchanged.
 func (a *Answerer) timedOut(outer context.Context, err error) error {
 	if outer.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || domain.CodeOf(err) != domain.CodeInternal {
 		return err
@@ -209,7 +209,7 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 	}
 }
 
-// prepare retrieves the fragments and gathers what the prompt is written from.
+// prepare retrieves the fragments and collects the parts of the prompt.
 func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d draft, e *domain.Explanation, err error) {
 	d.style, d.history, d.instructions = req.style(), s.history, req.Instructions
 	p := &d.prompt
@@ -225,7 +225,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 		return d, nil, err
 	}
 	if a.opts.Composes && !d.style.grounded() {
-		stores = nil // a model that is shown no documents answers from none
+		stores = nil // a model that sees no documents needs no search
 	}
 	p.NoDatastores = len(stores) == 0
 	if len(stores) > 0 {
@@ -259,7 +259,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 	return d, e, nil
 }
 
-// datastores returns the agent's datastores; one that has been deleted meanwhile is left out.
+// datastores returns the agent's datastores, without those deleted since.
 func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain.Datastore, error) {
 	var out []domain.Datastore
 	for _, id := range agent.DatastoreIDs {
@@ -275,17 +275,17 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 	return out, nil
 }
 
-// followUpShare is how relevant, of what is asked of others, a fragment must be to a follow-up: it was searched for with words
-// of the questions before, too, of which it need not have all.
+// Fraction of MinScore required for follow-up questions. Their search includes words of earlier questions, and a
+// fragment need not contain all of them.
 const followUpShare = 0.6
 
-// quotableShare is how relevant, of what is asked of others, a fragment must be at least where no fragment is relevant and nothing
-// is composed: what is quoted must hold the words of the question, which the built-in answerer looks at itself, with the score as one
-// sign among others. ADR 43.
+// Fraction of MinScore required of a fragment if none is relevant and no model composes the answer. The built-in
+// answerer itself checks that its quotations contain the words of the question, and uses the score as one signal among
+// others. ADR 43.
 const quotableShare = 0.4
 
-// relevant keeps the fragments that a stage of the search takes for relevant, from bar on, or that have one of the codes, best
-// first, within the budget of tokens.
+// relevant returns the fragments whose relevance in any stage of the search is at least bar, or that contain one of the
+// codes, best first, within the token budget.
 func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) []domain.Fragment {
 	var out []domain.Fragment
 	budget := a.opts.ContextTokens

@@ -10,15 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// outcome is what became of asking the models.
+// outcome is the result of calling the models.
 type outcome struct {
 	delivery   *citation.Delivery
 	completion chat.Completion
 	explained  domain.ExplainedModel
 }
 
-// complete asks the models in turn until one has said something: what has been passed on cannot be taken back, so after
-// its first piece a model's failure is the answer's.
+// complete calls the models in order until one has emitted text. Emitted text cannot be taken back, so a model's
+// failure after its first piece is the failure of the answer.
 func (a *Answerer) complete(ctx context.Context, name string, d draft, emit func(string) error) (outcome, error) {
 	models := a.deps.Models.Models(name)
 	for i, m := range models {
@@ -32,8 +32,8 @@ func (a *Answerer) complete(ctx context.Context, name string, d draft, emit func
 	return outcome{delivery: citation.NewDelivery(chat.Prompt{}, emit)}, domain.Errorf(domain.CodeUnavailable, "no model is configured for %s", name)
 }
 
-// completeBy asks one model. When it finds the prompt too long for its window, which is known only roughly or not at all,
-// it is asked once more with half as much.
+// completeBy calls one model. The context window is known only approximately or not at all, so if the model rejects the
+// prompt as too long, completeBy retries once with a prompt of half the size.
 func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d draft, emit func(string) error) (outcome, error) {
 	if m.Name != "" {
 		d.prompt.Model = m.Name
@@ -55,7 +55,7 @@ func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d draft, emit f
 	return a.put(ctx, m, d, smaller, emit)
 }
 
-// put puts one prompt to a model.
+// put sends one prompt to a model.
 func (a *Answerer) put(ctx context.Context, m chat.Model, d draft, p chat.Prompt, emit func(string) error) (out outcome, err error) {
 	out.delivery = citation.NewDelivery(p, emit)
 	out.completion, err = m.Provider.Complete(ctx, p, out.delivery.Write)

@@ -13,29 +13,31 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Conversations keeps what was asked and answered.
+// Conversations stores questions and answers.
 type Conversations interface {
-	// FindConversation returns the conversation with the id, and whether there is one. For one of another workspace or
-	// agent it fails with domain.CodeNotFound.
+	// FindConversation returns the conversation with the id, and whether it exists. It fails with domain.CodeNotFound
+	// if the conversation belongs to another workspace or agent.
 	FindConversation(ctx context.Context, workspaceID, agentID, id string) (c domain.Conversation, exists bool, err error)
-	// EnsureConversation creates the conversation with its first messages, together or not at all. They are added to one
-	// with its id that exists by then; one of another workspace, agent or visitor is domain.CodeNotFound.
+	// EnsureConversation creates the conversation and its first messages in one transaction. If a conversation with the
+	// id already exists, the messages are added to it; it fails with domain.CodeNotFound if that one belongs to another
+	// workspace, agent or visitor.
 	EnsureConversation(ctx context.Context, c domain.Conversation, first ...domain.Message) (domain.Conversation, error)
 	// Messages returns the newest messages of a conversation, at most limit, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
-	// AppendMessages stores messages together or not at all.
+	// AppendMessages stores the messages in one transaction.
 	AppendMessages(ctx context.Context, conversationID string, messages ...domain.Message) error
-	// TakeTurn lets the holder answer a question of the conversation for the time from now on, or longer when it has the
-	// turn already, and reports whether it may. The conversation need not exist.
+	// TakeTurn grants the holder the exclusive right to answer a question of the conversation until ttl has passed. It
+	// extends a turn that the holder already has, and reports whether the turn was granted. The conversation need not
+	// exist.
 	TakeTurn(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
-	// EndTurn ends the holder's turn.
+	// EndTurn releases the holder's turn.
 	EndTurn(ctx context.Context, conversationID, holder string) error
 }
 
-// titleCharacters is where the first question is cut to make a conversation's title.
+// Maximum length of a conversation's title, in characters. The title is the first question, truncated.
 const titleCharacters = 80
 
-// maxHistoryMessages is how many messages are read back at most.
+// Maximum number of messages read from a conversation.
 const maxHistoryMessages = 40
 
 // session is the conversation that a question belongs to.
@@ -43,15 +45,15 @@ type session struct {
 	conversation domain.Conversation
 	stored       bool // the conversation is in the catalog
 	history      []chat.Turn
-	end          func() // its turn; to be called once
+	end          func() // releases its turn; must be called once
 }
 
-// open finds or begins the conversation of a request, and waits for its turn.
+// open finds or creates the conversation of a request, and waits for its turn.
 //
-// A conversation begins when none is named, and also when the id named is not in use: clients may choose their ids. It is
-// stored with its first answer, so that a question that fails leaves nothing behind. One that belongs to another
-// workspace, agent or visitor is not found. A request that names a conversation and no visitor goes on as the
-// conversation's visitor: its id cannot be guessed.
+// A conversation is created if the request names none, and also if the id is not in use, because clients may choose
+// ids. It is stored with its first answer, so that a failed question leaves nothing behind. A conversation of another
+// workspace, agent or visitor counts as not found. A request with a conversation but no visitor continues as the
+// conversation's visitor, since the id cannot be guessed.
 func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
 	if req.ConversationID == "" {
 		id := req.NewConversationID
@@ -60,7 +62,7 @@ func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
 		}
 		return session{conversation: a.begin(req, id), history: recent(req.Said, a.opts.HistoryTokens), end: func() {}}, nil
 	}
-	if _, _, err := a.find(ctx, req); err != nil { // before its turn: strangers must not keep others waiting
+	if _, _, err := a.find(ctx, req); err != nil { // before waiting, so that outsiders cannot block others
 		return session{}, err
 	}
 	end, err := a.takeTurn(ctx, req.ConversationID)
@@ -76,7 +78,7 @@ func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
 	return s, nil
 }
 
-// begin is a new conversation of a request.
+// begin returns a new conversation for a request.
 func (a *Answerer) begin(req Request, id string) domain.Conversation {
 	now := a.deps.Now()
 	visitor := req.VisitorID
@@ -89,7 +91,7 @@ func (a *Answerer) begin(req Request, id string) domain.Conversation {
 	}
 }
 
-// find returns the conversation that a request names, and whether there is one yet.
+// find returns the conversation that the request names, and whether it exists.
 func (a *Answerer) find(ctx context.Context, req Request) (domain.Conversation, bool, error) {
 	has, exists, err := a.deps.Conversations.FindConversation(ctx, req.Agent.WorkspaceID, req.Agent.ID, req.ConversationID)
 	switch {
@@ -101,7 +103,7 @@ func (a *Answerer) find(ctx context.Context, req Request) (domain.Conversation, 
 	return has, exists, nil
 }
 
-// resume reads the conversation that a request names, as it is when its turn has come.
+// resume reads the conversation that the request names, once its turn has come.
 func (a *Answerer) resume(ctx context.Context, req Request) (session, error) {
 	has, exists, err := a.find(ctx, req)
 	if err != nil {
@@ -117,7 +119,7 @@ func (a *Answerer) resume(ctx context.Context, req Request) (session, error) {
 	return session{conversation: has, stored: true, history: recent(messages, a.opts.HistoryTokens)}, nil
 }
 
-// store stores the question and its answer together, of a new conversation with it.
+// store stores the question and its answer together, with the conversation if that is new.
 func (a *Answerer) store(ctx context.Context, s session, question, answer string, sources []domain.Fragment) error {
 	now := a.deps.Now()
 	message := func(role domain.Role, text string, sources []domain.Fragment) domain.Message {
@@ -125,7 +127,7 @@ func (a *Answerer) store(ctx context.Context, s session, question, answer string
 	}
 	exchange := []domain.Message{message(domain.RoleUser, question, nil), message(domain.RoleAssistant, answer, sources)}
 	var err error
-	if s.stored { // one that was deleted meanwhile stays so
+	if s.stored { // a conversation deleted since is not created again
 		err = a.deps.Conversations.AppendMessages(ctx, s.conversation.ID, exchange...)
 	} else {
 		_, err = a.deps.Conversations.EnsureConversation(ctx, s.conversation, exchange...)
@@ -136,9 +138,9 @@ func (a *Answerer) store(ctx context.Context, s session, question, answer string
 	return nil
 }
 
-// recent returns the newest turns within the budget of tokens, beginning with a question. Citations are taken out:
-// their numbers mean nothing beside other documents. Of a last exchange that is longer than the budget the beginnings
-// are kept, for it is what the next question leans on.
+// recent returns the newest turns within the token budget, starting with a question. Citations are removed, because
+// their numbers refer to other documents. If the last exchange alone exceeds the budget, the start of each of its
+// messages is kept, because the next question is likely to refer to it.
 func recent(messages []domain.Message, budget int) []chat.Turn {
 	if budget <= 0 {
 		return nil
@@ -151,7 +153,7 @@ func recent(messages []domain.Message, budget int) []chat.Turn {
 	var turns []chat.Turn
 	for i, m := range slices.Backward(messages) {
 		text := said(m)
-		if text == "" { // an answer of citations alone
+		if text == "" { // an answer with only citations
 			continue
 		}
 		if i >= last {
@@ -169,7 +171,7 @@ func recent(messages []domain.Message, budget int) []chat.Turn {
 	return turns
 }
 
-// said is a message as it is said again.
+// said returns a message's text for the history.
 func said(m domain.Message) string {
 	if m.Role == domain.RoleAssistant {
 		return citation.Without(m.Text)
@@ -185,7 +187,7 @@ func saidTokens(messages []domain.Message) int {
 	return n
 }
 
-// beginning cuts a text to so many tokens, the mark of the cut included.
+// beginning truncates a text to at most the given number of tokens, including the ellipsis.
 func beginning(text string, tokens int) string {
 	n := chunk.Tokens(text)
 	if n <= tokens {

@@ -8,17 +8,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// draft is what a prompt is written from, for whichever model it turns out to be.
+// draft holds the parts of a prompt, before a model is chosen.
 type draft struct {
 	prompt       chat.Prompt // without System and Messages
 	style        promptStyle
-	instructions string // the caller's, behind all others
+	instructions string // the caller's, after all others
 	history      []chat.Turn
 	grounded     bool            // without fragments there is no answer
-	rewriting    chat.Completion // what it took to find out what to search for
+	rewriting    chat.Completion // usage of the model that rewrote the query
 }
 
-// write writes the prompt with the history and fragments given.
+// write composes the prompt with the given history and fragments.
 func (d draft) write(fragments []domain.Fragment, history []chat.Turn) chat.Prompt {
 	p := d.prompt
 	p.Fragments, p.Earlier = fragments, d.history
@@ -27,13 +27,14 @@ func (d draft) write(fragments []domain.Fragment, history []chat.Turn) chat.Prom
 	return p
 }
 
-// A part of the window stays free: tokens are estimated, and tokenisers differ in what they make of code, numbers and rare
-// scripts.
+// Share of the context window that may be used, in tenths. The rest is a margin: token counts are estimates, and
+// tokenisers differ for code, numbers and rare scripts.
 const usableTenths = 9
 
-// pack writes the prompt so that it fits into a window together with the answer. What is left out goes in this order: the
-// history but for its last exchange, the fragments from the least relevant one but for the first, and the last exchange.
-// It fails with an error that wraps chat.ErrTooLong when the instructions, the question and the best fragment do not fit.
+// pack composes a prompt that fits the context window together with the answer. It drops parts in this order: the
+// history except for its last exchange, then all fragments but the best, starting with the least relevant, then the
+// last exchange. If the instructions, the question and the best fragment do not fit, it fails with an error that wraps
+// chat.ErrTooLong.
 func (d draft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	fragments, history := d.prompt.Fragments, d.history
 	p := d.write(fragments, history)
@@ -63,8 +64,8 @@ func (d draft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	return p, nil
 }
 
-// answerTokens is what is kept free for the answer: what the request asks for up to half of the window, else the model's
-// usual up to a quarter.
+// answerTokens returns the number of tokens reserved for the answer: the request's limit, up to half of the window, or
+// else the model's default, up to a quarter.
 func (d draft) answerTokens(m chat.Model, window int) int {
 	if n := d.prompt.Params.MaxTokens; n != nil {
 		return min(*n, window/2)
@@ -72,7 +73,7 @@ func (d draft) answerTokens(m chat.Model, window int) int {
 	return min(m.Answer, window/4)
 }
 
-// withoutOldest leaves out the first exchange: what is left begins with a question.
+// withoutOldest removes the first exchange, so that the rest starts with a question.
 func withoutOldest(history []chat.Turn) []chat.Turn {
 	rest := history[1:]
 	i := slices.IndexFunc(rest, func(t chat.Turn) bool { return t.Role == domain.RoleUser })

@@ -11,32 +11,32 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	MaxVisitorIDCharacters = 200
-	MaxPromptCharacters    = 32_000   // of each prompt and template
-	MaxInstructionBytes    = 64 << 10 // of a caller's instructions
-	MaxAnswerTokens        = 128_000  // of maxTokens
+	MaxPromptCharacters    = 32_000   // per prompt or template
+	MaxInstructionBytes    = 64 << 10 // of the caller's instructions
+	MaxAnswerTokens        = 128_000  // maximum of maxTokens
 )
 
-// Request is one question for an agent. Nil overrides leave what the agent has.
+// Request is one question to an agent. Nil overrides keep the agent's settings.
 type Request struct {
 	Agent          domain.Agent
 	Query          string // 1 to retrieve.MaxQueryCharacters characters
 	ConversationID string // "": a new conversation
-	CallerID       string // the caller's own id of the conversation, if it is not a UUID
-	VisitorID      string // "": that of the conversation, or a new one
+	CallerID       string // the caller's own id of the conversation, if that is not a UUID
+	VisitorID      string // "": the conversation's visitor, or a new one
 	Filters        domain.Filters
 	Explain        bool // fill Answer.Explanation
 
-	NewConversationID string // the id of the new conversation, if there is to be one; "": any
+	NewConversationID string // the id for a conversation that is created; "": a new id
 
-	// Said is what was said before, oldest first, of a caller who keeps the conversation himself; only without a
-	// ConversationID, whose messages are kept here.
+	// Said are the earlier messages, oldest first, of a caller that stores the conversation itself. It requires an
+	// empty ConversationID, whose messages would be read from the catalog.
 	Said []domain.Message
-	// Unkept leaves question and answer out of the catalog; only without a ConversationID.
+	// Unkept keeps the question and the answer out of the catalog. It requires an empty ConversationID.
 	Unkept bool
-	// Instructions are put behind the system prompt as they stand: placeholders in them are not replaced.
+	// Instructions are added after the system prompt, unchanged: placeholders in them are not replaced.
 	Instructions string
 
 	Temperature      *float64
@@ -51,7 +51,7 @@ type Request struct {
 	PromptTemplate   *string            // deprecated
 }
 
-// check names every fault of the request.
+// check lists every fault of the request.
 func (r Request) check() error {
 	var faults []domain.FieldError
 	fault := func(field, format string, args ...any) {
@@ -76,7 +76,7 @@ func (r Request) check() error {
 		fault("visitorId", "must be text of at most %d characters", MaxVisitorIDCharacters)
 	}
 	between := func(field string, v *float64, low, high float64) {
-		if v != nil && !(*v >= low && *v <= high) { // so that NaN is refused
+		if v != nil && !(*v >= low && *v <= high) { // also rejects NaN
 			fault(field, "is %g, must be %.1f to %.1f", *v, low, high)
 		}
 	}
@@ -96,7 +96,7 @@ func (r Request) check() error {
 	for _, p := range []struct {
 		field string
 		text  *string
-		has   string // of the agent
+		has   string // the agent's
 	}{
 		{"systemPrompt", r.SystemPrompt, r.Agent.SystemPrompt},
 		{"userPrompt", r.UserPrompt, r.Agent.UserPrompt},
@@ -122,7 +122,7 @@ func (r Request) check() error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
-// model is the interface's name of the model to use.
+// model returns the API name of the model to use.
 func (r Request) model() string {
 	switch {
 	case r.ModelName != nil:
@@ -142,7 +142,7 @@ func (r Request) params() chat.Params {
 		FrequencyPenalty: r.FrequencyPenalty,
 		MaxTokens:        r.MaxTokens,
 	}
-	if p.Temperature == nil && p.TopP == nil { // altering both is advised against
+	if p.Temperature == nil && p.TopP == nil { // providers advise against setting both
 		p.Temperature = &r.Agent.Temperature
 	}
 	return p

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Of the questions of a conversation one is answered at a time: within a process in the order in which they came, and
-// between processes by a turn in the catalog.
+// A conversation's questions are answered one at a time: within a process in order of arrival, and across processes by
+// a turn (a lease) in the catalog.
 
-// defaultTurnTime is after how long the turn of a process that died passes to another. A turn is renewed well before.
+// Lifetime of a turn after its process has died. A running process renews it well before.
 const defaultTurnTime = 15 * time.Second
 
-// How long to wait before asking for a turn again that another process has.
+// Bounds of the delay between attempts to take a turn that another process holds.
 const (
 	firstTurnWait = 20 * time.Millisecond
 	mostTurnWait  = 500 * time.Millisecond
 )
 
-// turnTimeout bounds each request about a turn that does not wait for it.
+// Time limit for each catalog request that renews or releases a turn.
 const turnTimeout = 5 * time.Second
 
-// takeTurn waits until no other process answers a question of the conversation, and keeps the turn until end is called,
-// which must happen once.
+// takeTurn waits until no other process answers a question of the conversation, and holds the turn until end is called.
+// end must be called once.
 func (a *Answerer) takeTurn(ctx context.Context, conversationID string) (end func(), err error) {
 	holder := a.deps.NewID()
 	for wait := firstTurnWait; ; wait = min(2*wait, mostTurnWait) {
@@ -36,12 +36,12 @@ func (a *Answerer) takeTurn(ctx context.Context, conversationID string) (end fun
 			break
 		}
 		select {
-		case <-time.After(wait/2 + rand.N(wait)): // apart, so that of several that wait none is always late
+		case <-time.After(wait/2 + rand.N(wait)): // with jitter, so that no waiter always comes last
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	keeping, stop := context.WithCancel(context.WithoutCancel(ctx)) // the answer is stored though its reader has left
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx)) // the answer is stored even if the client has disconnected
 	var kept sync.WaitGroup
 	kept.Go(func() { a.keepTurn(keeping, conversationID, holder) })
 	return func() {
@@ -49,12 +49,12 @@ func (a *Answerer) takeTurn(ctx context.Context, conversationID string) (end fun
 		kept.Wait()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnTimeout)
 		defer cancel()
-		_ = a.deps.Conversations.EndTurn(ctx, conversationID, holder) // else it ends with its time
+		_ = a.deps.Conversations.EndTurn(ctx, conversationID, holder) // otherwise it expires
 	}, nil
 }
 
-// keepTurn renews the turn until ctx ends. A turn that is lost all the same, because the catalog was away for long, does
-// no harm but that another question does not know of this one's answer.
+// keepTurn renews the turn until ctx ends. The turn may expire if the catalog is unavailable for long. Then another
+// question may be answered without this one in its history, but nothing else is affected.
 func (a *Answerer) keepTurn(ctx context.Context, conversationID, holder string) {
 	beat := time.NewTicker(a.opts.turnTime / 3)
 	defer beat.Stop()
@@ -65,13 +65,12 @@ func (a *Answerer) keepTurn(ctx context.Context, conversationID, holder string) 
 		case <-beat.C:
 		}
 		within, cancel := context.WithTimeout(ctx, turnTimeout)
-		_, _ = a.deps.Conversations.TakeTurn(within, conversationID, holder, a.opts.turnTime) // the next beat tries again
+		_, _ = a.deps.Conversations.TakeTurn(within, conversationID, holder, a.opts.turnTime) // the next tick retries
 		cancel()
 	}
 }
 
-// turns lets one question of a conversation at a time through, in the order in which they came as far as the runtime
-// keeps it.
+// turns admits one question per conversation at a time, in order of arrival as far as sync.Mutex preserves it.
 type turns struct {
 	mu   sync.Mutex
 	busy map[string]*turn
@@ -79,10 +78,10 @@ type turns struct {
 
 type turn struct {
 	token   chan struct{}
-	waiters int // including the one whose turn it is
+	waiters int // including the current holder
 }
 
-// take waits for the conversation's turn in this process; release must be called once.
+// take waits for the conversation's turn within this process. release must be called once.
 func (t *turns) take(ctx context.Context, conversationID string) (release func(), err error) {
 	t.mu.Lock()
 	if t.busy == nil {

@@ -1,5 +1,5 @@
-// Package chat is the contract between the answerer and its providers: prompt, turns, parameters and completion. Providers (extractive,
-// openai, anthropic) and what writes prompts import it; it knows none of them.
+// Package chat defines the contract between the answerer and its providers: prompt, turns, parameters and completion.
+// The providers (extractive, openai, anthropic) and the code that composes prompts import it; it imports none of them.
 package chat
 
 import (
@@ -13,65 +13,66 @@ import (
 
 // Provider writes an answer to a prompt. It is safe for concurrent use.
 type Provider interface {
-	// Complete passes the answer's text to emit, in order: piece by piece as it is made when Prompt.Stream is set, else in
-	// as few calls as it likes. It returns emit's error as it is when emit fails, and stops soon after ctx is done.
+	// Complete passes the text of the answer to emit, in order: piece by piece as it is generated if Prompt.Stream is
+	// set, otherwise in as few calls as the provider likes. It returns errors of emit unchanged, and stops soon after
+	// ctx is done.
 	//
-	// It fails with a *domain.Error whose message may be shown to callers, one that wraps ErrTooLong when the prompt is
-	// more than the model's window holds. What failed before the first piece may have been tried again; after it nothing
-	// is, for pieces cannot be taken back.
+	// It fails with a *domain.Error whose message may be shown to callers; the error wraps ErrTooLong if the prompt
+	// exceeds the model's context window. A failure before the first piece may be retried. After that there are no
+	// retries, because pieces cannot be taken back.
 	Complete(ctx context.Context, p Prompt, emit func(text string) error) (Completion, error)
 }
 
-// ErrTooLong is a prompt that the model's window does not hold.
+// ErrTooLong means that the prompt exceeds the model's context window.
 var ErrTooLong = errors.New("the prompt is longer than the model's window")
 
-// Models knows who answers under which name.
+// Models maps model names to models.
 type Models interface {
-	// Models are those that answer under one of domain.ModelNames, in the order in which they are tried: the next one
-	// when the one before has failed without saying anything. There is at least one.
+	// Models returns the models for one of domain.ModelNames, at least one, in the order in which to try them: the next
+	// one is called if the previous one failed without emitting text.
 	Models(name string) []Model
 }
 
 // Model is a model of a provider.
 type Model struct {
-	Name     string // as the provider names it; "": the interface's name
+	Name     string // the provider's name for it; "": the API name
 	Provider Provider
-	Window   int // tokens of prompt and answer together; 0: no bound
-	Answer   int // tokens kept free for the answer where a request does not say
+	Window   int // tokens of prompt and answer together; 0: unlimited
+	Answer   int // tokens reserved for the answer if a request sets no limit
 }
 
-// Only is the provider that answers under every name.
+// Only returns Models that map every name to one provider.
 func Only(p Provider) Models { return only{Model{Provider: p}} }
 
 type only struct{ model Model }
 
 func (o only) Models(string) []Model { return []Model{o.model} }
 
-// Prompt is all that a provider gets.
+// Prompt is the input of a provider.
 type Prompt struct {
-	Model  string // as the provider names it
+	Model  string // the provider's name for it
 	Stream bool
 	Params Params
 
-	System   string // instructions, and the documents unless a template places them elsewhere
+	System   string // instructions, and the documents unless a template puts them elsewhere
 	Messages []Turn // oldest first; the last is the user's question
 
-	// What the prompt was made of, for providers that are no language model.
+	// The parts of the prompt, for providers without a language model.
 	Question    string
-	Search      string // the question as it was searched for: a follow-up has words of the question before
-	Earlier     []Turn // what was said before in the conversation, oldest first
+	Search      string // the query of the search, which for a follow-up includes words of earlier questions
+	Earlier     []Turn // earlier messages of the conversation, oldest first
 	Fragments   []domain.Fragment
 	TermWeights map[string]float64
 
-	Candidates int // chunks that the fragments are the best of; 0: not known
+	Candidates int // number of chunks from which the fragments were selected; 0: unknown
 
-	NoDatastores bool // the agent has none to answer from
+	NoDatastores bool // the agent has no datastores
 }
 
-// tokensPerMessage is what the marks around a message take.
+// Estimated tokens of the markup around a message.
 const tokensPerMessage = 4
 
-// Tokens estimates how many tokens the prompt takes of a model's window.
+// Tokens estimates the number of tokens of the prompt.
 func (p Prompt) Tokens() int {
 	n := chunk.Tokens(p.System) + tokensPerMessage
 	for _, t := range p.Messages {
@@ -86,27 +87,27 @@ type Turn struct {
 	Text string
 }
 
-// Params steer a language model; nil leaves a parameter to the provider.
+// Params are the parameters of a language model. The provider chooses those that are nil.
 type Params struct {
 	Temperature      *float64 // 0 to 1
 	TopP             *float64 // 0 to 1
 	PresencePenalty  *float64 // -2 to 2
 	FrequencyPenalty *float64 // -2 to 2
-	MaxTokens        *int     // of the answer, at least 1
+	MaxTokens        *int     // of the answer; at least 1
 }
 
-// Completion is what an answer took. A provider without a model has no tokens to count.
+// Completion is the usage of an answer. A provider without a model reports no tokens.
 type Completion struct {
-	Model            string // as the provider names it
+	Model            string // the provider's name for it
 	PromptTokens     int64
 	CompletionTokens int64
-	Estimated        bool     // one of them is an estimate: the provider did not say
-	Cut              bool     // the answer ends where maxTokens, or the model's own limit, ended it
-	Ignored          []string // the interface's names of the parameters that the provider or model does not take as they were given
-	Unanswered       bool     // the provider knows that the documents do not answer: the answer has no sources
+	Estimated        bool     // at least one count is an estimate, because the provider reported none
+	Cut              bool     // the answer was truncated at maxTokens or the model's own limit
+	Ignored          []string // API names of the parameters that the provider or model rejected or changed
+	Unanswered       bool     // the provider found no answer in the documents, so there are no sources
 }
 
-// Transcript writes turns out for a placeholder.
+// Transcript formats turns for a placeholder.
 func Transcript(history []Turn) string {
 	var out strings.Builder
 	for _, t := range history {

@@ -2,12 +2,12 @@ package chat
 
 import "strings"
 
-// UnknownWindow is the window of a model that KnownWindow does not know.
+// UnknownWindow is the context window assumed for models that KnownWindow does not know, in tokens.
 const UnknownWindow = 8192
 
-// KnownWindow is the window of a model by its name, in tokens, as its maker has published it. Makers' prefixes
-// ("openai/", "anthropic/") are left aside, which gateways put before names. It returns 0 for names that say nothing: what
-// runs on somebody's own server has the window that the server was started with.
+// KnownWindow returns the published context window of a model, in tokens. It ignores vendor prefixes ("openai/",
+// "anthropic/"), which gateways add to names. It returns 0 for unknown names: the window of a self-hosted model depends
+// on the configuration of its server.
 func KnownWindow(model string) int {
 	model = strings.ToLower(model[strings.LastIndex(model, "/")+1:])
 	best, window := "", 0
@@ -19,10 +19,10 @@ func KnownWindow(model string) int {
 	return window
 }
 
-// knownWindows are by the beginnings of names, of which the longest counts.
+// knownWindows holds windows by prefix of the name. The longest matching prefix applies.
 var knownWindows = map[string]int{
 	"gpt-3.5-turbo":          16_385,
-	"gpt-35-turbo":           16_385, // Azure's spelling
+	"gpt-35-turbo":           16_385, // Azure's name
 	"gpt-3.5-turbo-instruct": 4_096,
 	"gpt-4":                  8_192,
 	"gpt-4-32k":              32_768,
@@ -32,7 +32,7 @@ var knownWindows = map[string]int{
 	"gpt-4o":                 128_000,
 	"gpt-4.1":                1_047_576,
 	"gpt-4.5":                128_000,
-	"gpt-5":                  272_000, // of 400,000, the rest being the answer's
+	"gpt-5":                  272_000, // of 400,000; the rest is reserved for the answer
 	"gpt-5-chat":             128_000,
 	"chatgpt-4o":             128_000,
 	"o1":                     200_000,

@@ -12,27 +12,27 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// addresses are the web addresses that a model was given with a prompt. They are gathered when the first one is asked for.
+// addresses are the web addresses in a prompt. They are collected at the first lookup.
 type addresses struct {
 	gather func() (texts []string, sources []domain.Fragment)
 	once   sync.Once
-	given  map[string]bool // without scheme and the last slash
-	hosts  map[string]bool // of the sources
+	given  map[string]bool // without the scheme and a trailing slash
+	hosts  map[string]bool // hosts of the sources
 }
 
-// maxAddresses bounds what is gathered from a prompt.
+// Maximum number of addresses collected from a prompt.
 const maxAddresses = 10_000
 
 const (
 	quotes   = "\"'`"
-	trailing = ".,;:!?*_~'\"`)]}>|" // marks at the end of an address that are the sentence's
+	trailing = ".,;:!?*_~'\"`)]}>|" // marks at the end of an address that belong to the sentence
 )
 
-// schemeOrWWW is what an address in a text begins with.
+// schemeOrWWW matches the beginning of an address in a text.
 var schemeOrWWW = regexp.MustCompile(`(?i)https?://|www\.`)
 
-// addressesOf are the addresses in a prompt: in its instructions, which are the agent's, in the documents, the history and
-// the question.
+// addressesOf returns the addresses in a prompt: in the agent's instructions, the documents, the history and the
+// question.
 func addressesOf(p chat.Prompt) *addresses {
 	return &addresses{gather: func() ([]string, []domain.Fragment) {
 		texts := []string{p.System}
@@ -40,20 +40,20 @@ func addressesOf(p chat.Prompt) *addresses {
 			texts = append(texts, m.Text)
 		}
 		for _, f := range p.Fragments {
-			page, _, _ := strings.Cut(f.Source, "#") // an address with a fragment includes the page's address
+			page, _, _ := strings.Cut(f.Source, "#") // an address with a fragment also permits the address of its page
 			texts = append(texts, f.Source, page, f.Text)
 		}
 		return texts, p.Fragments
 	}}
 }
 
-// has reports whether an address was given, under http or https.
+// has reports whether the address was in the prompt, with http or https.
 func (a *addresses) has(address string) bool {
 	a.once.Do(a.read)
 	return a.given[key(address)]
 }
 
-// ofSource reports whether an address was given whose host is one of the sources'.
+// ofSource reports whether the address was in the prompt and its host is that of a source.
 func (a *addresses) ofSource(address string) bool {
 	return a.has(address) && a.hosts[hostOf(address)]
 }
@@ -80,7 +80,7 @@ func (a *addresses) read() {
 	}
 }
 
-// key is what an address is known by: all of it but the scheme and a last slash.
+// key returns the address without its scheme and a trailing slash.
 func key(address string) string {
 	if at := schemeOrWWW.FindStringIndex(address); at != nil && at[0] == 0 && address[at[1]-1] == '/' {
 		address = address[at[1]:]
@@ -88,7 +88,7 @@ func key(address string) string {
 	return strings.TrimSuffix(address, "/")
 }
 
-// hostOf is the host of a web address in lower case, "" when it is none.
+// hostOf returns the host of a web address in lower case, or "" if it is not one.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -97,9 +97,9 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Host)
 }
 
-// addressRun is how many bytes of the beginning of s may belong to an address, at most maxAddressBytes, and whether what
-// follows them ends it: white space, "<", the bracket of a citation, a script without spaces or punctuation outside ASCII. A character that is cut off
-// by the end of s is left out.
+// addressRun returns the number of bytes at the beginning of s that may belong to an address, at most maxAddressBytes,
+// and whether a delimiter follows: white space, "<", the bracket of a citation, a script without spaces, or punctuation
+// outside ASCII. A character truncated by the end of s is not counted.
 func addressRun(s string) (n int, ended bool) {
 	for n < len(s) && n < maxAddressBytes {
 		if s[n] < utf8.RuneSelf {
@@ -122,8 +122,8 @@ func addressRun(s string) (n int, ended bool) {
 	return n, false
 }
 
-// cutAddress is the part of a run that is the address: up to a quotation mark, a bar or a bracket that was not opened in
-// it, without the sentence's marks.
+// cutAddress returns the part of a run that is the address: up to a quotation mark, a bar or an unmatched closing
+// bracket, without punctuation of the sentence.
 func cutAddress(run string) string {
 	depth := 0
 	for i := range len(run) {

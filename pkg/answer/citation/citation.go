@@ -7,61 +7,61 @@ import (
 	"unicode/utf8"
 )
 
-// citer reads a model's text as it streams, checks the numbers it cites against the fragments it was given, and
-// renumbers them in order of first use. A mark that names no fragment is removed, with the space before it.
+// citer reads a model's text as it streams, checks the cited numbers against the fragments in the prompt, and renumbers
+// them in order of first use. It removes marks that name no fragment, and the space before them.
 //
-// Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】 and the same in the brackets 【】 and ［］ and in full-width
-// digits; they come out as [1][2]. Code is left alone: text between backticks or fences, and subscripts such as arr[2]
-// (see subscripted). Text is held back only while it may become a mark, and for a
-// few bytes after a mark that may be a subscript.
+// Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width
+// digits. They are written as [1][2]. Code is not changed: text between backticks or fences, and subscripts such as
+// arr[2] (see subscripted). Text is held back only while it may become a mark, and for a few bytes after a mark that
+// may be a subscript.
 type citer struct {
-	given   int         // fragments the model was given, numbered from 1
-	shown   map[int]int // number given → number shown
-	order   []int       // numbers given, in order of first use
-	hidden  bool        // marks are removed, whatever they name
+	given   int         // number of fragments in the prompt, numbered from 1
+	shown   map[int]int // number in the prompt → number shown
+	order   []int       // numbers in the prompt, in order of first use
+	hidden  bool        // remove all marks, even valid ones
 	pending string      // text that may be the beginning of a mark
 
 	CodeTracker
-	left      string // end of the text passed on, at most maxNameBytes; "" after a removed mark
-	subscript bool   // that end is a subscript
+	left      string // end of the emitted text, at most maxNameBytes; "" after a removed mark
+	subscript bool   // left ends in a subscript
 
-	// open says that what was passed on last is a bracket, and after it only what a mark may hold: what follows must
-	// not be brought next to it by taking out a mark between them.
+	// open means that the emitted text ends in a bracket followed only by characters that a mark may contain. Removing
+	// a mark then must not join the following text to it.
 	open bool
 }
 
-// Bounds of a mark.
+// Limits of a mark.
 const (
 	maxMarkBytes   = 64
 	maxMarkDigits  = 3
 	maxMarkNumbers = 32
 )
 
-// anyMark is a number of fragments that every mark names one of.
+// anyMark is a number of fragments large enough that every mark names one.
 const anyMark = 999
 
 func newCiter(given int) *citer {
 	return &citer{given: given, shown: make(map[int]int)}
 }
 
-// write takes the next piece of text and returns what can be passed on.
+// write processes the next piece and returns the text that can be emitted.
 func (c *citer) write(piece string) string {
 	return c.read(c.pending+piece, false)
 }
 
-// close returns what was held back.
+// close returns the text held back.
 func (c *citer) close() string {
 	return c.read(c.pending, true)
 }
 
-// cited returns the numbers of the fragments cited, in order of first use.
+// cited returns the numbers of the cited fragments, in order of first use.
 func (c *citer) cited() []int { return c.order }
 
 func (c *citer) read(s string, last bool) string {
 	var out strings.Builder
 	c.pending = ""
 	for i := 0; i < len(s); {
-		start := i // of what is held back if the text ends here
+		start := i // of the text to hold back if the input ends here
 		if s[i] == ' ' && i+1 < len(s) {
 			i++
 		}
@@ -70,7 +70,7 @@ func (c *citer) read(s string, last bool) string {
 			break
 		}
 		if c.inCode(s[i]) || !opensMark(s[i:]) {
-			if start < i { // the space is passed on alone: what follows it may itself be one before a mark
+			if start < i { // emit the space: the next character may itself be a space before a mark
 				c.pass(&out, " ")
 				continue
 			}
@@ -101,8 +101,8 @@ func (c *citer) read(s string, last bool) string {
 	return out.String()
 }
 
-// isText reports whether what looks like a mark is text: a subscript, a list that is assigned, or a range of numbers that
-// reaches beyond the fragments. After a name, brackets are a mark only if they name a fragment.
+// isText reports whether an apparent mark is text: a subscript, a list that is assigned, or a range that extends beyond
+// the fragments. After a name, brackets are a mark only if they name a fragment.
 func (c *citer) isText(m mark, space, after string) bool {
 	if m.ranged && slices.Max(m.numbers) > c.given {
 		return true
@@ -116,13 +116,13 @@ func (c *citer) isText(m mark, space, after string) bool {
 	return c.indented() || subscripted(c.left, firstBytes(after)) || !slices.ContainsFunc(m.numbers, c.names)
 }
 
-// names reports whether a number is that of a fragment.
+// names reports whether n is the number of a fragment.
 func (c *citer) names(n int) bool { return n >= 1 && n <= c.given }
 
-// isInterval reports whether what looks like a mark is an interval, such as [0, 1]: fragments are numbered from 1.
+// isInterval reports whether an apparent mark is an interval, such as [0, 1]. Fragments are numbered from 1.
 func isInterval(numbers []int) bool { return len(numbers) > 1 && slices.Contains(numbers, 0) }
 
-// cite passes the mark's numbers that exist on as they are shown, after the space that stood before it.
+// cite writes the valid numbers of a mark as shown, after the space that preceded it.
 func (c *citer) cite(out *strings.Builder, space string, numbers []int) {
 	var marks strings.Builder
 	for _, n := range numbers {
@@ -148,7 +148,7 @@ func (c *citer) cite(out *strings.Builder, space string, numbers []int) {
 	}
 }
 
-// pass passes text on.
+// pass writes text and updates the state that depends on it.
 func (c *citer) pass(out *strings.Builder, text string) {
 	out.WriteString(text)
 	c.left = lastBytes(c.left + text)
@@ -160,7 +160,7 @@ func (c *citer) pass(out *strings.Builder, text string) {
 	}
 }
 
-// brackets are the pairs that marks stand in.
+// brackets are the pairs of brackets that enclose marks.
 var brackets = []struct{ open, close string }{{"[", "]"}, {"【", "】"}, {"［", "］"}}
 
 func opensMark(s string) bool {
@@ -172,27 +172,27 @@ func opensMark(s string) bool {
 	return false
 }
 
-// markState says what the beginning of a text is.
+// markState classifies the beginning of a text.
 type markState int
 
 const (
-	markNone  markState = iota // no mark, whatever follows
-	markOpen                   // the beginning of one, perhaps
-	markWhole                  // one
+	markNone  markState = iota // not a mark, whatever follows
+	markOpen                   // possibly the beginning of a mark
+	markWhole                  // a complete mark
 )
 
-// labels are words that models put before the number in a mark.
+// labels are words that models write before the number in a mark.
 var labels = []string{"document", "doc", "source", "fragment", "citation", "ref", "文档", "文檔", "来源", "來源", "文書", "資料", "출처", "문서"}
 
-// mark is what the brackets of a citation hold.
+// mark is the content of a citation's brackets.
 type mark struct {
 	numbers []int
 	length  int  // bytes
-	plain   bool // numbers alone, in plain brackets: it may be a subscript
+	plain   bool // only numbers, in plain brackets: may be a subscript
 	ranged  bool // 2-4
 }
 
-// parseMark reads a mark at the beginning of s.
+// parseMark parses a mark at the beginning of s.
 func parseMark(s string) (mark, markState) {
 	var m mark
 	closing := ""
@@ -209,7 +209,7 @@ func parseMark(s string) (mark, markState) {
 	}
 	m.plain = m.plain && label == 0
 	m.length += label
-	from := 0 // where a range began, 0 outside one
+	from := 0 // start of the range; 0 outside a range
 	for {
 		m.length += countPrefix(s[m.length:], " ")
 		n, digits, width := digitsAt(s[m.length:])
@@ -258,11 +258,11 @@ func parseMark(s string) (mark, markState) {
 	}
 }
 
-// dagger begins what some models add to the number: 【1†source】.
+// dagger starts a suffix that some models add to the number: 【1†source】.
 const dagger = "†"
 
-// labelAt returns the length of a label and of what parts it from the number, 0 when there is none; open says that the text
-// ends before that can be told.
+// labelAt returns the length of a label with its separator, or 0 if there is none. open means that the text ends before
+// this can be decided.
 func labelAt(s string) (length int, open bool) {
 	if strings.HasPrefix(s, "^") {
 		return 1, false
@@ -292,7 +292,7 @@ func appendRange(numbers []int, from, to int) []int {
 	return numbers
 }
 
-// separatorAt returns the length of the separator between two numbers of a mark, 0 when there is none.
+// separatorAt returns the length of the separator between two numbers of a mark, or 0.
 func separatorAt(s string) (length int, isRange bool) {
 	for _, sep := range []string{",", ";", "&", "，", "、", "；"} {
 		if strings.HasPrefix(s, sep) {
@@ -307,8 +307,8 @@ func separatorAt(s string) (length int, isRange bool) {
 	return 0, false
 }
 
-// digitsAt reads a number, in plain or full-width digits, at the beginning of s: its value, digits and bytes. It stops at
-// one digit more than a mark has.
+// digitsAt parses a number in ASCII or full-width digits at the beginning of s. It returns the value, the number of
+// digits and the number of bytes, and stops one digit after the maximum of a mark.
 func digitsAt(s string) (value, digits, width int) {
 	for digits <= maxMarkDigits {
 		r, size := utf8.DecodeRuneInString(s[width:])
@@ -329,7 +329,7 @@ func countPrefix(s, one string) int {
 	return len(s) - len(strings.TrimLeft(s, one))
 }
 
-// Without takes the marks out of an answer, whatever they name.
+// Without removes all marks from an answer.
 func Without(text string) string {
 	c := newCiter(anyMark)
 	c.hidden = true

@@ -1,5 +1,6 @@
-// Package citation passes a model's text on while it checks it: citations of documents that were not given, links and images that a
-// document may have wanted. It also tells citation marks in documents from subscripts in code. It knows no provider.
+// Package citation checks a model's text while it streams: it removes citations of fragments that were not in the
+// prompt, and breaks links and images that a document may have injected. It also distinguishes citation marks in
+// documents from subscripts in code. It imports no provider.
 package citation
 
 import (
@@ -9,22 +10,22 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxAnswerBytes bounds what is taken from a provider.
+// Maximum number of bytes accepted from a provider.
 const maxAnswerBytes = 1 << 20
 
-// Delivery passes an answer on while it checks the citations, then the links, and gathers the text.
+// Delivery emits an answer while it checks citations and then links, and collects the text.
 type Delivery struct {
 	fragments []domain.Fragment
 	cites     *citer
-	links     *linkFilter        // after the citations: what taking out a mark brings together is looked at. nil: links pass
-	emit      func(string) error // nil: the text is only gathered
-	Begun     bool               // the provider has said something
+	links     *linkFilter        // after the citations, because removing a mark may join text; nil: links are not checked
+	emit      func(string) error // nil: the text is only collected
+	Begun     bool               // the provider has sent text
 	Text      strings.Builder
-	Failed    error // what emit failed with
+	Failed    error // the error of emit
 }
 
-// NewDelivery delivers the answer to a prompt. Where the prompt holds no documents, nobody but the reader and the operator
-// could have asked for a link, and all of them pass.
+// NewDelivery returns a Delivery for the answer to a prompt. If the prompt contains no documents, only the reader or
+// the operator can have asked for a link, so links are not checked.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, cites: newCiter(len(p.Fragments)), emit: emit}
 	if len(p.Fragments) > 0 {
@@ -33,7 +34,7 @@ func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	return d
 }
 
-// Write takes the next piece of the provider's text.
+// Write processes the next piece of the provider's text.
 func (d *Delivery) Write(piece string) error {
 	d.Begun = true
 	if d.Text.Len()+len(piece) > maxAnswerBytes {
@@ -46,7 +47,7 @@ func (d *Delivery) Write(piece string) error {
 	return d.pass(text)
 }
 
-// Finish passes on what the checks still held back.
+// Finish emits the text that the checks still held back.
 func (d *Delivery) Finish() error {
 	text := d.cites.close()
 	if d.links != nil {
@@ -71,7 +72,8 @@ func (d *Delivery) pass(text string) error {
 	return nil
 }
 
-// Sources returns the fragments cited so far under the numbers shown, or those that the text rests on when none was cited.
+// Sources returns the fragments cited so far, with the numbers shown. If none was cited, it returns the fragments that
+// the text is based on.
 func (d *Delivery) Sources() []domain.Fragment {
 	cited := d.cites.cited()
 	if len(cited) == 0 {

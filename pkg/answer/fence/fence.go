@@ -1,5 +1,5 @@
-// Package fence keeps documents data: it puts them into a prompt between lines that no document can write, and recognises sentences that
-// give a model orders. Packages answer and extractive use it.
+// Package fence keeps documents separate from instructions: it encloses them in a prompt between lines that no document
+// can contain, and recognises sentences that give orders to a model. Packages answer and extractive use it.
 package fence
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Documents writes the fragments numbered from 1, each between lines that carry a hash of all that is fenced. So no
-// document can hold the line that ends it: it would have to know a hash of itself. The same fragments make the same
-// text, which model servers can cache.
+// Documents formats the fragments, numbered from 1, each between lines that contain a hash of all fenced text. No
+// document can contain its closing line, because it would have to contain a hash of itself. The same fragments give the
+// same text, so model servers can cache it.
 func Documents(fragments []domain.Fragment) string {
 	if len(fragments) == 0 {
 		return "There are no documents on this question."
@@ -45,8 +45,8 @@ func Documents(fragments []domain.Fragment) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// controlTokens are what chat templates part messages by. Servers differ in whether they take them literally inside a
-// message, so they never get there whole.
+// controlTokens separate messages in chat templates. Some servers interpret them even inside a message, so they are
+// always broken up.
 var controlTokens = strings.NewReplacer(
 	"<|", "< |", "|>", "| >",
 	"[INST]", "(INST)", "[/INST]", "(/INST)",
@@ -55,10 +55,10 @@ var controlTokens = strings.NewReplacer(
 	"<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
 )
 
-// quoted makes a document's text harmless inside a prompt, and no less readable.
+// quoted neutralises control tokens and citation marks in a document's text, and keeps it readable.
 func quoted(text string) string { return citation.Neutral(controlTokens.Replace(text)) }
 
-// OneLine collapses white space and cuts at a number of characters.
+// OneLine collapses white space and truncates to a number of characters.
 func OneLine(s string, characters int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	n := 0

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// AddressesModel reports whether a text speaks to a language model rather than to a reader: it tells it to forget its
-// instructions, who it is from now on, or what to say. Such sentences are no answers, and the built-in answerer does not
-// quote them. It is no guard for language models, which know more ways to say so than any list: for those documents
-// stand behind fences, and what a model writes is checked.
+// AddressesModel reports whether a text gives orders to a language model: to ignore its instructions, to assume an
+// identity, or to say something. Such sentences are not answers, and the built-in answerer does not quote them. It does
+// not protect language models, which understand more variants than any list contains. For them, documents are fenced
+// and the output is checked.
 //
-// Letters that only look like others, and those that do not show, are read as what they look like.
+// Lookalike letters are read as the letters that they resemble, and invisible characters are ignored.
 func AddressesModel(text string) bool {
 	plain := skeleton(text)
 	if strings.ContainsAny(plain, "<[#:") && templateMarks.MatchString(plain) {
@@ -26,14 +26,14 @@ func AddressesModel(text string) bool {
 	return orders(plain) && orders(reminders.ReplaceAllString(plain, " "))
 }
 
-// templateMarks part the messages of a conversation with a model. No document says them to a reader.
+// templateMarks match the message separators of chat templates, which no document needs for its readers.
 var templateMarks = skeletons(
 	`<\s?\|\s?[a-z_]{2,20}\s?\|\s?>`, `\[/?inst\]`, `<<?/?sys>?>`, `</?(?:system|assistant|instructions?|tool_call|function_calls?)>`,
 	`<(?:start|end)_of_turn>`, `#{2,} ?(?:system|instructions?|assistant|prompt) ?:?(?:$| )`,
 	`^\W*(?:system|assistant|developer) (?:message|prompt|note)\s?:`, `^\W*(?:system|assistant)\s?:(?: [^\s;]+){4}`,
 )
 
-// command is a way in which documents tell a model what to do. Only a text that has one of its hints is looked at closer.
+// command is a way to give orders to a model. The pattern is tried only on texts that contain one of the hints.
 type command struct {
 	hints   []string
 	pattern *regexp.Regexp
@@ -43,9 +43,9 @@ func (c command) in(plain string) bool {
 	return slices.ContainsFunc(c.hints, func(h string) bool { return strings.Contains(plain, h) }) && c.pattern.MatchString(plain)
 }
 
-// commands are the ways by language.
+// commands lists the commands by language.
 var commands = []command{
-	// To forget what it was told.
+	// Orders to ignore earlier instructions.
 	order(`ignor|disregard|forget|overrid|overrul|bypass|discard|not follow|n't follow|stop following|no attention to`,
 		`\b(?:previous|prior|above|earlier|preceding|all|any|your|original|initial|former|everything|you were)\b`,
 		`\b(?:instructions?|prompts?|rules|guidelines|directions|commands|directives|constraints|context|told|said)\b`),
@@ -72,7 +72,7 @@ var commands = []command{
 	says(`yok say|gormezden gel|unut|dikkate alma|goz ardi et`, `(?:onceki|tum|yukaridaki|butun).{0,30}(?:talimat|yonerge|komut|kural|istem).{0,30}(?:yok say|gormezden gel|unut|dikkate alma|goz ardi et)`),
 	says(`अनदेखा|नजरअंदाज|भूल`, `(?:पिछले|सभी|उपरोक्त|ऊपर).{0,30}(?:निर्देश|आदेश|नियम|प्रॉम्प्ट).{0,30}(?:अनदेखा|नजरअंदाज|भूल)`),
 
-	// To be somebody else.
+	// Orders to assume an identity.
 	says(`ai|llm|chatbot|model|assistant|bot|dan|jailbroken|developer mode`, `\b(?:you are|you're|act|behave|respond|answer|pretend)\b.{0,20}\b(?:now|from now on|as if you were|to be|as)\b.{0,20}\b(?:an? (?:\w+ )?(?:ai|llm|chatbot|language model|assistant|bot)|dan|jailbroken|in developer mode)\b`),
 	says(`du bist|sie sind|tu es|vous etes|eres|usted es|sei|voce e|je bent`, `\b(?:du bist|sie sind|tu es|vous etes|eres|usted es|sei|voce e|je bent)\b.{0,25}\b(?:jetzt|ab sofort|nun|maintenant|desormais|ahora|ora|adesso|agora|nu|vanaf nu)\b.{0,40}\b(?:ki|ia|ai|assistent\w*|assistant\w*|asistente|assistente|chatbot|sprachmodell|modele de langage|modelo de lenguaje|modelo de linguagem|modello linguistico|taalmodel)\b`),
 	says(`теперь|отныне`, `(?:ты|вы) (?:теперь|отныне).{0,30}(?:ассистент|бот|модел|ии)`),
@@ -80,7 +80,7 @@ var commands = []command{
 	says(`あなた|君|お前`, `(?:あなたは|君は|お前は)(?:今から|これから|今や).{0,20}(?:ai|アシスタント|ボット|モデル)`),
 	says(`당신은|너는`, `(?:당신은|너는) (?:이제|지금부터).{0,20}(?:ai|어시스턴트|봇|모델|비서)`),
 
-	// What is said to models only.
+	// Phrases that address only models.
 	says(`ai|llm|chatbot|model`, `\b(?:dear|attention|note (?:to|for)|message (?:to|for)|instructions? (?:to|for)|hey|hello)\b,? (?:an? |the |any |all )?(?:ai|llm|chatbot|language model|ai assistant|ai model|ai agent|large language model)s?\b`),
 	says(`if you`, `\bif you(?: are|'re) an? (?:ai|llm|chatbot|language model|bot|large language model)\b`),
 	says(`your `, `\b(?:reveal|print|repeat|output|show|disclose|leak|expose|send|tell|disregard|ignore)\b.{0,30}\byour (?:system|hidden|secret|initial|original) ?(?:prompts?|instructions?|messages?)\b`),
@@ -92,35 +92,36 @@ var commands = []command{
 	says(`your |every |each `, `\b(?:say|write|add|include|append|cite|mention)\b.{0,60}\b(?:in|to|at the (?:end|beginning|start) of|before|after) (?:your|every|each) (?:answers?|responses?|repl(?:y|ies)|output)\b`),
 }
 
-// order is an order to forget something that was said before. Its verbs stand for their hints.
+// order returns a command to ignore earlier text. Its verbs are also its hints.
 func order(verbs, which, what string) command {
 	forget := `(?:` + verbs + `)`
 	return says(verbs, forget+`.{0,40}`+which+`.{0,30}`+what+`|`+forget+`.{0,40}`+what+`.{0,20}`+which)
 }
 
-// says is a command by its pattern; hints are parted by bars.
+// says returns a command with the given pattern; hints are separated by bars.
 func says(hints, pattern string) command {
 	return command{hints: strings.Split(plainLetters(hints), "|"), pattern: skeletons(pattern)}
 }
 
-// reminders are orders not to forget.
+// reminders are orders not to forget something.
 var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|niet|nu|nie|не|不要|别|勿) ?(?:sie )?(?:forget|vergessen|oublie\w*|olvid\w*|dimentica\w*|esque\w*|vergeet|vergeten|uita\w*|zapomn\w*|забудь\w*|забыва\w*|忘记|忘記)`)
 
-// skeletons compiles patterns for skeletons.
+// skeletons compiles patterns that are matched against skeletons.
 func skeletons(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile(plainLetters(strings.Join(patterns, "|")))
 }
 
-// plainLetters are the letters of a text as they look.
+// plainLetters replaces the letters of a text by those that they resemble.
 func plainLetters(text string) string {
 	return norm.NFC.String(strings.Map(shown, norm.NFKD.String(text)))
 }
 
-// maxSkeletonBytes bounds what is looked at of a text: no sentence that is quoted is longer.
+// Maximum number of bytes of a text that are examined. No quoted sentence is longer.
 const maxSkeletonBytes = 8 << 10
 
-// skeleton is a text in small letters as it looks: without accents and characters that do not show, each run of white
-// space one space, and letters of other scripts that look Latin as the Latin ones in words that have Latin letters too.
+// skeleton returns a text as it looks to a reader, in lower case: without accents and invisible characters, with white
+// space collapsed, and with lookalikes from other scripts replaced by Latin letters in words that contain Latin
+// letters.
 func skeleton(text string) string {
 	if len(text) > maxSkeletonBytes {
 		text = strings.ToValidUTF8(text[:maxSkeletonBytes], "")
@@ -141,7 +142,7 @@ func skeleton(text string) string {
 	return norm.NFC.String(out.String())
 }
 
-// shown drops characters that do not show, and the accents of European scripts.
+// shown drops invisible characters and the accents of European scripts.
 func shown(r rune) rune {
 	switch {
 	case r == '\u00ad', unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r >= '\u0300' && r <= '\u036f':
@@ -152,7 +153,7 @@ func shown(r rune) rune {
 	return r
 }
 
-// lookalikes are small letters, of Cyrillic, Greek, Armenian and the phonetic alphabet, that look like Latin ones.
+// lookalikes maps lower-case Cyrillic, Greek, Armenian and phonetic letters to the Latin letters that they resemble.
 var lookalikes = map[rune]rune{
 	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'һ': 'h', 'н': 'h', 'і': 'i', 'ј': 'j', 'к': 'k', 'ӏ': 'l', 'м': 'm', 'о': 'o',
 	'р': 'p', 'ԛ': 'q', 'ѕ': 's', 'т': 't', 'у': 'y', 'ԝ': 'w', 'х': 'x', 'г': 'r', 'п': 'n', 'ь': 'b',
