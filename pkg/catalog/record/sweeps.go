@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// Maximum keys per sweep when many originals are deleted together.
+	// OriginalsPerSweep is the maximum number of keys per sweep when many originals are deleted together.
 	OriginalsPerSweep = 200
-	// Datasources of a deleted datastore or site removed per transaction.
+	// RemovalBatch is the number of datasources of a deleted datastore or site that are removed per transaction.
 	RemovalBatch = 500
 )
 
