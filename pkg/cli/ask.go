@@ -105,7 +105,7 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 	}
 }
 
-// agent finds the agent that is asked, or makes one, unless nothing could be answered by it.
+// agent returns the agent to ask. It creates one if necessary, unless the datastore has nothing to answer from.
 func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q client.AgentQuery) (id string, err error) {
 	if IsID(f.agent) {
 		return f.agent, nil
@@ -154,7 +154,7 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 	return made.Id, nil
 }
 
-// answerable says why a datastore that no agent answers from yet holds no answer, so that none is made for nothing.
+// answerable returns an error if a datastore without an agent cannot answer, so that no agent is created in vain.
 func answerable(ctx context.Context, c *client.Client, store *client.Datastore, q client.AgentQuery) error {
 	none := func(format string, args ...any) error { return WithExit(NotFound, fmt.Errorf(format, args...)) }
 	if q.ConversationId != nil {
@@ -182,8 +182,8 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	}
 }
 
-// onlyDatastore is the one that a command which names none can only mean. Where there are several, the error asks which,
-// in these words, and says what can be taken.
+// onlyDatastore returns the only datastore, for commands that name none. If there are several, the error contains the
+// question which and lists the choices.
 func onlyDatastore(ctx context.Context, c *client.Client, which string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {

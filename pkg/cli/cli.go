@@ -1,6 +1,7 @@
-// Package cli is the command line: what all commands have in common (the tree, help, flags, exit codes, output for
-// people and for machines), and the commands that talk to a running service as any other client does. The packages below it have the commands
-// that measure a service (measure), open what it keeps (operate) and show what the pipeline would do (inspect); they import it, and it none of them.
+// Package cli is the command line: the parts common to all commands (command tree, help, flags, exit codes, output as
+// text and JSON), and the commands that use a running service as clients. Its subpackages contain the commands that
+// measure a service (measure), access its data directly (operate), and show the work of the pipeline (inspect). They
+// import it; it imports none of them.
 package cli
 
 import (
@@ -14,20 +15,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program is a program as it was called: what all of its commands share.
+// Program holds the data common to all commands of a program.
 type Program struct {
 	Name    string // "sluice", or "sluice ingestor"
-	About   string // what the program is, for its help
+	About   string // description of the program, for its help
 	Version string
 	Environ []string
 	In      io.ReadCloser
 	Out     io.Writer
 	Err     io.Writer
 
-	JSON bool // --json: answers and errors are for machines
+	JSON bool // --json: print results and errors as JSON
 }
 
-// The groups of commands in the help, in their order.
+// Groups of commands in the help, in order.
 const (
 	GroupUse     = "use"
 	GroupMeasure = "measure"
@@ -35,7 +36,7 @@ const (
 	GroupProcess = "process"
 )
 
-// Root makes the program's tree of commands. Without a command it is serve.
+// Root returns the program's command tree. Without a command, the program runs serve.
 func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var showVersion bool
 	file, _, _ := strings.Cut(p.Name, " ")
@@ -109,7 +110,7 @@ func (p *Program) printVersion() error {
 	return nil
 }
 
-// Execute runs what args ask for. A fault of how the command was called says how it is called.
+// Execute runs the command in args. If the arguments are invalid, the error contains the usage.
 func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []string) error {
 	args = dashed(root, args)
 	root.SetArgs(args)
@@ -117,7 +118,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	if err == nil {
 		return nil
 	}
-	if !p.JSON { // the flags were not read to their end
+	if !p.JSON { // the flags may not have been parsed completely
 		for _, arg := range args {
 			p.JSON = p.JSON || arg == "--json" || arg == "--json=true"
 		}
@@ -136,10 +137,10 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	return err
 }
 
-// ownUsage marks a command whose faults say by themselves how it is called.
+// ownUsage marks a command whose errors contain its usage.
 const ownUsage = "own-usage"
 
-// SaysItself marks a command whose faults need no line of usage after them.
+// SaysItself marks a command whose errors need no additional usage line.
 func SaysItself(cmd *cobra.Command) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -148,7 +149,7 @@ func SaysItself(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// argumentFault reports whether err is cobra's own, which come from checks of arguments and flags alone.
+// argumentFault reports whether err comes from cobra's checks of arguments and flags.
 func argumentFault(cmd *cobra.Command, err error) bool {
 	if cmd.Args == nil {
 		return false
@@ -158,7 +159,7 @@ func argumentFault(cmd *cobra.Command, err error) bool {
 		cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
 }
 
-// dashed gives flags of several letters that were written with one dash their second one: both were always taken.
+// dashed adds the second dash to long flags written with one dash, which is also accepted.
 func dashed(root *cobra.Command, args []string) []string {
 	names := map[string]bool{}
 	walk(root, func(cmd *cobra.Command) {
@@ -185,7 +186,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// noSuchCommand refuses words where a command should be, with the one that may have been meant.
+// noSuchCommand returns an error for arguments where a command is expected, with a suggestion.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -196,7 +197,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return Misusedf("there is no command %q; %s --help lists them", args[0], cmd.CommandPath())
 }
 
-// whichOf asks which of a command's commands is wanted.
+// whichOf returns an error that asks for a subcommand.
 func whichOf(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Misusedf("unknown: %s %s%s", cmd.Name(), args[0], meant(cmd, args[0]))
@@ -221,7 +222,7 @@ func meant(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// flagFault says what is wrong with a flag, and which one may have been meant.
+// flagFault returns an error for an invalid flag, with a suggestion.
 func flagFault(cmd *cobra.Command, err error) error {
 	var none *pflag.NotExistError
 	if !errors.As(err, &none) {
@@ -237,7 +238,7 @@ func flagFault(cmd *cobra.Command, err error) error {
 	return WithExit(Misused, errors.New(said))
 }
 
-// SimilarFlag is the name of a command's flag that differs from name in at most two letters, "" if there is none.
+// SimilarFlag returns the name of a command's flag within an edit distance of two; "" if there is none.
 func SimilarFlag(cmd *cobra.Command, name string) string {
 	best, distance := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -248,7 +249,7 @@ func SimilarFlag(cmd *cobra.Command, name string) string {
 	return best
 }
 
-// edits is the number of letters that are to be changed, put in or left out to make b of a.
+// edits returns the edit distance: the number of letters to change, insert or delete.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -268,7 +269,7 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
-// NoArguments refuses arguments to a command that has none.
+// NoArguments rejects arguments.
 func NoArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Misusedf("unexpected argument %q", args[0])
@@ -276,7 +277,7 @@ func NoArguments(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// AtMost refuses more than n arguments.
+// AtMost rejects more than n arguments.
 func AtMost(n int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > n {
@@ -286,11 +287,10 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// Input is what the command is given on standard input. Its reads end with ctx: who stops a command that waits for input need
-// not give it any.
+// Input returns the standard input. Reads end with ctx, so that a command waiting for input can be stopped.
 func (p *Program) Input(ctx context.Context) io.Reader {
 	out, in := io.Pipe()
-	go func() { // ends with the input, or with the process: a read of a terminal or of another's pipe cannot be broken off
+	go func() { // ends with the input or the process, because a read from a terminal or pipe cannot be cancelled
 		_, err := io.Copy(in, p.In)
 		in.CloseWithError(err)
 	}()
@@ -298,7 +298,7 @@ func (p *Program) Input(ctx context.Context) io.Reader {
 	return out
 }
 
-// PrintJSON writes what a machine is to read.
+// PrintJSON writes a result as JSON.
 func (p *Program) PrintJSON(v any) error {
 	if err := encoder(p.Out).Encode(v); err != nil {
 		return fmt.Errorf("writing the answer: %w", err)
@@ -306,7 +306,7 @@ func (p *Program) PrintJSON(v any) error {
 	return nil
 }
 
-// Aside is where progress goes that is not the answer: with --json the output is the answer alone.
+// Aside returns the writer for progress: with --json, standard output contains only the result.
 func (p *Program) Aside() io.Writer {
 	if p.JSON {
 		return p.Err

@@ -12,12 +12,12 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Remote are the commands that talk to a running service.
+// Remote returns the commands that use a running service.
 func (p *Program) Remote() []*cobra.Command {
 	return []*cobra.Command{p.datastoresCommand(), p.ingestCommand(), p.importCommand(), p.queryCommand(), p.askCommand()}
 }
 
-// asking makes a command's work of what needs a service.
+// asking returns a command's function that connects to the service and calls do.
 func (p *Program) asking(where *Where, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := p.connect(*where, attemptsOfPeople, false)
@@ -90,7 +90,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly wants one argument, and asks for it by what it is.
+// Exactly requires one argument, which the error calls what.
 func Exactly(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -100,7 +100,7 @@ func Exactly(what string) cobra.PositionalArgs {
 	}
 }
 
-// given is a pointer to what was given, nil for nothing.
+// given returns a pointer to v, or nil for the zero value.
 func given[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
@@ -131,10 +131,10 @@ func (p *Program) listDatastores(ctx context.Context, c *client.Client) error {
 	return w.Flush()
 }
 
-// line is text of others on one line, which does not steer the terminal.
+// line returns foreign text on one line, without control characters.
 func line(s string) string { return strings.Join(strings.Fields(Printable(s)), " ") }
 
-// maxShown is how many failures are shown one by one.
+// Maximum number of failures that are listed.
 const maxShown = 20
 
 func (p *Program) showDatastore(ctx context.Context, c *client.Client, wanted string) error {

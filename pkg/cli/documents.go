@@ -19,18 +19,18 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// maxDocument is how long one document of an import may be, in bytes of JSON: the service takes no longer body.
+// Maximum length in bytes of a document's JSON in an import, which is the service's limit for a body.
 const maxDocument = 10 << 20
 
-// maxLine is how long an address of a list may be.
+// Maximum length in bytes of an address in a list.
 const maxLine = 8 << 10
 
-// fields say where documents have what; each is tried in turn, and a dot leads into an object.
+// fields are the names of fields in a document, tried in order. A dot leads into an object.
 type fields struct {
 	text, name, id, source, metadata []string
 }
 
-// usualFields are what exports call them.
+// usualFields returns the field names common in exports.
 func usualFields() fields {
 	return fields{
 		text:     []string{"text", "content", "pageContent", "page_content", "body", "config.text"},
@@ -41,19 +41,19 @@ func usualFields() fields {
 	}
 }
 
-// lists are the fields under which an export has its documents, or what has documents.
+// lists are the fields that contain documents in an export, or objects that contain documents.
 var lists = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
-// errUnusable is what is wrong with one document; the others are taken.
+// errUnusable is a fault of one document; the others are still imported.
 type errUnusable struct {
 	name, why string
-	left      bool // nothing is lost by leaving it out
+	left      bool // skipping it loses nothing
 }
 
 func (e *errUnusable) Error() string { return e.why }
 
-// readDocuments iterates over the documents of an import: JSON objects one after the other or in an array, or an export whose objects hold
-// them in lists. An error that is an errUnusable is about one document; any other is the last.
+// readDocuments iterates over the documents of an import: JSON objects in sequence or in an array, or an export whose
+// objects contain them in lists. An errUnusable concerns one document; any other error is the last element.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}
@@ -73,10 +73,10 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	}
 }
 
-// errStop ends the reading because nobody wants more.
+// errStop ends the iteration because the consumer has stopped.
 var errStop = errors.New("no more is wanted")
 
-// bounded fails when too much is read since the last mark.
+// bounded is a reader that fails if too much is read since the last mark.
 type bounded struct {
 	r          *bufio.Reader
 	read, mark int64
@@ -84,7 +84,7 @@ type bounded struct {
 
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.read-b.mark > 2*maxDocument { // the decoder reads ahead of what it has given out
+	if b.read-b.mark > 2*maxDocument { // the decoder reads ahead
 		return 0, fmt.Errorf("is longer than %d MiB, the most that the service takes", maxDocument>>20)
 	}
 	n, err := b.r.Read(p[:min(len(p), 1<<20)])
@@ -101,10 +101,10 @@ type walker struct {
 	n      int // documents so far
 }
 
-// maxLists is how deep lists may lie in one another: exports, datastores, datasources.
+// Maximum nesting of lists: exports, datastores, datasources.
 const maxLists = 4
 
-// value reads one value: an array of values, or an object that is a document, or holds lists of them.
+// value reads a value: an array of values, an object that is a document, or one that contains lists of documents.
 func (w *walker) value(depth int) error {
 	w.in.mark = w.dec.InputOffset()
 	token, err := w.dec.Token()
@@ -129,7 +129,7 @@ func (w *walker) value(depth int) error {
 	return fmt.Errorf("is %v, and a document is a JSON object", token)
 }
 
-// unended makes an error of an end that comes too early.
+// unended converts io.EOF to io.ErrUnexpectedEOF.
 func unended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -137,7 +137,8 @@ func unended(err error) error {
 	return err
 }
 
-// object reads the rest of an object. Lists of documents in it are walked as they are read, so that an export may be of any size.
+// object reads the rest of an object. Lists of documents are processed while being read, so that an export may have any
+// size.
 func (w *walker) object(depth int) error {
 	rest := map[string]json.RawMessage{}
 	listed := false
@@ -167,7 +168,7 @@ func (w *walker) object(depth int) error {
 	if _, err := w.dec.Token(); err != nil {
 		return err
 	}
-	if listed { // a datastore, or the export itself
+	if listed { // a datastore or the export itself
 		return nil
 	}
 	w.n++
@@ -185,16 +186,17 @@ func (w *walker) object(depth int) error {
 	return nil
 }
 
-// maxAhead is how far isList looks, in bytes.
+// Maximum look-ahead of isList in bytes.
 const maxAhead = 4 << 10
 
-// isList reports whether what comes next is an array of objects, or an empty one: "data" of a document may be anything.
+// isList reports whether the next value is an array of objects, or an empty array. In a document, a field such as
+// "data" may have any value.
 func (w *walker) isList() bool {
 	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), maxAhead))
 	if err != nil {
 		return false
 	}
-	for n := range maxAhead { // what the decoder has read may end before it tells
+	for n := range maxAhead { // the decoder's buffer may end before the decision
 		more, err := w.in.r.Peek(n)
 		if is, known := beginsList(slices.Concat(ahead, more)); known || err != nil {
 			return is
@@ -203,8 +205,8 @@ func (w *walker) isList() bool {
 	return false
 }
 
-// beginsList reports whether the text behind the name of a field begins an array that may be one of documents, and whether
-// there is enough of the text to tell.
+// beginsList reports whether the text after a field's name starts an array that may contain documents, and whether the
+// text is long enough to decide.
 func beginsList(text []byte) (is, known bool) {
 	const space = " \t\r\n"
 	text = bytes.TrimLeft(text, space+":")
@@ -218,7 +220,7 @@ func beginsList(text []byte) (is, known bool) {
 	return text[0] == '{' || text[0] == ']', true
 }
 
-// where says at which document an error is.
+// where adds the position of the document to an error.
 func (w *walker) where(err error) error {
 	var syntax *json.SyntaxError
 	at := w.dec.InputOffset()
@@ -232,7 +234,7 @@ func (w *walker) where(err error) error {
 	return fmt.Errorf("document %d, at byte %d: %w", w.n+1, at, err)
 }
 
-// document makes a document of an object.
+// document converts an object to a document.
 func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	text, _ := f.first(object, f.text)
 	name, _ := f.first(object, f.name)
@@ -258,7 +260,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 		metadata["source"] = source
 	}
 	delete(metadata, "custom_id")
-	if id == "" { // the same document has the same id in the next run
+	if id == "" { // the same document gets the same id in the next run
 		sum := sha256.Sum256([]byte(name + "\x00" + source + "\x00" + text))
 		id = "sha256:" + hex.EncodeToString(sum[:])[:32]
 	}
@@ -273,7 +275,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	return d, nil
 }
 
-// maxName is how many characters of a name the service takes.
+// Maximum length of a name in characters, as limited by the service.
 const maxName = 500
 
 func cut(name string) string {
@@ -292,7 +294,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// first is the first of the fields that has a text or a number.
+// first returns the first of the fields with a text or a number.
 func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
 	for _, name := range names {
 		if text := rawText(lookUp(object, name)); text != "" {
@@ -302,7 +304,7 @@ func (f fields) first(object map[string]json.RawMessage, names []string) (text, 
 	return "", ""
 }
 
-// lookUp finds a field by its name, or by a path of names.
+// lookUp returns a field by its name, or by a path of names.
 func lookUp(object map[string]json.RawMessage, path string) json.RawMessage {
 	if raw, ok := object[path]; ok {
 		return raw
@@ -318,7 +320,7 @@ func lookUp(object map[string]json.RawMessage, path string) json.RawMessage {
 	return lookUp(inner, rest)
 }
 
-// rawText is a text or a number as text.
+// rawText returns a JSON text or number as text.
 func rawText(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -334,7 +336,7 @@ func rawText(raw json.RawMessage) string {
 	return ""
 }
 
-// metadataOf is what queries can filter by: the fields of the metadata that are texts, numbers, booleans or lists.
+// metadataOf returns the metadata for filters: fields that are texts, numbers, booleans or lists.
 func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, error) {
 	out := map[string]any{}
 	for _, name := range f.metadata {
@@ -356,7 +358,7 @@ func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, e
 	return out, nil
 }
 
-// readAddresses iterates over the web addresses of a list, one a line; what follows a # is a remark.
+// readAddresses iterates over a list of web addresses, one per line. Text after # is a comment.
 func readAddresses(r io.Reader, make func(address string) (*document, error)) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		lines := bufio.NewScanner(r)

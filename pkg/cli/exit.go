@@ -12,23 +12,23 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Exit is how a command ended, as the shell sees it.
+// Exit is the exit code of a command.
 type Exit int
 
-// The exit codes. Scripts rely on them: a code never changes its meaning.
+// Exit codes. Scripts rely on them, so their meaning never changes.
 const (
 	OK          Exit = 0
-	Failed      Exit = 1   // it could not be done
-	Misused     Exit = 2   // the command was called wrongly
-	Forbidden   Exit = 3   // no key, or one that may not do it
-	Partly      Exit = 4   // it was done, but some of the documents failed
-	NotFound    Exit = 5   // what was named is not there
-	Damaged     Exit = 6   // what was kept is damaged
-	Unavailable Exit = 7   // the service cannot be reached, or has too much to do
-	Stopped     Exit = 130 // somebody stopped it with Ctrl-C
+	Failed      Exit = 1   // the operation failed
+	Misused     Exit = 2   // invalid arguments
+	Forbidden   Exit = 3   // no key, or a key without the permission
+	Partly      Exit = 4   // done, but some documents failed
+	NotFound    Exit = 5   // the named object does not exist
+	Damaged     Exit = 6   // stored data is damaged
+	Unavailable Exit = 7   // the service cannot be reached, or is overloaded
+	Stopped     Exit = 130 // interrupted with Ctrl-C
 )
 
-// exits name the exit codes, for machines and for the reference.
+// exits are the names and meanings of the exit codes, for JSON output and the reference.
 var exits = []struct {
 	exit       Exit
 	code, text string
@@ -44,7 +44,7 @@ var exits = []struct {
 	{Stopped, "stopped", "Ctrl-C or SIGTERM stopped the command; what it says it has done is done"},
 }
 
-// Error is an error that decides how the command ends.
+// Error is an error with an exit code.
 type Error struct {
 	Exit Exit
 	Err  error
@@ -53,13 +53,13 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ExitCode says how the command ends.
+// ExitCode returns the exit code.
 func (e *Error) ExitCode() Exit { return e.Exit }
 
-// WithExit has the command end so because of err, unless it is nil.
+// WithExit returns err with an exit code, or nil.
 func WithExit(exit Exit, err error) error {
 	if err == nil {
 		return nil
@@ -67,12 +67,12 @@ func WithExit(exit Exit, err error) error {
 	return &Error{Exit: exit, Err: err}
 }
 
-// Misusedf is a fault of how the command was called.
+// Misusedf returns an error for invalid arguments.
 func Misusedf(format string, args ...any) error {
 	return WithExit(Misused, fmt.Errorf(format, args...))
 }
 
-// ExitOf says how a command that returned err ends.
+// ExitOf returns the exit code for err.
 func ExitOf(err error) Exit {
 	if err == nil {
 		return OK
@@ -96,7 +96,7 @@ func ExitOf(err error) Exit {
 	}
 }
 
-// ExitOfStatus says how a command ends that the service answered so.
+// ExitOfStatus returns the exit code for an HTTP status of the service.
 func ExitOfStatus(status int) Exit {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -110,7 +110,7 @@ func ExitOfStatus(status int) Exit {
 	}
 }
 
-// Report writes to errs why a command did not do what it was to, for people as a line, for machines as a JSON object.
+// Report writes the error of a command to errs, as a line of text or as a JSON object.
 func Report(errs io.Writer, program string, err error, asJSON bool) {
 	if !asJSON {
 		fmt.Fprintf(errs, "%s: %s\n", program, Printable(err.Error()))
@@ -123,12 +123,12 @@ func Report(errs io.Writer, program string, err error, asJSON bool) {
 			code = e.code
 		}
 	}
-	_ = encoder(errs).Encode(map[string]any{"error": map[string]any{ // there is nowhere else to say that it could not be said
+	_ = encoder(errs).Encode(map[string]any{"error": map[string]any{ // a write error cannot be reported anywhere
 		"code": code, "exit": exit, "message": err.Error(),
 	}})
 }
 
-// Printable keeps what others wrote from steering the terminal.
+// Printable replaces control characters in foreign text, which could control the terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {

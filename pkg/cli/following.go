@@ -8,10 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// askSingly is how many datasources at most are asked for one by one; more are listed.
+// Maximum number of datasources requested one by one; more are listed.
 const askSingly = 50
 
-// listen passes on news of the datastore, and watches again when the stream breaks.
+// listen forwards changes of the datastore, and reconnects when the stream breaks.
 func (s *sending) listen(ctx context.Context, news chan<- client.Change) {
 	for ctx.Err() == nil {
 		changes, err := s.client.WatchDatastore(ctx, s.storeID)
@@ -39,7 +39,7 @@ func (s *sending) listen(ctx context.Context, news chan<- client.Change) {
 	}
 }
 
-// hear takes in news of a datasource.
+// hear processes a change of a datasource.
 func (s *sending) hear(change client.Change) {
 	s.heard = time.Now()
 	switch e := change.Datasource; {
@@ -47,7 +47,7 @@ func (s *sending) hear(change client.Change) {
 		s.later(s.askForAll)
 	case e == nil || !isEnd(e.Status):
 	case s.waiting[e.Id] != nil:
-		if s.unsure[e.Id] { // it may be news of the version before
+		if s.unsure[e.Id] { // the change may concern the previous version
 			s.later(s.askFor(e.Id))
 			return
 		}
@@ -57,7 +57,7 @@ func (s *sending) hear(change client.Change) {
 	}
 }
 
-// askFor looks at a datasource that is waited for.
+// askFor requests the state of a datasource.
 func (s *sending) askFor(id string) chore {
 	return func(ctx context.Context) func() error {
 		d, err := s.client.GetDatasource(ctx, id)
@@ -76,9 +76,9 @@ func (s *sending) askFor(id string) chore {
 	}
 }
 
-// askForAll looks at everything that is waited for.
+// askForAll requests the state of all pending datasources.
 func (s *sending) askForAll(ctx context.Context) func() error {
-	// It is called beside the run, so the run's own part is what it returns.
+	// It is called in another goroutine; the returned function runs in the main loop.
 	return func() error {
 		if len(s.waiting) <= askSingly {
 			for id := range s.waiting {
@@ -107,7 +107,7 @@ func (s *sending) askForAll(ctx context.Context) func() error {
 				for _, d := range ends {
 					s.settle(d.Id, d.Status, d.Chunks, valueOf(d.Error))
 				}
-				for id := range wanted { // the list does not have them: are they gone?
+				for id := range wanted { // missing in the list, so check whether they are gone
 					if s.waiting[id] != nil {
 						s.later(s.askFor(id))
 					}
@@ -119,8 +119,7 @@ func (s *sending) askForAll(ctx context.Context) func() error {
 	}
 }
 
-// vanished sends a document once more whose datasource is gone: the service may have told of one that was deleted since it was
-// first sent.
+// vanished sends a document again if its datasource is gone: it may have been deleted after the service reported it.
 func (s *sending) vanished(id string) {
 	d := s.waiting[id]
 	if d == nil {
@@ -141,7 +140,7 @@ func (s *sending) vanished(id string) {
 	})
 }
 
-// settle notes how the processing of a datasource has ended.
+// settle records the result of processing a datasource.
 func (s *sending) settle(id string, status client.DatasourceStatus, chunks int64, why string) {
 	d := s.waiting[id]
 	if d == nil {
@@ -170,7 +169,7 @@ func (s *sending) settle(id string, status client.DatasourceStatus, chunks int64
 	}
 }
 
-// clear deletes older versions of what can be found now.
+// clear deletes older versions of a document that is now searchable.
 func (s *sending) clear(d *document, id string) {
 	for _, old := range s.stale[id] {
 		s.later(s.delete(d, old))
@@ -192,7 +191,7 @@ func (s *sending) delete(d *document, id string) chore {
 	}
 }
 
-// tellSite says what became of a site's pages.
+// tellSite requests the results of a site's pages.
 func (s *sending) tellSite(n int) chore {
 	site := s.out.Documents[n].ID
 	return func(ctx context.Context) func() error {

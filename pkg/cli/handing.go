@@ -16,19 +16,19 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// sent is what became of a document when it was sent.
+// sent is the result of sending a document.
 type sent struct {
 	doc    *document
 	kept   kept
 	did    bool // it was sent, or is processed again
-	known  bool // its datasource was there before: news of it may be old
-	done   bool // nothing is to be waited for
+	known  bool // its datasource existed before, so changes may be old
+	done   bool // there is nothing to wait for
 	others []kept
 	err    error
 }
 
-// send sends what is not there yet. An error is one that ends the run; that of a single document is in its sent. salt makes the request
-// another one.
+// send sends the documents that are not stored yet. Its error ends the run; errors of a single document are in its
+// result. salt makes the request different from earlier ones.
 func (s *sending) send(ctx context.Context, unit []*document, salt string) ([]sent, error) {
 	var batch []sent
 	var texts []*document
@@ -65,7 +65,7 @@ func isEnd(status client.DatasourceStatus) bool {
 	return status == client.DatasourceStatusSynched || status == client.DatasourceStatusError || status == client.DatasourceStatusSkipped
 }
 
-// endsRun reports whether an error is about the service or the key, rather than about a document.
+// endsRun reports whether an error concerns the service or the key, not a document.
 func endsRun(err error) bool {
 	if err == nil {
 		return false
@@ -83,7 +83,7 @@ func endsRun(err error) bool {
 	return !errors.As(err, &local)
 }
 
-// again has what failed before processed once more.
+// again has a failed datasource processed again.
 func (s *sending) again(ctx context.Context, d *document, k kept, others []kept) sent {
 	mode := client.ResyncModeReindex
 	if d.create != nil {
@@ -93,8 +93,8 @@ func (s *sending) again(ctx context.Context, d *document, k kept, others []kept)
 	return sent{doc: d, kept: k, did: true, known: true, others: others, err: err}
 }
 
-// create hands in a file, a page or a site. The key of the request is the same in every run until the datastore has changed: a run that
-// was killed before it had the answer does not do it twice.
+// create uploads a file, or adds a page or site. The idempotency key is the same in all runs until the datastore
+// changes, so a run that was killed before the response does not create it twice.
 func (s *sending) create(ctx context.Context, d *document, others []kept, salt string) (*client.Datasource, error) {
 	ids := make([]string, len(others))
 	for i, k := range others {
@@ -115,14 +115,14 @@ func (s *sending) create(ctx context.Context, d *document, others []kept, salt s
 	return s.client.Upload(ctx, s.storeID, client.File{Name: filepath.Base(d.path), Content: f, CustomID: d.key, Metadata: d.metadata})
 }
 
-// digestOf is a digest of what is written in JSON.
+// digestOf returns a hash of the JSON encoding.
 func digestOf(parts ...any) string {
 	h := sha256.New()
-	_ = json.NewEncoder(h).Encode(parts) // all of it came from JSON, or are strings
+	_ = json.NewEncoder(h).Encode(parts) // all parts come from JSON or are strings
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// upsert hands in texts, at once or, where the service refuses them, one by one to find the one that is wrong.
+// upsert uploads texts together. If the service rejects them, it uploads them one by one to find the faulty one.
 func (s *sending) upsert(ctx context.Context, docs []*document) ([]sent, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -160,16 +160,16 @@ func (s *sending) upsert(ctx context.Context, docs []*document) ([]sent, error) 
 	return batch, nil
 }
 
-// allMetadata is the metadata of a text as the service has it.
+// allMetadata returns the metadata of a text in the service's form.
 func (d *document) allMetadata() map[string]any {
 	all := map[string]any{}
 	if text, err := json.Marshal(d.text.Metadata); err == nil {
-		_ = json.Unmarshal(text, &all) // it was written a line above
+		_ = json.Unmarshal(text, &all) // the text was encoded above
 	}
 	return all
 }
 
-// read reads what tells the document's content from another.
+// read computes the hash of the document's content.
 func (d *document) read() error {
 	if d.path == "" || d.digest != "" {
 		return nil

@@ -14,11 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// healthcheckTimeout is longer than a process waits for what it depends on before it says that it is not ready.
+// The timeout is longer than a process waits for its dependencies before it reports that it is not ready.
 const healthcheckTimeout = 6 * time.Second
 
-// Healthcheck returns the command that asks the process at SLUICE_ADDR whether it is ready: for containers, whose images hold no other
-// program that could ask. process, such as "a crawler process", is one that listens at any free port without SLUICE_ADDR; "" is the service.
+// Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready, for containers, whose images
+// contain no other program for that. process describes a process that listens on any free port without SLUICE_ADDR,
+// such as "a crawler process"; "" is the service.
 func (p *Program) Healthcheck(process string) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{

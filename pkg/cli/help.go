@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is how wide lines of flags get.
+// Maximum width of lines with flags.
 const helpWidth = 110
 
-// Help says how a command is called.
+// Help returns the help of a command.
 func Help(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
@@ -69,7 +69,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 
 func shown(cmd *cobra.Command) bool { return cmd.IsAvailableCommand() || cmd.Name() == "help" }
 
-// ownFlags parts a command's flags from those that every command has.
+// ownFlags separates a command's own flags from those of every command.
 func ownFlags(cmd *cobra.Command) (own, shared *pflag.FlagSet) {
 	own, shared = pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	root := cmd.Root().PersistentFlags()

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// A unit of an import has at most so many documents, and so many bytes of text.
+// Maximum documents and bytes of text per unit of an import.
 const (
 	unitDocuments = 100
 	unitBytes     = 1 << 20
@@ -61,7 +61,7 @@ func (p *Program) importCommand() *cobra.Command {
 	return cmd
 }
 
-// fields are where the flags say that documents have what.
+// fields returns the field names from the flags.
 func (f importFlags) fields() fields {
 	all := usualFields()
 	for _, one := range []struct {
@@ -115,7 +115,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	return p.tell(ctx, s, err)
 }
 
-// documents tells what a file is by how it begins.
+// documents detects the format of a file from its start.
 func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], error) {
 	var begin rune
 	for {
@@ -143,12 +143,12 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	return nil, Misusedf("holds neither JSON objects nor web addresses; sluice ingest takes documents of other kinds")
 }
 
-// inUnits puts texts together that are sent at once. What cannot be used is told, and left out.
+// inUnits groups texts that are sent together. Unusable documents are reported and skipped.
 func inUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		var unit []*document
 		size := 0
-		seen, seed := map[uint64]bool{}, maphash.MakeSeed() // which of two of one id is kept must not be left to chance
+		seen, seed := map[uint64]bool{}, maphash.MakeSeed() // of two documents with the same id, always the same one must be kept
 		flush := func() bool {
 			if len(unit) == 0 {
 				return true

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// intake are the flags of commands that bring documents in.
+// intake holds the flags of commands that add documents.
 type intake struct {
 	where     Where
 	datastore string
@@ -35,7 +35,7 @@ func (f *intake) flags(cmd *cobra.Command) {
 	f.where.Flags(cmd)
 }
 
-// open begins to bring documents in.
+// open prepares adding documents.
 func (p *Program) open(ctx context.Context, f intake) (*sending, error) {
 	if f.parallel < 1 || f.parallel > 64 {
 		return nil, Misusedf("--parallel %d: must be 1 to 64", f.parallel)
@@ -47,7 +47,7 @@ func (p *Program) open(ctx context.Context, f intake) (*sending, error) {
 	if err != nil {
 		return nil, err
 	}
-	quick, err := p.connect(f.where, attemptsOfPeople, false) // a wrong address should show at once
+	quick, err := p.connect(f.where, attemptsOfPeople, false) // a wrong address should fail quickly
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (p *Program) open(ctx context.Context, f intake) (*sending, error) {
 	return s, err
 }
 
-// tell says what a run has done, and returns the error that the command ends with.
+// tell prints the results of a run, and returns the command's error.
 func (p *Program) tell(ctx context.Context, s *sending, err error) error {
 	if bar, ok := s.show.(*progressBar); ok {
 		s.draw()
@@ -144,7 +144,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 	return cmd
 }
 
-// sources are what the flags say of arguments.
+// sources parses the flags that apply to arguments.
 func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	var s sourceFlags
 	var err error
@@ -188,7 +188,7 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	return s, nil
 }
 
-// pairs reads key=value.
+// pairs parses key=value.
 func pairs(given []string) (map[string]any, error) {
 	if len(given) == 0 {
 		return nil, nil
@@ -236,7 +236,7 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	return p.tell(ctx, s, err)
 }
 
-// present refuses files that are not there, and patterns that match none, before anything is done.
+// present checks that files exist and patterns match before any work starts.
 func (f sourceFlags) present(args []string) error {
 	for _, arg := range args {
 		if isAddress(arg) {
@@ -249,7 +249,7 @@ func (f sourceFlags) present(args []string) error {
 				if err != nil {
 					return err
 				}
-				break // there is one
+				break // there is a match
 			}
 		case errors.Is(err, fs.ErrNotExist):
 			return noSuchFile(arg)
@@ -260,7 +260,7 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// take takes in what the arguments name, and returns the custom ids of the files among them.
+// take adds the documents named by the arguments, and returns the custom ids of the files among them.
 func (p *Program) take(ctx context.Context, s *sending, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex
@@ -289,7 +289,7 @@ func (p *Program) take(ctx context.Context, s *sending, sources sourceFlags, arg
 	return seen, err
 }
 
-// mirror deletes the files below folders that the datastore has and the folders do not.
+// mirror deletes files of the datastore that no longer exist in the folders.
 func (s *sending) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
 	keys, err := gone(roots, s.library.files(), seen)
 	if err != nil {
@@ -298,8 +298,8 @@ func (s *sending) mirror(ctx context.Context, roots []string, seen map[string]bo
 	return s.remove(ctx, keys)
 }
 
-// gone lists which of the custom ids are of files that the folders do not have any more. Those that are there and were not
-// taken, as patterns leave them out, are not gone; and that a folder has no file at all is no reason to delete what it had.
+// gone returns those custom ids of files that no longer exist in the folders. Existing files that patterns exclude are
+// not gone. An empty folder is not a reason to delete its files.
 func gone(roots, keys []string, seen map[string]bool) (lost []string, err error) {
 	for _, root := range roots {
 		if isAddress(root) {
@@ -322,16 +322,16 @@ func gone(roots, keys []string, seen map[string]bool) (lost []string, err error)
 		lost = append(lost, missing...)
 	}
 	slices.Sort(lost)
-	return slices.Compact(lost), nil // folders may lie in one another
+	return slices.Compact(lost), nil // folders may be nested
 }
 
-// isThere reports whether a custom id is the path of a file that there is, or may be.
+// isThere reports whether a custom id is the path of a file that exists, or may exist.
 func isThere(key string) bool {
 	info, err := os.Stat(filepath.FromSlash(key))
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
 }
 
-// below reports whether a path, as custom ids have it, is of a file in a folder.
+// below reports whether a path, in the form of custom ids, is inside a folder.
 func below(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
 	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||

@@ -10,21 +10,21 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// document is something to bring into a datastore.
+// document is a document to add to a datastore.
 type document struct {
-	name string // for people
+	name string // for messages
 	kind client.DatasourceType
-	key  string // what tells it from all others of its kind: the custom id, or the address
+	key  string // unique among its kind: the custom id or the address
 
 	path     string                   // of a file
-	digest   string                   // SHA-256 of its content; "" until it is read, and of what the service fetches
+	digest   string                   // SHA-256 of the content; "" if not read yet, or if the service fetches it
 	text     *client.Document         // of a text
 	create   *client.DatasourceCreate // of a web page or site
 	metadata map[string]any           // of a file
-	found    bool                     // in a folder, rather than named
+	found    bool                     // found in a folder, not named as an argument
 }
 
-// kept is a datasource as the service has it.
+// kept is a datasource in the service.
 type kept struct {
 	id, name, digest, err string
 	status                client.DatasourceStatus
@@ -32,14 +32,14 @@ type kept struct {
 	metadata              map[string]any
 }
 
-// place is where a document belongs.
+// place identifies a document.
 type place struct {
 	kind client.DatasourceType
 	key  string
 }
 
-// library is what a datastore holds, as far as it was brought in under keys: the memory of all runs before this one. Nothing
-// is kept on this machine, so another one can go on.
+// library holds the datasources of a datastore that were added with keys. It is read from the service; nothing is
+// stored locally, so a run can continue on another machine.
 type library struct {
 	mu sync.Mutex
 	of map[place][]kept
@@ -59,7 +59,7 @@ func readLibrary(ctx context.Context, c *client.Client, storeID string) (*librar
 }
 
 func placeOf(d client.Datasource) place {
-	if d.GroupId != "" { // a page of a site is the site's
+	if d.GroupId != "" { // a page belongs to its site
 		return place{}
 	}
 	switch d.Type {
@@ -72,7 +72,7 @@ func placeOf(d client.Datasource) place {
 	}
 }
 
-// siteKey tells web sites from one another.
+// siteKey returns the key of a web site.
 func siteKey(root, sitemap string) string {
 	if root == "" && sitemap == "" {
 		return ""
@@ -92,7 +92,7 @@ func keptOf(d client.Datasource) kept {
 	}
 }
 
-// find says what is there of a document: as it is, if anything, and other versions.
+// find returns the stored version equal to the document, if any, and other versions.
 func (l *library) find(d *document) (same *kept, others []kept) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +110,7 @@ func (l *library) find(d *document) (same *kept, others []kept) {
 	return same, all
 }
 
-// isAs reports whether what is kept is the document as it is now.
+// isAs reports whether the datasource equals the document.
 func (d *document) isAs(k kept) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:
@@ -122,7 +122,7 @@ func (d *document) isAs(k kept) bool {
 	}
 }
 
-// sameJSON reports whether two values are the same once they are written.
+// sameJSON reports whether two values have the same JSON encoding.
 func sameJSON(a, b any) bool {
 	var plain [2]any
 	for i, v := range []any{a, b} {
@@ -134,7 +134,7 @@ func sameJSON(a, b any) bool {
 	return reflect.DeepEqual(plain[0], plain[1])
 }
 
-// put says that the document is there, as k. forget says that a datasource is gone.
+// put records that the document is stored as k; forget records that a datasource is gone.
 func (l *library) put(d *document, k kept) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +151,7 @@ func (l *library) forget(d *document, id string) {
 	}
 }
 
-// files are the keys of the files that are there.
+// files returns the keys of stored files.
 func (l *library) files() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +165,7 @@ func (l *library) files() []string {
 	return keys
 }
 
-// ids are those of all versions of a document.
+// ids returns the ids of all versions of a document.
 func (l *library) ids(at place) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

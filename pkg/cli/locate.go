@@ -15,15 +15,15 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// DefaultAddr is where a service listens without SLUICE_ADDR.
+// DefaultAddr is the default listen address of a service.
 const DefaultAddr = "127.0.0.1:8080"
 
-// Where says how a running service is found: by flags, by the environment, and as the service of a data directory.
+// Where holds the flags that locate a running service. The environment and a data directory provide defaults.
 type Where struct {
 	URL, Key, DataDir string
 }
 
-// Flags adds the flags by which a service is found.
+// Flags adds the flags that locate a service.
 func (w *Where) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.URL, "url", "", "`address` of the service (SLUICE_URL, or where SLUICE_ADDR listens)")
 	cmd.Flags().StringVar(&w.Key, "key", "", "its API `key` (SLUICE_API_KEY, or that of the first start in the data directory)")
@@ -33,13 +33,12 @@ func (w *Where) Flags(cmd *cobra.Command) {
 // Located is a running service.
 type Located struct {
 	Address string // http://127.0.0.1:8080
-	Key     string // "": none was found
-	KeyFile string // where one was looked for
+	Key     string // "": not found
+	KeyFile string // file where the key was expected
 	Config  config.Config
 }
 
-// Locate finds the service and its key. The key that a service keeps on this machine is given to a service on this
-// machine alone.
+// Locate finds the service and its key. The key in a local data directory is only used for a service on this machine.
 func (w Where) Locate(environ []string) (Located, error) {
 	if w.DataDir != "" {
 		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+w.DataDir)
@@ -73,7 +72,7 @@ func (w Where) Locate(environ []string) (Located, error) {
 	return at, nil
 }
 
-// loopback reports whether an address is one of this machine alone.
+// loopback reports whether an address is on the loopback interface.
 func loopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -83,7 +82,7 @@ func loopback(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// AddressOf is where a process on this machine reaches the service that SLUICE_ADDR configures.
+// AddressOf returns the address at which local processes reach the service configured by SLUICE_ADDR.
 func AddressOf(c config.Config) (string, error) {
 	addr := c.Addr
 	if addr == "" {
@@ -99,7 +98,7 @@ func AddressOf(c config.Config) (string, error) {
 	return "http://" + net.JoinHostPort(host, port), nil
 }
 
-// Variable returns the value of a variable of the environment, empty if it is not set.
+// Variable returns the value of an environment variable; "" if it is not set.
 func Variable(environ []string, name string) (value string) {
 	for _, kv := range environ {
 		if rest, ok := strings.CutPrefix(kv, name+"="); ok {

@@ -44,7 +44,7 @@ func (p *Program) relay(ctx context.Context, where Where) error {
 	return relay.Run(ctx, p.In, output{p.Out})
 }
 
-// output is a stream that is not the command's to close.
+// output is a stream that the command must not close.
 type output struct{ io.Writer }
 
 // Close implements io.Closer.

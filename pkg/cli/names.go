@@ -8,13 +8,13 @@ import (
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// IsID reports whether what somebody has named is an id, which no list needs to be asked for.
+// IsID reports whether an argument is an id, which does not need to be looked up.
 func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 
-// Named is what has an id and a name.
+// Named is an object with an id and a name.
 type Named struct{ ID, Name string }
 
-// Pick finds the one thing whose name somebody has given. what is "datastore", say, and all lists them.
+// Pick returns the id of the object with the given name among all. Messages use what as the kind of object, such as "datastore".
 func Pick(what, wanted string, all []Named) (id string, err error) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		var found []string
@@ -41,7 +41,7 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 	return "", WithExit(NotFound, fmt.Errorf("there is no %s %q; there are %s", what, wanted, few(names)))
 }
 
-// Find returns the id of what somebody has given by id or name. each calls its argument with everything there is.
+// Find returns the id of an object given by id or name. each calls its argument with every object.
 func Find(what, wanted string, each func(add func(id, name string)) error) (id string, err error) {
 	if IsID(wanted) {
 		return wanted, nil
@@ -53,7 +53,7 @@ func Find(what, wanted string, each func(add func(id, name string)) error) (id s
 	return Pick(what, wanted, all)
 }
 
-// few lists some of what may be many.
+// few lists the first of many names.
 func few(names []string) string {
 	const most = 8
 	if len(names) > most {

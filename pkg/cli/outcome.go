@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// failure is a document that could not be taken in.
+// failure is a document that could not be added.
 type failure struct {
 	Name  string `json:"name"`
 	ID    string `json:"id,omitempty"`
@@ -24,27 +24,27 @@ type taken struct {
 	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // of a web site
 }
 
-// outcome is what became of a run.
+// outcome is the result of a run.
 type outcome struct {
 	Datastore struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"datastore"`
 	Found     int64     `json:"found"`     // documents
-	Unchanged int64     `json:"unchanged"` // are there as they are
+	Unchanged int64     `json:"unchanged"` // already stored
 	Sent      int64     `json:"sent"`      // by this run
-	Synched   int64     `json:"synched"`   // of what was sent or waited for
+	Synched   int64     `json:"synched"`   // of those sent or waited for
 	Failed    int64     `json:"failed"`
-	Deleted   int64     `json:"deleted"` // that are gone, and old versions
+	Deleted   int64     `json:"deleted"` // documents that no longer exist, and old versions
 	LeftOut   int64     `json:"leftOut"`
 	Documents []taken   `json:"documents"` // that were sent or waited for
 	Failures  []failure `json:"failures"`
-	Left      []failure `json:"left"` // what was left out, and why
+	Left      []failure `json:"left"` // skipped documents with the reasons
 
-	there int64 // of Unchanged, whose processing had ended before: of the others it is waited for
+	there int64 // those of Unchanged that were already processed; the run waits for the others
 }
 
-// words say what has become of the documents so far.
+// words describes the results so far.
 func (o *outcome) words() string {
 	text := fmt.Sprintf("%s: %d searchable", Counted(o.Found, "document"), o.Synched+o.there)
 	for _, part := range []struct {
@@ -58,7 +58,7 @@ func (o *outcome) words() string {
 	return text
 }
 
-// writeFailures lists what has failed, as far as it is known, of so many.
+// writeFailures lists the known failures out of a total number.
 func writeFailures(w io.Writer, failures []failure, total int) {
 	for _, f := range failures {
 		fmt.Fprintf(w, "  failed: %s: %s\n", line(f.Name), line(f.Error))

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Progress shows how far something is.
+// Progress shows the progress of an operation.
 type Progress interface {
-	// Update shows that so many of total have ended, those that failed included.
+	// Update shows that done of total have ended, including failed ones.
 	Update(done, failed, total int64)
-	// End is called last; text, unless it is "", is shown on a line of its own.
+	// End is called last. text, unless "", is printed on a separate line.
 	End(text string)
 }
 
-// NewProgress shows progress on a terminal as one line that is drawn over and over, elsewhere, in a log say, as a line
-// now and then.
+// NewProgress shows progress as one line that is redrawn on a terminal, or as occasional lines elsewhere, such as in a
+// log.
 func NewProgress(out io.Writer) Progress {
 	if Terminal(out) {
 		return NewBar(out)
@@ -25,10 +25,10 @@ func NewProgress(out io.Writer) Progress {
 	return &progressLines{out: out}
 }
 
-// NewBar shows progress as one line that is drawn over and over.
+// NewBar shows progress as one line that is redrawn.
 func NewBar(out io.Writer) Progress { return &progressBar{out: out} }
 
-// Terminal reports whether somebody sees at once what is written to out.
+// Terminal reports whether out is a terminal.
 func Terminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok {
@@ -42,12 +42,12 @@ func Terminal(out io.Writer) bool {
 	return err != nil || !os.SameFile(info, nowhere)
 }
 
-// display shows how far something is in words of its own, and what is worth a line in between.
+// display shows progress with its own text, and lines in between.
 type display interface {
 	Progress
-	// draw shows text, and how much of total is done.
+	// draw shows text and the progress done of total.
 	draw(done, total int64, text string)
-	// note writes a line that stays.
+	// note writes a permanent line.
 	note(text string)
 }
 
@@ -58,10 +58,10 @@ func newDisplay(out io.Writer) display {
 	return &progressLines{out: out}
 }
 
-// progressBar draws over its line.
+// progressBar redraws its line.
 type progressBar struct {
 	out   io.Writer
-	width int // of the line as it is
+	width int // of the present line
 }
 
 // Update implements Progress.
@@ -78,7 +78,7 @@ func (p *progressBar) draw(done, total int64, text string) {
 	p.over(fmt.Sprintf("[%s%s] %s", strings.Repeat("#", int(filled)), strings.Repeat("·", int(width-filled)), text))
 }
 
-// over writes a line over the one that is there, of which nothing stays.
+// over overwrites the present line.
 func (p *progressBar) over(line string) {
 	length := len([]rune(line))
 	fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(0, p.width-length)))
@@ -103,13 +103,13 @@ func (p *progressBar) End(text string) {
 	}
 }
 
-// progressLineEvery is how long there is at least between two lines.
+// Minimum time between two lines.
 const progressLineEvery = 10 * time.Second
 
-// progressLines writes a line when something has changed, now and then, and at the end.
+// progressLines writes a line after changes, but not too often, and at the end.
 type progressLines struct {
 	out     io.Writer
-	line    string // as it is
+	line    string // the present text
 	written string
 	at      time.Time
 }

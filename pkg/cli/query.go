@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// filterFlags narrow a search.
+// filterFlags are the flags that restrict a search.
 type filterFlags struct {
 	metadata, customIDs, datasourceIDs []string
 }
@@ -25,7 +25,7 @@ func (f *filterFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "only the datasource with this `id`; may be repeated")
 }
 
-// filters are nil where nothing is narrowed.
+// filters returns the filters, or nil if there are none.
 func (f *filterFlags) filters() (*client.Filters, error) {
 	if len(f.metadata)+len(f.customIDs)+len(f.datasourceIDs) == 0 {
 		return nil, nil
@@ -52,7 +52,8 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 	return out, nil
 }
 
-// alternatives are what a value may be in metadata: the text, and the number or the truth that it spells.
+// alternatives returns the metadata values that match a text: the text itself, and the number or boolean that it
+// represents.
 func alternatives(value string) []any {
 	var scalar any
 	if json.Unmarshal([]byte(value), &scalar) == nil {
@@ -134,7 +135,7 @@ func wantsText(what string) cobra.PositionalArgs {
 	}
 }
 
-// snippet is how much of a fragment is shown.
+// Maximum length of a fragment in the short output.
 const snippet = 240
 
 func writeFragments(w io.Writer, found []client.Fragment, full bool) {

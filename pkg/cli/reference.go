@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// referenceHead is what the page says before the commands.
+// referenceHead is the introduction of the reference.
 //
 //go:embed reference.md
 var referenceHead string
 
-// Reference is a page about a program's commands.
+// Reference returns the reference of a program's commands.
 func Reference(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
@@ -35,11 +35,11 @@ func writeReference(b *strings.Builder, cmd *cobra.Command) {
 	help := Help(cmd)
 	own, shared := ownFlags(cmd)
 	var flags strings.Builder
-	writeFlags(&flags, "Flags of every command", shared) // the root command shows them
+	writeFlags(&flags, "Flags of every command", shared) // shown with the root command
 	help = strings.Replace(help, flags.String(), "", 1)
 	if cmd.Name() == "serve" || cmd.Name() == "healthcheck" {
 		flags.Reset()
-		writeFlags(&flags, "Flags", own) // the settings, which have their own page
+		writeFlags(&flags, "Flags", own) // the settings have a separate page
 		help = strings.Replace(help, flags.String(), "", 1)
 	}
 	fmt.Fprintf(b, "\n### %s\n\n```text\n%s```\n", cmd.CommandPath(), help)

@@ -11,13 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// How often a request is made that the service is too busy for, or cannot be reached for.
+// Attempts of a request if the service is overloaded or cannot be reached.
 const (
-	attemptsOfPeople  = 3  // over a second: somebody waits
+	attemptsOfPeople  = 3  // over a second: a user is waiting
 	attemptsOfImports = 10 // over a minute and a half: a restart of the service should not end an import
 )
 
-// connect finds the service. Without a key it says how to come by one, unless what is wanted may be public.
+// connect returns a client for the service. Without a key it returns an error that explains how to get one, unless the
+// requested object may be public.
 func (p *Program) connect(where Where, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {
@@ -38,7 +39,7 @@ func (p *Program) connect(where Where, attempts int, public bool) (*client.Clien
 	return c, nil
 }
 
-// Fault has a command end as what the service answered, or why it did not, says.
+// Fault adds the exit code for the service's response, or for the reason why there is none.
 func Fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -59,7 +60,7 @@ func Fault(ctx context.Context, err error) error {
 	}
 	var file *fs.PathError
 	if errors.As(err, &file) {
-		return err // it is of a file of this machine; its cause passes for a net.Error, as all numbers of the system's do
+		return err // an error of a local file, whose cause implements net.Error, as all system errors do
 	}
 	var unreached net.Error
 	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrSilent) {
@@ -68,7 +69,7 @@ func Fault(ctx context.Context, err error) error {
 	return err
 }
 
-// datastore reads a datastore by its id or its name.
+// datastore reads a datastore by its id or name.
 func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Datastore, error) {
 	if wanted == "" {
 		return nil, Misusedf("which datastore? --datastore takes its id or its name")
@@ -93,7 +94,7 @@ func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Da
 	return &d, nil
 }
 
-// datastoreOrNew is datastore that makes one of that name where there is none.
+// datastoreOrNew is datastore, but creates a datastore with that name if it does not exist.
 func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted string, create bool) (*client.Datastore, error) {
 	d, err := datastore(ctx, c, wanted)
 	if err == nil || ExitOf(err) != NotFound || IsID(wanted) {
@@ -108,7 +109,7 @@ func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted s
 	return d, err
 }
 
-// valueOf is what p points to, or nothing.
+// valueOf returns the value of p, or the zero value for nil.
 func valueOf[T any](p *T) T {
 	if p == nil {
 		return *new(T)

@@ -17,34 +17,34 @@ import (
 
 const (
 	drawEvery     = 200 * time.Millisecond
-	silentTooLong = 30 * time.Second // without news of what is waited for: then it is asked for
+	silentTooLong = 30 * time.Second // time without news after which the state of pending datasources is requested
 	chorers       = 4
 )
 
-// sending brings documents into a datastore and waits until they can be found. It may run again and again; what it has
-// brought in it does not send again.
+// sending adds documents to a datastore and waits until they are searchable. It can run repeatedly; documents that are
+// already stored are not sent again.
 type sending struct {
 	client   *client.Client
 	library  *library
 	storeID  string
 	parallel int
 	wait     bool
-	retry    bool // web content is fetched again
+	retry    bool // fetch web content again
 	show     display
 	out      outcome
 
 	waiting map[string]*document               // by the id of their datasource
-	early   map[string]*client.DatasourceEvent // ends of datasources that nobody waits for yet
-	unsure  map[string]bool                    // those of which news may be older than what was sent
-	stale   map[string][]string                // old versions that go when the new one can be found, by its id
+	early   map[string]*client.DatasourceEvent // final events of datasources that are not waited for yet
+	unsure  map[string]bool                    // datasources whose news may be older than the sent version
+	stale   map[string][]string                // old versions to delete when the new one is searchable, by its id
 	chores  []chore
 	heard   time.Time
 }
 
-// chore is work beside the run; what it returns is done in the run.
+// chore is work outside the main loop; the function that it returns runs in the main loop.
 type chore func(context.Context) func() error
 
-// run takes in the documents of units, each of which is sent at once.
+// run adds the documents of the units, each of which is sent together.
 func (s *sending) run(ctx context.Context, units iter.Seq2[[]*document, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -119,7 +119,7 @@ func (s *sending) run(ctx context.Context, units iter.Seq2[[]*document, error]) 
 
 func (s *sending) later(do chore) { s.chores = append(s.chores, do) }
 
-// produce sends unit after unit, several at once.
+// produce sends units, several concurrently.
 func (s *sending) produce(ctx context.Context, units iter.Seq2[[]*document, error], results chan<- []sent) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(s.parallel)
@@ -142,10 +142,10 @@ func (s *sending) produce(ctx context.Context, units iter.Seq2[[]*document, erro
 	return g.Wait()
 }
 
-// took notes what became of a document when it was sent.
+// took records the result of sending a document.
 func (s *sending) took(r sent) {
 	if endsRun(r.err) {
-		return // the run says why
+		return // the run returns the error
 	}
 	s.out.Found++
 	s.heard = time.Now()
@@ -163,7 +163,7 @@ func (s *sending) took(r sent) {
 	for _, k := range r.others {
 		s.stale[id] = append(s.stale[id], k.id)
 	}
-	if r.done { // it was there, whatever became of it
+	if r.done { // it was already stored and processed
 		s.out.there++
 		s.clear(r.doc, id)
 		return
@@ -181,7 +181,7 @@ func (s *sending) took(r sent) {
 	delete(s.early, id)
 }
 
-// refused notes a document that the service would not have, or that could not be read.
+// refused records a document that the service rejected or that could not be read.
 func (s *sending) refused(d *document, err error) {
 	var refused *client.Error
 	why := err.Error()
@@ -206,7 +206,7 @@ func (s *sending) leave(name, why string) {
 	s.out.Left = append(s.out.Left, failure{Name: name, Error: why})
 }
 
-// draw shows how far it is.
+// draw shows the progress.
 func (s *sending) draw() {
 	done := s.out.Found - int64(len(s.waiting))
 	s.show.draw(done, s.out.Found, s.out.words())

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// Serve returns the command that runs the process itself.
+// Serve returns the command that runs the process.
 func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{
@@ -33,10 +33,10 @@ func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra
 	return SaysItself(cmd)
 }
 
-// settings are flags that the configuration reads.
+// settings are flags that the configuration parses.
 type settings struct{ args []string }
 
-// flags adds every setting as a flag, so that help and completion know them.
+// flags adds every setting as a flag, for help and completion.
 func (s *settings) flags(cmd *cobra.Command) {
 	for _, setting := range config.Settings() {
 		f := cmd.Flags().VarPF(&settingFlag{settings: s, name: setting.Flag, value: setting.Default}, setting.Flag, "",
@@ -59,7 +59,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	})
 }
 
-// usualNames are the names of settings in other servers.
+// usualNames are common names of settings in other servers.
 var usualNames = map[string]string{
 	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
 	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",
@@ -77,7 +77,7 @@ func settingMeant(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// settingFlag hands what it is set to on to the configuration, which checks it.
+// settingFlag passes its value to the configuration, which validates it.
 type settingFlag struct {
 	*settings
 	name, value string
@@ -96,7 +96,7 @@ func (f *settingFlag) Set(value string) error {
 // Type implements pflag.Value.
 func (f *settingFlag) Type() string { return "value" }
 
-// Plain returns a command that reads its flags, and says how it is called, by itself.
+// Plain returns a command that parses its own flags and prints its own usage.
 func (p *Program) Plain(use, short string, do func(ctx context.Context, args []string) error) *cobra.Command {
 	return SaysItself(&cobra.Command{
 		Use: use, Short: short, GroupID: GroupProcess, DisableFlagParsing: true,

@@ -17,10 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// maxCustomID is how many characters the service takes.
+// Maximum length of a custom id in characters, as limited by the service.
 const maxCustomID = 200
 
-// notRead are endings of files that hold no text: where folders are taken in, they are not even sent.
+// notRead are extensions of files without text. Such files in folders are not sent.
 var notRead = func() map[string]bool {
 	all := map[string]bool{}
 	for _, ending := range strings.Fields(`png jpg jpeg gif webp ico bmp tif tiff psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
@@ -30,7 +30,7 @@ var notRead = func() map[string]bool {
 	return all
 }()
 
-// choice says which files of folders are taken.
+// choice selects files in folders.
 type choice struct {
 	include, exclude []*regexp.Regexp
 }
@@ -46,7 +46,7 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// takes reports whether a file is taken by its path below the folder, or by its name alone.
+// takes reports whether a file is selected, by its path below the folder or by its name.
 func (c choice) takes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {
 		for _, p := range patterns {
@@ -59,8 +59,8 @@ func (c choice) takes(below string) bool {
 	return !matches(c.exclude) && (len(c.include) == 0 || matches(c.include))
 }
 
-// globRegexp makes a regular expression of a pattern: * stands for anything but /, ** for anything, ? for a character, [a-z] for one of
-// these.
+// globRegexp converts a pattern to a regular expression: * matches anything but /, ** anything, ? one character, [a-z]
+// one of these.
 func globRegexp(pattern string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^")
@@ -91,7 +91,7 @@ func globRegexp(pattern string) *regexp.Regexp {
 		default:
 			r, size := utf8.DecodeRuneInString(pattern[i:])
 			if r == utf8.RuneError && size == 1 {
-				b.WriteString(".") // bytes that are no text
+				b.WriteString(".") // invalid UTF-8
 			} else {
 				b.WriteString(regexp.QuoteMeta(string(r)))
 			}
@@ -111,7 +111,7 @@ func isAddress(arg string) bool {
 	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
 }
 
-// page is a document that the service fetches.
+// page returns a document that the service fetches.
 func page(address string, site bool, config client.DatasourceConfigCreate) (*document, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -134,13 +134,13 @@ func page(address string, site bool, config client.DatasourceConfigCreate) (*doc
 	return d, nil
 }
 
-// isSitemap reports whether an address of a web site is that of its sitemap.
+// isSitemap reports whether the address is that of a sitemap.
 func isSitemap(u *url.URL) bool {
 	name := strings.ToLower(u.Path[strings.LastIndex(u.Path, "/")+1:])
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")
 }
 
-// file is a document of this machine. Its custom id is its path as it was written, so that the next run knows it again.
+// file returns a local document. Its custom id is the path as given, so that the next run recognises it.
 func file(path string, found bool, metadata map[string]any) *document {
 	return &document{
 		name: path, kind: client.DatasourceTypeFile, key: customID(filepath.ToSlash(filepath.Clean(path))), path: path,
@@ -148,7 +148,7 @@ func file(path string, found bool, metadata map[string]any) *document {
 	}
 }
 
-// customID is an id that the service takes.
+// customID returns an id that the service accepts.
 func customID(id string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -165,16 +165,16 @@ func customID(id string) string {
 	return string(r[max(0, len(r)-(maxCustomID-digits-1)):]) + "#" + hex.EncodeToString(sum[:])[:digits]
 }
 
-// leaver is told of files that are left out.
+// leaver is called for skipped files.
 type leaver func(name, why string)
 
-// folder iterates over the files of a folder, in the order of their names. Hidden files and folders are not looked at.
+// folder iterates over the files of a folder by name. Hidden files and folders are skipped.
 func folder(root string, c choice, metadata map[string]any, left leaver) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				if path != root && errors.Is(err, fs.ErrNotExist) {
-					return nil // it has gone meanwhile
+					return nil // deleted meanwhile
 				}
 				return err
 			}
@@ -203,7 +203,7 @@ func isHidden(root, path string) bool {
 	return path != root && strings.HasPrefix(filepath.Base(path), ".")
 }
 
-// fileIn is the document that a file of a folder is, or nil.
+// fileIn returns the document for a file in a folder, or nil.
 func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]any, left leaver) (*document, error) {
 	if entry.IsDir() {
 		return nil, nil
@@ -215,7 +215,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	if !c.takes(filepath.ToSlash(below)) {
 		return nil, nil
 	}
-	info, err := os.Stat(path) // of what a link leads to
+	info, err := os.Stat(path) // follows links
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -235,7 +235,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	return nil, nil
 }
 
-// sourceFlags say what an argument is.
+// sourceFlags are the flags that apply to arguments.
 type sourceFlags struct {
 	site     bool
 	config   client.DatasourceConfigCreate
@@ -243,7 +243,7 @@ type sourceFlags struct {
 	metadata map[string]any
 }
 
-// named iterates over the documents that arguments name: files, folders, patterns and addresses.
+// named iterates over the documents named by arguments: files, folders, patterns and addresses.
 func (f sourceFlags) named(args []string, left leaver) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		for _, arg := range args {
@@ -284,7 +284,7 @@ func noSuchFile(arg string) error {
 	return WithExit(NotFound, fmt.Errorf("there is no file or folder %q; a web address begins with https://", arg))
 }
 
-// matching iterates over the files that a pattern names, which the shell has left to the program.
+// matching iterates over the files that match a pattern which the shell has not expanded.
 func (f sourceFlags) matching(pattern string, left leaver) iter.Seq2[*document, error] {
 	slashed := filepath.ToSlash(pattern)
 	fixed := slashed[:strings.IndexAny(slashed, "*?[")]
@@ -296,7 +296,7 @@ func (f sourceFlags) matching(pattern string, left leaver) iter.Seq2[*document, 
 	matches := func(path string) bool { return re.MatchString(filepath.ToSlash(filepath.Clean(path))) }
 	return func(yield func(*document, error) bool) {
 		n := 0
-		// What the pattern does not name is nothing that was left out.
+		// Files that do not match the pattern do not count as skipped.
 		leftOut := func(name, why string) {
 			if matches(name) {
 				n++
@@ -305,7 +305,7 @@ func (f sourceFlags) matching(pattern string, left leaver) iter.Seq2[*document, 
 		}
 		for d, err := range folder(root, f.choice, f.metadata, leftOut) {
 			if n == 0 && errors.Is(err, fs.ErrNotExist) {
-				break // not even the folder is there
+				break // the folder does not exist either
 			}
 			if err == nil && !matches(d.path) {
 				continue

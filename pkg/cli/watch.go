@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// quiet is how long nothing may change before what has changed is taken in: a file that is being copied is not taken in by halves.
+	// Time without changes before changed files are added, so that a file is not read while being copied.
 	quiet = 300 * time.Millisecond
-	// restless is how long changes are waited out at most.
+	// Maximum time to wait for quiet.
 	restless = 5 * time.Second
-	// lookAnyway is how often folders are looked at of which no news has come: some file systems tell of none.
+	// Interval for checking folders without events, because some file systems report none.
 	lookAnyway = time.Minute
 )
 
-// stamp is a file as it was when it was last looked at.
+// stamp is the state of a file at the last check.
 type stamp struct {
 	changed time.Time
 	size    int64
@@ -37,10 +37,10 @@ type watcher struct {
 	roots   []string
 	notify  *fsnotify.Watcher
 	known   map[string]stamp // by path
-	bare    map[string]bool  // folders of whose having no files it was told
+	bare    map[string]bool  // folders already reported to have no files
 }
 
-// watch takes in what the arguments name, and then what changes in the folders among them, until ctx ends.
+// watch adds the documents named by the arguments, and then changes in the folders among them, until ctx ends.
 func (p *Program) watch(ctx context.Context, s *sending, sources sourceFlags, args []string, mirror bool) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -53,7 +53,7 @@ func (p *Program) watch(ctx context.Context, s *sending, sources sourceFlags, ar
 			w.roots = append(w.roots, arg)
 		}
 	}
-	if err := w.addAll(); err != nil { // before the first look, so that nothing is missed
+	if err := w.addAll(); err != nil { // before the first check, so that no change is missed
 		return err
 	}
 	if _, err := w.look(); err != nil {
@@ -70,7 +70,7 @@ func (p *Program) watch(ctx context.Context, s *sending, sources sourceFlags, ar
 	return w.follow(ctx)
 }
 
-// tellWatched says what a look has brought. Documents that failed do not end the watching.
+// tellWatched prints the results of a check. Failed documents do not end the watching.
 func (p *Program) tellWatched(ctx context.Context, s *sending, err error) error {
 	if ctx.Err() != nil && err != nil {
 		return nil
@@ -84,17 +84,17 @@ func (p *Program) tellWatched(ctx context.Context, s *sending, err error) error 
 	return err
 }
 
-// follow takes in what changes.
+// follow adds changes.
 func (w *watcher) follow(ctx context.Context) error {
 	regularly := time.NewTicker(lookAnyway)
 	defer regularly.Stop()
-	calm := time.NewTimer(0) // what has changed during the first look
+	calm := time.NewTimer(0) // changes during the first check
 	defer calm.Stop()
-	var since time.Time // the first change that was not yet taken in
+	var since time.Time // time of the first change not added yet
 	for {
 		select {
 		case <-ctx.Done():
-			return nil // it was asked to end
+			return nil // the command was stopped
 		case event, open := <-w.notify.Events:
 			if !open {
 				return errors.New("the watching has ended")
@@ -121,7 +121,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// step takes in what has changed since the last look.
+// step adds the changes since the last check.
 func (w *watcher) step(ctx context.Context) error {
 	if err := w.addAll(); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (w *watcher) step(ctx context.Context) error {
 	return w.p.tellWatched(ctx, w.s, err)
 }
 
-// addAll has all folders watched; those that are, stay so.
+// addAll watches all folders; those already watched stay watched.
 func (w *watcher) addAll() error {
 	for _, root := range w.roots {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -171,13 +171,13 @@ func (w *watcher) addAll() error {
 	return nil
 }
 
-// changes are what is different from the last look.
+// changes are the differences from the last check.
 type changes struct {
 	sent []*document
 	gone []string // custom ids
 }
 
-// look compares the folders with what they were.
+// look compares the folders with the last check.
 func (w *watcher) look() (changes, error) {
 	var c changes
 	now := map[string]stamp{}
@@ -189,7 +189,7 @@ func (w *watcher) look() (changes, error) {
 			}
 			info, err := os.Stat(d.path)
 			if err != nil {
-				continue // it has gone meanwhile
+				continue // deleted meanwhile
 			}
 			has = true
 			now[d.path] = stamp{info.ModTime(), info.Size()}
@@ -209,7 +209,7 @@ func (w *watcher) look() (changes, error) {
 	return c, nil
 }
 
-// spare keeps what was known of a folder that has no files any more: it is likely that it is not mounted.
+// spare keeps the known files of a folder that is empty now, because it is probably not mounted.
 func (w *watcher) spare(root string, has bool, now map[string]stamp) {
 	if has {
 		w.bare[root] = false

@@ -46,7 +46,7 @@ func similar(a, b domain.DatasourceConfig) bool {
 	return a.TextHash != "" && a.TextHash == b.TextHash || textid.Alike(a.Sketch, b.Sketch)
 }
 
-// canonicalCycle is domain.Datasource.CanonicalCycle of the pages that are stored.
+// canonicalCycle calls domain.Datasource.CanonicalCycle with the stored pages.
 func canonicalCycle(ctx context.Context, t *db.Tx, site, from record.Record, id string) (bool, error) {
 	return site.CanonicalCycle(from.Datasource, id, func(id string) (*domain.Datasource, error) {
 		page, exists, err := record.Find(ctx, t, id)

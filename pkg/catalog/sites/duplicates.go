@@ -11,19 +11,19 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// verdict is what a fetched page of a site is to the site's others.
+// verdict is the result of comparing a fetched page with the other pages of its site.
 type verdict struct {
-	Keeper  string   // the page that stays in its place; "": it stays itself
-	Reason  string   // of keeper, in words for people
-	Yielded []string // pages that have been left out for it
+	Keeper  string   // id of the page kept instead; "": this page is kept
+	Reason  string   // reason for Keeper, as text for users
+	Yielded []string // ids of pages left out in favour of this page
 }
 
-// maxEqualPages bounds the pages of equal content that are looked at. There is one, but for pages from before duplicates
-// were looked for.
+// Maximum number of pages with equal content that are compared. There is at most one, except among pages fetched before
+// duplicates were detected.
 const maxEqualPages = 16
 
-// Judge says whether a page that has been fetched stays: not if it says that it is another page of the site, and of those
-// with the same content only the one with the best address. The others are left out then.
+// Judge decides whether a fetched page is kept. It is not if it names another page of the site as canonical. Among
+// pages with the same content only the one with the best address is kept, and the others are left out.
 func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil || !exists {
@@ -52,7 +52,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.EndAt(f.URL)
-	// Those that say they are this page do not compete with it: they make way when it can be read.
+	// Pages that name this one as canonical do not compete with it: they are left out once it has content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.NamesPage(p.Config, r.ID) })
 	configs := make([]domain.DatasourceConfig, len(equal))
 	for i, p := range equal {
@@ -71,13 +71,13 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	return v, nil
 }
 
-// sameContent is the reason of a page that is left out for one with the address.
+// sameContent returns the reason for leaving out a page that duplicates the keeper.
 func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }
 
-// yield leaves a page out for one that has been fetched, has the same content and a better address, and so do the pages
-// that were left out for it.
+// yield leaves out a page in favour of a fetched page with the same content and a better address, together with the
+// pages that were left out in favour of it.
 func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Later(ctx, db.Write{
@@ -110,8 +110,8 @@ func makeWay(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason str
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// Release runs after a job of a page has ended, and queues work for the pages that were left out for it, by what the job has
-// changed: see domain.PageChange.
+// Release runs after a page's job has ended. If the job has changed the page, it queues work on the pages that were
+// left out in favour of it; see domain.PageChange.
 func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
 	change := after.ChangeFrom(before)
 	if change == domain.PageSame {
@@ -120,7 +120,7 @@ func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) err
 	return QueueRelease(ctx, t, after, change)
 }
 
-// QueueRelease queues work for the pages that were left out for a page that has changed, if there are any.
+// QueueRelease queues work on the pages that were left out in favour of a changed page, if there are any.
 func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, change domain.PageChange) error {
 	stands, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID)
 	if err != nil || !stands {

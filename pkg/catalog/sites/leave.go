@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Gone removes a page that an event has found gone. The crawl does not ask for it again.
+// Gone removes a page that an event reports as gone. The crawl does not request it again.
 func Gone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil {
@@ -26,7 +26,7 @@ func Gone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error
 	return QueueRelease(ctx, t, r.Datasource, domain.PageLost)
 }
 
-// NoteLeft keeps a page that has left from coming back in the same crawl of its site, however many pages link to it.
+// NoteLeft prevents a removed page from returning in the same crawl of its site, even if pages link to it.
 func NoteLeft(ctx context.Context, t *db.Tx, page record.Record) error {
 	return t.Later(ctx, db.Write{
 		Doing: "noting that page " + page.ID + " is gone",
@@ -36,7 +36,7 @@ func NoteLeft(ctx context.Context, t *db.Tx, page record.Record) error {
 	})
 }
 
-// leave has pages leave the datastore that the crawl of their site has found to be no part of it any more.
+// leave removes pages that the crawl of their site has found to be no longer part of it.
 func leave(ctx context.Context, t *db.Tx, site record.Record, pages []record.Record, generation uint64) error {
 	if len(pages) == 0 {
 		return nil

@@ -73,7 +73,7 @@ func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]stri
 	return out, nil
 }
 
-// linksKnown returns the pages whose links are stored, be there none.
+// linksKnown returns the pages whose links are stored, even if there are no links.
 func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]bool, error) {
 	known := make(map[string]bool, len(pageIDs))
 	err := db.InLists(t, pageIDs, func(in string, args []any) error {
@@ -89,8 +89,8 @@ func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]boo
 	return known, nil
 }
 
-// FollowKept evaluates the stored links of a page whose fetch found it unchanged: such a fetch reports none. It returns how
-// many jobs that put into the outbox.
+// FollowKept evaluates the stored links of a page whose fetch found no change, because such a fetch reports no links.
+// It returns the number of jobs put into the outbox.
 func (c *Sites) FollowKept(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -110,8 +110,8 @@ func (c *Sites) FollowKept(ctx context.Context, t *db.Tx, page record.Record, st
 	return c.followStored(ctx, t, &site, store, found)
 }
 
-// followStored adds stored links as pages, and stores that the site has reached its limit of pages if it has. Refused links
-// are not counted: the crawl that found them has counted them.
+// followStored adds stored links as pages, and records if the site has reached its page limit. It does not count
+// refused links, because the crawl that found them did.
 func (c *Sites) followStored(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil
@@ -128,7 +128,7 @@ func (c *Sites) followStored(ctx context.Context, t *db.Tx, site *record.Record,
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {
-		panic(err) // the level is a constant
+		panic(err) // impossible: the level is a valid constant
 	}
 	return w
 }}

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Begin clears the way for a new crawl of the site that the record is, if the job is one: what an older crawl was to do
-// is not done any more.
+// Begin prepares for a new crawl of the site in the record, if the job is one. It discards queued work of an older
+// crawl.
 func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) error {
 	if r.Type != domain.TypeWebSite || job.Kind != domain.JobCrawl {
 		return nil
@@ -26,7 +26,7 @@ func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) erro
 	return recount(ctx, t, r.ID)
 }
 
-// CountPage adds to the number of pages that a site has; sites that are unknown do not matter.
+// CountPage adds to the number of pages of a site. Unknown sites are ignored.
 func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	return t.Later(ctx, db.Write{
 		Doing: "counting pages of site " + siteID,
@@ -35,7 +35,7 @@ func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	})
 }
 
-// recount counts the pages that a site has.
+// recount counts the pages of a site.
 func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	return t.Later(ctx, db.Write{
 		Doing: "counting the pages of site " + siteID,
@@ -44,7 +44,7 @@ func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	})
 }
 
-// AdoptedPages counts what was taken over: a page, or the pages of a site, which may have come before it.
+// AdoptedPages counts an adopted page, or the pages of an adopted site, which may have been adopted before it.
 func AdoptedPages(ctx context.Context, t *db.Tx, r record.Record) error {
 	switch {
 	case r.GroupID != "":

@@ -11,16 +11,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Reasons of addresses that crawlers have found and the site does not take. tooDeep is in the crawler's words, which
-// leaves such addresses, and what the patterns say, to the catalog: only here it is known whether another page leads to them
-// by fewer links, and only here the settings are those of now.
+// Reasons for leaving out addresses found by crawlers. Crawlers leave decisions about depth and patterns to the
+// catalog: only the catalog knows whether another page leads to the address by a shorter path, and has the present
+// settings. tooDeep is the crawler's text.
 const (
 	overLimit = "past the site's limit of pages"
 	tooDeep   = domain.LeftTooDeep
 )
 
-// Discovered makes what an event has found the pages of a site, each with a crawl job, and returns how many jobs that put
-// into the outbox. from is the datasource that the event is about.
+// Discovered adds the links of an event as pages of the site, each with a crawl job, and returns the number of jobs put
+// into the outbox. from is the datasource of the event.
 func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
 	site, exists, err := record.Find(ctx, t, siteID)
 	if err != nil || !exists {
@@ -30,7 +30,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 		return 0, nil
 	}
 	if from.ID != site.ID && from.Config.Lead > domain.MaxLead {
-		return 0, nil // the settings refuse the page since it was asked for
+		return 0, nil // the settings exclude the page since it was requested
 	}
 	queued, refused, err := c.addPages(ctx, t, &site, store, foundOn(from, out.Links))
 	if err != nil {
@@ -50,14 +50,14 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// listens reports whether a site takes pages that the event of it, or of one of its pages, has found: as long as its
-// crawl has not been stopped, and if that is the crawl which has asked for the page.
+// listens reports whether a site accepts pages found by an event of the site or one of its pages: its crawl was not
+// stopped, and it is the crawl that requested the page.
 func listens(r *record.Record, from record.Record, ev domain.Event) bool {
 	switch {
 	case r.Crawl.Stopped():
 		return false
 	case from.ID == r.ID:
-		return true // domain.Apply has seen to it that the event is of its newest job
+		return true // domain.Apply has checked that the event is of the newest job
 	default:
 		return from.RunID == r.RunID && (ev.JobID == from.JobID || ev.JobID == domain.PageJobID(r.RunID, from.ID))
 	}
@@ -82,11 +82,11 @@ func leadFewer(ctx context.Context, t *db.Tx, page *record.Record, lead int, in 
 	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workLinks, pageID: page.ID})
 }
 
-// addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox, and how
-// many links were left out, by reason. A page that is known already is crawled again only when a newer crawl of the site comes
-// upon it; so one crawl asks for each page once, however many pages link to it. A page that was deleted or found gone since
-// the crawl began is not fetched again. A page that matches no include pattern is added only for its links, up to
-// domain.MaxLead such pages in a row.
+// addPages adds links as pages of a site, each with a crawl job. It returns the number of jobs put into the outbox, and
+// the number of links left out by reason. A known page is only fetched again by a newer crawl of the site, so each
+// crawl requests a page once, regardless of how many pages link to it. A page deleted or found gone since the crawl
+// began is not fetched again. A page that matches no include pattern is added only for its links, up to domain.MaxLead
+// such pages in a row.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
@@ -156,8 +156,8 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	return queued, refused, CountPage(ctx, t, site.ID, added)
 }
 
-// ask puts the crawl job of a page that is known into the outbox, for the site's newest crawl. A page that readers see
-// as it was fetched is asked for conditionally.
+// ask puts the crawl job of a known page into the outbox, for the site's newest crawl. The request is conditional if
+// the last fetch of the page is its active content.
 func ask(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
 	return askBy(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
 }
@@ -172,9 +172,9 @@ func askBy(ctx context.Context, t *db.Tx, site record.Record, page *record.Recor
 	return record.Enqueue(ctx, t, job, record.PriorityReplay)
 }
 
-// nearer notes that a page which the crawl has asked for already is fewer links from the root than it seemed: crawlers
-// do not come upon pages in order. How far its own links are followed depends on that. So a job that waits is told, and a
-// page that has been fetched is fetched again, if its links count or if it was left out for being too many links away.
+// nearer handles a shorter path from the root to a page that the crawl has already requested, because crawlers do not
+// find pages in order of depth. The depth limits how far the page's own links are followed. So a waiting job is
+// updated, and a fetched page is fetched again if its links count, or if it was left out for its depth.
 func nearer(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
@@ -194,11 +194,11 @@ func nearer(ctx context.Context, t *db.Tx, site record.Record, page *record.Reco
 	return page.Store(ctx, t, t.Stamp())
 }
 
-// tellDepth tells the crawl job of a page that waits in the outbox how far from the root the page is.
+// tellDepth updates the depth in a page's crawl job that waits in the outbox.
 func tellDepth(ctx context.Context, t *db.Tx, page record.Record) error {
 	payload, err := db.ScanString(t.QueryRow(ctx, `SELECT payload FROM outbox WHERE datasource_id = ?`, page.ID))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil // it has just been published
+		return nil // the job has just been published
 	}
 	if err != nil {
 		return fmt.Errorf("reading the job of page %s: %w", page.ID, err)
@@ -237,16 +237,16 @@ func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, 
 	}
 	job := domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store)
 	if site.Crawl != nil && site.Crawl.Removed > 0 {
-		job.ID = domain.NewID() // the page may have left since the crawl asked for it, and the stream drops repeated ids
+		job.ID = domain.NewID() // the page may have been removed since the crawl requested it, and the stream drops repeated ids
 	}
 	job = page.Accept(job, store)
-	if err := page.Insert(ctx, t, nil); err != nil { // nil: it is there already
+	if err := page.Insert(ctx, t, nil); err != nil { // nil: the page already exists
 		return page, err
 	}
 	return page, record.Enqueue(ctx, t, job, record.PriorityPages)
 }
 
-// pageLimit is the limit of the site, which may ask for fewer pages than the service allows and not for more.
+// pageLimit returns the page limit of the site, which may be lower than that of the service, but not higher.
 func (c *Sites) pageLimit(site record.Record) int {
 	if n := site.Config.MaxPages; n > 0 && n < c.maxPages {
 		return n
@@ -266,7 +266,7 @@ func pagesByID(ctx context.Context, t *db.Tx, siteID string, links []foundLink) 
 	return known, nil
 }
 
-// leftPages are those of the links that were deleted or found gone since the site's newest crawl began.
+// leftPages returns those of the links that were deleted or found gone since the site's newest crawl began.
 func leftPages(ctx context.Context, t *db.Tx, siteID string, links []foundLink, known map[string]record.Record) (map[string]bool, error) {
 	var ids []string
 	for _, l := range links {

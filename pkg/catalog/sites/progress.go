@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteProgress counts the pages of sites; ids of what is no site are absent.
+// SiteProgress counts the pages of sites. Ids that are not sites are absent from the result.
 func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error) {
 	type site struct {
 		id    string
@@ -55,7 +55,7 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 	return out, nil
 }
 
-// counter is where pages of a status are counted.
+// counter returns the counter for pages with a status.
 func counter(p *domain.SiteProgress, s domain.Status, unchanged bool) *int64 {
 	switch {
 	case s == domain.StatusSkipped:

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RemovePages removes the next pages of a site that is deleted in the same transaction, or was before. Those of a large
-// site are more than one transaction should keep writers waiting for: what is left is doomed, which nobody sees from the
-// commit on, and removed by RemoveDeleted. It reports whether there is more.
+// RemovePages removes the next pages of a site that was deleted in this or an earlier transaction. Removing all pages
+// of a large site would block other writers for too long, so the remaining pages are marked as doomed: they are
+// invisible after the commit, and RemoveDeleted removes them. It reports whether there are more.
 func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err error) {
 	pages, err := db.Collect(ctx, t, func(s db.Scanner) (p record.Record, err error) {
 		var seen int64
@@ -44,7 +44,7 @@ func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err e
 	})
 }
 
-// nextDoomed finds a site of which pages are still to be removed; sql.ErrNoRows when there is none.
+// nextDoomed returns a deleted site with remaining pages; sql.ErrNoRows if there is none.
 func nextDoomed(ctx context.Context, q db.Querier) (siteID string, err error) {
 	return db.ScanString(q.QueryRow(ctx, `SELECT site_id FROM doomed_sites ORDER BY site_id LIMIT 1`))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UnlikeOthers fails with domain.CodeConflict, which names the other, when the datastore has a site already that takes the
-// same pages: every page would be fetched and found twice.
+// UnlikeOthers fails with domain.CodeConflict, naming the other site, if the datastore already has a site with the same
+// pages, because every page would be fetched and found twice.
 func UnlikeOthers(ctx context.Context, t *db.Tx, d domain.Datasource) error {
 	if d.Type != domain.TypeWebSite {
 		return nil

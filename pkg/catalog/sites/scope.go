@@ -16,7 +16,8 @@ import (
 const (
 	// scopeBatch is the number of pages per transaction when a scope is applied.
 	scopeBatch = 50
-	// linkBatch is the number of addresses per transaction when stored links are evaluated. Those of one page may be more.
+	// linkBatch is the number of addresses per transaction when stored links are evaluated. A single page may have
+	// more.
 	linkBatch = 2_000
 )
 
@@ -35,8 +36,8 @@ func foundOn(from record.Record, links []domain.Link) []foundLink {
 	return out
 }
 
-// scope applies changed settings of the site to its pages, one batch at a time. Their links are evaluated afterwards, when
-// it is known of every page whether the settings take it: see links.
+// scope applies changed settings of the site to its pages, one batch at a time. Links are evaluated afterwards by
+// links, when it is known for every page whether the settings include it.
 func (w *siteWork) scope(ctx context.Context) error {
 	pages, err := w.batch(ctx)
 	if err != nil {
@@ -63,8 +64,8 @@ func (w *siteWork) scope(ctx context.Context) error {
 	return queueWork(ctx, w.t, siteTask{siteID: w.site.ID, kind: workLinks})
 }
 
-// links evaluates the stored links of the site's pages, or of the one that the task names, by the settings of now. Links of
-// pages that lead nowhere are not followed.
+// links evaluates the stored links of the site's pages, or of the task's page, with the present settings. Links of
+// pages with LeadsNowhere are not followed.
 func (w *siteWork) links(ctx context.Context) error {
 	if !w.site.FollowLinks {
 		return nil
@@ -104,7 +105,7 @@ func (w *siteWork) links(ctx context.Context) error {
 			found = append(found, l)
 		}
 	}
-	// The number of pages that are read for their links alone is bounded: the nearest come first.
+	// Nearest pages first, because the number of pages read only for their links is limited.
 	slices.SortStableFunc(found, func(a, b foundLink) int { return cmp.Compare(a.Depth, b.Depth) })
 	queued, err := w.c.followStored(ctx, w.t, &w.site, w.store, found)
 	if queued > 0 {
@@ -113,8 +114,8 @@ func (w *siteWork) links(ctx context.Context) error {
 	return err
 }
 
-// batch reads the next pages of a task that walks over all pages of the site, in the order in which they were found, or the
-// page that the task names.
+// batch reads the next pages of a task that processes all pages of the site, in the order in which they were found, or
+// the task's page.
 func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	at, id := afterPlace(w.after)
 	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
@@ -133,12 +134,12 @@ func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	return pages, nil
 }
 
-// placeInWalk is the place of a page in the order of batch: the time in microseconds, a slash, and the id.
+// placeInWalk returns the position of a page in the order of batch: the time in microseconds, a slash, and the id.
 func placeInWalk(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// afterPlace reads what placeInWalk has written. A task of an earlier version walked by ids, and starts again.
+// afterPlace parses a position from placeInWalk. A task of an earlier version, which used ids, starts again.
 func afterPlace(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)
@@ -156,14 +157,14 @@ func idsOf(pages []record.Record) []string {
 	return ids
 }
 
-// fit applies the site's settings to a page. why is the reason for leaving the page out, "" if it is in scope; known says
-// that its links are stored.
+// fit applies the site's settings to a page. why is the reason for leaving the page out; "" if it is in scope. known is
+// whether its links are stored.
 func (w *siteWork) fit(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	root := scope.Follow && domain.SameSpelling(p.Config.SourceURL, scope.Root)
 	p.Config.Lead = 0
 	if why != "" && !root {
-		p.Config.Lead = domain.LeadsNowhere // unless links to it say otherwise: see leadFewer
+		p.Config.Lead = domain.LeadsNowhere // unless links to it say otherwise; see leadFewer
 	}
 	waits := !p.OwnStatus().Terminal()
 	if why != "" && p.Status != domain.StatusSkipped && (!waits || !root || p.ActiveGeneration > 0) {
@@ -198,7 +199,7 @@ func (w *siteWork) fit(ctx context.Context, p *record.Record, scope domain.SiteS
 	return w.askAnew(ctx, p)
 }
 
-// askAnew has a page fetched by the settings of now. The crawl may already have a job for it, with the old settings.
+// askAnew has a page fetched with the present settings. The crawl may already have a job for it with the old ones.
 func (w *siteWork) askAnew(ctx context.Context, p *record.Record) error {
 	job := domain.NewPageJob(w.site.Datasource, p.Datasource, w.site.RunID, w.store)
 	job.ID = domain.NewID()
@@ -209,7 +210,7 @@ func (w *siteWork) askAnew(ctx context.Context, p *record.Record) error {
 	return askBy(ctx, w.t, w.site, p, w.store, job)
 }
 
-// trim leaves out the pages beyond the site's limit, the last found first.
+// trim leaves out pages beyond the site's limit, starting with those found last.
 func (w *siteWork) trim(ctx context.Context) error {
 	var pages int64
 	if err := w.t.QueryRow(ctx, `SELECT pages FROM datasources WHERE id = ?`, w.site.ID).Scan(&pages); err != nil {
@@ -245,8 +246,8 @@ func (w *siteWork) trim(ctx context.Context) error {
 	return nil
 }
 
-// unsearchable counts the pages of a site that its settings refuse, which do not count for its limit, and those of them that
-// are read for their links alone.
+// unsearchable counts the pages of a site that its settings exclude, which do not count towards its limit, and those of
+// them that are read only for their links.
 func unsearchable(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)
@@ -262,12 +263,12 @@ func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceC
 		return nil
 	}
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
-		site.Capped = false // trim and the links that are evaluated set it again; of a sitemap, the rest is not known
+		site.Capped = false // trim and evaluated links set it again; the rest of a sitemap is unknown
 	}
 	switch listed := !site.FollowLinks && site.Pages > 0; {
 	case !before.Widens(site.Config):
 	case !site.DiscoveryDone && !site.Status.Terminal():
-		site.CrawlWidened() // when it ends, it is known whether there is a sitemap
+		site.CrawlWidened() // when discovery ends, it is known whether there is a sitemap
 	case site.DiscoveryDone && listed:
 		site.WarnOfSitemap()
 	}

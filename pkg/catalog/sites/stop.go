@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StopCrawl ends the crawl of a site, or of a page, at once. What waits to be fetched waits no longer: a page with content
-// keeps it and is synched, one without is skipped. So does what is in the job stream already, be it with a crawler: its jobs
-// leave the stream, and what comes of those that run is refused. Pages that have been fetched are read to their end. The
-// site settles as soon as nothing of it is under way. Stopping what waits for nothing changes nothing; what was never web
-// content fails with domain.CodeInvalid. The result is the datasource as it is then.
+// StopCrawl stops the crawl of a site or a page at once. Pages that wait to be fetched wait no longer: a page with
+// content is synched, one without is skipped. Their jobs are deleted from the job stream, and results of running ones
+// are refused. Fetched pages are still read. The site settles when none of its jobs is in progress. If the datasource
+// waits for nothing, nothing changes. It fails with domain.CodeInvalid for a datasource that is not web content. It
+// returns the changed datasource.
 //
-// From the commit of the stop on nothing new is found, and a page whose fetch is put off is not waited for. The pages that wait are worked off in batches, here and, should
-// the process die over it, by WorkOnSite.
+// After the commit of the stop, no new pages are added, and a page whose fetch is postponed no longer counts as
+// waiting. Waiting pages are processed in batches, here and, if the process dies, by WorkOnSite.
 func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	working := false
 	err := c.db.Update(ctx, "stopping a crawl", func(t *db.Tx) error {
@@ -49,7 +49,7 @@ func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// stopSite stores that the crawl is stopped, and reports whether there was one.
+// stopSite records that the crawl is stopped, and reports whether there was one.
 func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	working, err := hasWork(ctx, t, site.ID)
 	if err != nil {
@@ -84,8 +84,8 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	return true, queueWork(ctx, t, siteTask{siteID: site.ID, kind: workStop})
 }
 
-// stop withdraws the next pages that wait to be fetched. Those in the stream come last: each makes room there, which others
-// that wait would take.
+// stop withdraws the next pages that wait to be fetched. Those in the stream come last, because each frees capacity
+// that other waiting pages would use.
 func (w *siteWork) stop(ctx context.Context) error {
 	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
 	if err == nil && !w.more {
@@ -118,7 +118,7 @@ func (c *Sites) stopPages(ctx context.Context, t *db.Tx, p record.Record) error 
 	return err
 }
 
-// withdraw takes the crawl jobs of pages from the outbox and the stream, and puts the pages back to where they were.
+// withdraw deletes the crawl jobs of pages from the outbox and the stream, and restores the pages.
 func withdraw(ctx context.Context, t *db.Tx, pages []record.Record) error {
 	if err := record.QueueWithdrawals(ctx, t, pages); err != nil {
 		return err

@@ -12,21 +12,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// workKind says what is to be done about pages of a site.
+// workKind is a kind of work on pages of a site.
 type workKind int
 
 const (
-	workStop    workKind = 1 // those that wait to be fetched wait no longer: the crawl was stopped
-	workRest    workKind = 2 // what becomes of those that the newest crawl has not come upon: see domain.RestPolicy
-	workRelease workKind = 3 // those left out for a page that has nothing for readers are fetched again
-	workCompare workKind = 4 // those left out because of the content of a page that has another now are fetched again
-	workYield   workKind = 5 // those that say they are a page which has content now make way for it
+	workStop    workKind = 1 // pages wait no longer to be fetched, because the crawl was stopped
+	workRest    workKind = 2 // handle the pages that the newest crawl has not found; see domain.RestPolicy
+	workRelease workKind = 3 // fetch pages again that were left out in favour of a page that has lost its content
+	workCompare workKind = 4 // fetch pages again that were left out in favour of a page whose content has changed
+	workYield   workKind = 5 // leave out the pages that name a page as canonical which now has content
 	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change of the settings
 	workScope   workKind = 7 // apply changed settings of the site to its pages; workLinks follows
-	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its text, now known, differs
+	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its newly known text differs
 )
 
-// workOf is the work that follows from the change of a page that others were left out for.
+// workOf is the work that follows from the change of a page in favour of which others were left out.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -38,30 +38,30 @@ func changeOf(kind workKind) domain.PageChange {
 	return domain.PageSame
 }
 
-// siteBatch bounds the pages that one transaction works on.
+// Maximum pages per transaction.
 const siteBatch = 200
 
-// siteTask is work on pages of a site, which is not settled before it is done.
+// siteTask is work on pages of a site. The site is not settled before it is done.
 type siteTask struct {
 	siteID string
 	kind   workKind
-	pageID string // the page that others were left out for; else ""
+	pageID string // the page in favour of which others were left out, or ""
 }
 
-// SiteTask is work on pages of a site that is done by WorkOnSite, a batch at a time.
+// SiteTask is work on pages of a site that WorkOnSite does, one batch at a time.
 type SiteTask struct{ siteTask }
 
-// SiteID is the site's.
+// SiteID returns the id of the site.
 func (t SiteTask) SiteID() string { return t.siteID }
 
-// SiteBatch is what one batch of work on a site has done.
+// SiteBatch is the result of one batch of work on a site.
 type SiteBatch struct {
 	DatastoreID string
-	Changed     []string // ids of datasources that were changed or removed
-	More        bool     // the task is not done
+	Changed     []string // ids of changed or removed datasources
+	More        bool     // the task is not complete
 }
 
-// queueWork notes what is to be done about pages of a site, for the crawl that it is in.
+// queueWork queues work on pages of a site for its present crawl.
 func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
 	t.Wake(record.TopicSites)
 	return t.Later(ctx, db.Write{
@@ -73,13 +73,13 @@ func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
 	})
 }
 
-// hasWork reports whether something is to be done about pages of the site.
+// hasWork reports whether work on pages of the site is queued.
 func hasWork(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
 	return db.Exists(ctx, t, `SELECT 1 FROM site_work WHERE site_id = ? LIMIT 1`, siteID)
 }
 
-// SiteWork returns up to limit tasks that come after the given one, the zero task being before all. They stay until
-// WorkOnSite has done them.
+// SiteWork returns up to limit tasks after the given one; the zero task comes before all. Tasks stay until WorkOnSite
+// has completed them.
 func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]SiteTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, db.Scan(func(w *SiteTask) []any { return []any{&w.siteID, &w.kind, &w.pageID} }), `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
 		ORDER BY site_id, kind, page_id LIMIT ?`, after.siteID, after.kind, after.pageID, limit)
@@ -89,8 +89,8 @@ func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]Site
 	return tasks, nil
 }
 
-// WorkOnSite does the next batch of a task, in a transaction of its own, and settles the site when that was the last of
-// what was to be done about it. It does nothing when the task is done, or its site gone.
+// WorkOnSite does the next batch of a task in a transaction, and settles the site after its last task. It does nothing
+// if the task is complete or the site is gone.
 func (c *Sites) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error) {
 	var done SiteBatch
 	err := c.db.Update(ctx, "working on a site", func(t *db.Tx) error {
@@ -128,7 +128,7 @@ type siteWork struct {
 	store   domain.Datastore
 	task    siteTask
 	runID   string // the crawl for which the task was queued
-	after   string // the page that the batch before ended with, where the task walks by id
+	after   string // the last page of the previous batch, for tasks that process all pages
 	changed []string
 	more    bool
 }
@@ -168,7 +168,7 @@ func (w *siteWork) finish(ctx context.Context) error {
 	return err
 }
 
-// pages reads the next pages of the site, and notes whether there may be more than these.
+// pages reads the next pages of the site, and records whether there may be more.
 func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]record.Record, error) {
 	pages, err := db.Collect(ctx, w.t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.Lock,
 		append(args, siteBatch)...)
@@ -179,7 +179,7 @@ func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]
 	return pages, nil
 }
 
-// QueueRest notes that something is to become of pages which the site's crawl has not come upon, if there are any.
+// QueueRest queues work on the pages that the site's crawl has not found, if there are any.
 func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	if site.Crawl == nil || site.Crawl.Rest == domain.RestStays {
 		return nil
@@ -196,7 +196,7 @@ func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	return nil
 }
 
-// rest works on pages that the crawl has not come upon.
+// rest handles pages that the crawl has not found.
 func (w *siteWork) rest(ctx context.Context) (err error) {
 	var rest []record.Record
 	for _, other := range []string{`<`, `>`} {
@@ -210,7 +210,7 @@ func (w *siteWork) rest(ctx context.Context) (err error) {
 	if w.site.Crawl.Rest == domain.RestAsked {
 		for _, p := range rest {
 			if p.Config.Lead > domain.MaxLead {
-				left = append(left, p) // the settings refuse it
+				left = append(left, p) // the settings exclude it
 			} else {
 				kept = append(kept, p)
 			}
@@ -227,7 +227,7 @@ func (w *siteWork) rest(ctx context.Context) (err error) {
 	return leave(ctx, w.t, w.site, left, 0)
 }
 
-// part tells pages that are no part of the site any more from those which stand for pages that are.
+// part separates pages that are no longer part of the site from those that duplicates in the site refer to.
 func (w *siteWork) part(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
@@ -254,7 +254,7 @@ func (w *siteWork) ask(ctx context.Context, pages []record.Record) error {
 	return nil
 }
 
-// release has pages fetched again that were left out for another, unless that has come to have content again.
+// release has pages fetched again that were left out in favour of another, unless that page has content again.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {
@@ -273,7 +273,7 @@ func (w *siteWork) release(ctx context.Context) error {
 	})
 	for i := range pages {
 		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.RunID, w.store)
-		// The crawl has asked for most of them already. The stream takes a job of the same id for the one that it had.
+		// The crawl has already requested most of them, and the stream drops jobs with known ids.
 		job.ID = domain.NewID()
 		if err := askBy(ctx, w.t, w.site, &pages[i], w.store, job); err != nil {
 			return err

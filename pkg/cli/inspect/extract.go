@@ -30,15 +30,15 @@ const extractUsage = `usage: sluice ingestor extract [--format text|blocks|chunk
 Reads files as ingestion does, within the same limits (SLUICE_EXTRACT_MEMORY, SLUICE_EXTRACT_TIMEOUT), and needs no
 running service. Warnings go to standard error. It exits with 1 if a file cannot be read.`
 
-// The formats of the extract command.
+// Output formats of the extract command.
 const (
 	formatText   = "text"
 	formatBlocks = "blocks"
 	formatChunks = "chunks"
 )
 
-// Extract returns the command that prints files as ingestion reads them. open returns an extractor and a chunker that work as these settings
-// say.
+// Extract returns the command that prints files as ingestion reads them. open returns an extractor and a chunker for
+// the settings.
 func Extract(p *cli.Program, open func(config.Config) (*extract.Extractor, *chunk.Chunker)) *cobra.Command {
 	return p.Plain("extract FILE…", "Print files as ingestion reads them", func(ctx context.Context, args []string) error {
 		return runExtract(ctx, p, open, args)
@@ -79,7 +79,7 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	chunker = chunker.Sized(sizes)
 	failed := 0
 	for _, file := range flags.Args() {
-		// "column: value" reads badly in a terminal and compares badly with other tools.
+		// "column: value" is hard to read in a terminal and to compare with other tools.
 		doc, err := readFile(ctx, reader, extract.Request{Path: file, Name: file, Declared: *mime, PlainRows: *format == formatText})
 		if err != nil {
 			if ctx.Err() != nil {
@@ -113,7 +113,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	return nil
 }
 
-// readFile reads a file that is there: what opening it in a child would say is about the child.
+// readFile reads an existing file. It opens the file first, because errors of opening it in a child process would
+// describe the child.
 func readFile(ctx context.Context, reader *extract.Extractor, req extract.Request) (*domain.Document, error) {
 	f, err := os.Open(req.Path)
 	if err != nil {
@@ -129,7 +130,7 @@ func readFile(ctx context.Context, reader *extract.Extractor, req extract.Reques
 	return reader.Extract(ctx, req)
 }
 
-// plainCause is what a person needs to know of why a file cannot be read, in one line.
+// plainCause returns the reason why a file cannot be read, on one line.
 func plainCause(err error) string {
 	var refused *extract.Error
 	var path *fs.PathError
@@ -142,7 +143,8 @@ func plainCause(err error) string {
 	return err.Error()
 }
 
-// writeText writes the document's text: rows of a table on lines of their own, all else set apart by an empty line.
+// writeText writes the document's text. Consecutive table rows and list items are on adjacent lines; other blocks are
+// separated by an empty line.
 func writeText(out io.Writer, doc *domain.Document) error {
 	for i, b := range doc.Blocks {
 		if i > 0 {
@@ -162,7 +164,7 @@ func writeText(out io.Writer, doc *domain.Document) error {
 	return err
 }
 
-// extractedBlock is a block as the command prints it.
+// extractedBlock is the output form of a block.
 type extractedBlock struct {
 	Kind   domain.BlockKind `json:"kind"`
 	Text   string           `json:"text"`
@@ -180,7 +182,7 @@ type extractedLink struct {
 	URL  string `json:"url"`
 }
 
-// extractedChunk is a chunk as the command prints it.
+// extractedChunk is the output form of a chunk.
 type extractedChunk struct {
 	Ordinal int    `json:"ordinal"`
 	Text    string `json:"text"`
@@ -191,7 +193,7 @@ type extractedChunk struct {
 	Tokens  int    `json:"tokens"`
 }
 
-// extracted is a document as the command prints it.
+// extracted is the output form of a document.
 type extracted struct {
 	File string `json:"file"`
 	domain.Document
@@ -203,7 +205,7 @@ func writeExtracted(out io.Writer, file string, doc *domain.Document, chunks boo
 	e := extracted{File: file, Document: *doc}
 	if chunks {
 		named := *doc
-		if named.Title == "" { // as ingestion does with the name of the datasource, which is the file's mostly
+		if named.Title == "" { // as ingestion does with the datasource's name, which is usually the file name
 			named.Title = filepath.Base(file)
 		}
 		cut, err := chunker.Chunks(&named)

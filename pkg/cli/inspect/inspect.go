@@ -1,3 +1,3 @@
-// Package inspect has the commands that show what the pipeline would do with a file or a site, and keep nothing: extract and plan. They need no
-// running service. Only the program that puts the commands together imports it.
+// Package inspect contains the commands that show the pipeline's work on a file or site without storing anything:
+// extract and plan. They need no running service. Only the program that assembles the commands imports it.
 package inspect

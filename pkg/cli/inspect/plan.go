@@ -35,7 +35,8 @@ skipped, error or left out), the links from the root, the address, and the reaso
 running service, and takes the settings of one (SLUICE_CRAWL_DELAY, SLUICE_USER_AGENT…). It exits with 1 if the site cannot
 be read.`
 
-// Plan returns the command that prints what a crawl of a site would do. open makes a crawler that knows of no fleet, and closes it.
+// Plan returns the command that prints the plan of a site's crawl. open returns a crawler that does not share slots
+// with others, and a function that closes it.
 func Plan(p *cli.Program, open func(config.Config) (crawler *crawl.Crawler, stop func() error, err error)) *cobra.Command {
 	return p.Plain("plan [URL]", "Show what a crawl of a site would fetch and why", func(ctx context.Context, args []string) error {
 		return runPlan(ctx, p, open, args)
@@ -122,7 +123,7 @@ func runPlan(ctx context.Context, p *cli.Program, open func(config.Config) (*cra
 	return nil
 }
 
-// writePlanned writes one address as a line, at once: the next may take a while.
+// writePlanned writes one address at once, because the next may take long.
 func writePlanned(w *bufio.Writer, e crawl.PlanEntry) error {
 	reason := ""
 	if e.Reason != "" {
@@ -132,7 +133,7 @@ func writePlanned(w *bufio.Writer, e crawl.PlanEntry) error {
 	return w.Flush()
 }
 
-// printable keeps what a site says from steering the terminal.
+// printable replaces control characters in a site's text, which could control the terminal.
 func printable(r rune) rune {
 	if r < ' ' || r >= 0x7f && r < 0xa0 {
 		return ' '

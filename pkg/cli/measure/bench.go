@@ -17,14 +17,14 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// What is loaded.
+// Kinds of load.
 const (
 	loadQueries = "queries"
 	loadUploads = "uploads"
 	loadStreams = "streams"
 )
 
-// benchGrace is how long answers are waited for after the last request.
+// Time to wait for responses after the last request.
 const benchGrace = 30 * time.Second
 
 // benchSettings are the command's flags.
@@ -37,7 +37,7 @@ type benchSettings struct {
 	where                                          cli.Where
 }
 
-// benchCommand loads a running service and prints how it bears that.
+// benchCommand loads a running service and prints the results.
 func (p commands) benchCommand() *cobra.Command {
 	var s benchSettings
 	cmd := &cobra.Command{
@@ -81,7 +81,7 @@ func (p commands) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// defaults sets what follows from what was given.
+// defaults sets flags that were not given.
 func (s *benchSettings) defaults(given func(string) bool) {
 	s.load.Grace = benchGrace
 	if !given("clients") {
@@ -92,7 +92,7 @@ func (s *benchSettings) defaults(given func(string) bool) {
 	}
 	if !given("warmup") {
 		s.load.Warmup = 3 * time.Second
-		if s.what == loadUploads || s.load.Requests > 0 { // so few may all be answered before it ends
+		if s.what == loadUploads || s.load.Requests > 0 { // so few requests may be answered before the warm-up ends
 			s.load.Warmup = 0
 		}
 	}
@@ -123,7 +123,7 @@ func (p commands) bench(ctx context.Context, s benchSettings) error {
 	if err != nil && report.Sent == 0 {
 		return cli.Fault(ctx, err)
 	}
-	// What was measured is told, even if what it left behind could not be cleared away.
+	// Report the measurement even if the clean-up fails.
 	return errors.Join(s.tell(p.Out, report), cli.Fault(ctx, err))
 }
 
@@ -146,7 +146,7 @@ func (s benchSettings) tell(out io.Writer, report loadtest.Report) error {
 	return err
 }
 
-// check says what does not fit together.
+// check rejects flags that do not fit together.
 func (s benchSettings) check(rest []string, given func(string) bool) error {
 	belongs := map[string][]string{
 		loadQueries: {"datastore", "queries", "mode", "top-k"},
@@ -179,7 +179,7 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	return s.load.Validate()
 }
 
-// benchAsking loads queries or streams.
+// benchAsking loads the service with queries or streams.
 func benchAsking(ctx context.Context, s benchSettings, patient, loaded *service.Service) (_ loadtest.Report, err error) {
 	if s.what == loadStreams {
 		s.agent, err = agentNamed(ctx, patient, s.agent)
@@ -209,14 +209,14 @@ func benchAsking(ctx context.Context, s benchSettings, patient, loaded *service.
 		request = loadtest.Streams(loaded, s.agent, questions, made.add)
 		defer func() { err = errors.Join(err, made.delete(ctx, patient)) }()
 	}
-	// A load of a service that refuses everything tells nothing; this says why.
+	// Try one request first: its error explains why a service would refuse all of them.
 	if err := loadtest.Try(ctx, request); err != nil {
 		return loadtest.Report{}, err
 	}
 	return loadtest.Run(ctx, s.load, request)
 }
 
-// conversations are those that a load has begun.
+// conversations are the conversations created by a load.
 type conversations struct {
 	mu  sync.Mutex
 	ids []string
@@ -228,7 +228,7 @@ func (c *conversations) add(id string) {
 	c.ids = append(c.ids, id)
 }
 
-// delete deletes them, as many as can be within the grace.
+// delete deletes as many of them as possible within the grace period.
 func (c *conversations) delete(ctx context.Context, sluice *service.Service) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
 	defer cancel()
@@ -242,7 +242,7 @@ func (c *conversations) delete(ctx context.Context, sluice *service.Service) err
 	return nil
 }
 
-// benchUploading loads uploads into a datastore of their own.
+// benchUploading loads the service with uploads into a new datastore.
 func benchUploading(ctx context.Context, s benchSettings, patient, loaded *service.Service, errs io.Writer) (report loadtest.Report, err error) {
 	item := madeUp(s.size)
 	if s.files != "" {

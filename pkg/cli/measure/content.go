@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	benchSources = 200     // datasources that questions are made from
-	benchWords   = 5       // of a question
-	benchFiles   = 10_000  // of a folder
-	benchBytes   = 1 << 30 // of all of them, held in memory
+	benchSources = 200     // datasources from which questions are generated
+	benchWords   = 5       // words per question
+	benchFiles   = 10_000  // maximum files of a folder
+	benchBytes   = 1 << 30 // maximum bytes of all files, which are kept in memory
 )
 
 var errEnough = errors.New("enough")
 
-// benchQuestions reads the questions, or makes some of words that stand in a row in the datastores' content.
+// benchQuestions reads questions from the file, or generates some from consecutive words in the datastores' content.
 func benchQuestions(ctx context.Context, sluice *service.Service, file string, datastores []string) ([]string, error) {
 	var texts []string
 	if file != "" {
@@ -38,7 +38,7 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 		})
 		return texts, err
 	}
-	random := rand.New(rand.NewPCG(1, 2)) // the same ones every time
+	random := rand.New(rand.NewPCG(1, 2)) // the same questions each time
 	for _, id := range datastores {
 		seen := 0
 		err := sluice.Datasources(ctx, id, "synched", func(d service.Datasource) error {
@@ -67,7 +67,7 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 	return texts, nil
 }
 
-// madeUp returns texts of about so many bytes, each another one, in sentences of common words and some numbers.
+// madeUp returns different texts of about size bytes, in sentences of common words and some numbers.
 func madeUp(size int) func(n int) loadtest.Item {
 	words := strings.Fields(`the a of to and in for with on by from at is was are has more than most each such only also new first other
 		report order price team plan market water energy house school river paper machine network contract patient engine garden history
@@ -88,7 +88,7 @@ func madeUp(size int) func(n int) loadtest.Item {
 	}
 }
 
-// filesOf returns the files below a folder, in turn. Hidden ones are left out.
+// filesOf returns the files below a folder, repeatedly. Hidden files are skipped.
 func filesOf(dir string) (func(n int) loadtest.Item, error) {
 	var items []loadtest.Item
 	total := 0

@@ -26,7 +26,7 @@ type evalSettings struct {
 	where                                 cli.Where
 }
 
-// evalCommand measures the retrieval of a running service, or makes questions for that.
+// evalCommand measures the retrieval of a running service, or generates questions for that.
 func (p commands) evalCommand() *cobra.Command {
 	var s evalSettings
 	cmd := &cobra.Command{
@@ -81,7 +81,7 @@ func (p commands) eval(ctx context.Context, s evalSettings) error {
 	return cli.Fault(ctx, err)
 }
 
-// check says what does not fit together.
+// check rejects flags that do not fit together.
 func (s evalSettings) check() error {
 	switch {
 	case s.datastore == "":
@@ -107,7 +107,7 @@ func (s evalSettings) check() error {
 	return nil
 }
 
-// openService finds the service that is measured.
+// openService connects to the service to measure.
 func openService(where cli.Where, environ []string) (*service.Service, config.Config, error) {
 	at, err := where.Locate(environ)
 	if err != nil {
@@ -120,7 +120,7 @@ func openService(where cli.Where, environ []string) (*service.Service, config.Co
 	return sluice, at.Config, nil
 }
 
-// compareModes asks the questions and prints how good the modes are.
+// compareModes asks the questions and prints the quality of the modes.
 func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, out, errs io.Writer) error {
 	store, err := sluice.Datastore(ctx, s.datastore)
 	if err != nil {
@@ -161,10 +161,10 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 	return report.Write(out)
 }
 
-// maxNames is how many datasources' names are held to match the judgements with.
+// Maximum number of datasource names kept for matching judgements.
 const maxNames = 2_000_000
 
-// readCases reads the questions with what is right, and says on errs what does not fit together.
+// readCases reads the questions with their judgements, and reports inconsistencies on errs.
 func readCases(ctx context.Context, sluice *service.Service, s evalSettings, errs io.Writer) ([]compare.Case, error) {
 	var questions []eval.Question
 	err := reading(s.queries, func(r io.Reader) (err error) { questions, err = eval.ReadQuestions(r); return err })
@@ -208,7 +208,7 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 	return truth.Cases, nil
 }
 
-// reading opens the file, "-" being standard input, and names it in what goes wrong.
+// reading opens the file, or standard input for "-", and adds its name to errors.
 func reading(path string, read func(io.Reader) error) error {
 	if path == "-" {
 		return read(os.Stdin)

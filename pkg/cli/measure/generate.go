@@ -22,8 +22,8 @@ import (
 
 const maxGenerated = generate.MaxQuestions
 
-// generateQuestions makes questions from the datastore's content and writes them, also those that were made until the
-// model server failed.
+// generateQuestions generates questions from the datastore's content and writes them. If the model server fails, it
+// writes those generated so far.
 func (p commands) generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings) error {
 	out, errs := p.Out, p.Err
 	if c.ChatModel == "" {
@@ -36,7 +36,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 	}
 	file := io.WriteCloser(keptOpen{out})
 	if s.out != "" {
-		// A question set is worth work: somebody may have mended it by hand.
+		// Do not overwrite a question set: it may have been edited by hand.
 		f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, os.ErrExist) {
 			return cli.Misusedf("--out %s is there already: name a new file", s.out)
@@ -69,7 +69,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 	return err
 }
 
-// keptOpen is a writer that is not the command's to close.
+// keptOpen is a writer that the command must not close.
 type keptOpen struct{ io.Writer }
 
 func (keptOpen) Close() error { return nil }
@@ -89,13 +89,13 @@ func writeQuestions(w io.Writer, questions []generate.Question) error {
 	return nil
 }
 
-// asking puts one question to a chat model, which is what an chat.Model can do too.
+// asking implements generate.Model with a chat model.
 type asking struct{ model chat.Model }
 
 // Ask implements generate.Model.
 func (a asking) Ask(ctx context.Context, system, user string) (string, error) {
 	var text strings.Builder
-	cold, most := 0.0, 1000 // room for models that think first
+	cold, most := 0.0, 1000 // sufficient for models that reason first
 	_, err := a.model.Provider.Complete(ctx, chat.Prompt{
 		Model: a.model.Name, System: system, Messages: []chat.Turn{{Role: domain.RoleUser, Text: user}},
 		Params: chat.Params{Temperature: &cold, MaxTokens: &most},

@@ -1,5 +1,6 @@
-// Package measure has the commands that measure a running service over HTTP: eval, the quality of its retrieval, and bench, how it bears
-// load. It opens nothing that a service keeps. Only the program that puts the commands together imports it.
+// Package measure contains the commands that measure a running service over HTTP: eval for the quality of retrieval,
+// and bench for performance under load. It does not access stored data directly. Only the program that assembles the
+// commands imports it.
 package measure
 
 import (
@@ -10,13 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// commands are the commands with what they share.
+// commands holds the data common to the commands.
 type commands struct {
 	*cli.Program
 	chat func(config.Config) (chat.Model, error)
 }
 
-// Commands returns the commands. chat opens the chat model that the settings name, which makes up questions.
+// Commands returns the commands. chat opens the configured chat model, which generates questions.
 func Commands(p *cli.Program, chat func(config.Config) (chat.Model, error)) []*cobra.Command {
 	c := commands{p, chat}
 	return []*cobra.Command{c.evalCommand(), c.benchCommand()}

@@ -29,10 +29,10 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// backupStall is how long a service may send nothing of a backup. A copy of a large catalog takes a while.
+// Maximum pause in a backup's stream. Copying a large catalog takes time.
 const backupStall = 10 * time.Minute
 
-// backupCommand writes a backup of a running service, or of a data directory that nobody has open.
+// backupCommand writes a backup of a running service, or of a data directory that is not in use.
 func (p commands) backupCommand() *cobra.Command {
 	var ask backupRequest
 	cmd := &cobra.Command{
@@ -76,7 +76,7 @@ func (p commands) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// interrupted says in place of what broke that the command was stopped.
+// interrupted returns an error for an interrupted command instead of the failure that the interruption caused.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped: nothing was left behind"))
@@ -88,10 +88,10 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// backupRequest says what is to be backed up, and how fast.
+// backupRequest holds the flags of a backup.
 type backupRequest struct{ rate, address, dir string }
 
-// open finds what is to be backed up, and has it written to what is returned.
+// open starts the backup and returns its stream.
 func (b backupRequest) open(ctx context.Context, program string, environ []string) (io.ReadCloser, error) {
 	if b.dir != "" {
 		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+b.dir)
@@ -131,7 +131,8 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 	return requestBackup(ctx, access.Address, access.Key, b.rate)
 }
 
-// keyBeside is the operator's key of the service at an address, "" unless it is the one that has the data directory.
+// keyBeside returns the operator's key in the data directory, or "" if the directory does not belong to the service at
+// the address.
 func keyBeside(dir, address string) string {
 	access, err := datadir.ReadAccess(filepath.Join(dir, datadir.Operator))
 	if err != nil || access.Address != strings.TrimSuffix(address, "/") {
@@ -140,7 +141,7 @@ func keyBeside(dir, address string) string {
 	return access.Key
 }
 
-// requestBackup asks a running service for a backup.
+// requestBackup requests a backup from a running service.
 func requestBackup(ctx context.Context, address, key, rate string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	target := strings.TrimSuffix(address, "/") + source.Path + "?" + url.Values{source.RateParameter: {rate}}.Encode()
@@ -180,7 +181,7 @@ func causeOf(ctx context.Context) error {
 	return nil
 }
 
-// download is the body of an answer that must not stand still.
+// download is a response body with a timeout for pauses.
 type download struct {
 	body   io.ReadCloser
 	stall  *time.Timer
@@ -203,8 +204,8 @@ func (d *download) Close() error {
 	return d.body.Close()
 }
 
-// receive writes a backup to a file, under its name when it is whole, or to standard output, and reads it meanwhile from end to
-// end: what counts is not what the sender says.
+// receive writes a backup to a file, which gets its name when it is complete, or to standard output. It verifies the
+// complete content meanwhile, independent of the sender's report.
 func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
 	schema, err := maintenance.SchemaVersion()
 	if err != nil {
@@ -234,19 +235,19 @@ func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer)
 	return report, durable.Dir(filepath.Dir(file))
 }
 
-// makePartial makes the file that a backup is written to until it is whole: in a directory beside its place, which the next
-// backup to that place removes should this process be killed.
+// makePartial creates the file for an incomplete backup in a directory next to the target. If this process is killed,
+// the next backup to the same target removes it.
 func makePartial(file string) (partial *os.File, remove func(), err error) {
 	parent, pattern := filepath.Dir(file), "."+filepath.Base(file)+".partial-*"
 	dir, err := lockdir.Make(parent, pattern)
 	if err == nil {
 		if partial, err = os.OpenFile(filepath.Join(dir.Path(), "backup"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
-			return partial, func() { _ = dir.Remove() }, nil // what stays is removed by the next one
+			return partial, func() { _ = dir.Remove() }, nil // the next backup removes it if this fails
 		}
 		_ = dir.Remove()
-	} else { // there are file systems without locks
+	} else { // some file systems do not support locks
 		if partial, err = os.CreateTemp(parent, pattern); err == nil {
-			return partial, func() { os.Remove(partial.Name()) }, nil // no longer there when it has its own name
+			return partial, func() { os.Remove(partial.Name()) }, nil // does nothing after the file was renamed
 		}
 	}
 	return nil, nil, fmt.Errorf("making the backup's file: %w", err)
@@ -257,7 +258,7 @@ func validKey(key string) error {
 	return err
 }
 
-// backupReport is what a command says of an archive, as JSON.
+// backupReport is the JSON output about an archive.
 type backupReport struct {
 	Done    string  `json:"done"`
 	File    string  `json:"file"`
@@ -265,7 +266,7 @@ type backupReport struct {
 	backup.Report
 }
 
-// tellBackup says what an archive holds, and fails when originals are lost.
+// tellBackup prints the content of an archive. It returns an error if originals are missing.
 func (p commands) tellBackup(out io.Writer, done, file string, r backup.Report, took time.Duration) error {
 	if p.JSON {
 		encoder := json.NewEncoder(out)
@@ -290,7 +291,7 @@ func (p commands) tellBackup(out io.Writer, done, file string, r backup.Report, 
 	return nil
 }
 
-// sized is a number of bytes for people.
+// sized formats a number of bytes.
 func sized(n int64) string {
 	const unit = 1024
 	if n < unit {

@@ -21,7 +21,7 @@ type keyFlags struct {
 	expires                          time.Duration
 }
 
-// keysCommand makes, lists and revokes API keys in the catalog itself, so that it works without a key.
+// keysCommand creates, lists and revokes API keys directly in the catalog, so that it works without a key.
 func (p commands) keysCommand() *cobra.Command {
 	keys := &cobra.Command{
 		Use: "keys create|list|revoke", Short: "API keys: create, list, revoke", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
@@ -86,10 +86,10 @@ func (p commands) keysCommand() *cobra.Command {
 	return keys
 }
 
-// keyShown is a key as machines read it.
+// keyShown is the JSON form of a key.
 type keyShown struct {
 	ID         string         `json:"id"`
-	Key        string         `json:"key,omitempty"` // only when it is made
+	Key        string         `json:"key,omitempty"` // only when it is created
 	Name       string         `json:"name"`
 	Workspace  string         `json:"workspace"`
 	Hint       string         `json:"hint"`

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer"
 )
 
-// modelsCommand lists the embedding models of the configuration, and fetches known ones.
+// modelsCommand lists the configured embedding models and downloads known ones.
 func (p commands) modelsCommand() *cobra.Command {
 	models := &cobra.Command{
 		Use: "models list|pull NAME", Short: "Embedding models that are run in process: list, pull", GroupID: cli.GroupOperate,
@@ -65,7 +65,7 @@ func (p commands) modelsCommand() *cobra.Command {
 	return models
 }
 
-// listModels shows what datastores can be given here, the default first, and what could be fetched.
+// listModels prints the available models, the default first, and the models that can be downloaded.
 func (p commands) listModels(c config.Config) error {
 	here, err := p.models(c)
 	if err != nil {
@@ -94,12 +94,12 @@ func (p commands) listModels(c config.Config) error {
 	return w.Flush()
 }
 
-// modelShown is an embedding model as machines read it.
+// modelShown is the JSON form of an embedding model.
 type modelShown struct {
 	Model      string `json:"model"`
-	Dimensions int    `json:"dimensions,omitempty"` // absent: as the server says
-	Default    bool   `json:"default"`              // of new datastores
-	Here       bool   `json:"here"`                 // false: models pull fetches it
+	Dimensions int    `json:"dimensions,omitempty"` // absent: decided by the server
+	Default    bool   `json:"default"`              // default of new datastores
+	Here       bool   `json:"here"`                 // false: available by models pull
 }
 
 func modelsShown(here []embed.Model) []modelShown {
@@ -115,12 +115,12 @@ func modelsShown(here []embed.Model) []modelShown {
 	return all
 }
 
-// has reports whether a model that can be fetched is among those that are here.
+// has reports whether a downloadable model is installed.
 func has(here []embed.Model, known pull.Model) bool {
 	return slices.ContainsFunc(here, func(m embed.Model) bool { return strings.HasPrefix(m.ID, "local:"+known.Name+"@") })
 }
 
-// pullModel fetches a model, and opens it to see that it works.
+// pullModel downloads a model, and opens it to check that it works.
 func (p commands) pullModel(ctx context.Context, c config.Config, name, from string) error {
 	m, ok := pull.Find(name)
 	if name == "" {

@@ -18,16 +18,16 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// offline is a data directory that nobody else has open, and whose backup is being written.
+// offline is the backup of a data directory that is not in use.
 type offline struct {
 	*io.PipeReader
 	cancel context.CancelFunc
-	done   chan struct{} // closed when err is what came of it
+	done   chan struct{} // closed when err is set
 	err    error
 	close  []func() error
 }
 
-// cause is why there is no backup: the archive itself only says so to whom it was sent.
+// cause returns the reason why the backup failed, which the archive itself does not contain.
 func (o *offline) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {
@@ -45,7 +45,7 @@ func (o *offline) Close() error {
 	return closeAll(o.close)
 }
 
-// openOffline has a backup of the data directory written, which it closes.
+// openOffline starts a backup of the data directory. It closes the directory afterwards.
 func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_ io.ReadCloser, err error) {
 	o := &offline{done: make(chan struct{}), close: []func() error{dir.Close}}
 	defer func() {
@@ -73,12 +73,13 @@ func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_
 	go func() {
 		defer close(o.done)
 		_, o.err = content.Write(ctx, writer, bound)
-		writer.CloseWithError(o.err) // nil: the end
+		writer.CloseWithError(o.err) // nil: end of file
 	}()
 	return o, nil
 }
 
-// OpenOriginals opens the originals in a directory of the embedded NATS server. closes closes them, also after an error.
+// OpenOriginals opens the originals in a directory of the embedded NATS server. closes closes them, and must be called
+// even after an error.
 func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *originals.Store, closes func() error, err error) {
 	var closers []func() error
 	closes = func() error { return closeAll(closers) }
@@ -101,7 +102,7 @@ func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *origi
 	return store, closes, err
 }
 
-// storeGrace bounds how long the files of originals may take to be closed.
+// Timeout for closing the files of originals.
 const storeGrace = time.Minute
 
 // closeAll closes in reverse order of opening.

@@ -12,10 +12,10 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// repairPatience is how long a request may lie unclaimed before it is said that nobody takes it.
+// Time after which the command reports that no process has accepted the request.
 const repairPatience = 15 * time.Second
 
-// repairCommand asks for a repair and shows what it says.
+// repairCommand requests a repair and prints its report.
 func (p commands) repairCommand() *cobra.Command {
 	var prune, follow bool
 	var dir string

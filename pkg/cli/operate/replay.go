@@ -13,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// commandPoll is how often a command looks at how far what it waits for is.
+// Polling interval of commands that wait.
 const commandPoll = 500 * time.Millisecond
 
-// replayCommand queues what the catalog holds once more.
+// replayCommand queues stored datasources again.
 func (p commands) replayCommand() *cobra.Command {
 	var f catalog.ReplayFilter
 	var all, follow bool
@@ -76,7 +76,7 @@ func (p commands) replay(ctx context.Context, f catalog.ReplayFilter, since, dir
 	return errors.Join(watchReplay(ctx, c.ReplayProgress, f.ReplayID, cli.NewProgress(p.Aside())), p.replayed(queued))
 }
 
-// replayed tells machines how much was queued.
+// replayed prints the number of queued datasources as JSON.
 func (p commands) replayed(queued int64) error {
 	if !p.JSON {
 		return nil
@@ -95,7 +95,7 @@ func queueReplay(ctx context.Context, c *catalog.Catalog, f catalog.ReplayFilter
 	}
 }
 
-// parseSince reads a date, a time, or how long ago.
+// parseSince parses a date, a time or a duration before now.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -108,11 +108,11 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or how long ago (36h)")
 }
 
-// replayProgress counts the datasources of a replay: all, those that are synched, and those that have failed.
+// replayProgress returns the number of datasources of a replay: all, synched and failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
-// watchReplay shows how far the replay is, until all is done or ctx ends. Leaving does not stop it. What was deleted
-// meanwhile, or replaced by something newer, is no longer a part of it.
+// watchReplay shows the progress of the replay until it is complete or ctx ends. Ending it does not stop the replay.
+// Datasources that are deleted, or queued again later, no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()

@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// restoreCommand makes a data directory from a backup.
+// restoreCommand creates a data directory from a backup.
 func (p commands) restoreCommand() *cobra.Command {
 	var dir string
 	var check bool
@@ -75,7 +75,7 @@ func (p commands) restoreCommand() *cobra.Command {
 	return cmd
 }
 
-// restore makes a data directory of a backup, or leaves it as it was.
+// restore creates a data directory from a backup. If it fails, it leaves the directory unchanged.
 func restore(ctx context.Context, in io.Reader, path string, schema int64) (report backup.Report, err error) {
 	_, statErr := os.Stat(path)
 	made := errors.Is(statErr, fs.ErrNotExist)
@@ -95,7 +95,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 			os.Remove(path)
 		}
 	}()
-	if err := emptyDir(path); err != nil { // another one may have been quicker
+	if err := emptyDir(path); err != nil { // another process may have been faster
 		return report, err
 	}
 	staged := dir.Join(datadir.Restoring)
@@ -113,7 +113,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	if err := syncTree(staged); err != nil {
 		return report, err
 	}
-	// The catalog last: a directory without one holds nothing that counts.
+	// The catalog last, because a directory without a catalog contains no data that counts.
 	for _, name := range []string{datadir.NATS, datadir.Catalog} {
 		if err := os.Rename(filepath.Join(staged, name), dir.Join(name)); err != nil {
 			return report, errors.Join(fmt.Errorf("putting %s in place: %w", name, err), os.RemoveAll(dir.Join(datadir.NATS)))
@@ -125,7 +125,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	return report, durable.Dir(dir.Path())
 }
 
-// emptyDir refuses a directory in which something lies that is not for a restore to replace.
+// emptyDir rejects a directory with files that a restore must not replace.
 func emptyDir(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -164,7 +164,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	if err := errors.Join(c.Restored(ctx), c.Close()); err != nil {
 		return report, fmt.Errorf("preparing the restored catalog: %w", err)
 	}
-	// The last connection to close leaves the database in one file.
+	// Closing the last connection merges the database into one file.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(sink.catalog + suffix); !errors.Is(err, fs.ErrNotExist) {
 			return report, errors.Join(fmt.Errorf("%s was left beside the catalog", filepath.Base(sink.catalog+suffix)), err)
@@ -173,7 +173,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	return report, nil
 }
 
-// restoring takes what a backup holds.
+// restoring receives the content of a backup.
 type restoring struct {
 	catalog   string
 	originals *originals.Store
@@ -200,7 +200,7 @@ func (r *restoring) Original(ctx context.Context, key string, size int64, conten
 // Drop implements backup.Sink.
 func (r *restoring) Drop(ctx context.Context, key string) error { return r.originals.Delete(ctx, key) }
 
-// syncTree has everything below a directory written to disk.
+// syncTree flushes everything below a directory to disk.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
