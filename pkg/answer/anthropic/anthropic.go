@@ -1,4 +1,4 @@
-// Package anthropic answers through Anthropic's Messages API.
+// Package anthropic is a chat provider for Anthropic's Messages API.
 package anthropic
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Options say which server answers.
+// Options configure a Provider.
 type Options struct {
 	BaseURL   string // without the version path; default: Anthropic's
 	APIKey    string // "" for gateways that need none
-	MaxTokens int    // of an answer where the prompt does not say, for the API wants to be told; default 4,096
+	MaxTokens int    // of an answer if the prompt sets no limit, because the API requires one; default 4,096
 
 	Limits     remote.Limits
 	HTTPClient *http.Client // default: remote.Client()
 }
 
-// Provider is an chat.Provider. It is safe for concurrent use.
+// Provider is a chat.Provider. It is safe for concurrent use.
 type Provider struct {
 	address string
 	header  http.Header
@@ -35,7 +35,7 @@ type Provider struct {
 	quirks  remote.Quirks
 }
 
-// New returns a Provider. It fails when BaseURL is no HTTP address. It does not call the server.
+// New returns a Provider without contacting the server. It fails if BaseURL is not an HTTP address.
 func New(opts Options) (*Provider, error) {
 	if opts.BaseURL == "" {
 		opts.BaseURL = "https://api.anthropic.com"
@@ -63,12 +63,12 @@ func New(opts Options) (*Provider, error) {
 	}, nil
 }
 
-// version is the version of the API whose events are read here.
+// Version of the API.
 const version = "2023-06-01"
 
-// Complete implements chat.Provider. The API has no penalties, and takes either temperature or topP; where both are
-// given, the temperature counts. The server always streams, whatever the prompt asks for: so it is known while it answers
-// that it does.
+// Complete implements chat.Provider. The API has no penalties, and accepts either temperature or topP; if both are set,
+// temperature is used. The response is always streamed, even if the prompt does not ask for it, because the stream
+// shows that the server is still working.
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
@@ -88,7 +88,7 @@ const (
 	maxTokens   = "max_tokens"
 )
 
-// request is what the API takes. Its texts are lists of blocks.
+// request is the body of an API request. Its texts are lists of blocks.
 type request struct {
 	Model       string         `json:"model"`
 	MaxTokens   int64          `json:"max_tokens"`
@@ -111,7 +111,7 @@ type contentBlock struct {
 
 func textBlock(text string) []contentBlock { return []contentBlock{{"text", text}} }
 
-// body makes the request of a prompt, with what the model is not known to refuse.
+// body returns the request for a prompt, without parameters that the model is known to reject.
 func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	known := p.quirks.Of(prompt.Model)
 	asked, most := prompt.Params, p.options.MaxTokens
@@ -131,7 +131,7 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	}
 	for _, t := range prompt.Messages {
 		if strings.TrimSpace(t.Text) == "" {
-			continue // which the API refuses; a message before may have been that
+			continue // the API rejects empty messages, and an earlier one may be empty
 		}
 		role := "user"
 		if t.Role == domain.RoleAssistant {
@@ -142,7 +142,7 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	return body, sent
 }
 
-// ignored are the interface's names of the parameters that were asked for and not sent as they were.
+// ignored returns the API names of the requested parameters that were changed or not sent.
 func ignored(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	_, warm := sent[temperature]
@@ -164,7 +164,7 @@ func ignored(asked chat.Params, sent remote.Parameters) []string {
 	return out
 }
 
-// event holds the fields that are read of a stream's events.
+// event contains the fields used from a stream's events.
 type event struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -185,7 +185,7 @@ type event struct {
 	} `json:"usage"`
 }
 
-// ask puts the question once and passes on what comes.
+// ask sends the request once and passes on the response.
 func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error {
 	res, err := remote.Post(ctx, p.options.HTTPClient, p.address, p.header, body)
 	if err != nil {
@@ -200,15 +200,15 @@ func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error
 			return err
 		}
 		var e event
-		if sent.Type != typeError { // its data need not be JSON
+		if sent.Type != typeError { // the data of an error event need not be JSON
 			if err := json.Unmarshal([]byte(sent.Data), &e); err != nil {
 				return err
 			}
 		}
-		switch cmp.Or(sent.Type, e.Type) { // some gateways drop the names of events
+		switch cmp.Or(sent.Type, e.Type) { // some gateways omit the names of events
 		case typeError:
 			return remote.ReadStatus(0, []byte(sent.Data))
-		case "ping": // no sign that the model goes on
+		case "ping": // does not show that the model is working
 			continue
 		case "message_start":
 			u := e.Message.Usage

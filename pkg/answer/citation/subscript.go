@@ -5,26 +5,29 @@ import (
 	"strings"
 )
 
-// Bounds of the text around brackets that tells a subscript from a citation.
+// Number of bytes around brackets that distinguish a subscript from a citation.
 const (
 	maxNameBytes  = 64 // before them
 	followerBytes = 4  // after them
 )
 
 var (
-	// arrayName matches a name that code subscripts and that is no English word: arr, argv, snake_case, $name.
+	// arrayName matches a name that is common for arrays in code and is not an English word: arr, argv, snake_case,
+	// $name.
 	arrayName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
 	// letterName matches a name of one letter: x, but not the s of gate's.
 	letterName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)
-	// callBefore matches a call, whose result is subscripted: split(",")[1]. In "text (note)[1]" a space stands before the parenthesis.
+	// callBefore matches a call whose result may be subscripted: split(",")[1]. In "text (note)[1]", a space precedes
+	// the parenthesis.
 	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
-	// codeFollows matches what follows a subscript in code alone: an assignment, a comparison, a field, an increment.
+	// codeFollows matches text that only code has after a subscript: an assignment, a comparison, a field, an
+	// increment.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
 	// assigned matches an assignment of a list of numbers: x = [5].
 	assigned = regexp.MustCompile(`=\s?$`)
 )
 
-// nameBefore matches a name, such as arr. Numbers alone are none: 1[2].
+// nameBefore matches a name, such as arr. Digits alone are not a name: 1[2].
 var nameBefore = regexp.MustCompile(`[A-Za-z_$][0-9A-Za-z_$]*$`)
 
 // subscripted reports whether brackets between the two texts are a subscript, as in arr[2], and not a citation.
@@ -40,21 +43,21 @@ func glued(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
 
-// lastBytes returns the end of a text, as far as subscripted looks at it.
+// lastBytes returns the part at the end of a text that subscripted examines.
 func lastBytes(text string) string { return text[max(0, len(text)-maxNameBytes):] }
 
-// firstBytes returns the beginning of a text, as far as subscripted looks at it.
+// firstBytes returns the part at the beginning of a text that subscripted examines.
 func firstBytes(text string) string { return text[:min(followerBytes, len(text))] }
 
-// CodeTracker follows the Markdown of a text, byte by byte, to know which parts of it are code.
+// CodeTracker parses the Markdown of a text, byte by byte, to determine which parts are code.
 type CodeTracker struct {
 	ticks int // length of the run of backticks being read
 	code  int // length of the run that opened code; 0 outside code
 
-	inLine bool // the line has more than white space
-	after  bool // so had the line before
-	indent int  // columns of white space that begin the line
-	tildes int  // length of the run of tildes being read that begins the line
+	inLine bool // the line contains more than white space
+	after  bool // the previous line contained more than white space
+	indent int  // columns of leading white space in the line
+	tildes int  // length of the run of tildes being read at the beginning of the line
 	fenced int  // length of the run of tildes that opened a block of code; 0 outside one
 }
 
@@ -67,11 +70,11 @@ func (c *CodeTracker) inCode(b byte) bool {
 	return code > 0 || c.fenced > 0
 }
 
-// indented reports whether the line is indented as code is that has no fences. The paragraphs of lists may be, too.
+// indented reports whether the line is indented like a code block without fences. Paragraphs in lists may be, too.
 func (c *CodeTracker) indented() bool { return c.indent >= 4 }
 
-// track takes the next byte. A run of backticks opens code, a run of the same length closes it. Code within a line ends
-// with the line, so that a stray backtick does not swallow the rest.
+// track processes the next byte. A run of backticks opens code, and a run of the same length closes it. Inline code
+// ends with its line, so that a stray backtick does not turn the rest of the text into code.
 func (c *CodeTracker) track(b byte) {
 	c.trackLine(b)
 	if b == '`' && c.fenced == 0 {
@@ -87,8 +90,8 @@ func (c *CodeTracker) track(b byte) {
 	}
 }
 
-// trackLine follows the beginnings of lines: their indentation, and fences of tildes. Tildes below a line of text
-// underline a heading.
+// trackLine processes the beginnings of lines: indentation, and fences of tildes. Tildes below a line of text underline
+// a heading.
 func (c *CodeTracker) trackLine(b byte) {
 	switch {
 	case b == '~' && (!c.inLine || c.tildes > 0):
@@ -128,14 +131,15 @@ func afterRun(code, ticks int) int {
 	}
 }
 
-// MarksInText are reference marks of the document's own, which a model would copy into its answer as ours.
+// MarksInText matches reference marks in documents, which a model could copy into its answer as citations.
 var MarksInText = regexp.MustCompile(`[\[【［]\s*(\d{1,3}(?:\s*[,;，、；–-]\s*\d{1,3})*)\s*[\]】］]`)
 
-// Neutral takes the brackets of marks off a document's text, so that no model copies them as ours. Code keeps its brackets: argv[1].
+// Neutral removes the brackets of marks in a document's text, so that no model copies them as citations. Code keeps its
+// brackets: argv[1].
 func Neutral(text string) string {
 	var out strings.Builder
 	var code CodeTracker
-	done, subscript := 0, false // of the mark before: where it ends, and whether it is one
+	done, subscript := 0, false // end of the previous mark, and whether it is a subscript
 	for _, at := range MarksInText.FindAllStringSubmatchIndex(text, -1) {
 		for i := done; i < at[0]; i++ {
 			code.track(text[i])

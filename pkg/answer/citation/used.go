@@ -8,16 +8,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// What it takes for a fragment to count as used by a sentence.
+// Conditions under which a sentence counts as based on a fragment, and limits of the comparison.
 const (
-	usedShare        = 0.6  // of the sentence's words, function words apart
-	usedTerms        = 3    // words; of a sentence that has fewer, the fragment holds all
-	maxUsedSentences = 50   // of an answer that are looked at
-	maxUsedBytes     = 2000 // of a sentence that are looked at
+	usedShare        = 0.6  // of the sentence's words, except function words
+	usedTerms        = 3    // number of words; a fragment must contain all words of a sentence with fewer
+	maxUsedSentences = 50   // per answer
+	maxUsedBytes     = 2000 // per sentence
 )
 
-// used are the fragments that an answer without citations rests on, in the order given: for each of its sentences the one
-// that holds most of its words, where that is most of them. An answer that says that the documents have nothing uses none.
+// used returns the fragments that an answer without citations is based on, in their given order: for each sentence, the
+// fragment that contains the largest share of its words, if that is at least usedShare. A statement that the documents
+// have no answer uses none.
 func used(text string, fragments []domain.Fragment) []domain.Fragment {
 	if len(fragments) == 0 {
 		return nil

@@ -9,24 +9,25 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// Bounds of code that is quoted.
+// Limits of quoted code.
 const (
 	maxCodeLines      = 40
 	maxCodeCharacters = 2000
 )
 
-// stretch is a piece of a text: a block of code that stood between fences, or what lies between such blocks.
+// stretch is a part of a text: a fenced block of code, or the text between two blocks.
 type stretch struct {
 	text string
 	code bool
 	lang string
 }
 
-// fenceLine opens or closes a block of code, with the name of its language. Tildes do so, too, but underline headings more often.
+// fenceLine matches a line that opens or closes a block of code, with the name of its language. Fences of tildes are
+// not supported, because tildes more often underline headings.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
 
-// fencedIn divides a text at the fences of its code. A fragment may begin or end within code: where fences do not come
-// in pairs and the first one names no language, that one closes what began before.
+// fencedIn splits a text at its code fences. A fragment may begin or end inside code. If the number of fences is odd
+// and the first names no language, that fence closes a block that began before the fragment.
 func fencedIn(text string) []stretch {
 	lines := strings.Split(text, "\n")
 	fences, first := 0, ""
@@ -41,7 +42,7 @@ func fencedIn(text string) []stretch {
 		return []stretch{{text: text}}
 	}
 	s := stretch{code: fences%2 == 1 && first == ""}
-	mark := "" // that opened the code; "" when it was opened before the fragment
+	mark := "" // the fence that opened the code; "" if it precedes the fragment
 	var out []stretch
 	var held []string
 	flush := func(next stretch) {
@@ -67,12 +68,12 @@ func fencedIn(text string) []stretch {
 	return out
 }
 
-// codeSigns are what lines of programs, commands and settings have and prose has not.
+// codeSigns matches features of programs, commands and settings that prose does not have.
 var codeSigns = regexp.MustCompile(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
 	` --?[a-zA-Z][\w-]*|[{;]$|^[})\]]+[;,]?$|\w\([^ )]*\)|=>|->|::|&&| \| | \|\| |^[\w.\[\]"']+ ?:?= ?\S|^ {2,}\S+:`)
 
-// looksLikeCode reports whether the lines of a paragraph without fences are code: none ends as a sentence does, and half of
-// them have signs of it.
+// looksLikeCode reports whether a paragraph without fences is code: no line ends like a sentence, and half of the lines
+// have signs of code.
 func looksLikeCode(text string) bool {
 	if strings.Contains(text, "\t") && !strings.HasPrefix(text, "\t") {
 		return false // a table
@@ -94,7 +95,7 @@ func looksLikeCode(text string) bool {
 	return lines > 0 && signs*2 >= lines
 }
 
-// firstCode is a block of code as far as the bounds let it, and whether it goes on.
+// firstCode returns the part of a block of code that fits the limits, and whether it was truncated.
 func firstCode(code string) (text string, cut bool) {
 	var out []string
 	length := 0
@@ -109,10 +110,10 @@ func firstCode(code string) (text string, cut bool) {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n"), false
 }
 
-// backticks are runs that could close a block of code.
+// backticks matches runs that could close a block of code.
 var backticks = regexp.MustCompile("`+")
 
-// block writes code between fences that nothing in it can close.
+// block formats code between fences that its content cannot close.
 func block(code, lang string, cut bool) string {
 	mark := "```"
 	for _, run := range backticks.FindAllString(code, -1) {

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// concepts are words for what people most often ask of things and what columns of tables are called, one concept a line, in
-// the languages that the service speaks. The words of a line count as kindred: word vectors know few such pairs, and none of
-// two languages. Words that mean much else as well are left out.
+// concepts are common words in questions and column names, one concept per line, in all supported languages. The words
+// of a line count as related, because word vectors know few such pairs, and none across languages. Words with other
+// common meanings are omitted.
 const concepts = `
 	price prices cost costs kostet kosten preis preise prix coût coûte coûtent tarif precio precios cuesta cuestan prezzo costa preço custa prijs цена стоит стоимость
 	stock inventory lager lagerbestand bestand vorrätig existencias magazzino giacenza estoque voorraad склад
@@ -37,7 +37,7 @@ const concepts = `
 	address anschrift adresse dirección indirizzo endereço адрес
 `
 
-// conceptsOf lists the concepts of each word, by their numbers.
+// conceptsOf maps each word to the indices of its concepts. conceptWords lists the words of each concept.
 var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 	of := make(map[string][]int)
 	var words [][]string
@@ -51,8 +51,8 @@ var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 	return of, words
 }()
 
-// addConcepts gives the terms of the question the index terms, in the languages of the fragments, of the words for the
-// same concepts. Names have none, as in addKin.
+// addConcepts adds, to each term of the question, the index terms of the other words for its concepts, in the languages
+// of the fragments. As in addKin, names are excluded.
 func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	for _, w := range language.Words(asked) {
 		of := conceptsOf[w]
@@ -74,7 +74,7 @@ func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	}
 }
 
-// termsIn marks the terms that the words of a text are.
+// termsIn marks the terms to which the words of a text belong.
 func termsIn(terms []analysis.QueryTerm, words []string) []bool {
 	forms := make(map[string]bool)
 	for _, w := range words {

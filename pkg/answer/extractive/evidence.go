@@ -4,26 +4,25 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// evidence is what speaks for a sentence being the answer: shares of the weight of the question's words, and how well the
-// fragment was found.
+// evidence contains the features that indicate whether a sentence is the answer: weighted shares of the question's
+// words, and how well the fragment matched.
 type evidence struct {
-	own    float64 // words in the sentence itself, or in a heading
-	before float64 // other words, in the sentence before: an answer often follows the one that names the subject
-	near   float64 // words that stand together in the question and here
-	names  float64 // names of the question that the fragment and its heading lack, of all names, from -1 to 0
-	score  float64 // of the fragment
-	rank   float64 // the fragment's score, of the best one's
-	value  float64 // 1: it has a value of the kind that is asked for, -1: it has none, 0: none is asked for
-	scrap  bool    // a few words without an end: a heading, a label
+	own    float64 // words in the sentence itself or a heading
+	before float64 // other words, in the previous sentence, which often names the subject of an answer
+	near   float64 // words that are close together both in the question and here
+	names  float64 // share of the question's names missing from the fragment and its heading, negative: -1 to 0
+	score  float64 // score of the fragment
+	rank   float64 // score of the fragment relative to the best
+	value  float64 // 1: has a value of the requested kind, -1: has none, 0: no kind requested
+	scrap  bool    // a few words without a full stop: a heading or label
 
-	strange bool // the fragment and what else was found of its datasource have none of the question's names
-	told    bool // it is an entry or a row that holds the question's rarest word
-	certain bool // it is the row of the code that the question names
+	strange bool // neither the fragment nor other results from its datasource contain a name of the question
+	told    bool // a list entry or row that contains the question's rarest word
+	certain bool // the row with the code that the question names
 }
 
 // Weights of the evidence, fitted to questions in ten languages so that the sentence with the answer scores above the
-// others of its fragments. Only their proportions matter. docs/answers.md says how they do on questions that they were not
-// fitted to.
+// others of its fragments. Only their ratios matter. docs/answers.md reports the results on held-out questions.
 const (
 	ownWeight     = 6.0
 	beforeWeight  = 1.5
@@ -32,11 +31,11 @@ const (
 	scoreWeight   = 2.3
 	rankWeight    = 4.5
 	valueWeight   = 0.7
-	scrapWeight   = -3.0 // not fitted: a heading is no answer
-	strangeWeight = -2.0 // not fitted: another city's date is no answer
+	scrapWeight   = -3.0 // not fitted: a heading is not an answer
+	strangeWeight = -2.0 // not fitted: a date of another city is not an answer
 )
 
-// total adds the evidence up.
+// total returns the weighted sum of the evidence.
 func (e evidence) total() float64 {
 	sum := ownWeight*e.own + beforeWeight*e.before + nearWeight*e.near + namesWeight*e.names +
 		scoreWeight*e.score + rankWeight*e.rank + valueWeight*e.value
@@ -49,28 +48,28 @@ func (e evidence) total() float64 {
 	return sum
 }
 
-// Weights of what tells questions that the documents answer from those that they do not, fitted to questions put to the
-// documents that they were made for and to others of the same collections. Their sum is the logarithm of the odds.
+// Weights of a classifier that decides whether the documents answer a question. They are fitted to questions on the
+// right documents and on other documents of the same collections. The weighted sum is the log odds.
 const (
 	answeredBase    = -3.5
-	answeredHeld    = 2.6 // words in the sentence or the one before
+	answeredHeld    = 2.6 // words in the sentence or the previous one
 	answeredNear    = 4.6
 	answeredNames   = 2.0
-	answeredMissing = 0.8  // for a value of the kind that is asked for, where there is none
-	answeredBest    = 3.8  // the best fragment's score
-	answeredAhead   = 5.3  // how far it is above the second one's
-	answeredAtLeast = -0.5 // the logarithm of the odds from which there is an answer
+	answeredMissing = 0.8  // the requested kind of value is missing
+	answeredBest    = 3.8  // score of the best fragment
+	answeredAhead   = 5.3  // lead of the best score over the second
+	answeredAtLeast = -0.5 // log odds above which there is an answer
 
-	answeredTold = 0.8 // not fitted: what is asked for in vain of a row is told by its rarest word already
+	answeredTold = 0.8 // not fitted: for rows, the rarest word already detects unanswered questions
 
-	answeredStrange = 6.0 // not fitted: more than all but the best of other evidence makes good for
+	answeredStrange = 6.0 // not fitted: outweighs all but the strongest other evidence
 
-	heldAtLeast     = 0.2 // of the question's words, whatever else speaks for an answer
-	scoreOfNoSecond = 0.2 // at least what a second fragment would have where none was good enough
-	mostAhead       = 0.3 // how far at most the only fragment is taken to be above a second one
+	heldAtLeast     = 0.2 // minimum share of the question's words, whatever the other evidence
+	scoreOfNoSecond = 0.2 // minimum score assumed for a missing second fragment
+	mostAhead       = 0.3 // maximum lead assumed for the only fragment
 )
 
-// answered reports whether the best sentence is likely to answer, given the fragments that were found.
+// answered reports whether the best sentence is likely to be an answer, given the fragments found.
 func (e evidence) answered(fragments []domain.Fragment) bool {
 	best := fragments[0].Score
 	second := min(best, max(scoreOfNoSecond, best-mostAhead))

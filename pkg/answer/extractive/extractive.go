@@ -1,5 +1,5 @@
-// Package extractive answers without a language model: it quotes the sentences of the documents that answer. Only the wiring imports
-// it; it imports no other provider.
+// Package extractive is a chat provider without a language model: it quotes the sentences of the documents that answer
+// the question. Only the wiring imports it; it imports no other provider.
 package extractive
 
 import (
@@ -14,37 +14,37 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Provider answers without a language model: it quotes the sentences that answer, says that it quotes, and cites
-// each. It knows sentences by the words they share with the question, rare words counting most, and by how well
-// their fragment was found.
+// Provider answers without a language model: it quotes the sentences that answer the question, marks them as
+// quotations, and cites each. It ranks sentences by the words they share with the question, weighted by rarity, and by
+// the score of their fragment.
 type Provider struct {
 	words WordVectors
 }
 
-// New returns the built-in provider. With words it takes kindred words for those of the question; nil goes by
-// the words alone.
+// New returns the built-in provider. With word vectors, words related to those of the question match too. If words is
+// nil, only the question's own words match.
 func New(words WordVectors) *Provider { return &Provider{words: words} }
 
-// Bounds of an extractive answer.
+// Limits of an extractive answer.
 const (
 	maxQuotes          = 3
 	maxQuoteCharacters = 600
-	maxListed          = 12 // entries of a list that is quoted as a whole
+	maxListed          = 12 // entries of a list that is quoted whole
 	maxListCharacters  = 1200
 	maxReadFragments   = 10
 )
 
 const (
-	// nearBest is how far below the best sentence's score another one may be that is quoted beside it.
+	// Maximum difference between the best sentence's score and that of another quoted sentence.
 	nearBest = 2.5
-	// sameTerms is the overlap of two sentences' words from which they say the same.
+	// Overlap of two sentences' words above which they count as repetitions.
 	sameTerms = 0.7
-	// sameThing is how much of the question a row or an entry holds, of what the best one holds, to be quoted beside it.
+	// Share of the question's words that a row or entry must contain, relative to the best one, to be quoted too.
 	sameThing = 0.95
 )
 
-// Complete implements Provider. It counts no tokens, for it has none; MaxTokens bounds what is quoted, of which there is
-// at least one sentence.
+// Complete implements chat.Provider. It reports no token counts. MaxTokens limits the quotations, except that the first
+// sentence is always quoted.
 func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text string) error) (chat.Completion, error) {
 	say := phrases(language.PhrasesFor(p.Question, p.Earlier, p.Fragments))
 	if p.NoDatastores {
@@ -81,7 +81,7 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 	return chat.Completion{}, nil
 }
 
-// read scores the sentences of the prompt's fragments that may answer.
+// read scores the candidate sentences of the prompt's fragments.
 func (e *Provider) read(ctx context.Context, p chat.Prompt) ([]sentence, error) {
 	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
 	q := newQuestion(p, fragments)
@@ -97,10 +97,10 @@ func (e *Provider) read(ctx context.Context, p chat.Prompt) ([]sentence, error) 
 	return out, nil
 }
 
-// isQuestion reports whether a sentence asks rather than answers.
+// isQuestion reports whether a sentence is a question.
 func isQuestion(text string) bool {
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")
 }
 
-// titleOf is what places a fragment that does not name its subject itself.
+// titleOf returns the headings and the datasource name, which may name the subject of a fragment.
 func titleOf(f domain.Fragment) string { return f.Heading + "\n" + f.DatasourceName }

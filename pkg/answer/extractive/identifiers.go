@@ -5,16 +5,16 @@ import (
 	"unicode"
 )
 
-// partedIdentifiers parts the words of which identifiers are written, as columns of exports are called by them: price_eur,
-// unitPrice and UNIT_PRICE become price eur, unit Price and UNIT PRICE. A lone letter before a capital is no word, but the prefix
-// of a unit: kWh, hPa.
+// partedIdentifiers splits identifiers into words, because exported columns often have such names: price_eur, unitPrice
+// and UNIT_PRICE become price eur, unit Price and UNIT PRICE. A single letter before a capital is the prefix of a unit,
+// not a word: kWh, hPa.
 func partedIdentifiers(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r == '_' || unicode.IsUpper(r) }) {
 		return text
 	}
 	var out strings.Builder
 	out.Grow(len(text))
-	lower := 0 // lower-case letters right before
+	lower := 0 // number of lower-case letters directly before
 	for _, r := range text {
 		switch {
 		case r == '_':

@@ -12,28 +12,28 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// WordVectors embeds words, so that "heavy" is known to ask for what "weighs" answers.
+// WordVectors embeds words, so that "weighs" matches a question with "heavy".
 type WordVectors interface {
 	Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error)
 }
 
-// Bounds of the search for kindred words.
+// Limits of the search for related words.
 const (
-	kinCosine     = 0.5 // measured on pairs such as phone and call (0.52), cost and price (0.63); unlike pairs have up to 0.27
-	kinShare      = 0.8 // of a term's weight that a kindred word counts
+	kinCosine     = 0.5 // related pairs such as phone and call have 0.52, cost and price 0.63; unrelated pairs have up to 0.27
+	kinShare      = 0.8 // of a term's weight, for a related word
 	minKinLetters = 3
 	maxKinWords   = 2000 // of the fragments
 
-	// maxKin is how many kindred words one may have. A word that the vectors do not know, as they know few of scripts other
-	// than Latin, is like all others of its script, and so has no kin.
+	// Maximum number of related words per word. A word that the vectors do not know is close to all words of its script
+	// (they know few outside Latin), so it exceeds the limit and gets none.
 	maxKin = 10
 )
 
-// addKin gives the terms of the question the index terms of kindred words in the fragments. Names and borrowed words have
-// no kin: another product is not the product asked for.
+// addKin adds the index terms of related words in the fragments to the terms of the question. Names and borrowed words
+// get none: another product does not answer a question about this one.
 func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
 	var words []string
-	var of []int // the term of each word
+	var of []int // index of each word's term
 	for _, w := range language.Words(asked) {
 		for i, is := range termsIn(q.terms, []string{w}) {
 			if is && !q.names[i] && !q.framing[i] && q.own[i] && kinWord(w) {
@@ -45,7 +45,7 @@ func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string
 		return nil
 	}
 	asking := len(words)
-	var index []string // the index term of each word of the fragments
+	var index []string // index term of each word of the fragments
 	seen := make(map[string]bool)
 	for _, f := range fragments {
 		lang := analysis.Detect(f.Text)
@@ -77,7 +77,7 @@ func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string
 	return nil
 }
 
-// kinWord reports whether a word is one whose vector says something.
+// kinWord reports whether a word is suitable for a comparison of vectors.
 func kinWord(w string) bool {
 	if utf8.RuneCountInString(w) < minKinLetters {
 		return false

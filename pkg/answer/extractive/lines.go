@@ -11,31 +11,31 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 )
 
-// Bounds of what a sentence that ends in a colon takes along.
+// Limits of the text that a sentence ending in a colon includes.
 const (
 	maxTakenLines      = 8
 	maxTakenCharacters = 400
 )
 
-// Lines shorter than shortLine were not wrapped: they are code, entries or verse.
+// Lines shorter than this were not wrapped: they are code, list entries or verse.
 const shortLine = 40
 
-// What a reader's browser would fetch or follow, with what stands for it in a quotation.
+// Markup that a browser would fetch or follow, with its replacement in quotations.
 var markup = []struct {
 	pattern *regexp.Regexp
 	text    string
 }{
 	{regexp.MustCompile(`!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])?`), "$1"},                // images
 	{regexp.MustCompile(`\[([^\[\]]*)\](?:\([^()\s]*(?:\s+"[^"]*")?\)|\[\w{1,20}\])`), "$1"}, // links
-	{regexp.MustCompile(`(?m)^ {0,3}\[[^\[\]\n]+\]:\s+\S.*$`), ""},                           // what they refer to
+	{regexp.MustCompile(`(?m)^ {0,3}\[[^\[\]\n]+\]:\s+\S.*$`), ""},                           // link definitions
 	{regexp.MustCompile(`(?is)<(script|style)\b[^<>]*>.*?</(?:script|style)\s*>`), ""},
 	{regexp.MustCompile(`(?i)</?(?:a|applet|area|audio|base|body|button|embed|form|frame|iframe|image|img|input|link|math|meta|object|picture|script|source|style|svg|track|video)(?:[\s/][^<>]*)?>`), ""},
 }
 
-// itemLine is an entry of a list.
+// itemLine matches an entry of a list.
 var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
 
-// paragraph divides one paragraph.
+// paragraph splits one paragraph into parts.
 func paragraph(text string) []part {
 	if apart(text) {
 		return entries(strings.Split(text, "\n"))
@@ -55,7 +55,8 @@ func paragraph(text string) []part {
 	return out
 }
 
-// wholeSentences are the sentences of a paragraph; one does not end within an address or a name, where no space follows.
+// wholeSentences returns the sentences of a paragraph. A stop inside an address or name, without a following space,
+// does not end a sentence.
 func wholeSentences(part string) []analysis.Span {
 	var out []analysis.Span
 	for _, s := range chunk.Sentences(part) {
@@ -73,16 +74,17 @@ func wholeSentences(part string) []analysis.Span {
 	return out
 }
 
-// isAssent reports whether a sentence is one short word, "Yes.", which says something only together with the next one.
+// isAssent reports whether a sentence is one short word, such as "Yes.", which is meaningful only with the next
+// sentence.
 func isAssent(sentence string) bool {
 	sentence = strings.TrimSpace(sentence)
 	return utf8.RuneCountInString(sentence) <= maxAssent && !strings.ContainsFunc(sentence, unicode.IsSpace) && !strings.ContainsFunc(sentence, language.Wide)
 }
 
-// maxAssent is how many characters "Yes." has in the languages that have a long word for it.
+// Maximum length of an assent, in characters; some languages have a long word for "yes".
 const maxAssent = 5
 
-// unwrapped joins the lines that were wrapped in the middle of a sentence: those that are long, or go on in lower case.
+// unwrapped joins lines that were wrapped within a sentence: long lines, and lines that continue in lower case.
 func unwrapped(part string) string {
 	var out strings.Builder
 	before := ""
@@ -106,7 +108,7 @@ func unwrapped(part string) string {
 	return out.String()
 }
 
-// apart reports whether the lines of a paragraph say something each, rather than being wrapped prose.
+// apart reports whether each line of a paragraph is a unit, as opposed to wrapped prose.
 func apart(part string) bool {
 	if strings.Contains(part, "\t") {
 		return true
@@ -150,8 +152,8 @@ func announces(text string) bool {
 	return strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")
 }
 
-// isHeading reports whether a paragraph is a lone short line without an end: the heading of what follows, unless it
-// looks like code.
+// isHeading reports whether a paragraph is a heading: a single short line without a full stop that does not look like
+// code.
 func isHeading(part string) bool {
 	part = strings.TrimSpace(part)
 	first, _ := utf8.DecodeRuneInString(part)
@@ -159,7 +161,7 @@ func isHeading(part string) bool {
 		!strings.ContainsAny(part, ".;!?=(){}[]<>$_/")
 }
 
-// firstLines returns the lines of a text as far as the bounds of an announcement let them.
+// firstLines returns the lines of a text that fit the limits for text after a colon.
 func firstLines(text string) string {
 	var out []string
 	length := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// look finds the question's words in a text, its heading and the sentence before it.
+// look computes how well the question's words match a text, its heading and the previous sentence.
 func (q question) look(own, before, heading, under wording) (e evidence) {
 	share := headingShare
 	if near := q.near(under.at); near > 0 && q.share(under, wording{}) >= nearlyAll {
@@ -31,8 +31,8 @@ func (q question) look(own, before, heading, under wording) (e evidence) {
 	return e
 }
 
-// lacksNames is the share of the question's names that a fragment lacks, negative; and whether a number or a code is among
-// them: another model, year or version is not the one that was asked for.
+// lacksNames returns the share of the question's names that a fragment lacks, as a negative number, and whether a
+// number or code is among them. Another model, year or version does not answer the question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
@@ -51,22 +51,23 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// halfHeld is how many of the other words a row must have that is known by a name.
+// Share of the other words that a row must contain if it is identified by a name.
 const halfHeld = 0.5
 
-// nearlyAll is the share of the question's words that makes good for the rarest one.
+// Share of the question's words that compensates for a missing rarest word.
 const nearlyAll = 0.75
 
-// tells reports whether a row, an entry or a block of code speaks of what is asked. It is about one thing: it or its heading
-// must hold all names of the question and its rarest other word, or nearly all words; the sentence before code may hold them.
+// tells reports whether a row, an entry or a block of code is about the subject of the question. Such a part has one
+// subject, so it or its heading must contain all names of the question and its rarest other word, or nearly all words.
+// For code, the previous sentence may contain them.
 func (q question) tells(own, before, heading wording) bool {
-	if q.unspaced { // pairs of characters: many are no words, none can be demanded
+	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true
 	}
 	return q.holdsAll(q.names, own, before, heading) && (q.holdsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
 }
 
-// share is how much of the question, names apart, a text and its heading hold.
+// share returns the weighted share of the question's words, except names, that a text and its heading contain.
 func (q question) share(own, heading wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
@@ -82,9 +83,10 @@ func (q question) share(own, heading wording) float64 {
 	return held / total
 }
 
-// identifies reports whether a row is that of the name or code which the question has, and tells what is asked of it: one
-// of its columns is called so or has a value of that kind, and it has half of the question's other words. For a code these will do; in another language the
-// code alone, for words are not held there, but the value may not be missing.
+// identifies reports whether a row contains the name or code of the question and also the requested information: a
+// column with a matching name or a value of the requested kind, and half of the question's other words. For a code,
+// half of the other words is enough. In a language other than the question's, words cannot match, so the code alone is
+// enough, but a requested value must be present.
 func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	if p.kind != partRow || !q.holdsAll(q.names, own) {
 		return false
@@ -111,7 +113,7 @@ func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	return most || foreign && q.value(own) >= 0
 }
 
-// holdsAll reports whether texts hold all terms that are marked, one or another.
+// holdsAll reports whether each marked term is in at least one of the texts.
 func (q question) holdsAll(marked []bool, texts ...wording) bool {
 	for i, is := range marked {
 		if is && !slices.ContainsFunc(texts, func(t wording) bool { return q.holds(t, i) > 0 }) {
@@ -121,8 +123,8 @@ func (q question) holdsAll(marked []bool, texts ...wording) bool {
 	return true
 }
 
-// holds tells how far a text holds a term: 1 when it does, kinShare when it has a kindred word or the value that the term
-// asks for, else 0.
+// holds returns the degree to which a text contains a term: 1 for the term itself, kinShare for a related word or the
+// value that the term asks for, else 0.
 func (q question) holds(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
@@ -138,8 +140,8 @@ func (q question) holds(t wording, i int) float64 {
 	return 0
 }
 
-// near is the weight of the question's pairs of neighbouring terms that stand near each other here, over that of all
-// pairs.
+// near returns the share, by weight, of the question's pairs of neighbouring terms that are close together in this
+// text.
 func (q question) near(at map[string][]int) float64 {
 	sum, total := 0.0, 0.0
 	for i := 1; i < len(q.terms); i++ {
@@ -155,7 +157,7 @@ func (q question) near(at map[string][]int) float64 {
 	return sum / total
 }
 
-// distance is the least distance between two positions; math.MaxInt when either list is empty.
+// distance returns the smallest distance between two positions, or math.MaxInt if a list is empty.
 func distance(a, b []int) int {
 	least := math.MaxInt
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -170,7 +172,7 @@ func distance(a, b []int) int {
 	return least
 }
 
-// occurrences returns where the first form of the term that occurs does.
+// occurrences returns the positions of the first form of the term that occurs.
 func occurrences(at map[string][]int, t analysis.QueryTerm) []int {
 	for _, f := range t.Forms {
 		if found := at[f]; len(found) > 0 {

@@ -8,30 +8,30 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// partKind says what a part of a fragment is.
+// partKind is the kind of a fragment's part.
 type partKind int
 
 const (
-	partProse   partKind = iota // a sentence, with what it announces
-	partEntry                   // of a list
-	partRow                     // of a table, with the names of its columns
+	partProse   partKind = iota // a sentence, with the text that it announces
+	partEntry                   // an entry of a list
+	partRow                     // a row of a table, with the column names
 	partCode                    // a block of code, with the sentence that announces it
-	partHeading                 // names what follows, and is no answer to anything
+	partHeading                 // a heading, which is never an answer
 )
 
-// part is what is ranked and quoted in one piece.
+// part is a unit of ranking and quotation.
 type part struct {
 	kind  partKind
-	text  string // of code, without its fences
+	text  string // without the fences of code
 	intro string // the sentence that announces code
-	lang  string // that code is said to be written in
-	cut   bool   // code that goes on
+	lang  string // declared language of code
+	cut   bool   // the code was truncated
 
-	under string // the heading within the fragment that it stands under
-	asked string // the question that it answers, which stands right before it or heads its section
+	under string // the heading above it within the fragment
+	asked string // the question that it answers, directly before it or in the heading of its section
 }
 
-// words are what a part says to whoever looks for it.
+// words returns the text of a part for matching.
 func (p part) words() string {
 	if p.intro == "" {
 		return p.text
@@ -39,10 +39,10 @@ func (p part) words() string {
 	return p.intro + "\n" + p.text
 }
 
-// partsOf divides a fragment: prose into sentences; rows, entries and blocks of code are parts of their own. A sentence that
-// ends in a colon takes along what it announces. Headings and names of columns are told apart, since they are full of the
-// words that people ask for and answer nothing. Images, tags and the targets of links are left out: a reader's browser would
-// fetch or follow them to wherever the document says. So is what a document begins with for programs.
+// partsOf splits a fragment into sentences, table rows, list entries and blocks of code. A sentence that ends in a
+// colon includes the text that it announces. Headings and column names are separate parts, because they contain many
+// words of questions but answer nothing. Images, tags and link targets are removed, because a browser would fetch or
+// follow them to an address of the document's choice. Front matter is removed too.
 func partsOf(f domain.Fragment) []part {
 	text := f.Text
 	if f.Offset == 0 {
@@ -66,30 +66,30 @@ func partsOf(f domain.Fragment) []part {
 	return r.finish()
 }
 
-// frontMatter is what stands between two rules at the beginning of a document: "name: value" or "name = value" each, with lists and
-// other values that go on below.
+// frontMatter matches metadata between two rules at the beginning of a document: lines of "name: value" or "name =
+// value", with lists and other continued values.
 var frontMatter = regexp.MustCompile(`\A\x{FEFF}?\s*(?:---|\+\+\+)[ \t]*\n(?:[ \t]*\n|#.*\n)*[\w.-]+ ?[:=](?:[ \t].*)?\n(?:[\w.-]+ ?[:=](?:[ \t].*)?\n|[ \t]+\S.*\n|- .*\n|#.*\n|\[.*\n|[ \t]*\n)*(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\z)`)
 
-// lastHeading is the innermost of a path of headings.
+// lastHeading returns the innermost heading of a path.
 func lastHeading(path string) string {
 	return strings.TrimSpace(path[strings.LastIndex(path, headingSeparator)+1:])
 }
 
-// headingSeparator parts the headings of a path.
+// headingSeparator separates the headings of a path.
 const headingSeparator = ">"
 
-// partReader gathers the parts of a fragment.
+// partReader collects the parts of a fragment.
 type partReader struct {
 	title string // of the section that the fragment is of
 	parts []part
 
 	under     string
-	asked     string // a question within prose that nothing has followed yet
-	announced bool   // the last part ends in a colon, and takes what follows along
-	open      bool   // the last part is code without fences, and may go on
+	asked     string // a question in the prose, until its answer follows
+	announced bool   // the last part ends in a colon and includes the next text
+	open      bool   // the last part is code without fences and may continue
 }
 
-// add appends a part under the heading that it stands under.
+// add appends a part and sets its heading.
 func (r *partReader) add(p part) {
 	p.under = r.under
 	switch {
@@ -105,7 +105,8 @@ func (r *partReader) add(p part) {
 	r.parts = append(r.parts, p)
 }
 
-// addCode takes a block of code, unless its first line is too long to be quoted. It belongs to the sentence that announces it.
+// addCode adds a block of code, unless its first line is too long to quote. The code is attached to the sentence that
+// announces it.
 func (r *partReader) addCode(code, lang string) (taken bool) {
 	r.open = false
 	p := part{kind: partCode, lang: lang}
@@ -123,7 +124,7 @@ func (r *partReader) addCode(code, lang string) (taken bool) {
 	return true
 }
 
-// addParagraph takes what stands between empty lines.
+// addParagraph adds a paragraph.
 func (r *partReader) addParagraph(text string) {
 	text = strings.Trim(text, "\n")
 	last := len(r.parts) - 1
@@ -151,7 +152,8 @@ func (r *partReader) addParagraph(text string) {
 	r.announced = last >= 0 && r.parts[last].kind != partCode && announces(r.parts[last].text)
 }
 
-// isHeading reports whether a paragraph is a heading: that of the fragment's section, a lone question, or what looks like one.
+// isHeading reports whether a paragraph is a heading: the heading of the fragment's section, a question on its own
+// line, or text that looks like a heading.
 func (r *partReader) isHeading(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "\n") {
@@ -160,10 +162,10 @@ func (r *partReader) isHeading(text string) bool {
 	return text == r.title || isHeading(text) && !announces(text) || isQuestion(text) && utf8.RuneCountInString(text) <= maxHeadingQuestion
 }
 
-// maxHeadingQuestion is how many characters a question by itself may have to stand for a heading.
+// Maximum length of a question that counts as a heading, in characters.
 const maxHeadingQuestion = 160
 
-// finish returns the parts. A heading that nothing follows is a line like any other: what it heads was not found.
+// finish returns the parts. A fragment that consists only of a heading is treated as prose.
 func (r *partReader) finish() []part {
 	if n := len(r.parts) - 1; n == 0 && r.parts[n].kind == partHeading {
 		r.parts[n].kind = partProse

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// pick chooses the sentences to quote, within a number of tokens beyond the first, and puts them into reading order: by
-// fragment as ranked, then as they stand. It chooses none when the best one is not likely to answer. What speaks to a
-// language model is no answer, nor is what follows it in the same fragment.
+// pick selects the sentences to quote, within a number of tokens beyond the first, and sorts them into reading order:
+// fragments by rank, then by position. It selects none if the best sentence is not likely to be an answer. Sentences
+// that address a language model, and all later ones in the same fragment, are excluded.
 func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
 	sentences = slices.DeleteFunc(sentences, afterOrders(fragments))
 	all := slices.Clone(sentences)
@@ -52,8 +52,8 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 	return out
 }
 
-// codeAfter is the code that follows a sentence at once, and shows what it says; not where a value is asked for, which code
-// does not show.
+// codeAfter returns the code directly after a sentence, which illustrates it. It returns none if the question asks for
+// a value, which code does not show.
 func codeAfter(s sentence, all []sentence) (sentence, bool) {
 	i := slices.IndexFunc(all, func(o sentence) bool {
 		return o.kind == partCode && o.fragment == s.fragment && o.position == s.position+1
@@ -64,13 +64,13 @@ func codeAfter(s sentence, all []sentence) (sentence, bool) {
 	return all[i], true
 }
 
-// is reports whether two are the same part.
+// is reports whether both are the same part.
 func (s sentence) is(other sentence) bool {
 	return s.fragment == other.fragment && s.position == other.position
 }
 
-// listOf is the list that an entry is of, as far as the bounds and a number of tokens beyond the entry's let it; the entry alone
-// where it stands too far down.
+// listOf returns the list that contains an entry, limited in length and in tokens beyond the entry's. It returns only
+// the entry if that is too far down the list.
 func listOf(entry sentence, all []sentence, tokens int) []sentence {
 	list := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !s.sameList(entry) })
 	slices.SortFunc(list, func(a, b sentence) int { return cmp.Compare(a.position, b.position) })
@@ -93,13 +93,13 @@ func listOf(entry sentence, all []sentence, tokens int) []sentence {
 	return out
 }
 
-// sameList reports whether two entries are of the same list.
+// sameList reports whether two entries belong to the same list.
 func (s sentence) sameList(other sentence) bool {
 	return s.fragment == other.fragment && s.under == other.under && s.kind == other.kind
 }
 
-// inReadingOrder sorts sentences, best first, as they are to be read: those of the best one's fragment, then those of the others
-// as ranked, each as they stand.
+// inReadingOrder sorts sentences, which are given best first: those of the best one's fragment, then the other
+// fragments by rank, each in order of position.
 func inReadingOrder(sentences []sentence) {
 	best := sentences[0].fragment
 	rank := func(s sentence) int {
@@ -113,10 +113,10 @@ func inReadingOrder(sentences []sentence) {
 	})
 }
 
-// candidates are the sentences that come near the best one, best first. Where some of them hold the rarest word of the
-// question, those of fragments that have none of them drop out: they speak of the same subject, but of another matter. So do
-// those without a value of the kind that is asked for where the best one has it, and rows and entries that hold less of the question than
-// the best one, if that is one itself: they are about another thing.
+// candidates returns the sentences with a score near the best, best first. If some contain the rarest word of the
+// question, sentences of fragments without it are dropped, as they are about another aspect of the subject. If the best
+// has a value of the requested kind, sentences without one are dropped. If the best is a row or entry, rows and entries
+// that contain less of the question are dropped, as they are about other things.
 func candidates(sentences []sentence) []sentence {
 	slices.SortStableFunc(sentences, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
 	near := slices.IndexFunc(sentences, func(s sentence) bool { return s.score < sentences[0].score-nearBest })
@@ -139,10 +139,10 @@ func candidates(sentences []sentence) []sentence {
 	})
 }
 
-// single reports whether a part is about one thing of several.
+// single reports whether a part describes one of several things.
 func (p part) single() bool { return p.kind == partRow || p.kind == partEntry }
 
-// afterOrders tells the sentences that speak to a language model, and those after them in the same fragment.
+// afterOrders returns a filter for sentences that address a language model, and those after them in the same fragment.
 func afterOrders(fragments []domain.Fragment) func(sentence) bool {
 	from := make(map[int]int) // by fragment
 	return func(s sentence) bool {
@@ -155,8 +155,8 @@ func afterOrders(fragments []domain.Fragment) func(sentence) bool {
 	}
 }
 
-// speaksToModel is the position of the first part of a fragment that speaks to a language model; beyond all of them
-// when none does.
+// speaksToModel returns the position of the first part of a fragment that addresses a language model, or a position
+// after all parts if there is none.
 func speaksToModel(f domain.Fragment) int {
 	for n, p := range partsOf(f) {
 		if fence.AddressesModel(p.words()) {

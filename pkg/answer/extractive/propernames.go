@@ -11,14 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// properName is a name of the question: Munich, New York. It goes by its rarest word, since "new" is in any text.
+// properName is a name in the question: Munich, New York. It is represented by its rarest word, because "new" is in
+// many texts.
 type properName struct {
 	term int    // index in question.terms
 	word string // in lower case
 }
 
-// properNames are the names that a question has of places, people and things: words with a capital inside it that are not
-// measures, months or days, nor abbreviations, which texts often write out. Those that follow one another are one name.
+// properNames returns the names of places, people and things in a question: capitalised words that do not begin it and
+// are not units, months or days, or abbreviations, which texts often spell out. Consecutive words form one name.
 func (q question) properNames(asked string) []properName {
 	var out []properName
 	for sentence := range strings.FieldsFuncSeq(asked, func(r rune) bool { return strings.ContainsRune(".!?:\n", r) }) {
@@ -43,7 +44,8 @@ func (q question) properNames(asked string) []properName {
 	return out
 }
 
-// rarestOf is the name that goes by the rarest of words, the last of several; there is none where none of them is a term of the question.
+// rarestOf returns the name represented by the rarest of words, or by the last of equally rare ones. There is none if
+// no word is a term of the question.
 func (q question) rarestOf(words []string) (name properName, ok bool) {
 	for _, w := range words {
 		for i, is := range termsIn(q.terms, []string{w}) {
@@ -55,9 +57,10 @@ func (q question) rarestOf(words []string) (name properName, ok bool) {
 	return name, ok
 }
 
-// strangers tells which fragments have none of the question's names, nor stand under one, nor are of a datasource that was found to
-// have one elsewhere: they speak of another city, person or thing. A text in another language than the question may spell
-// names otherwise, and where the question's is not known, capitals may be those of all nouns.
+// strangers marks the fragments about another city, person or thing: those that do not contain a name of the question,
+// have none in their headings, and come from a datasource without one in its other results. A text in another language
+// may spell names differently, and if the question's language is unknown, the capitalised words may be ordinary nouns;
+// such cases are not marked.
 func (q question) strangers(fragments []domain.Fragment) []bool {
 	out := make([]bool, len(fragments))
 	if len(q.proper) == 0 || q.lang == analysis.Unknown {
@@ -76,7 +79,7 @@ func (q question) strangers(fragments []domain.Fragment) []bool {
 	return out
 }
 
-// named reports whether a text has one of the question's names.
+// named reports whether a text contains one of the question's names.
 func (q question) named(t wording) bool {
 	return slices.ContainsFunc(q.proper, func(n properName) bool {
 		return q.holds(t, n.term) > 0 || t.resembles(append(slices.Clip(q.terms[n.term].Forms), n.word))
@@ -84,13 +87,13 @@ func (q question) named(t wording) bool {
 }
 
 const (
-	minNameStem   = 5 // characters that a name and a word made of it have in common at least
-	maxNameEnding = 3 // characters that one of them has beyond the other at most
-	minMisspelt   = 6 // characters of a name that is known with one of them wrong, missing or too many
+	minNameStem   = 5 // minimum common prefix of a name and a word derived from it, in characters
+	maxNameEnding = 3 // maximum number of further characters in either
+	minMisspelt   = 6 // minimum length of a name that may be misspelt by one character
 )
 
-// resembles reports whether a text has a word that is likely to be one of a name's forms spelt otherwise: California for
-// Californian, or with a slip of the finger.
+// resembles reports whether a text contains a word that is likely to be a variant of a name: California for
+// Californian, or a misspelling.
 func (t wording) resembles(forms []string) bool {
 	for term := range t.at {
 		for _, name := range forms {
@@ -107,7 +110,7 @@ func (t wording) resembles(forms []string) bool {
 	return false
 }
 
-// oneApart reports whether words differ by one character that is another, missing or too many.
+// oneApart reports whether two words differ by one replaced, missing or additional character.
 func oneApart(long, short []rune) bool {
 	for len(short) > 0 && long[0] == short[0] {
 		long, short = long[1:], short[1:]

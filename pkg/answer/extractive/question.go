@@ -12,36 +12,36 @@ import (
 )
 
 const (
-	ownHeadingShare = 0.9  // of a word that a heading holds which has nearly all words of the question
-	headingShare    = 0.6  // of the weight of a word that only the heading or the title holds
-	borrowedWeight  = 0.3  // of a word from the question before
-	framingWeight   = 0.15 // of a word that only shapes the question
+	ownHeadingShare = 0.9  // for a word in a heading that contains nearly all words of the question
+	headingShare    = 0.6  // of a word's weight, if only the heading or title contains it
+	borrowedWeight  = 0.3  // for a word from the previous question
+	framingWeight   = 0.15 // for a word that only gives the question its form
 	nearDistance    = 3    // terms
 	scrapTokens     = 5
 
-	evenBelow = 4.0 // the weight of a word that none of some thirty chunks holds
+	evenBelow = 4.0 // weight of a word that none of about thirty chunks contains
 )
 
-// question is what is asked, as terms with weights.
+// question is the analysed question: terms with weights.
 type question struct {
 	terms    []analysis.QueryTerm
 	weights  []float64
-	names    []bool     // terms that name something
-	own      []bool     // terms of the question itself, not of one before
-	framing  []bool     // terms that only shape the question
-	rarest   []bool     // the terms of the question itself that are rarest, names apart
-	kin      [][]string // index terms of words kindred to each term
+	names    []bool     // terms that are names
+	own      []bool     // terms of the question itself, not of an earlier one
+	framing  []bool     // terms that only give the question its form
+	rarest   []bool     // the rarest terms of the question itself, except names
+	kin      [][]string // index terms of words related to each term
 	total    float64
-	unspaced bool // words are not parted, so that terms are pairs of characters
+	unspaced bool // the script has no spaces, so terms are pairs of characters
 	wants    want
-	implied  []bool // terms that a value of the kind that is asked for makes good for
+	implied  []bool // terms that a value of the requested kind substitutes
 	lang     analysis.Language
 	proper   []properName
-	strange  []bool // fragments that speak of something else than is named
+	strange  []bool // fragments about something other than the named thing
 }
 
-// newQuestion analyses the question for the languages of the fragments. Words that a follow-up borrowed from the
-// question before count less than its own.
+// newQuestion analyses the question for the languages of the fragments. Words from the previous question weigh less
+// than those of the question itself.
 func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	var langs []analysis.Language
 	seen := make(map[analysis.Language]bool)
@@ -86,9 +86,10 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	return q
 }
 
-// evenness is what is added to the weight of every word where few chunks tell how rare words are. They tell it badly: of a single one,
-// every word that it holds weighs 0.3 and every other one 1.4, so that the very passage which answers seems to hold little of the
-// question. It makes good what a word that none of them holds lacks to evenBelow. ADR 43.
+// evenness returns a constant to add to the weight of every word if there are few chunks, because rarity is then
+// unreliable: with a single chunk, each word in it weighs 0.3 and every other word 1.4, so even a passage that answers
+// seems to contain little of the question. The constant is the difference between evenBelow and the weight of a word
+// that no chunk contains. ADR 43.
 func evenness(chunks int, rare float64) float64 {
 	if chunks == 0 {
 		return 0
@@ -97,17 +98,17 @@ func evenness(chunks int, rare float64) float64 {
 	return max(0, evenBelow-max(rare, math.Log(1+(n+0.5)/0.5)))
 }
 
-// borrowedNames are the names that the search has from the question before.
+// borrowedNames returns the names in the search query that come from the previous question.
 func borrowedNames(search, asked string) []string {
 	before, ok := strings.CutSuffix(search, asked)
 	if !ok || strings.TrimSpace(before) == "" {
 		return nil
 	}
-	return language.Names("… " + before) // so that a name may come first
+	return language.Names("… " + before) // a capitalised first word is then not ignored
 }
 
-// rarestTerms marks the own terms of the greatest weight; where there are but names, the measure that is asked for, as in "how
-// old is Tom".
+// rarestTerms marks the question's own terms with the greatest weight. If there are only names, it marks the word for
+// the requested measure, as in "how old is Tom".
 func (q question) rarestTerms() []bool {
 	most := 0.0
 	for i, w := range q.weights {
@@ -122,7 +123,7 @@ func (q question) rarestTerms() []bool {
 	return out
 }
 
-// termWeight looks a term's weight up under its name or any of its forms; a term that retrieval does not know is rare.
+// termWeight returns the weight of a term by its name or one of its forms. A term without a weight counts as rare.
 func termWeight(weights map[string]float64, t analysis.QueryTerm, rare float64) float64 {
 	if w, ok := weights[t.Name]; ok {
 		return w

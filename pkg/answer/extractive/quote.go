@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// phrases are what is said around quotations.
+// phrases are the texts around quotations.
 type phrases language.Phrases
 
-// quotations writes what is quoted as Markdown, piece by piece, each with its citation: sentences that follow one another as
-// one paragraph, entries and rows as a list where there are several, code as code.
+// quotations formats the quotations as Markdown, one piece per citation: consecutive sentences as a paragraph, several
+// entries and rows as a list, and code as a block.
 func (say phrases) quotations(quotes []sentence, fragments []domain.Fragment) []string {
 	var out []string
 	listed := false // the last piece is an entry of a list
@@ -61,7 +61,7 @@ func (s sentence) follows(other sentence) bool {
 	return s.kind == partProse && s.fragment == other.fragment && s.position == other.position+1
 }
 
-// announced writes prose, with what it announces: sentences go on in the same quotation, entries become a list.
+// announced formats prose with the text that it announces: sentences continue the quotation, and entries become a list.
 func (say phrases) announced(text, cite string) string {
 	text, taken, _ := strings.Cut(text, "\n")
 	var list strings.Builder
@@ -82,7 +82,7 @@ func (say phrases) announced(text, cite string) string {
 	return out
 }
 
-// entry writes an entry of a list; one that has a number keeps it.
+// entry formats an entry of a list. A numbered entry keeps its number.
 func (say phrases) entry(text string) string {
 	mark := strings.TrimSpace(itemLine.FindString(text))
 	text = say.Open + strings.TrimSpace(itemLine.ReplaceAllString(text, "")) + say.Close
@@ -92,7 +92,7 @@ func (say phrases) entry(text string) string {
 	return "- " + text
 }
 
-// marked is what is quoted of a sentence; one whose beginning or end the fragment does not have is marked.
+// marked returns the quoted text of a sentence, with a mark where the fragment cuts off its beginning or end.
 func marked(s sentence, fragments []domain.Fragment) string {
 	text := s.shown
 	if first, _ := utf8.DecodeRuneInString(text); s.position == 0 && fragments[s.fragment].Offset > 0 && unicode.IsLower(first) {
@@ -104,7 +104,7 @@ func marked(s sentence, fragments []domain.Fragment) string {
 	return text
 }
 
-// cutOff reports whether a text of several words breaks off: prose that ends in a letter, a comma or the like.
+// cutOff reports whether a text of several words is incomplete: prose that ends in a letter, a comma or the like.
 func cutOff(text string) bool {
 	if strings.ContainsAny(text, "\n·") || labelled.MatchString(text) || chunk.Tokens(text) <= 2*scrapTokens {
 		return false
@@ -113,10 +113,10 @@ func cutOff(text string) bool {
 	return unicode.IsLetter(last) || last == ',' || last == ';'
 }
 
-// labelled is a line that is no sentence: "Next review: 22 May, room Pine".
+// labelled matches a line with a label, which is not a sentence: "Next review: 22 May, room Pine".
 var labelled = regexp.MustCompile(`^\p{Lu}[^.:;!?]{0,40}: `)
 
-// between is what stands between two sentences that follow one another.
+// between returns the separator of two consecutive sentences.
 func between(a, b string) string {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	first, _ := utf8.DecodeRuneInString(b)
@@ -126,16 +126,16 @@ func between(a, b string) string {
 	return " "
 }
 
-// spacedMarks are a document's own reference marks with the space before them.
+// spacedMarks matches reference marks in documents with the space before them.
 var spacedMarks = regexp.MustCompile(`[ \t]?` + citation.MarksInText.String())
 
-// quotation makes a text fit to be quoted: each of its lines without superfluous space, and without the document's
-// own reference marks, which would be taken for ours.
+// quotation prepares a text for quotation: it collapses white space in each line and removes reference marks, which
+// would look like citations.
 func quotation(text string) string {
 	text = spacedMarks.ReplaceAllString(text, "")
-	text = citation.MarksInText.ReplaceAllString(text, "($1)") // what taking out a mark has brought together
+	text = citation.MarksInText.ReplaceAllString(text, "($1)") // marks that the removal has formed
 	if strings.Count(text, "`")%2 != 0 || strings.Contains(text, "``") {
-		text = strings.ReplaceAll(text, "`", "") // one that stays open would make code of our citation
+		text = strings.ReplaceAll(text, "`", "") // an unclosed backtick would turn the citation into code
 	}
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\t", " · ")
 	var lines []string

@@ -12,22 +12,22 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// sentence is a part of a fragment, with what speaks for its being the answer.
+// sentence is a part of a fragment with its evidence.
 type sentence struct {
 	part
 	fragment int    // index in Prompt.Fragments
 	position int    // within the fragment
-	last     bool   // of the fragment
-	rare     bool   // it or its heading holds the question's rarest word, names apart
-	listed   bool   // it is an entry of a list whose heading is what is asked for
-	shown    string // the text, fit to be quoted
+	last     bool   // the last of the fragment
+	rare     bool   // it or its heading contains the question's rarest word, except names
+	listed   bool   // an entry of a list whose heading matches the question
+	shown    string // the text as quoted
 	terms    map[string]bool
 	evidence evidence
 	score    float64
 }
 
-// repeats reports whether s says what other says, by the overlap of their words. Where figures differ they say different
-// things, and whoever asks must see both.
+// repeats reports whether s repeats other, by the overlap of their words. Sentences with different numbers do not
+// repeat each other, and the reader must see both.
 func (s sentence) repeats(other sentence) bool {
 	small, large := s.terms, other.terms
 	if !maps.Equal(figures(small), figures(large)) {
@@ -45,7 +45,7 @@ func (s sentence) repeats(other sentence) bool {
 	return float64(shared) >= sameTerms*float64(len(small))
 }
 
-// figures are the terms with a digit.
+// figures returns the terms that contain a digit.
 func figures(terms map[string]bool) map[string]bool {
 	out := make(map[string]bool)
 	for t := range terms {
@@ -56,20 +56,20 @@ func figures(terms map[string]bool) map[string]bool {
 	return out
 }
 
-// wording is what is looked for words in.
+// wording is a text prepared for matching.
 type wording struct {
-	at    map[string][]int // the positions of its terms
-	value bool             // it has a value of the kind that is asked for
-	lone  bool             // its value is that of its subject: it is a row, an entry, or names whose address it has
+	at    map[string][]int // positions of its terms
+	value bool             // has a value of the requested kind
+	lone  bool             // the value belongs to its subject: it is a row or an entry, or names the owner of the address in it
 }
 
-// readFragment looks at the parts of a fragment. best is the score of the best fragment.
+// readFragment evaluates the parts of a fragment. best is the score of the best fragment.
 func (q question) readFragment(i int, f domain.Fragment, best float64) []sentence {
 	if q.total == 0 {
 		return nil
 	}
 	lang := analysis.Detect(f.Text)
-	var analyzer analysis.Analyzer // remembers stems
+	var analyzer analysis.Analyzer // caches stems
 	read := func(s string) wording { return wording{at: positions(analyzer.Terms(s, lang))} }
 	names, coded := q.lacksNames(read(f.Text), read(titleOf(f)))
 	if coded {
@@ -96,13 +96,13 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		heading, under := readOnce(titles(p)), readOnce(p.under)
 		own := read(p.words())
 		own.value, own.lone = q.wants.heldBy(p.words()), p.single() || q.wants.speaking() && q.holdsAll(q.names, own)
-		said := own // with the question that it answers
+		said := own // including the question that it answers
 		if p.asked != "" {
 			said = read(p.asked + "\n" + p.words())
 			said.value, said.lone = own.value, own.lone
 		}
 		if p.kind != partProse && p.kind != partCode {
-			before = wording{} // rows and entries stand by themselves
+			before = wording{} // rows and entries have no context
 		}
 		e := q.look(said, before, heading, under)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
@@ -125,7 +125,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 	return out
 }
 
-// saysNoMore reports whether all words of a text are those of the question.
+// saysNoMore reports whether a text contains only words of the question.
 func (q question) saysNoMore(t wording) bool {
 	held := 0
 	for i := range q.terms {
@@ -136,8 +136,8 @@ func (q question) saysNoMore(t wording) bool {
 	return !q.unspaced && held >= len(t.at)
 }
 
-// titlesOf says what a fragment's parts stand under: its datasource and headings. The heading of its section is not that of
-// parts that stand under another one.
+// titlesOf returns a function for the headings above a part: those of its datasource and section, and within the
+// fragment. If the section's own heading is within the fragment, parts under another heading do not have it.
 func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	title, above := lastHeading(f.Heading), ""
 	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
@@ -156,8 +156,8 @@ func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	}
 }
 
-// value is the evidence of a value of the kind that is asked for: 1 where a text has one, -1 where it has none, 0 where none is
-// asked for.
+// value returns the evidence from values of the requested kind: 1 if the text has one, -1 if it has none, 0 if no kind
+// is requested.
 func (q question) value(t wording) float64 {
 	switch {
 	case q.wants.kind == wantAny:
@@ -168,8 +168,8 @@ func (q question) value(t wording) float64 {
 	return -1
 }
 
-// lists reports whether an entry is of a list that the question asks for as a whole: its heading holds what is asked, and not
-// the entry by itself.
+// lists reports whether the question asks for a whole list: the heading of the entry matches it better than the entry
+// does.
 func (q question) lists(kind partKind, own, heading wording) bool {
 	itself, above := 0.0, 0.0
 	for i, w := range q.weights {
@@ -186,15 +186,15 @@ func (q question) lists(kind partKind, own, heading wording) bool {
 	return above > 0 && (itself == 0 || kind == partEntry && above >= nearlyAll*q.total)
 }
 
-// isScrap reports whether a text without an end is a heading or a label: a few words without a figure.
+// isScrap reports whether a text without a full stop is a heading or a label: a few words without a digit.
 func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }
 
-// minScore keeps shares of scores finite.
+// minScore is a lower limit of scores that avoids a division by zero.
 const minScore = 0.01
 
-// ends reports whether a text ends as a sentence does.
+// ends reports whether a text ends with a sentence terminator.
 func ends(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return unicode.Is(unicode.STerm, last)

@@ -13,17 +13,17 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// want is the kind of value that a question asks for, as far as its words show: an answer has such a value.
+// want is the kind of value that a question asks for, if its words show it. An answer contains such a value.
 type want struct {
 	kind  wantKind
-	units map[string]bool // index terms of what is counted: the days of "how many days"
+	units map[string]bool // index terms of the counted things: "days" in "how many days"
 }
 
 type wantKind int
 
 const (
-	wantAny   wantKind = iota // the words do not show
-	wantCount                 // a figure, beside its unit where one was named
+	wantAny   wantKind = iota // not clear from the words
+	wantCount                 // a number, next to its unit if the question has one
 	wantMoney
 	wantTime // a date or a time of day
 	wantDuration
@@ -32,10 +32,10 @@ const (
 	wantMail
 )
 
-// Words by which a question shows what it asks for, in languages that part words.
+// Words of a question that show the requested kind of value, in languages with spaces between words.
 var (
 	countWords   = wordset.Of(`many much viele viel wieviel wieviele combien cuánto cuántos cuánta cuántas quanti quante quanto quanta quantos quantas hoeveel сколько`)
-	afterHow     = wordset.Of(`many much viel viele`) // count only behind one of countLeads
+	afterHow     = wordset.Of(`many much viel viele`) // count only after one of countLeads
 	countLeads   = wordset.Of(`how wie so`)
 	howWords     = wordset.Of(`how wie`)
 	doingWords   = wordset.Of(`do does did can could to should would kann können muss soll sollte mache geht funktioniert`) // after howWords
@@ -47,24 +47,26 @@ var (
 	massWords  = wordset.Of(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
 	phoneWords = wordset.Of(`phone telephone telefon telefonnummer rufnummer téléphone teléfono telefono telefone telefoonnummer телефон`)
 	mailWords  = wordset.Of(`email mail courriel emailadresse mailadresse`)
-	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // beside phone and mail
+	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // next to phone and mail
 
-	// otherWords ask for something else, whatever they ask about: who pays the costs, where the price list is.
+	// otherWords ask for something else, whatever the subject: who pays the costs, where the price list is.
 	otherWords = wordset.Of(`who whom whose where why wer wem wen wo warum wieso wozu qui où pourquoi quién dónde chi dove perché quem onde waar waarom кто где почему`)
 
-	// whatWords ask, too, but for something that they do not show.
+	// whatWords ask for something without showing its kind.
 	whatWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 
-	// occasionWords say of a thing only that it takes place; what has a date says so too.
+	// occasionWords only say that an event takes place, which a date in the text implies.
 	occasionWords = wordset.Of(`begin begins beginning start starts starting take takes place happen happens occur occurs held due
 		beginnt beginnen anfängt anfangen startet starten findet finden statt stattfinden los losgehen
 		commence commencer débute lieu empieza comienza inizia comincia começa begint начинается`)
 )
 
-// maxLead is how many words may stand before the one that asks for a time, as in "until when"; further on, "when" joins clauses.
+// Maximum number of words before the one that asks for a time, as in "until when". Further into the sentence, "when" is
+// a conjunction.
 const maxLead = 3
 
-// wantIn tells what a question asks for. One that asks more than one thing, or how something is done, asks for no one value.
+// wantIn returns the kind of value that a question asks for. A question with several parts, or about how to do
+// something, has no single kind.
 func wantIn(question string) want {
 	words := language.Words(partedIdentifiers(question))
 	has := func(list map[string]bool) bool {
@@ -100,7 +102,7 @@ func wantIn(question string) want {
 	return want{}
 }
 
-// countAt is where a question asks how many, -1 when it does not.
+// countAt returns the position at which a question asks "how many", or -1.
 func countAt(words []string) int {
 	for i, w := range words {
 		if countWords[w] && (!afterHow[w] || i > 0 && countLeads[words[i-1]]) {
@@ -110,7 +112,7 @@ func countAt(words []string) int {
 	return -1
 }
 
-// unitsIn are the index terms of the first word that is counted: not of "are" in "how many are there".
+// unitsIn returns the index terms of the first counted word, which is not the verb in "how many are there".
 func unitsIn(words []string) map[string]bool {
 	if len(words) > 0 && (words[0] == "de" || words[0] == "d") { // combien de jours
 		words = words[1:]
@@ -127,13 +129,14 @@ func unitsIn(words []string) map[string]bool {
 	return out
 }
 
-// plain reports whether values of the kind look the same everywhere, so that a text without one that is seen has none.
+// plain reports whether values of the kind have a universal form, so that a text without a match has no such value.
 func (w want) plain() bool { return w.kind == wantMoney || w.kind == wantPhone || w.kind == wantMail }
 
-// speaking reports whether values of the kind say what they are, so that "Lena (lena@example.org)" need not say "mail"; whose it is it must.
+// speaking reports whether values of the kind are self-explanatory: "Lena (lena@example.org)" does not need the word
+// "mail", but must name the owner.
 func (w want) speaking() bool { return w.kind == wantPhone || w.kind == wantMail }
 
-// covers reports whether a word of the question only says which kind of value is asked for.
+// covers reports whether a word of the question only indicates the requested kind of value.
 func (w want) covers(word string) bool {
 	switch w.kind {
 	case wantMoney:
@@ -150,7 +153,7 @@ func (w want) covers(word string) bool {
 	return false
 }
 
-// What values look like.
+// Patterns of values.
 var (
 	money = regexp.MustCompile(`(?i)[€$£¥₽₹₩₪₴₺฿₫₦]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|pln|zł|czk|huf|jpy|yen|cny|yuan|rubel|rupees?|kronor|kronen|kroner?|krónur|rubles?|roubles?|zlotys?|złotych|forints?|dirhams?|dinars?|riyals?|shekels?|baht|pence|inr|krw|brl|mxn|aud|cad|nzd|sgd|hkd|thb|ils|aed|zar)\b|` +
 		`\d\s?(?:crowns?|korun\pL?|kč|ft|lei|leva|lira|rials?|rupia\pL?|won|ringgit|rupiah|pesos?|reais|real|rand|shillings?|hryvn\pL+|rmb|kn|try|credits?)(?:[^\pL]|$)|руб|грн|円|元|원|\d\s?(?:million|billion|mio|mrd|milliard|mill[oó]n|miliard)|` +
@@ -168,7 +171,7 @@ var (
 		`\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b|\b(?:century|jahrhundert|siècle|siglo|secolo|noon|midnight|morning|evening|o'clock|mittag|mitternacht|midi|minuit)\b|век`)
 )
 
-// Months by their names. Short ones are words of their own as well, and are months beside a figure or a word for a time.
+// Names of months. Some short ones are also ordinary words, so they count only next to a number or a word for a time.
 const (
 	months = `january|february|march|april|june|july|august|september|october|november|december|januar|jänner|februar|märz|juni|juli|oktober|dezember|` +
 		`janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|` +
@@ -176,7 +179,7 @@ const (
 	shortMonths = `jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|mai|mei|mär|okt|dez|janv|févr|avr|juil|déc|ene|abr|ago|dic|gen|mag|giu|lug|set|ott`
 )
 
-// heldBy reports whether a text has a value of the kind that is asked for.
+// heldBy reports whether a text contains a value of the requested kind.
 func (w want) heldBy(text string) bool {
 	if w.kind == wantAny {
 		return false
@@ -202,18 +205,18 @@ func (w want) heldBy(text string) bool {
 	return false
 }
 
-// Words between what is to be paid and its amount.
+// Words between a word for a price and its amount.
 var (
 	amountVerbs  = wordset.Of(`cost costs kostet kosten coûte coûtent cuesta cuestan costa costano custa custam kost стоит стоят`) // words for money themselves
 	amountLinks  = wordset.Of(`is are was were remains ist sind war beträgt betragen bleibt est sont reste es son è sono é são is zijn bedraagt bedragen`)
 	approximates = wordset.Of(`only just about around currently still at to nur etwa rund derzeit noch ca seulement environ actuellement solo unos cerca circa soltanto apenas slechts ongeveer`)
 )
 
-// saysAmount reports whether a text says of a price, a fee or the like, in so many words, that it is some figure: of what, such
-// as credits or a currency that money does not know, does not matter then.
+// saysAmount reports whether a text states the amount of a price, fee or the like explicitly. Its currency or unit,
+// such as credits, may then be unknown.
 func saysAmount(text string) bool {
 	words := language.Words(text)
-	paid := 0 // how many words ago there was one for money; 0: none
+	paid := 0 // number of words since one for a price; 0: none
 	for i, word := range words {
 		if moneyWords[word] {
 			paid = 1
@@ -237,13 +240,13 @@ func saysAmount(text string) bool {
 	return false
 }
 
-// unitDistance is how many words may lie between a figure and its unit: 30 paid days.
+// Maximum number of words between a number and its unit: 30 paid days.
 const unitDistance = 2
 
-// counts reports whether a text has a figure, with its unit beside it where one is asked for.
+// counts reports whether a text contains a number, next to its unit if the question has one.
 func (w want) counts(text string) bool {
 	words := language.Words(text)
-	lang := sync.OnceValue(func() analysis.Language { return analysis.Detect(text) }) // which takes long beside a figure
+	lang := sync.OnceValue(func() analysis.Language { return analysis.Detect(text) }) // slow compared with the rest
 	var analyzer analysis.Analyzer
 	for i, word := range words {
 		if first, _ := utf8.DecodeRuneInString(word); !numerals[word] && !unicode.IsDigit(first) {
@@ -261,7 +264,7 @@ func (w want) counts(text string) bool {
 	return false
 }
 
-// numerals are figures in words.
+// numerals are number words.
 var numerals = wordset.Of(`one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred thousand million billion
 	zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig fünfzig hundert tausend
 	deux trois quatre cinq sept huit neuf dix onze douze quinze vingt trente cent mille

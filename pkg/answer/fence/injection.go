@@ -119,9 +119,8 @@ func plainLetters(text string) string {
 // Maximum number of bytes of a text that are examined. No quoted sentence is longer.
 const maxSkeletonBytes = 8 << 10
 
-// skeleton returns a text as it looks to a reader, in lower case: without accents and invisible characters, with white
-// space collapsed, and with lookalikes from other scripts replaced by Latin letters in words that contain Latin
-// letters.
+// skeleton returns a text as it looks to a reader, in lower case: without accents and invisible characters, and with
+// white space collapsed. In words with Latin letters, lookalikes from other scripts become Latin.
 func skeleton(text string) string {
 	if len(text) > maxSkeletonBytes {
 		text = strings.ToValidUTF8(text[:maxSkeletonBytes], "")

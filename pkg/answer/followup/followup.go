@@ -1,5 +1,5 @@
-// Package followup finds out what to search for when a question leans on what was said before, by its words or by asking a model to make
-// it stand alone. Package answer uses it.
+// Package followup determines the search query for a question that refers to earlier messages, either from the words of
+// the question or by having a model rewrite it to stand alone. Package answer uses it.
 package followup
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// A question of at most these many words, or characters where words are not parted, may lean on the one before.
+// A question of at most this many words, or characters in scripts without spaces, may be a follow-up.
 const (
 	followUpWords      = 12
 	followUpCharacters = 16
 )
 
-// maxLinks is how many questions a chain of follow-ups is followed back.
+// Maximum number of earlier questions that a chain of follow-ups is traced back.
 const maxLinks = 5
 
-// searchQuery returns what to search for. A short question that points back ("and how does it close?") finds nothing
-// by itself, so it is searched for together with what the question before was about; any other stands alone.
+// searchQuery returns the search query. A short question that refers back ("and how does it close?") finds nothing
+// alone, so the topic of the previous question is added. Any other question is unchanged.
 func searchQuery(question string, history []chat.Turn) string {
 	if !pointsBack(question) {
 		return question
@@ -39,8 +39,8 @@ func searchQuery(question string, history []chat.Turn) string {
 	return strings.TrimSpace(topic + " " + question)
 }
 
-// topicOf is what the questions before a follow-up were about: what it takes over from the last one that stands alone or
-// names something, and those since that go on with more than a word for it.
+// topicOf returns the topic of the questions before a follow-up: the words carried over from the last question that
+// stands alone or contains a name, and later follow-ups that add more than a pronoun.
 func topicOf(history []chat.Turn, question string) string {
 	topic, links := "", 0
 	for _, t := range slices.Backward(history) {
@@ -58,8 +58,9 @@ func topicOf(history []chat.Turn, question string) string {
 	return strings.TrimSpace(topic)
 }
 
-// carried returns what a follow-up takes over from a question before. A pronoun stands for what was named there, and not
-// for what was asked about it; another name takes the old one's place. Where nothing is named, it is the whole question.
+// carried returns the part of an earlier question that applies to a follow-up. A pronoun refers to the names in the
+// earlier question, not to its predicate, and a new name replaces the old one. Without names, the whole question
+// applies.
 func carried(previous, question string) string {
 	old := language.Names(previous)
 	switch {
@@ -77,7 +78,7 @@ func carried(previous, question string) string {
 	}
 }
 
-// hasPointer reports whether a question has a word that stands for something said before.
+// hasPointer reports whether a question contains a word that refers to earlier messages.
 func hasPointer(question string) bool {
 	words, lang := language.Words(question), language.Of(question)
 	for i := range words {
@@ -88,8 +89,8 @@ func hasPointer(question string) bool {
 	return slices.ContainsFunc(unspacedPointers, func(p string) bool { return strings.Contains(question, p) })
 }
 
-// pointsBack reports whether a question is short and has a word that stands for something said before, or continues what
-// was said.
+// pointsBack reports whether a question is short and either contains a word that refers to earlier messages or
+// continues them.
 func pointsBack(question string) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {
@@ -115,8 +116,8 @@ func pointsBack(question string) bool {
 	return false
 }
 
-// countsWhatWasSaid reports whether a question asks how many without saying of what: a verb follows at once, as in "how many
-// are in stock".
+// countsWhatWasSaid reports whether a question asks "how many" without a noun: a verb follows immediately, as in "how
+// many are in stock".
 func countsWhatWasSaid(words []string) bool {
 	for i := range words[:max(len(words)-1, 0)] {
 		if verbs, ok := verbsAfterCount[words[i]]; ok && verbs[words[i+1]] {
@@ -126,14 +127,14 @@ func countsWhatWasSaid(words []string) bool {
 	return false
 }
 
-// namesNothing reports whether all words of a question are such as only shape it: "what should I do".
+// namesNothing reports whether all words of a question are function or question words: "what should I do".
 func namesNothing(words []string, lang analysis.Language) bool {
 	return lang != analysis.Unknown && !slices.ContainsFunc(words, func(w string) bool {
 		return !language.Framing[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, lang)
 	})
 }
 
-// verbsAfterCount are, by the word that asks how many, words which stand right after it where nothing is named.
+// verbsAfterCount maps each word for "how many" to the verbs that follow it directly if there is no noun.
 var verbsAfterCount = func() map[string]map[string]bool {
 	out := make(map[string]map[string]bool)
 	for counts, verbs := range map[string]string{
@@ -151,7 +152,7 @@ var verbsAfterCount = func() map[string]map[string]bool {
 	return out
 }()
 
-// pointsAt reports whether a word of a question stands for something said before, and not for something in the question:
+// pointsAt reports whether a word of a question refers to earlier messages, and not to another part of the question:
 // "the stadium that the teams played in", "is there a vaccine".
 func pointsAt(words []string, i int, lang analysis.Language) bool {
 	switch w := words[i]; {
@@ -168,22 +169,22 @@ func pointsAt(words []string, i int, lang analysis.Language) bool {
 	}
 }
 
-// French questions repeat their subject as a pronoun; it then has an article before it.
+// French questions repeat their subject as a pronoun. The subject then has an article.
 var (
 	frenchSubjects = wordset.Of(`il elle ils elles`)
 	frenchArticles = wordset.Of(`le la les l un une des du mon ma mes notre nos votre vos`)
 )
 
-// beingWords make "there" say that something is.
+// beingWords are verbs with which "there" expresses existence.
 var beingWords = wordset.Of(`is are was were be been will isn aren`)
 
-// among reports whether a word of these languages is one of the language; every word is of a language that is not known.
+// among reports whether langs contains lang. If lang is unknown, every word qualifies.
 func among(langs []analysis.Language, lang analysis.Language) bool {
 	return len(langs) > 0 && (lang == analysis.Unknown || slices.Contains(langs, lang))
 }
 
-// pointers are words that stand for something said before, by the languages that have them. A word of one language means
-// something else in another: "il" is no pronoun in Italian.
+// pointers are words that refer to earlier messages, by language. The same word may have another meaning in another
+// language: "il" is not a pronoun in Italian.
 var pointers = byWord(map[analysis.Language]string{
 	"en": `it its they them their theirs this that these those he him his she hers her there then`,
 	"de": `es er sie ihn ihm ihr ihnen dies diese dieser dieses jene jener dort davon dafür damit dabei daran daraus`,
@@ -193,12 +194,12 @@ var pointers = byWord(map[analysis.Language]string{
 	"ru": `он она оно они его её ее их ему ей им это этот эта эти там тогда`,
 })
 
-// openers are words that continue what was said when a question begins with them.
+// openers are words that continue earlier messages when they begin a question.
 var openers = byWord(map[analysis.Language]string{
 	"en": `and but or also`, "de": `und aber oder auch`, "fr": `et mais ou aussi`, "es": `y pero o también`, "it": `e ma o anche`, "ru": `а и но или`,
 })
 
-// unspacedPointers are the same in scripts that do not part words.
+// unspacedPointers are pointers in scripts without spaces between words.
 var unspacedPointers = []string{"它", "他", "她", "这个", "那个", "这", "那", "呢", "其中", "それ", "これ", "あれ", "その", "この", "そこ", "では", "彼", "그것", "이것"}
 
 func byWord(lists map[analysis.Language]string) map[string][]analysis.Language {

@@ -1,5 +1,5 @@
-// Package language tells the language of a question, its words, names and codes, and has the few phrases that the service says by
-// itself. Packages followup, extractive and answer use it.
+// Package language detects the language, names and codes of a question, splits it into words, and contains the phrases
+// that the service itself writes into answers. Packages followup, extractive and answer use it.
 package language
 
 import (
@@ -12,16 +12,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Phrases are the few words that the service says by itself.
+// Phrases are the texts that the service itself writes into answers.
 type Phrases struct {
-	Quotes  string // before quotations
+	Quotes  string // precedes quotations
 	Nothing string // the documents have no answer
 	Empty   string // there are no documents at all
 	Open    string // quotation marks
 	Close   string
 }
 
-// phrasebook holds the phrases by language; English serves all others.
+// phrasebook contains the phrases by language. All other languages use English.
 var phrasebook = map[analysis.Language]Phrases{
 	"en": {"In the words of the documents:", "The documents do not answer this question.", "This agent has no documents yet.", "“", "”"},
 	"de": {"Im Wortlaut der Dokumente:", "Die Dokumente beantworten diese Frage nicht.", "Dieser Agent hat noch keine Dokumente.", "„", "“"},
@@ -36,7 +36,7 @@ var phrasebook = map[analysis.Language]Phrases{
 	"ko": {"문서의 원문은 다음과 같습니다:", "문서에서 이 질문의 답을 찾을 수 없습니다.", "이 에이전트에는 아직 문서가 없습니다.", "“", "”"},
 }
 
-// functionWords tell the language of a question too short for detection.
+// functionWords are used to detect the language of a question that is too short for analysis.Detect.
 var functionWords = map[analysis.Language]string{
 	"en": "when how who where why what which is are do does did can could may should must the of and to for in with my your it",
 	"de": "wann wie wer wo wohin woher womit warum was welche welcher welches welchem welchen wieviel wem wen bis seit ab zum zur den dem darf kann muss soll ich wir ist sind gibt hat haben der die das ein eine einen im mit und für nicht wird werden",
@@ -47,7 +47,7 @@ var functionWords = map[analysis.Language]string{
 	"nl": "wanneer hoe wie waar waarom welke wat mag moet kan ik wij zijn het een van voor met",
 }
 
-// QuestionWords lists the languages of each function word.
+// QuestionWords maps each function word to its languages.
 var QuestionWords = func() map[string][]analysis.Language {
 	out := make(map[string][]analysis.Language)
 	for lang, words := range functionWords {
@@ -58,7 +58,7 @@ var QuestionWords = func() map[string][]analysis.Language {
 	return out
 }()
 
-// Of tells the language of a question by its function words, "" when nothing shows.
+// Of returns the language of a question according to its function words, or "" if they are inconclusive.
 func Of(question string) analysis.Language {
 	votes := make(map[analysis.Language]int)
 	for _, w := range Words(question) {
@@ -81,11 +81,11 @@ func Of(question string) analysis.Language {
 	if detected := analysis.Detect(question); detected != analysis.English {
 		return detected
 	}
-	return best // Detect says English of what shows nothing, too
+	return best // Detect also returns English for inconclusive text
 }
 
-// PhrasesFor returns the phrases of the question's language; where the question does not show one, of the last one before that
-// does; where none does, of the language that all fragments plainly are in.
+// PhrasesFor returns the phrases in the language of the question. If that is unclear, it uses the last earlier question
+// with a clear language, then the language that all fragments share.
 func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragment) Phrases {
 	lang := Of(question)
 	for _, t := range slices.Backward(history) {
@@ -108,19 +108,20 @@ func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragmen
 	return phrasebook["en"]
 }
 
-// From how many different function words of a language, and from what share of the words, a text plainly is in it. In sentences
-// they are a third or more; what rows, labels and measures have of them are names and abbreviations.
+// Minimum number of distinct function words, and minimum share of all words, for a text to be clearly in a language. In
+// sentences, function words are a third or more. In rows, labels and measurements, apparent function words are names
+// and abbreviations.
 const (
 	plainWords = 2
 	plainShare = 0.15
 )
 
-// plainLanguage tells the language of a fragment: that which its words show plainly, else that which its datasource states; "" when
-// neither does.
+// plainLanguage returns the language of a fragment according to its words or else its datasource, or "" if neither is
+// conclusive.
 func plainLanguage(f domain.Fragment) analysis.Language {
 	lang := analysis.Detect(f.Text)
 	if _, latin := functionWords[lang]; !latin && lang != analysis.Unknown {
-		return lang // its script shows it, or there are no phrases in it
+		return lang // clear from its script, or a language without phrases
 	}
 	words, held := Words(f.Text), 0
 	different := make(map[string]bool)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Framing are words that only shape a question: they say how it is asked, not about what. An answer need not hold them.
+// Framing are words that only give a question its form and carry no topic. An answer need not contain them.
 var Framing = wordset.Of(`
 	long high large big far old tall wide deep often soon late early many much please tell give show shows explain
 	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works look looks like
@@ -18,8 +18,8 @@ var Framing = wordset.Of(`
 	cuánto cuántos cuánta cuántas dime dame muestra
 `)
 
-// Names returns the words of a question that name something: numbers and codes, and words written with a capital
-// letter inside the question. Where nouns are capitalised as well, only those beside a number or a code count.
+// Names returns the words of a question that name something: numbers, codes, and words capitalised inside the question.
+// If nouns are capitalised too, only capitalised words next to a number or code are names.
 func Names(text string) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"'()«»“”„’`, r)
@@ -41,7 +41,7 @@ func Names(text string) []string {
 			lower++
 		}
 	}
-	title := capitals > 2 && lower == 0 // Every Word Begins With A Capital
+	title := capitals > 2 && lower == 0 // title case
 	var out []string
 	for i, w := range words {
 		if names[i] && (!title || strings.ContainsFunc(w, unicode.IsDigit)) {
@@ -51,17 +51,17 @@ func Names(text string) []string {
 	return out
 }
 
-// Codes returns the words of a question that have letters and figures, which hardly anything is called by chance.
+// Codes returns the words of a question that contain both letters and digits. Such words hardly ever match by chance.
 func Codes(text string) []string {
 	return slices.DeleteFunc(Names(text), func(w string) bool {
 		return utf8.RuneCountInString(w) < minCode || !strings.ContainsFunc(w, unicode.IsLetter) || !strings.ContainsFunc(w, unicode.IsDigit)
 	})
 }
 
-// minCode is how many characters a code has at least.
+// Minimum number of characters of a code.
 const minCode = 4
 
-// HoldsCode reports whether a text has one of the codes, as a word.
+// HoldsCode reports whether a text contains one of the codes as a separate word.
 func HoldsCode(text string, codes []string) bool {
 	for _, c := range codes {
 		for rest := text; ; {
@@ -80,10 +80,10 @@ func HoldsCode(text string, codes []string) bool {
 	return false
 }
 
-// PartOfWord reports letters and digits.
+// PartOfWord reports whether a character is a letter or a digit.
 func PartOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// IsFunctionWord reports whether a capitalised word is one that names nothing.
+// IsFunctionWord reports whether a capitalised word is not a name.
 func IsFunctionWord(w string) bool {
 	_, ok := QuestionWords[strings.ToLower(w)]
 	return ok || utf8.RuneCountInString(w) == 1
@@ -96,7 +96,8 @@ func Words(text string) []string {
 	})
 }
 
-// Wide reports whether a character is of a script that packs words tightly, where short lines are wrapped ones.
+// Wide reports whether a character belongs to a script without spaces between words, where short lines may be wrapped
+// text.
 func Wide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }

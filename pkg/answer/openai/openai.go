@@ -1,5 +1,5 @@
-// Package openai answers through any server that speaks OpenAI's chat completions API: OpenAI itself, Azure OpenAI,
-// Ollama, vLLM, llama.cpp, LiteLLM and others.
+// Package openai is a chat provider for servers with OpenAI's chat completions API: OpenAI, Azure OpenAI, Ollama, vLLM,
+// llama.cpp, LiteLLM and others.
 package openai
 
 import (
@@ -16,31 +16,31 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Options say which server answers.
+// Options configure a Provider.
 type Options struct {
 	BaseURL string // with the version path, as "https://api.openai.com/v1"; default: OpenAI's
 	APIKey  string // "" for servers that need none
 
-	// Azure makes BaseURL the address of an Azure OpenAI resource ("https://name.openai.azure.com"), which takes the key in
-	// a header of its own and calls models by the names of their deployments.
+	// Azure means that BaseURL is the address of an Azure OpenAI resource ("https://name.openai.azure.com"), which has
+	// its own header for the key and names models by their deployments.
 	Azure        bool
-	AzureVersion string // api-version of the resource's dated interface; "" takes its v1 interface, which has none
+	AzureVersion string // api-version of the dated API; "" selects the v1 API, which needs none
 
 	Limits     remote.Limits
 	HTTPClient *http.Client // default: remote.Client()
 }
 
-// Provider is an chat.Provider. It is safe for concurrent use.
+// Provider is a chat.Provider. It is safe for concurrent use.
 type Provider struct {
 	base    *url.URL
 	header  http.Header
 	options Options
 	caller  *remote.Caller
 	quirks  remote.Quirks
-	newer   bool // the server takes max_completion_tokens in place of max_tokens, unless it refuses it
+	newer   bool // use max_completion_tokens instead of max_tokens, unless the server rejects it
 }
 
-// New returns a Provider. It fails when BaseURL is no HTTP address. It does not call the server.
+// New returns a Provider without contacting the server. It fails if BaseURL is not an HTTP address.
 func New(opts Options) (*Provider, error) {
 	if opts.BaseURL == "" && !opts.Azure {
 		opts.BaseURL = "https://api.openai.com/v1"
@@ -64,7 +64,8 @@ func New(opts Options) (*Provider, error) {
 	return p, nil
 }
 
-// address returns where the completions of a model are. A query of the base address stays, because some gateways carry their key in it.
+// address returns the URL for completions of a model. The query of the base URL is kept, because it contains the key of
+// some gateways.
 func (p *Provider) address(model string) string {
 	switch {
 	case p.options.Azure && p.options.AzureVersion != "":
@@ -80,8 +81,8 @@ func (p *Provider) address(model string) string {
 	}
 }
 
-// Complete implements chat.Provider. The server always streams, whatever the prompt asks for: so it is known while it
-// answers that it does.
+// Complete implements chat.Provider. The response is always streamed, even if the prompt does not ask for it, because
+// the stream shows that the server is still working.
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
@@ -100,7 +101,7 @@ type turn struct {
 	Content string `json:"content"`
 }
 
-// body makes the request of a prompt, with what the model is not known to refuse.
+// body returns the request for a prompt, without parameters that the model is known to reject.
 func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) {
 	sent := p.allowed(prompt)
 	instructions := prompt.System
@@ -137,13 +138,13 @@ func alternating(turns []chat.Turn, instructions string) []chat.Turn {
 	return out
 }
 
-// event holds the fields that are read of an event of a stream, and of an answer in one piece.
+// event contains the fields used from an event of a stream, and from a response that is not streamed.
 type event struct {
 	Model   string `json:"model"`
 	Choices []struct {
 		Index        int     `json:"index"`
 		Delta        message `json:"delta"`
-		Message      message `json:"message"` // in an answer in one piece
+		Message      message `json:"message"` // in a response that is not streamed
 		FinishReason string  `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *struct {
@@ -163,10 +164,10 @@ type message struct {
 	Thinking  string      `json:"reasoning"`         // of Ollama and OpenRouter
 }
 
-// endMark is how the data of the last event of a stream begins.
+// endMark is the beginning of the data of a stream's last event.
 const endMark = "[DONE]"
 
-// ask puts the question once and passes on what comes.
+// ask sends the request once and passes on the response.
 func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r *remote.Reply) error {
 	res, err := remote.Post(ctx, p.options.HTTPClient, p.address(model), p.header, body)
 	if err != nil {
@@ -188,7 +189,7 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 		}
 		var e event
 		err := json.Unmarshal([]byte(sent.Data), &e)
-		if e.failed() || sent.Type == "error" { // some servers name the event, and send the error itself
+		if e.failed() || sent.Type == "error" { // some servers use an error event whose data is the error itself
 			return remote.ReadStatus(0, []byte(sent.Data))
 		}
 		if err != nil {
@@ -206,7 +207,7 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 	if err := r.Pass(said.close()); err != nil {
 		return err
 	}
-	if finish == "" && complete { // some servers give no reason
+	if finish == "" && complete { // some servers give no finish reason
 		finish = "stop"
 	}
 	return ended(finish, r)
@@ -228,7 +229,7 @@ func (s *speech) close() string {
 	return text + s.aside.close()
 }
 
-// read passes on what an event holds, and returns its finish reason.
+// read passes on the content of an event and returns its finish reason.
 func read(e event, r *remote.Reply, said *speech) (finish string, err error) {
 	if e.Model != "" {
 		r.Model = e.Model
@@ -254,7 +255,7 @@ func read(e event, r *remote.Reply, said *speech) (finish string, err error) {
 	return finish, nil
 }
 
-// ended says whether an answer that ended so is one.
+// ended returns an error if the finish reason means that there is no complete answer.
 func ended(finish string, r *remote.Reply) error {
 	switch finish {
 	case "":

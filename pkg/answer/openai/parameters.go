@@ -12,11 +12,11 @@ const (
 	presencePenalty     = "presence_penalty"
 	frequencyPenalty    = "frequency_penalty"
 	maxTokens           = "max_tokens"
-	maxCompletionTokens = "max_completion_tokens" // what newer models take in place of max_tokens, and older servers do not know
+	maxCompletionTokens = "max_completion_tokens" // replaces max_tokens for newer models; older servers do not know it
 	streamOptions       = "stream_options"
 )
 
-// allowed are the parameters of a prompt that its model is not known to refuse.
+// allowed returns the parameters of a prompt that its model is not known to reject.
 func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 	known := p.quirks.Of(prompt.Model)
 	out := remote.Parameters{}
@@ -48,11 +48,11 @@ func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 	return out
 }
 
-// set writes the parameters into a request.
+// set adds the parameters to a request.
 func set(body map[string]any, sent remote.Parameters) {
 	for name, v := range sent {
 		switch name {
-		case remote.SystemRole: // a message
+		case remote.SystemRole: // sent as a message
 		case maxTokens, maxCompletionTokens:
 			body[name] = int64(v)
 		case streamOptions:
@@ -63,7 +63,7 @@ func set(body map[string]any, sent remote.Parameters) {
 	}
 }
 
-// ignored are the interface's names of the parameters that were asked for and not sent as they were.
+// ignored returns the API names of the requested parameters that were changed or not sent.
 func ignored(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	missing := func(name, field string, v *float64) {

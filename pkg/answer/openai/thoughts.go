@@ -6,15 +6,15 @@ const (
 	thoughtsBegin = "<think>"
 	thoughtsEnd   = "</think>"
 
-	// maxBlanks bounds the bytes that may stand before thoughts: what a server sends of them is held until more is known.
+	// Maximum number of white-space bytes before the reasoning. They are held back until the next character is known.
 	maxBlanks = 1024
 )
 
-// thoughts takes out what a model thinks aloud before its answer, which servers without a parser for its form pass on as if it were
-// the answer's beginning.
+// thoughts removes the reasoning that a model writes before its answer. Servers without a parser for the model's format
+// send it as the beginning of the answer.
 type thoughts struct {
 	where whereThoughts
-	held  string // that cannot be told yet
+	held  string // text not yet classified
 }
 
 type whereThoughts int
@@ -22,11 +22,11 @@ type whereThoughts int
 const (
 	beforeThoughts whereThoughts = iota
 	withinThoughts
-	afterThoughts // in the blanks between them and the answer
+	afterThoughts // in the white space between reasoning and answer
 	withinAnswer
 )
 
-// write takes a piece and returns what of it is the answer's, and whether the model was thinking.
+// write processes a piece. It returns the part that belongs to the answer, and whether the piece contains reasoning.
 func (t *thoughts) write(piece string) (text string, thought bool) {
 	if t.where == withinAnswer {
 		return piece, false
@@ -37,7 +37,7 @@ func (t *thoughts) write(piece string) (text string, thought bool) {
 		switch {
 		case strings.HasPrefix(begun, thoughtsBegin):
 			t.where, t.held = withinThoughts, begun[len(thoughtsBegin):]
-		case strings.HasPrefix(thoughtsBegin, begun) && len(t.held) <= maxBlanks: // or nothing yet
+		case strings.HasPrefix(thoughtsBegin, begun) && len(t.held) <= maxBlanks: // possibly nothing yet
 			return "", false
 		default:
 			return t.answer(t.held), false
@@ -46,7 +46,7 @@ func (t *thoughts) write(piece string) (text string, thought bool) {
 	if t.where == withinThoughts {
 		end := strings.Index(t.held, thoughtsEnd)
 		if end < 0 {
-			t.held = t.held[max(0, len(t.held)-len(thoughtsEnd)+1):] // the mark may be cut
+			t.held = t.held[max(0, len(t.held)-len(thoughtsEnd)+1):] // the end mark may be split
 			return "", true
 		}
 		t.where, t.held = afterThoughts, t.held[end+len(thoughtsEnd):]
@@ -58,7 +58,7 @@ func (t *thoughts) write(piece string) (text string, thought bool) {
 	return "", true
 }
 
-// close returns what was held back and was no thought.
+// close returns held-back text that is not reasoning.
 func (t *thoughts) close() string {
 	if t.where == beforeThoughts {
 		return t.answer(t.held)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// maxWholeBytes bounds an answer in one piece.
+// Maximum size of a response that is not streamed, in bytes.
 const maxWholeBytes = 4 << 20
 
 func isJSON(h http.Header) bool {
@@ -21,7 +21,7 @@ func isJSON(h http.Header) bool {
 	return media == "application/json" || strings.HasSuffix(media, "+json")
 }
 
-// readWhole reads an answer in one piece, which is what servers and models that cannot stream give all the same.
+// readWhole reads a response that is not streamed, which some servers and models send even for a streaming request.
 func readWhole(body io.Reader, r *remote.Reply) error {
 	raw, err := bounded.ReadAll(body, maxWholeBytes)
 	if err != nil {
@@ -48,7 +48,7 @@ func readWhole(body io.Reader, r *remote.Reply) error {
 	if err != nil {
 		return err
 	}
-	if finish == "" { // some leave it out; JSON that could be read is whole
+	if finish == "" { // some servers omit it; parsed JSON is complete
 		finish = "stop"
 	}
 	return ended(finish, r)
