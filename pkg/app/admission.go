@@ -26,7 +26,7 @@ const (
 	composedPerProcessor = 256 // answers of chat models, which take seconds to start
 	otherPerProcessor    = 32
 
-	waitingPerPlace = 8  // queue length per admitted request: about as many as are served within the time-out of a burst
+	waitingPerPlace = 8  // queue length per admitted request: about the number served within the time-out of a burst
 	calmer          = 10 // time-out of other requests as a multiple of that of queries; no user waits for them
 	burstPatience   = 10 // time-out in a burst as a multiple of that under sustained load
 	burstInterval   = 4  // longest burst as a multiple of the time-out

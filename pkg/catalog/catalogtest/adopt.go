@@ -16,7 +16,7 @@ func adoptJob(w *world.World, j domain.Job) catalog.Adopted {
 	return what
 }
 
-// lateJob is a job that the log has of a datasource, of after the copy of the database that was put in place.
+// lateJob returns a job in the log that is newer than the restored copy of the database.
 func lateJob(w *world.World, d domain.Datasource, generation uint64) domain.Job {
 	d.Original = &domain.Original{Key: "late", SHA256: "late", Size: 9, MIMEType: "text/plain", Name: "late.txt"}
 	d.Name, d.CustomID, d.Metadata = "Late", "late", map[string]any{"v": "late"}
@@ -44,7 +44,7 @@ func testAdoption(t *testing.T, open world.Open) {
 			w.Seq++
 			jobs[i].Generation = w.Seq
 			note(jobs[i])
-			if jobs[i].DatasourceID != lost.ID { // the dispatcher has died before it could note this one
+			if jobs[i].DatasourceID != lost.ID { // the dispatcher has died before it could record this one
 				world.OK(t, w.Published(w.Ctx, jobs[i], w.Seq))
 			}
 		}
@@ -143,7 +143,7 @@ func testAdoption(t *testing.T, open world.Open) {
 		world.Equal(t, site.Config, w.Get(site.ID).Config)
 		got := w.Get(page.ID)
 		world.Equal(t, []any{site.ID, world.PageA, 1}, []any{got.GroupID, got.Config.SourceURL, got.Config.Depth})
-		// "Not modified" would leave it without content.
+		// A response "not modified" would leave the page without content.
 		world.Equal(t, domain.CrawlSpec{URL: world.PageA, Depth: 1, Site: jobs[1].Crawl.Site}, *w.PublishAll()[1].Crawl)
 		world.Equal(t, 1, w.ApplyEvent(w.Get(site.ID), domain.EventDiscovered, world.Links(world.PageA)).NewPages)
 	})

@@ -10,11 +10,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testClocks sets the clock between two steps of everything that goes by it. The catalog cannot know, so it is to lose
-// nothing, to do nothing twice, and to leave nothing to a holder that is dead for longer than if the clock had gone on.
+// testClocks changes the clock between two steps of every operation that depends on it. The catalog cannot detect that,
+// so it must not lose anything, do anything twice, or leave anything to a dead holder for longer than without the
+// change.
 func testClocks(t *testing.T, open world.Open) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
-	if testing.Short() { // under the race detector, to which one jump is as good as another
+	if testing.Short() { // for the race detector one jump is sufficient
 		jumps = jumps[1:2]
 	}
 	for _, jump := range jumps {
@@ -49,7 +50,7 @@ func testLeaseInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	world.Equal(t, true, lease("a"))
 	world.Equal(t, false, lease("b"))
 	w.Clock.Advance(jump)
-	world.Equal(t, true, lease("a")) // its holder renews it, as long as nobody else has asked
+	world.Equal(t, true, lease("a")) // its holder renews it, unless another has asked
 	world.Equal(t, false, lease("b"))
 }
 
@@ -86,9 +87,9 @@ func testRepairInAJump(t *testing.T, w *world.World, jump time.Duration) {
 func testRequestInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	lost := begin(w, "key", "hash")
 	w.Clock.Advance(jump)
-	world.Equal(t, true, keepClaim(w, lost)) // as long as its process lives
+	world.Equal(t, true, keepClaim(w, lost)) // while its process lives
 	busy(w, "key", "hash")
-	w.Clock.Advance(-jump) // its process dies, and what it has made lies within its day
+	w.Clock.Advance(-jump) // its process dies, and its results are within its day
 	w.Clock.Advance(min(jump, 23*time.Hour))
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
 	again := begin(w, "key", "hash")

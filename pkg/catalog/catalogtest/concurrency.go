@@ -18,17 +18,17 @@ func testConcurrency(t *testing.T, open world.Open) {
 	})
 }
 
-// bustle is a service in which everything happens at once, in every process that shares the catalog.
+// bustle is a service in which everything happens concurrently, in all processes sharing the catalog.
 type bustle struct {
 	*world.World
 	processes []*catalog.Catalog
 	site      domain.Datasource
-	// stream is what dispatchers publish and workers take. Its capacity holds every job there can be.
+	// stream receives published jobs for the workers. Its capacity is sufficient for all jobs.
 	stream  chan domain.Job
-	applied chan struct{} // something has changed since it was last received from
+	applied chan struct{} // signals a change
 
 	mu        sync.Mutex
-	published map[string]uint64 // job id → generation: a stream takes a job once, whoever publishes it
+	published map[string]uint64 // job id → generation: a stream accepts a job once, from any publisher
 }
 
 const uploaders, uploads = 4, 15
@@ -38,7 +38,7 @@ func newBustle(w *world.World, others ...*catalog.Catalog) *bustle {
 		World: w, processes: append([]*catalog.Catalog{w.Catalog}, others...),
 		stream: make(chan domain.Job, 1000), applied: make(chan struct{}, 1), published: map[string]uint64{},
 	}
-	b.site = w.CreateSite(domain.DatasourceConfig{}) // its own job is published; the rest of its crawl is in run
+	b.site = w.CreateSite(domain.DatasourceConfig{}) // its own job is published; the rest of its crawl happens in run
 	return b
 }
 
@@ -71,7 +71,7 @@ func (b *bustle) run() {
 
 func (b *bustle) process(i int) *catalog.Catalog { return b.processes[i%len(b.processes)] }
 
-// upload adds datasources, deletes some of them again, and finds pages.
+// upload adds datasources, deletes some of them, and finds pages.
 func (b *bustle) upload(u int) {
 	c := b.process(u)
 	for i := range uploads {
@@ -118,7 +118,7 @@ func (b *bustle) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 	}
 }
 
-// publish puts the job into the stream, before Published, as in life: the worker may be faster.
+// publish puts the job into the stream before Published, as in production: the worker may be faster.
 func (b *bustle) publish(j domain.Job) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,7 +150,7 @@ func (b *bustle) work(c *catalog.Catalog) {
 	}
 }
 
-// waitSynched returns when the datastore holds so many datasources and all are synched.
+// waitSynched waits until the datastore has the given number of datasources and all are synched.
 func waitSynched(w *world.World, applied <-chan struct{}, want int) {
 	w.T.Helper()
 	for {

@@ -196,7 +196,7 @@ func testConversations(t *testing.T, open world.Open) {
 	})
 }
 
-// talk makes a conversation of the agent and the visitor in which the texts were said in turn.
+// talk creates a conversation of the agent and the visitor with the given texts in turn.
 func talk(w *world.World, agent, visitor string, texts ...string) domain.Conversation {
 	w.T.Helper()
 	v, err := w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent, VisitorID: visitor})
@@ -387,7 +387,7 @@ func testTurns(t *testing.T, open world.Open) {
 		got, err = w.TakeTurn(w.Ctx, v.ID, "a", time.Minute)
 		world.OK(t, err)
 		world.Equal(t, false, got)
-		world.OK(t, w.EndTurn(w.Ctx, v.ID, "a")) // not its own any more
+		world.OK(t, w.EndTurn(w.Ctx, v.ID, "a")) // the turn has passed to another holder
 		got, err = w.TakeTurn(w.Ctx, v.ID, "c", time.Minute)
 		world.OK(t, err)
 		world.Equal(t, false, got)

@@ -161,7 +161,7 @@ func testEvents(t *testing.T, open world.Open) {
 	})
 }
 
-// sameEnd compares what readers and workers see of two datasources, ids of jobs and keys of originals aside.
+// sameEnd compares two datasources as readers and workers see them, ignoring ids of jobs and keys of originals.
 func sameEnd(t testing.TB, want, got domain.Datasource) {
 	t.Helper()
 	for _, d := range []*domain.Datasource{&want, &got} {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// begin claims the key for the request, which nobody must have answered.
+// begin claims the key for a request without a response.
 func begin(w *world.World, key, requestHash string) *catalog.Claim {
 	w.T.Helper()
 	claim, have, err := w.BeginIdempotent(w.Ctx, w.WS, key, requestHash)
@@ -22,7 +22,7 @@ func begin(w *world.World, key, requestHash string) *catalog.Claim {
 	return claim
 }
 
-// busy demands that the request is being worked on by somebody.
+// busy requires that the request is in progress.
 func busy(w *world.World, key, requestHash string) {
 	w.T.Helper()
 	_, _, err := w.BeginIdempotent(w.Ctx, w.WS, key, requestHash)
@@ -216,7 +216,7 @@ func testSharedIdempotency(t *testing.T, open OpenShared) {
 	}
 }
 
-// testSharedLostRequest lets processes whose clocks differ by seconds find a request that nobody keeps.
+// testSharedLostRequest lets processes with clocks that differ by seconds find a request that is no longer renewed.
 func testSharedLostRequest(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3, func(i int, o *catalog.Options) {
 		now := o.Now
@@ -237,7 +237,7 @@ func testSharedLostRequest(t *testing.T, open OpenShared) {
 	}
 }
 
-// claimedBy lets all processes begin the request at once, and counts those that may carry it out.
+// claimedBy starts the request in all processes concurrently, and counts those that get the claim.
 func claimedBy(w *world.World, all []*catalog.Catalog, key string) int {
 	w.T.Helper()
 	n := 0

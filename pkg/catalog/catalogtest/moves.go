@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// elsewhere is where the test's datastores move to, thither a third place.
+// elsewhere is the place to which the test's datastores move, thither a third place.
 var (
 	elsewhere = domain.Place{Engine: domain.EngineMilvus, Model: "model-2"}
 	thither   = domain.Place{Engine: domain.EngineMilvus, Model: "model-3"}
 )
 
-// send patches the datastore's place and returns the datastore as it is then.
+// send patches the datastore's place and returns the changed datastore.
 func send(w *world.World, to domain.Place) domain.Datastore {
 	w.T.Helper()
 	d, err := w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Type: &to.Engine, EmbeddingModel: &to.Model})
@@ -30,7 +30,7 @@ func where(w *world.World) domain.Datastore {
 	return d
 }
 
-// issue has jobs of the move issued, and returns them as published.
+// issue issues and publishes jobs of the move, and returns them.
 func issue(w *world.World, move *domain.Move) []domain.Job {
 	w.T.Helper()
 	_, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 1000)
@@ -52,7 +52,7 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces are the sweeps of the whole datastore that are queued, by place, with the generation they go to.
+// sweptPlaces returns the queued sweeps of the complete datastore: the generation below which they delete, by place.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}
@@ -165,14 +165,14 @@ func testMoves(t *testing.T, open world.Open) {
 		w.End(jobs[0], domain.EventSynched, world.Chunks(1))
 		world.Equal(t, domain.MoveProgress{Total: 2, Done: 1}, progress(w))
 		w.End(issue(w, move)[0], domain.EventSynched)
-		waiting := w.CreateFile() // readers see nothing of it yet
+		waiting := w.CreateFile() // without active content
 		world.Equal(t, true, finish(w, move.ID))
 		world.Equal(t, jobs[0].Generation, w.ActiveOne(fresh.ID).ActiveGeneration)
 		world.Equal(t, uint64(0), w.ActiveOne(waiting.ID).ActiveGeneration)
 		w.ClearSweeps()
 		w.End(w.PublishAll()[0], domain.EventSynched)
 		world.Equal(t, w.Seq, w.ActiveOne(waiting.ID).ActiveGeneration)
-		world.Equal(t, w.Seq+1, w.AllSweeps()[0].Below) // of what it wrote in the place that was left meanwhile
+		world.Equal(t, w.Seq+1, w.AllSweeps()[0].Below) // of its rows in the old place
 		world.Equal(t, world.Serving, w.AllSweeps()[0].Place)
 		world.Equal(t, domain.StatusSynched, w.Get(old.ID).Status)
 	})
@@ -274,7 +274,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, made[0].ActiveGeneration, w.ActiveOne(made[0].ID).ActiveGeneration)
 		world.Equal(t, elsewhere, w.AllSweeps()[0].Place)
 		world.Equal(t, flying.Generation+1, w.AllSweeps()[0].Below)
-		w.End(byID[made[3].ID], domain.EventSynched) // it was published nonetheless
+		w.End(byID[made[3].ID], domain.EventSynched) // it was published nevertheless
 		world.Equal(t, domain.StatusError, w.Get(made[3].ID).Status)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
@@ -289,7 +289,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, thither, second.To)
 		world.Equal(t, true, first.ID != second.ID)
 		world.Equal(t, map[domain.Place]uint64{elsewhere: w.Seq + 1, thither: w.Seq + 1}, sweptPlaces(w))
-		world.Equal(t, 0, len(issue(w, second))) // its job of the first move is still under way
+		world.Equal(t, 0, len(issue(w, second))) // its job of the first move is still running
 		w.End(late, domain.EventSynched)
 		world.Equal(t, false, finish(w, first.ID))
 		world.Equal(t, domain.MoveProgress{Total: 1}, progress(w))

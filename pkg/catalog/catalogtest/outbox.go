@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// foreign makes a workspace with a datastore and returns what turns a new file into one of it.
+// foreign creates a workspace with a datastore, and returns a function that assigns a new file to it.
 func foreign(w *world.World) func(*catalog.NewDatasource) {
 	w.T.Helper()
 	ws := w.NewWorkspace()
@@ -186,7 +186,7 @@ func testOutbox(t *testing.T, open world.Open) {
 	t.Run("a commit that puts a job into the outbox wakes, one that does not stays silent", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		<-w.OutboxWake() // of opening
+		<-w.OutboxWake() // the signal of opening
 		NewAgent(w)
 		select {
 		case <-w.OutboxWake():
@@ -204,7 +204,7 @@ func testOutbox(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		done, failed := w.CreateFile(), w.CreateFile()
 		w.PublishAll()
-		<-w.OutboxWake() // of opening, and of both
+		<-w.OutboxWake() // the signal of opening and of both
 		w.ApplyEvent(done, domain.EventProgress)
 		silent := func(after string) {
 			t.Helper()

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testRandom plays random histories: callers that add, change and delete, a dispatcher that publishes and sometimes does
-// not get to say so, and a stream that delivers events late, twice, or after their job was replaced.
+// testRandom runs random histories: callers that add, change and delete, a dispatcher that publishes and sometimes
+// fails to record that, and a stream that delivers events late, twice, or after their job was replaced.
 func testRandom(t *testing.T, open world.Open) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("whatever happens in history %d, every datasource is waited for in one place, and in the end none", seed), func(t *testing.T) {
@@ -42,10 +42,10 @@ func testRandom(t *testing.T, open world.Open) {
 type history struct {
 	*world.World
 	rand   *rand.Rand
-	alive  []string       // ids that callers know
-	events []domain.Event // on their way
-	jobs   []domain.Job   // that were published
-	// written are the generations of a datasource that were written whole to a place, by datasource.
+	alive  []string       // ids known to callers
+	events []domain.Event // in transit
+	jobs   []domain.Job   // published
+	// written are the generations completely written to a place, by datasource.
 	written map[string][]version
 }
 
@@ -102,7 +102,7 @@ func (h *history) step() {
 	}
 }
 
-// mayBeGone lets pass that a caller meant what another had deleted.
+// mayBeGone accepts an error for an object deleted by another caller.
 func (h *history) mayBeGone(err error) {
 	h.T.Helper()
 	if domain.CodeOf(err) != domain.CodeNotFound {
@@ -131,7 +131,7 @@ func (h *history) requeue() {
 	world.OK(h.T, err)
 }
 
-// publish sends some jobs into the stream. Now and then the dispatcher dies before it can note that.
+// publish sends some jobs into the stream. Sometimes the dispatcher dies before it can record that.
 func (h *history) publish() {
 	h.T.Helper()
 	jobs, err := h.Outbox(h.Ctx, 1+h.rand.IntN(4))
@@ -145,7 +145,7 @@ func (h *history) publish() {
 	}
 }
 
-// story is what a worker says about a job.
+// story returns the events of a worker about a job.
 func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 	j.Generation = seq
 	h.jobs = append(h.jobs, j)
@@ -172,7 +172,7 @@ func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 		end.Type = domain.EventSitemap
 	case j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
 		end.Type = domain.EventFetched
-		// Few contents among many fetches: pages repeat themselves and one another.
+		// Many fetches return few different contents, so that pages are unchanged or duplicates.
 		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq), SHA256: fmt.Sprint("content-", h.rand.IntN(4))}}
 		if h.rand.IntN(4) == 0 {
 			end.Fetched.Canonical = fmt.Sprint("https://pumps.example/", h.rand.IntN(6))
@@ -189,7 +189,7 @@ func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 	return append(out, end)
 }
 
-// deliver applies an event out of turn, and keeps it for another time now and then.
+// deliver applies an event out of order, and sometimes keeps it to deliver it again.
 func (h *history) deliver() {
 	h.T.Helper()
 	if len(h.events) == 0 {
@@ -203,7 +203,7 @@ func (h *history) deliver() {
 	}
 }
 
-// workOnce does a batch of what is to be done about sites.
+// workOnce does one batch of work on sites.
 func (h *history) workOnce() {
 	h.T.Helper()
 	tasks, err := h.SiteWork(h.Ctx, catalog.SiteTask{}, 10)
@@ -214,7 +214,7 @@ func (h *history) workOnce() {
 	}
 }
 
-// stop ends a crawl now and then.
+// stop sometimes stops a crawl.
 func (h *history) stop() {
 	h.T.Helper()
 	if id, any := pick(h, h.alive); any {
@@ -225,7 +225,7 @@ func (h *history) stop() {
 	}
 }
 
-// move plays a round of the mover.
+// move simulates a round of the mover.
 func (h *history) move() {
 	h.T.Helper()
 	d := where(h.World)
@@ -237,7 +237,8 @@ func (h *history) move() {
 	finish(h.World, d.Move.ID)
 }
 
-// arrive plays the mover to the end of a move. What cannot be moved is synched again, as people do.
+// arrive simulates the mover until the end of a move. Datasources that cannot be moved are synched again, as users
+// would do.
 func (h *history) arrive() {
 	h.T.Helper()
 	for range 100 {
@@ -258,7 +259,7 @@ func (h *history) arrive() {
 	h.T.Fatal("a move does not come to its end")
 }
 
-// content are the datasources of which readers see something.
+// content returns the datasources with active content.
 func (h *history) content() (out []string) {
 	h.T.Helper()
 	world.OK(h.T, h.EachActive(h.Ctx, h.StoreID, func(a catalog.ActiveState) error {
@@ -270,8 +271,7 @@ func (h *history) content() (out []string) {
 	return out
 }
 
-// checkActive demands that what readers see was written whole to the place that they are served from, and that no sweep
-// takes it away.
+// checkActive requires that active content was completely written to the serving place, and that no sweep deletes it.
 func (h *history) checkActive() {
 	h.T.Helper()
 	sweeps := h.AllSweeps()
@@ -291,14 +291,14 @@ func (h *history) checkActive() {
 	}
 }
 
-// drain delivers everything until nothing follows any more.
+// drain delivers all events until none follow.
 func (h *history) drain() {
 	h.T.Helper()
 	for range 100 {
 		for len(h.events) > 0 {
 			h.deliver()
 		}
-		h.Clock.Advance(time.Minute) // what was put off is due
+		h.Clock.Advance(time.Minute) // postponed jobs are due
 		h.Work()
 		for _, j := range h.PublishAll() {
 			h.events = append(h.events, h.story(j, j.Generation)...)
@@ -311,8 +311,8 @@ func (h *history) drain() {
 	h.T.Fatal("jobs follow from jobs without end")
 }
 
-// checkPages demands of every site that it counts its pages rightly and is settled only when none waits, and of every page
-// with content that no other of its site has the same, and of every page left out for another that this one is there.
+// checkPages requires that every site counts its pages correctly and is settled only if none waits, that no two pages
+// of a site with content are equal, and that for every page left out as a duplicate the other page exists.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {
@@ -326,7 +326,7 @@ func (h *history) checkPages() {
 		world.Equal(h.T, int64(len(list)), h.ProgressOf(id).Discovered)
 		for _, p := range list {
 			world.Equal(h.T, true, p.Status.Terminal())
-			if p.DuplicateOf == "" || site.Crawl.Stopped() { // what was to follow for those left out was stopped too
+			if p.DuplicateOf == "" || site.Crawl.Stopped() { // the work on pages left out was stopped too
 				continue
 			}
 			keeper, err := h.Datasource(h.Ctx, h.WS, p.DuplicateOf)
@@ -336,7 +336,7 @@ func (h *history) checkPages() {
 	}
 }
 
-// checkPlaces demands that what waits is in the outbox or in flight, or is a site that waits for its pages.
+// checkPlaces requires that a waiting datasource is in the outbox or in flight, or is a site waiting for its pages.
 func (h *history) checkPlaces() {
 	h.T.Helper()
 	waiting := map[string]bool{}
@@ -360,7 +360,7 @@ func (h *history) checkPlaces() {
 			break
 		}
 	}
-	h.Clock.Advance(time.Minute) // what was put off is in the outbox as well
+	h.Clock.Advance(time.Minute) // postponed jobs are also in the outbox
 	queued := h.OutboxIDs()
 	for _, id := range queued {
 		world.Equal(h.T, true, waiting[id])

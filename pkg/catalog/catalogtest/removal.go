@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mark is the highest generation that the catalog knows.
+// mark returns the highest generation known to the catalog.
 func mark(w *world.World) uint64 {
 	w.T.Helper()
 	g, err := w.MaxGeneration(w.Ctx)
@@ -61,7 +61,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, 0, len(left))
 		world.Equal(t, []string{}, w.OutboxIDs())
-		// Page a has been fetched. The jobs of the others are withdrawn first, before anything else is swept.
+		// Page a was fetched. The jobs of the others are withdrawn before anything else is swept.
 		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, world.PageB)}
 		sweeps := w.AllSweeps()
 		for _, s := range sweeps[:2] {
@@ -93,7 +93,7 @@ func testDeletion(t *testing.T, open world.Open) {
 			w.ApplyEvent(site, domain.EventDiscovered, world.Links(part...))
 		}
 		last := w.PageAt(site, urls[len(urls)-1])
-		w.Create(w.File()) // stays
+		w.Create(w.File()) // not deleted
 		_, err := w.DeleteDatasource(w.Ctx, w.WS, site.ID)
 		world.OK(t, err)
 
@@ -116,7 +116,7 @@ func testDeletion(t *testing.T, open world.Open) {
 			world.Code(t, domain.CodeNotFound, err)
 		}
 		unseen()
-		world.Equal(t, 1, len(w.PublishAll())) // the file's: no page of it is fetched any more
+		world.Equal(t, 1, len(w.PublishAll())) // the file's: no page of the site is fetched
 		w.ClearSweeps()
 		batches := 0
 		for more := true; more; batches++ {
@@ -269,7 +269,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		}
 		gone()
 		w.ClearSweeps()
-		world.Equal(t, catalog.Applied{}, w.ApplyEvent(last, domain.EventSynched)) // its row may still be there
+		world.Equal(t, catalog.Applied{}, w.ApplyEvent(last, domain.EventSynched)) // its row may still exist
 		world.Equal(t, catalog.Applied{}, w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageB)))
 		w.End(flying, domain.EventError)
 		for _, s := range w.AllSweeps() {
@@ -289,7 +289,7 @@ func testDeletion(t *testing.T, open world.Open) {
 				delete(keys, key)
 			}
 		}
-		world.Equal(t, 500, len(keys)) // those of the first batch were swept with the deletion, which this test has cleared
+		world.Equal(t, 500, len(keys)) // those of the first batch were swept with the deletion, and this test has cleared them
 	})
 	t.Run("an event of a deleted datasource sweeps what its job wrote", func(t *testing.T) {
 		t.Parallel()
@@ -311,7 +311,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.Equal(t, 2, len(sweeps))
 		world.Equal(t, w.Seq+1, sweeps[0].Below)
 		world.Equal(t, []string{"late"}, sweeps[1].Originals)
-		for _, s := range sweeps { // the job too, but not one of a later datasource with the same id
+		for _, s := range sweeps { // including the job, but not that of a later datasource with the same id
 			world.Equal(t, []any{true, w.Seq + 1}, []any{s.Jobs, s.Below})
 		}
 	})
@@ -381,7 +381,7 @@ func testSweeps(t *testing.T, open world.Open) {
 	t.Run("a commit that queues a sweep wakes", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		<-w.SweepWake() // of opening
+		<-w.SweepWake() // the signal of opening
 		d := w.CreateFile()
 		select {
 		case <-w.SweepWake():

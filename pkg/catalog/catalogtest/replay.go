@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// replayAll plays a replay to its end and returns how many it has queued.
+// replayAll runs a replay to its end and returns the number of queued datasources.
 func replayAll(w *world.World, f catalog.ReplayFilter) int64 {
 	w.T.Helper()
 	var all int64
@@ -117,7 +117,7 @@ func testReplay(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		last, end, err := w.Replay(w.Ctx, f, next)
 		world.OK(t, err)
-		world.Equal(t, []any{int64(200), int64(51), ""}, []any{rest, last, end}) // the upload has come last
+		world.Equal(t, []any{int64(200), int64(51), ""}, []any{rest, last, end}) // the upload comes last
 		jobs := w.PublishAll()
 		world.Equal(t, true, jobs[0].Force)
 		w.End(jobs[5], domain.EventError)

@@ -1,5 +1,5 @@
-// Package catalogtest is the suite that the catalog passes on every engine: each sentence of a method's contract is a
-// subtest of that name.
+// Package catalogtest is the conformance suite of the catalog for all engines: each sentence of a method's contract is
+// a subtest with that name.
 package catalogtest
 
 import (

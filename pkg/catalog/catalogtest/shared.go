@@ -12,10 +12,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OpenShared opens one empty catalog several times, as processes that share it do, and closes it when the test ends.
+// OpenShared opens one empty catalog several times, as several processes do, and closes it when the test ends.
 type OpenShared func(t testing.TB, processes ...catalog.Options) []*catalog.Catalog
 
-// RunShared runs what must hold when several processes share a catalog.
+// RunShared runs the tests for a catalog shared by several processes.
 func RunShared(t *testing.T, open OpenShared) {
 	for sentence, test := range map[string]func(*testing.T, OpenShared){
 		"everything at once in three processes ends with everything in its place":      testBustle,
@@ -39,7 +39,7 @@ func RunShared(t *testing.T, open OpenShared) {
 	}
 }
 
-// newShared makes a world, and others that share its catalog.
+// newShared returns a world, and further catalogs that share its database.
 func newShared(t testing.TB, open OpenShared, others int, options ...func(i int, o *catalog.Options)) (*world.World, []*catalog.Catalog) {
 	t.Helper()
 	var rest []*catalog.Catalog
@@ -58,7 +58,7 @@ func newShared(t testing.TB, open OpenShared, others int, options ...func(i int,
 	return w, rest
 }
 
-// atOnce calls f for every catalog at once and returns their errors, in their order.
+// atOnce calls f for every catalog concurrently and returns the errors in order.
 func atOnce(all []*catalog.Catalog, f func(i int, c *catalog.Catalog) error) []error {
 	out := make([]error, len(all))
 	var running sync.WaitGroup
@@ -80,7 +80,7 @@ func testSharedUpserts(t *testing.T, open OpenShared) {
 	for range 5 {
 		world.OK(t, errors.Join(atOnce(all, func(i int, c *catalog.Catalog) error {
 			var in []catalog.NewDatasource
-			for k := range 4 { // each in another order
+			for k := range 4 { // each in a different order
 				in = append(in, w.File(func(n *catalog.NewDatasource) { n.Datasource.CustomID = fmt.Sprint("sku-", (i+k)%4) }))
 			}
 			_, err := c.UpsertDatasources(w.Ctx, in)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testTexts holds both engines to the same idea of texts, which databases differ in.
+// testTexts requires that both engines treat texts in the same way, although the databases differ.
 func testTexts(t *testing.T, open world.Open) {
 	t.Run("NUL and what is no UTF-8 do no harm, in what callers and workers write and look for", func(t *testing.T) {
 		t.Parallel()
@@ -63,7 +63,7 @@ func testTexts(t *testing.T, open world.Open) {
 				w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.WorkspaceID, n.Datasource.DatastoreID = name, store })
 			}
 		}
-		for round := range 4 { // the turn goes on from every one of them
+		for round := range 4 { // the round robin continues from each of them
 			served := map[string]bool{}
 			for range names {
 				jobs, err := w.Outbox(w.Ctx, 1)
@@ -83,7 +83,7 @@ func testTexts(t *testing.T, open world.Open) {
 		for i := range 23 {
 			w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.Name = fmt.Sprint(i) })
 			if i%4 == 0 {
-				w.Clock.Advance(-time.Second) // a clock that is set back
+				w.Clock.Advance(-time.Second) // the clock is set back
 			}
 		}
 		page := catalog.Page{Limit: 5}

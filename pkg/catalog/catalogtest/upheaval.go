@@ -11,13 +11,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// upheaval is a datastore that is sent to and fro while everything else goes on, in every process that shares the
-// catalog.
+// upheaval moves a datastore back and forth while everything else continues, in all processes sharing the catalog.
 type upheaval struct {
 	*history
 	processes []*catalog.Catalog
 
-	mu        sync.Mutex // guards history, and what follows
+	mu        sync.Mutex // guards history and the fields below
 	published map[string]domain.Job
 	stream    []domain.Job
 }
@@ -38,7 +37,7 @@ func newUpheaval(w *world.World, others ...*catalog.Catalog) *upheaval {
 	return u
 }
 
-// run sends the datastore to and fro, and demands that it comes to rest with everything that readers see in its place.
+// run moves the datastore back and forth, and requires that it ends with all active content in its place.
 func (u *upheaval) run() {
 	u.T.Helper()
 	var working sync.WaitGroup
@@ -82,7 +81,7 @@ func (u *upheaval) run() {
 	u.checkActive()
 }
 
-// rest plays one round of everything but the sending, in one process: mover, dispatcher, worker, applier.
+// rest simulates one round of everything except moving, in one process: mover, dispatcher, worker and applier.
 func (u *upheaval) rest(c *catalog.Catalog) {
 	d, err := c.DatastoreByID(u.Ctx, u.StoreID)
 	if err != nil {
@@ -126,7 +125,7 @@ func (u *upheaval) publish(j domain.Job) domain.Job {
 	return j
 }
 
-// take does some of the jobs in the stream and returns what is to be said of them; some come twice.
+// take does some jobs of the stream and returns their events; some are returned twice.
 func (u *upheaval) take() (out []domain.Event) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// AccountOf is the workspace's, with the key.
+// AccountOf returns the account of the workspace with the key.
 func AccountOf(w *world.World, key string) domain.Account {
 	return domain.Account{WorkspaceID: w.WS, KeyID: key}
 }
@@ -24,7 +24,7 @@ func usageOf(w *world.World) map[domain.Metric]int64 {
 	return got
 }
 
-// KeyOf makes a key of the workspace and returns its id.
+// KeyOf creates a key of the workspace and returns its id.
 func KeyOf(w *world.World) string {
 	w.T.Helper()
 	k := newKey(w.WS)
@@ -157,7 +157,7 @@ func testQuotas(t *testing.T, open world.Open) {
 			keys, err := w.KeyUsage(w.Ctx, w.WS, w.Clock.Now())
 			world.OK(t, err)
 			world.Equal(t, int64(3), keys[key][domain.MetricQueries])
-			if name == "key" { // which is no business of others
+			if name == "key" { // which does not affect others
 				world.OK(t, w.Admit(w.Ctx, AccountOf(w, "")))
 			}
 			w.Clock.Advance(31 * 24 * time.Hour)
@@ -232,7 +232,7 @@ func testQuotas(t *testing.T, open world.Open) {
 	})
 }
 
-// sized is a file of so many bytes.
+// sized returns a file with the given number of bytes.
 func sized(w *world.World, n int64) catalog.NewDatasource {
 	return w.File(func(d *catalog.NewDatasource) { d.Datasource.Original.Size = n })
 }

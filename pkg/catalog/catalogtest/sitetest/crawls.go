@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// crawlAgain begins another crawl of the site and plays its discovery.
+// crawlAgain starts another crawl of the site and simulates its discovery.
 func crawlAgain(w *world.World, site domain.Datasource, change func(*domain.Event), urls ...string) domain.Datasource {
 	w.T.Helper()
 	_, err := w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay)
@@ -26,7 +26,7 @@ func complete(ev *domain.Event) { ev.Complete = true }
 
 func partial(*domain.Event) {}
 
-// siteOf makes a site whose sitemap lists what p has, and crawls it.
+// siteOf creates a site whose sitemap lists the pages, and crawls it.
 func siteOf(w *world.World, p world.Pages, urls ...string) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(domain.DatasourceConfig{}, urls...)
@@ -35,7 +35,7 @@ func siteOf(w *world.World, p world.Pages, urls ...string) domain.Datasource {
 	return w.Get(site.ID)
 }
 
-// follows makes a site whose pages are found by links, from the first.
+// follows creates a site whose pages are discovered by links from the first page.
 func follows(w *world.World, p world.Pages, root string, config domain.DatasourceConfig) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(config)
@@ -78,7 +78,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		site := follows(w, p, world.PageA, domain.DatasourceConfig{})
 		delete(p, world.PageB)
 		site = crawlAgain(w, site, partial, world.PageB)
-		w.Play(p) // the first page is asked last, and links to what is gone
+		w.Play(p) // the first page is requested last, and links to removed pages
 		w.IsGone(domain.ChildID(site.ID, world.PageB))
 		world.Equal(t, domain.SiteProgress{Discovered: 1, Unchanged: 1, Removed: 1}, w.ProgressOf(site.ID))
 		p[world.PageB] = world.Answer{Content: "b"}
@@ -127,7 +127,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		settled := w.Get(site.ID)
 		world.Equal(t, []any{domain.StatusSynched, 0}, []any{settled.Status, len(settled.Warnings)})
 		world.Equal(t, domain.SiteProgress{Discovered: 2, Unchanged: 1, Skipped: 1}, w.ProgressOf(site.ID))
-		// A late word of the ingestor brings nothing back, and what it may have written goes.
+		// A late event of the ingestor restores nothing, and its rows are swept.
 		w.ApplyEvent(before, domain.EventSynched, func(ev *domain.Event) { ev.Generation = w.Seq + 1 })
 		world.Equal(t, uint64(0), w.PageAt(site, world.PageB).ActiveGeneration)
 	})
@@ -263,7 +263,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		w.FetchAgain(after)
 		_, ingests = w.Play(world.Pages{world.PageA: {Content: "a"}})
-		world.Equal(t, 1, ingests) // it is cut otherwise now
+		world.Equal(t, 1, ingests) // its chunk sizes have changed
 		job, err := w.NewJob(w.Ctx, w.Get(d.ID), domain.JobCrawl)
 		world.OK(t, err)
 		job.Force = true

@@ -14,7 +14,7 @@ const (
 	pageX = "https://pumps.example/long/way/x"
 )
 
-// kept tells which of the addresses have content that readers see.
+// kept reports which of the addresses have active content.
 func kept(w *world.World, site domain.Datasource, urls ...string) map[string]bool {
 	w.T.Helper()
 	out := map[string]bool{}
@@ -37,7 +37,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 				[]any{x.Status, x.DuplicateOf, x.Error})
 			world.Equal(t, []any{domain.StatusSynched, 0}, []any{site.Status, len(site.Warnings)})
 			world.Equal(t, int64(0), w.CountInFlight())
-			// Again it is the same, and nothing is read for it.
+			// In the next crawl the result is the same, and nothing is read.
 			crawlAgain(w, site, complete, order...)
 			fetches, ingests := w.Play(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
@@ -162,7 +162,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusSkipped, "It says that its address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 			[]any{x.Status, x.Error, x.DuplicateOf})
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
-		// The sitemap lists the other address only, which keeps this one in the site.
+		// The sitemap only lists the other address, which keeps this one in the site.
 		crawlAgain(w, site, complete, pageX)
 		_, ingests := w.Play(p)
 		world.Equal(t, 0, ingests)
@@ -191,7 +191,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSkipped, w.PageAt(site, pageX).Status)
 		w.Crawl(w.PublishAll()[0], p) // 404
 		w.Work()
-		again := w.PublishAll() // which fails for a job that the stream has had
+		again := w.PublishAll() // the stream would drop a job that it has seen
 		world.Equal(t, []any{1, w.PageAt(site, pageX).ID, false}, []any{len(again), again[0].DatasourceID, again[0].ID == first.ID})
 		w.Crawl(again[0], p)
 		w.Play(p)
@@ -211,7 +211,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			for _, j := range w.PublishAll() {
 				w.Crawl(j, p)
 			}
-			readable := func() { // every step of the way
+			readable := func() { // in every step
 				t.Helper()
 				world.Equal(t, true, kept(w, site, pageX)[pageX] || kept(w, site, world.PageA)[world.PageA])
 			}

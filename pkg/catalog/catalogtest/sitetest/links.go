@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// linked is a site with a chain of pages: the root links to the first, and each page links to the next.
+// linked returns a site with a chain of pages: the root links to the first, and each page links to the next.
 func linked(paths ...string) (world.Pages, []string) {
 	p, urls := world.Pages{}, []string{root}
 	for _, path := range paths {
@@ -35,7 +35,7 @@ func searchable(w *world.World, site domain.Datasource, p world.Pages) []string 
 	return out
 }
 
-// change changes the settings of a site and runs the work that follows.
+// change changes the settings of a site and does the resulting work.
 func change(w *world.World, site domain.Datasource, patch domain.WebPatch, p world.Pages) (fetches int) {
 	w.T.Helper()
 	_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, patch)
@@ -222,7 +222,7 @@ func testScopes(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		p, all := linked("/list/1", "/list/2", "/blog/a", "/blog/b", "/blog/c")
 		site := follows(w, p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10, MaxPages: 3})
-		world.Equal(t, all[3:5], searchable(w, site, p)) // the third is the root
+		world.Equal(t, all[3:5], searchable(w, site, p)) // the root is the third
 		world.Equal(t, []string{"The site has more pages than its limit of 3; the rest was left out."}, w.Get(site.ID).Warnings)
 	})
 	t.Run("a change while pages wait has them fetched by the new settings", func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 const pageC = "https://pumps.example/c"
 
-// manyPages are more than two batches of work on a site.
+// manyPages returns more pages than two batches of work on a site.
 func manyPages() (p world.Pages, urls []string) {
 	p = world.Pages{}
 	for i := range 450 {
@@ -25,7 +25,7 @@ func manyPages() (p world.Pages, urls []string) {
 	return p, urls
 }
 
-// listed makes a site of many pages, and crawls it.
+// listed creates a site with many pages, and crawls it.
 func listed(w *world.World, p world.Pages, urls []string) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(domain.DatasourceConfig{})
@@ -68,7 +68,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, true, swept[domain.ChildID(site.ID, urls[11])])
 		world.Equal(t, false, swept[domain.ChildID(site.ID, urls[0])])
-		// The limit counts what is there.
+		// The limit applies to existing pages.
 		world.Equal(t, 1, w.ApplyEvent(got, domain.EventDiscovered, world.Links(urls[11])).NewPages)
 	})
 	t.Run("pages that an incomplete list lacks stay as they are", func(t *testing.T) {
@@ -159,7 +159,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		}
 		w.End(page, domain.EventDiscovered, deep, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 2} })
 		w.IsGone(domain.ChildID(site.ID, world.PageB))
-		w.End(page, domain.EventDiscovered, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 1} }) // and no link
+		w.End(page, domain.EventDiscovered, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 1} }) // without links
 		world.Equal(t, map[string]int{"another host": 3, "too many links away from the root": 1}, w.Get(site.ID).Crawl.LeftOut)
 	})
 	t.Run("a page found nearer to the root than at first is fetched again for its links, if they count, and once", func(t *testing.T) {
@@ -260,7 +260,7 @@ func testStops(t *testing.T, open world.Open) {
 		}
 		stopped := w.PageAt(site, urls[1])
 		world.Equal(t, []any{domain.StatusSynched, "", true}, []any{stopped.Status, stopped.JobID, stopped.ActiveGeneration > 0})
-		world.Equal(t, int64(1), w.CountInFlight()) // the one that is read
+		world.Equal(t, int64(1), w.CountInFlight()) // the one being read
 		swept := map[string]domain.Sweep{}
 		for _, s := range w.AllSweeps() {
 			s.ID = ""
@@ -273,10 +273,10 @@ func testStops(t *testing.T, open world.Open) {
 		left := w.PageAt(site, urls[100])
 		world.Equal(t, []any{domain.StatusSkipped, "The crawl was stopped before this page was fetched."}, []any{left.Status, left.Error})
 		w.End(running, domain.EventDiscovered, world.Links(world.PageA))
-		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA)) // its discovery is overtaken
+		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA)) // its discovery is ignored
 		w.ApplyEvent(site, domain.EventSynched, complete)
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
-		// What comes of the withdrawn job changes nothing, and what it has fetched goes.
+		// Events of the withdrawn job have no effect, and its results are swept.
 		w.ClearSweeps()
 		ev := running.Event(domain.EventFetched, w.Clock.Now())
 		world.Found(running, "new")(&ev)
@@ -296,7 +296,7 @@ func testStops(t *testing.T, open world.Open) {
 		again, err := w.StopCrawl(w.Ctx, w.WS, site.ID)
 		world.OK(t, err)
 		world.Equal(t, got, again)
-		// The next crawl is a whole one.
+		// The next crawl is complete.
 		site = crawlAgain(w, site, complete, urls[:200]...)
 		w.Play(p)
 		world.Equal(t, []any{domain.StatusSynched, 0}, []any{w.Get(site.ID).Status, len(w.Get(site.ID).Warnings)})
@@ -339,7 +339,7 @@ func testStops(t *testing.T, open world.Open) {
 		t.Parallel()
 		ctx, die := context.WithCancel(t.Context())
 		defer die()
-		var left atomic.Int64 // readings of the clock until it dies
+		var left atomic.Int64 // reads of the clock until it dies
 		w := world.New(t, open, func(o *catalog.Options) {
 			now := o.Now
 			o.Now = func() time.Time {
@@ -359,7 +359,7 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, true, err != nil)
 		world.Equal(t, 249, len(w.OutboxIDs()))
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
-		// A page whose turn has not come yet is not waited for either, should its fetch be put off meanwhile.
+		// A page that is not processed yet no longer counts as waiting if its fetch is postponed meanwhile.
 		at := slices.IndexFunc(running, func(j domain.Job) bool { return j.Type == domain.TypeWebPage })
 		world.Equal(t, domain.StatusPending, w.PageAt(site, urls[0]).Status)
 		w.End(running[at], domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.Clock.Now().Add(time.Hour) })

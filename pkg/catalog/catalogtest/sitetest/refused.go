@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// fan is a site whose root links to pages in a folder, by number.
+// fan returns a site whose root links to n pages in a folder.
 func fan(folder string, n int) (world.Pages, []string) {
 	p, urls := world.Pages{}, []string{}
 	for i := range n {
@@ -24,7 +24,7 @@ func testRefused(t *testing.T, open world.Open) {
 	warning := func(limit int) []string {
 		return []string{fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", limit)}
 	}
-	// mixed is a site of nine tags and then six posts, all of them linked from the root.
+	// mixed returns a site of nine tags and then six posts, all linked from the root.
 	mixed := func() (world.Pages, []string) {
 		p, tags := fan("tag", 9)
 		posts, urls := fan("post", 6)
@@ -43,7 +43,7 @@ func testRefused(t *testing.T, open world.Open) {
 		change(w, site, domain.WebPatch{Exclude: list("/tag/**")}, p)
 		world.Equal(t, append(posts, root)[:6], searchable(w, site, p)[1:])
 		world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
-		// They leave with the next crawl, and come back when they are taken again.
+		// They are removed by the next crawl, and return when they are included again.
 		crawlAgain(w, site, partial, root)
 		fetches, _ := w.Play(p)
 		world.Equal(t, 7, fetches)
@@ -186,7 +186,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		change(w, site, domain.WebPatch{Exclude: list("/other")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
-		// Excluded pages make room for others at the next crawl.
+		// Excluded pages make room for others in the next crawl.
 		change(w, site, domain.WebPatch{Exclude: list("/other", "/list/000")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		crawlAgain(w, site, complete, urls...)
@@ -242,7 +242,7 @@ func testRefused(t *testing.T, open world.Open) {
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
 		_, err = w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &many})
 		world.OK(t, err)
-		w.Crawl(jobs[world.PageB], p) // before the links that are stored are evaluated
+		w.Crawl(jobs[world.PageB], p) // before the stored links are evaluated
 		world.Equal(t, site.ID, w.PageAt(site, world.PageA).GroupID)
 		w.Play(p)
 		world.Equal(t, true, w.PageAt(site, world.PageA).ActiveGeneration > 0)

@@ -145,7 +145,7 @@ func testSites(t *testing.T, open world.Open) {
 		w.ApplyEvent(site, domain.EventSynched)
 		_, err := w.DeleteDatasource(w.Ctx, w.WS, w.PageAt(site, world.PageA).ID)
 		world.OK(t, err)
-		world.Equal(t, domain.StatusError, w.Get(site.ID).Status) // a site without pages is no success
+		world.Equal(t, domain.StatusError, w.Get(site.ID).Status) // a site without pages is an error
 	})
 	t.Run("a site of which no page could be read ends in error, and recovers with its pages", func(t *testing.T) {
 		t.Parallel()

@@ -1,5 +1,5 @@
-// Package sitetest is the part of the catalog's suite that is about web sites: their pages, crawls and settings. catalogtest
-// runs it.
+// Package sitetest is the part of the catalog's conformance suite about web sites: their pages, crawls and settings.
+// catalogtest runs it.
 package sitetest
 
 import (

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OK demands that there is no error.
+// OK requires that there is no error.
 func OK(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -17,7 +17,7 @@ func OK(t testing.TB, err error) {
 	}
 }
 
-// Equal demands that two values are the same.
+// Equal requires that two values are equal.
 func Equal[T any](t testing.TB, want, got T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -25,7 +25,7 @@ func Equal[T any](t testing.TB, want, got T) {
 	}
 }
 
-// Code demands that err has the code.
+// Code requires that err has the code.
 func Code(t testing.TB, want domain.Code, err error) {
 	t.Helper()
 	if got := domain.CodeOf(err); got != want {
@@ -33,7 +33,7 @@ func Code(t testing.TB, want domain.Code, err error) {
 	}
 }
 
-// IDs lists ids of items.
+// IDs returns the ids of items.
 func IDs[T any](items []T, id func(T) string) []string {
 	out := []string{}
 	for _, item := range items {
@@ -42,12 +42,12 @@ func IDs[T any](items []T, id func(T) string) []string {
 	return out
 }
 
-// DatasourceIDs lists the ids of datasources.
+// DatasourceIDs returns the ids of datasources.
 func DatasourceIDs(ds []domain.Datasource) []string {
 	return IDs(ds, func(d domain.Datasource) string { return d.ID })
 }
 
-// FaultyField is the field that the error names.
+// FaultyField returns the field named in the error.
 func FaultyField(t testing.TB, err error) string {
 	t.Helper()
 	var e *domain.Error

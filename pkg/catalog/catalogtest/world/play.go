@@ -8,24 +8,24 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Pages plays crawlers and ingestors: what each address of a site answers, by address. An address that is missing does not
+// Pages simulates crawlers and ingestors. It contains the response of each address of a site; missing addresses do not
 // exist.
 type Pages map[string]Answer
 
-// Answer is what a crawler finds at an address.
+// Answer is the result of fetching an address.
 type Answer struct {
-	Content   string // its hash; "": not to be indexed
+	Content   string // hash of the content; "": must not be indexed
 	Canonical string
-	LeadsTo   string // where a redirect ends; "": there is none
-	Same      bool   // the server says "not modified" when asked conditionally
+	LeadsTo   string // end of the redirects; "": none
+	Same      bool   // the server answers "not modified" to conditional requests
 	Fails     bool
 	Links     []string
-	Text      string // by which it is compared with others; "": one that all such pages share, though their content differs
-	Hash      string // of the text; "": it is not known
+	Text      string // text for comparisons; "": a text shared by all such pages, even if their content differs
+	Hash      string // hash of the text; "": unknown
 }
 
-// Play publishes what waits and plays workers until nothing follows any more. It returns how many pages were fetched, and
-// how many ingest jobs there were.
+// Play publishes waiting jobs and simulates workers until nothing follows. It returns the number of fetched pages and
+// of ingest jobs.
 func (w *World) Play(p Pages) (fetches, ingests int) {
 	w.T.Helper()
 	for range 200 {
@@ -48,7 +48,7 @@ func (w *World) Play(p Pages) (fetches, ingests int) {
 	return 0, 0
 }
 
-// Crawl plays a crawler with one page.
+// Crawl simulates a crawler that fetches one page.
 func (w *World) Crawl(j domain.Job, p Pages) {
 	w.T.Helper()
 	a, exists := p[j.Crawl.URL]
@@ -89,7 +89,7 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 	}
 }
 
-// Work does all that there is to be done about sites, and returns how many batches that took.
+// Work does all queued work on sites, and returns the number of batches.
 func (w *World) Work() (batches int) {
 	w.T.Helper()
 	for {
@@ -104,12 +104,12 @@ func (w *World) Work() (batches int) {
 	}
 }
 
-// Because gives an event a reason.
+// Because sets the reason of an event.
 func Because(reason string) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Error = reason }
 }
 
-// Found is a page that was fetched, stored under a key of its own.
+// Found sets the fetched page of an event, stored under a new key.
 func Found(j domain.Job, content string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.Fetched = &domain.Fetched{
@@ -119,7 +119,7 @@ func Found(j domain.Job, content string) func(*domain.Event) {
 	}
 }
 
-// Single makes a page of its own.
+// Single creates a page without a site.
 func (w *World) Single(change ...func(*domain.Datasource)) domain.Datasource {
 	w.T.Helper()
 	d := domain.Datasource{
@@ -142,7 +142,7 @@ func (w *World) FetchAgain(d domain.Datasource) domain.Datasource {
 	return d
 }
 
-// End plays the end of a published job.
+// End simulates the end of a published job.
 func (w *World) End(j domain.Job, typ domain.EventType, change ...func(*domain.Event)) {
 	w.T.Helper()
 	ev := j.Event(typ, w.Clock.Now())

@@ -1,5 +1,5 @@
-// Package world is the world of the catalog's suite: an empty catalog with a workspace and a datastore, a clock that is moved
-// by hand, and players of the job stream, of workers and of crawlers. catalogtest and sitetest import it.
+// Package world provides the environment of the catalog's suite: an empty catalog with a workspace and a datastore, a
+// clock set by tests, and simulations of the job stream, workers and crawlers. catalogtest and sitetest import it.
 package world
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ProgressOf is the progress of a site.
+// ProgressOf returns the progress of a site.
 func (w *World) ProgressOf(id string) domain.SiteProgress {
 	w.T.Helper()
 	p, err := w.SiteProgress(w.Ctx, id)
@@ -23,14 +23,14 @@ func (w *World) ProgressOf(id string) domain.SiteProgress {
 	return p[id]
 }
 
-// IsGone demands that there is no such datasource.
+// IsGone requires that the datasource does not exist.
 func (w *World) IsGone(id string) {
 	w.T.Helper()
 	_, err := w.Datasource(w.Ctx, w.WS, id)
 	Code(w.T, domain.CodeNotFound, err)
 }
 
-// ClearSweeps forgets the sweeps that are queued.
+// ClearSweeps deletes the queued sweeps.
 func (w *World) ClearSweeps() {
 	w.T.Helper()
 	for _, s := range w.AllSweeps() {
@@ -38,7 +38,7 @@ func (w *World) ClearSweeps() {
 	}
 }
 
-// Active reads what queries ask of datasources, by id.
+// Active returns the data that queries need of datasources, by id.
 func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
 	found, err := w.ActiveOf(ctx, ids)
 	out := make(map[string]domain.ActiveDatasource, len(found))
@@ -50,7 +50,7 @@ func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.Act
 	return out, err
 }
 
-// ActiveOne is what retrieval reads of a datasource.
+// ActiveOne returns the data that retrieval needs of a datasource.
 func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	w.T.Helper()
 	all, err := w.Active(w.Ctx, []string{id})
@@ -58,7 +58,7 @@ func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	return all[id]
 }
 
-// StuckFor lists the datasources of which nothing was heard for a time.
+// StuckFor returns the datasources without a sign of life for a time.
 func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	w.T.Helper()
 	s, err := w.Stuck(w.Ctx, w.Clock.Now().Add(-silence), 100)
@@ -66,10 +66,10 @@ func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	return s
 }
 
-// Open opens an empty catalog with the options, Path aside, and closes it when the test ends.
+// Open opens an empty catalog with the options, except Path, and closes it when the test ends.
 type Open func(t testing.TB, o catalog.Options) *catalog.Catalog
 
-// clock is the time of a test, moved by hand.
+// clock is a clock set by tests.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -87,7 +87,7 @@ func (c *clock) Advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// World is a catalog with one workspace and one datastore in it.
+// World is a catalog with one workspace and one datastore.
 type World struct {
 	*catalog.Catalog
 	T         testing.TB
@@ -95,9 +95,9 @@ type World struct {
 	Clock     *clock
 	WS        string
 	StoreID   string
-	Seq       uint64          // of the job stream that the test plays
-	siteCount atomic.Int64    // made so far
-	known     map[string]bool // ids of the jobs in it: it would take another of the same id for the one that it has
+	Seq       uint64          // of the simulated job stream
+	siteCount atomic.Int64    // number of sites created
+	known     map[string]bool // ids of jobs in the stream, which drops jobs with known ids
 }
 
 // New opens an empty catalog with a workspace and a datastore.
@@ -114,7 +114,7 @@ func New(t testing.TB, open Open, options ...func(*catalog.Options)) *World {
 	return w
 }
 
-// NewWorkspace makes another workspace.
+// NewWorkspace creates another workspace.
 func (w *World) NewWorkspace() string {
 	w.T.Helper()
 	id := domain.NewID()
@@ -122,10 +122,10 @@ func (w *World) NewWorkspace() string {
 	return id
 }
 
-// Serving is the place that the test's datastores serve readers from.
+// Serving is the serving place of the test's datastores.
 var Serving = domain.Place{Engine: domain.EngineEmbedded, Model: "model-1"}
 
-// Settled is the test's datastore as it is when it does not move.
+// Settled returns the test's datastore without a move.
 func (w *World) Settled() domain.Datastore {
 	return domain.Datastore{ID: w.StoreID, WorkspaceID: w.WS, Type: Serving.Engine, EmbeddingModel: Serving.Model}
 }
@@ -141,7 +141,7 @@ func (w *World) NewDatastore(ws string) domain.Datastore {
 	return d
 }
 
-// File is a new file with an original and its ingest job.
+// File returns a new file with an original and its ingest job.
 func (w *World) File(change ...func(*catalog.NewDatasource)) catalog.NewDatasource {
 	n := catalog.NewDatasource{
 		Datasource: domain.Datasource{
@@ -170,13 +170,13 @@ func (w *World) CreateFile(change ...func(*catalog.NewDatasource)) domain.Dataso
 	return w.Create(w.File(change...))[0]
 }
 
-// CreateSite makes a site and plays its discovery up to the given pages.
+// CreateSite creates a site and simulates its discovery up to the given pages.
 func (w *World) CreateSite(config domain.DatasourceConfig, pages ...string) domain.Datasource {
 	w.T.Helper()
 	if config.SourceURL == "" {
 		config.SourceURL = "https://pumps.example/"
 	}
-	if n := w.siteCount.Add(1); n > 1 { // a datastore has no site twice
+	if n := w.siteCount.Add(1); n > 1 { // a datastore must not contain equal sites
 		config.Exclude = append(config.Exclude, fmt.Sprintf("/not-of-site-%d/", n))
 	}
 	site := domain.Datasource{
@@ -191,7 +191,7 @@ func (w *World) CreateSite(config domain.DatasourceConfig, pages ...string) doma
 	return w.Get(out.ID)
 }
 
-// Links gives an event links.
+// Links sets the links of an event.
 func Links(urls ...string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		for _, u := range urls {
@@ -200,7 +200,7 @@ func Links(urls ...string) func(*domain.Event) {
 	}
 }
 
-// PublishAll plays the dispatcher until the outbox is empty and returns what it has published.
+// PublishAll simulates the dispatcher until the outbox is empty, and returns the published jobs.
 func (w *World) PublishAll() []domain.Job {
 	w.T.Helper()
 	var all []domain.Job
@@ -223,7 +223,7 @@ func (w *World) PublishAll() []domain.Job {
 	}
 }
 
-// Event is what a worker says of the datasource's newest job in its latest generation.
+// Event returns a worker's event about the datasource's newest job in its latest generation.
 func (w *World) Event(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) domain.Event {
 	ev := domain.Event{
 		Type: typ, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID,
@@ -246,7 +246,7 @@ func (w *World) ApplyEvent(d domain.Datasource, typ domain.EventType, change ...
 	return done
 }
 
-// Synch plays a datasource's ingest job to its end.
+// Synch simulates a datasource's ingest job to its end.
 func (w *World) Synch(id string) domain.Datasource {
 	w.T.Helper()
 	w.PublishAll()
@@ -254,12 +254,12 @@ func (w *World) Synch(id string) domain.Datasource {
 	return w.Get(id)
 }
 
-// Chunks gives an event a number of chunks.
+// Chunks sets the number of chunks of an event.
 func Chunks(n int64) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Chunks, ev.Bytes = n, 100*n }
 }
 
-// Fetched gives an event an original.
+// Fetched sets the original of an event.
 func Fetched(key string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.JobKind = domain.JobCrawl
@@ -275,7 +275,7 @@ func (w *World) Get(id string) domain.Datasource {
 	return d
 }
 
-// AllSweeps lists the sweeps that are queued.
+// AllSweeps returns the queued sweeps.
 func (w *World) AllSweeps() []catalog.SweepTask {
 	w.T.Helper()
 	s, err := w.Sweeps(w.Ctx, 1000)
@@ -291,7 +291,7 @@ func (w *World) CountInFlight() int64 {
 	return n
 }
 
-// OutboxIDs returns the ids of the datasources whose jobs are due, in the order they would go.
+// OutboxIDs returns the ids of the datasources with due jobs, in the order in which they would be published.
 func (w *World) OutboxIDs() []string {
 	w.T.Helper()
 	jobs, err := w.Outbox(w.Ctx, 1000)
@@ -303,13 +303,13 @@ func (w *World) OutboxIDs() []string {
 	return out
 }
 
-// Pages of sites.
+// Addresses of pages.
 const (
 	PageA = "https://pumps.example/a"
 	PageB = "https://pumps.example/b"
 )
 
-// PageAt is the site's page at the address.
+// PageAt returns the site's page at the address.
 func (w *World) PageAt(site domain.Datasource, url string) domain.Datasource {
 	w.T.Helper()
 	return w.Get(domain.ChildID(site.ID, url))
