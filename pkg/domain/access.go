@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// SiteAccess holds additional headers for the requests to a protected site, such as credentials. The values are encrypted
-// wherever they are stored or sent.
+// SiteAccess holds additional headers for the requests to a protected site, such as credentials. The values are
+// encrypted wherever they are stored or sent.
 type SiteAccess struct {
 	Origin string   `json:"origin"` // the only origin that receives them: scheme://host, with the port unless it is the default
 	Names  []string `json:"names"`  // of the headers; not secret

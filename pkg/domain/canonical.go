@@ -1,7 +1,7 @@
 package domain
 
-// NamesPage reports whether a page of the site says that it is the page with the id. Careless sites name their root on every
-// page, which counts for other spellings of the root alone.
+// NamesPage reports whether a page of the site says that it is the page with the id. Careless sites name their root on
+// every page, which counts for other spellings of the root alone.
 func (d *Datasource) NamesPage(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
@@ -32,9 +32,9 @@ func (d *Datasource) Yields(page, keeper Datasource, similar bool) bool {
 // maxCanonicals is the maximum length of a chain of canonical addresses.
 const maxCanonicals = 8
 
-// CanonicalCycle reports whether the canonical addresses that start at a page of the site lead back to the page with the id. No
-// page of such a cycle is replaced, or the pages would replace one another forever. A cycle of two pages does not count
-// here: the caller keeps one of them. read returns a page of the site, nil if there is none.
+// CanonicalCycle reports whether the canonical addresses that start at a page of the site lead back to the page with
+// the id. No page of such a cycle is replaced, or the pages would replace one another forever. A cycle of two pages
+// does not count here: the caller keeps one of them. read returns a page of the site, nil if there is none.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {

@@ -25,13 +25,13 @@ func (c Conversation) PublicID() string {
 	return c.ID
 }
 
-// callerConversation is the prefix of the stored ids of conversations with a caller's id. No UUID begins with it, so callers can
-// name such a conversation only by its caller's id.
+// callerConversation is the prefix of the stored ids of conversations with a caller's id. No UUID begins with it, so
+// callers can name such a conversation only by its caller's id.
 const callerConversation = "caller:"
 
-// CallerConversationID returns the stored id of a conversation with a caller's id. The same caller's id names different conversations in
-// different workspaces and with different agents. For a caller without a key of the workspace, visitorID keeps the conversations of other
-// visitors out of reach; for other callers it is "".
+// CallerConversationID returns the stored id of a conversation with a caller's id. The same caller's id names different
+// conversations in different workspaces and with different agents. For a caller without a key of the workspace,
+// visitorID keeps the conversations of other visitors out of reach; for other callers it is "".
 func CallerConversationID(workspaceID, agentID, visitorID, callerID string) string {
 	return callerConversation + DerivedID("conversation", workspaceID, agentID, visitorID, callerID)
 }

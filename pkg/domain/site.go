@@ -177,8 +177,8 @@ func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
 
-// TextName returns the hash of the page's text or, if that is unknown, of its bytes. Pages with the same name have the same
-// content. It is "" for a page that was never fetched.
+// TextName returns the hash of the page's text or, if that is unknown, of its bytes. Pages with the same name have the
+// same content. It is "" for a page that was never fetched.
 func (d *Datasource) TextName() string {
 	switch {
 	case d.Original == nil:

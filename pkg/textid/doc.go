@@ -1,10 +1,10 @@
 // Package textid compares the texts of web pages: for equality, and for similarity.
 //
-// Web servers put values into a page that differ with each request: nonces, CSRF tokens, the time, view counters. Steady
-// removes them from the text, so that its Hash stays the same from request to request.
+// Web servers put values into a page that differ with each request: nonces, CSRF tokens, the time, view counters.
+// Steady removes them from the text, so that its Hash stays the same from request to request.
 //
-// A Sketch is a MinHash of the text's shingles: the share of equal values in two sketches estimates the share of shingles
-// that two texts have in common (Broder, "On the resemblance and containment of documents", 1997). It is made with one hash
-// for each shingle (Li, Owen, Zhang, "One Permutation Hashing", 2012), of which eight bits are kept (Li, König, "b-Bit
-// Minwise Hashing", 2010).
+// A Sketch is a MinHash of the text's shingles: the share of equal values in two sketches estimates the share of
+// shingles that two texts have in common (Broder, "On the resemblance and containment of documents", 1997). It is made
+// with one hash for each shingle (Li, Owen, Zhang, "One Permutation Hashing", 2012), of which eight bits are kept (Li,
+// König, "b-Bit Minwise Hashing", 2010).
 package textid

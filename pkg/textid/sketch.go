@@ -12,13 +12,13 @@ const (
 	shingle    = 3   // words in a shingle
 	// maxShingles bounds the work on one text.
 	maxShingles = 200_000
-	// alikeShare is the minimum share of common shingles of two similar texts. A page and its print version reach it; two
-	// pages of one template do not.
+	// alikeShare is the minimum share of common shingles of two similar texts. A page and its print version reach it;
+	// two pages of one template do not.
 	alikeShare = 0.8
 )
 
-// Hash returns a hash of a text and its title. Texts with the same Steady form have the same hash. A text without letters
-// or digits has the hash "".
+// Hash returns a hash of a text and its title. Texts with the same Steady form have the same hash. A text without
+// letters or digits has the hash "".
 func Hash(title, text string) string { return hashSteady(title, Steady(text)) }
 
 func hashSteady(title, steady string) string {
@@ -32,8 +32,8 @@ func hashSteady(title, steady string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Identify returns the Hash of a text with its title, and the Sketch of own: the part of the text that other pages do not
-// share, or the whole text.
+// Identify returns the Hash of a text with its title, and the Sketch of own: the part of the text that other pages do
+// not share, or the whole text.
 func Identify(title, text, own string) (hash string, sketch []byte) {
 	steady := Steady(text)
 	hash = hashSteady(title, steady)
@@ -94,8 +94,8 @@ func sketchSteady(steady string) []byte {
 	return out
 }
 
-// Alike reports whether two sketches are of texts that have four fifths of their shingles in common. It returns false if
-// either sketch is nil.
+// Alike reports whether two sketches are of texts that have four fifths of their shingles in common. It returns false
+// if either sketch is nil.
 func Alike(a, b []byte) bool { return Resemblance(a, b) >= alikeShare }
 
 // Resemblance estimates the share of shingles that two texts have in common. It is 0 if either sketch is nil.

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the number of bytes of a line in which Steady looks for unsteady parts. It bounds the time of the expressions.
+// maxLine is the number of bytes of a line in which Steady looks for unsteady parts. It bounds the time of the
+// expressions.
 const maxLine = 2_000
 
 // Parts of the expressions below. All text is compared in lower case.
@@ -46,8 +47,8 @@ type unsteady struct {
 // perUnit follows a number of views that is an offer, and not a counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
-// A time counts as unsteady only after a word that names the server or its page: "Time: 19:00", "printed", "as of" and "last
-// updated" belong to facts.
+// A time counts as unsteady only after a word that names the server or its page: "Time: 19:00", "printed", "as of" and
+// "last updated" belong to facts.
 var strict = []unsteady{
 	// "Page generated at 13:04", "Server time: 13:04"
 	{needs: []string{"page", "response", "seite", "página", "server"},
@@ -85,13 +86,14 @@ var wide = slices.Concat(strict, []unsteady{
 	{needs: []string{" times"}, expression: regexp.MustCompile(`\b(?:read|visited) ` + amount + ` ?times\b`)},
 })
 
-// Steady returns the text in lower case, with single spaces, without the parts that servers change in every response: the
-// time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and request ids. Every other
-// date, time and number stays: a change of it is a change of the content. Steady is for the comparison of two pages.
+// Steady returns the text in lower case, with single spaces, without the parts that servers change in every response:
+// the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and request ids. Every
+// other date, time and number stays: a change of it is a change of the content. Steady is for the comparison of two
+// pages.
 func Steady(text string) string { return without(text, wide) }
 
-// SteadyStrict is for the comparison of a page with what it was before. It removes less than Steady: ages and counters of
-// visits stay, because they may be facts, and a page that is wrongly taken for unchanged stays stale.
+// SteadyStrict is for the comparison of a page with what it was before. It removes less than Steady: ages and counters
+// of visits stay, because they may be facts, and a page that is wrongly taken for unchanged stays stale.
 func SteadyStrict(text string) string { return without(text, strict) }
 
 func without(text string, parts []unsteady) string {

@@ -123,8 +123,8 @@ func readConversation(ctx context.Context, q db.Querier, ws, agentID, id string)
 	return v, nil
 }
 
-// ConversationsByCallerID returns at most limit conversations of the workspace with a caller's id, newest first. A non-empty agent or
-// visitor restricts the result.
+// ConversationsByCallerID returns at most limit conversations of the workspace with a caller's id, newest first. A
+// non-empty agent or visitor restricts the result.
 func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error) {
 	vs, err := db.Collect(ctx, c.db.Read, scanConversation, `SELECT `+conversationColumns+` FROM conversations
 		WHERE workspace_id = ? AND caller_id = ? AND caller_id <> '' AND (? = '' OR agent_id = ?) AND (? = '' OR visitor_id = ?)

@@ -97,8 +97,8 @@ const (
 	reportEvery = 10 * time.Second
 )
 
-// await connects to the server. It tries again until StartPatience ends, because the server may be started together with
-// this process.
+// await connects to the server. It tries again until StartPatience ends, because the server may be started together
+// with this process.
 func (d *DB) await(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	ctx, done := context.WithTimeout(ctx, max(o.StartPatience, 2*connectTimeout))
 	defer done()

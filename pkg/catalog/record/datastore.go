@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// One returns the canonical copy of a text, so that equal texts share memory and compare by address.
+// One returns the canonical copy of a text, so that equal texts share memory and compare equal without being read.
 func One[T ~string](text T) T { return unique.Make(text).Value() }
 
 // datastoreRow returns the columns of a datastore. m is its move; its id is "" if there is none.

@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// canonical returns the id of the page that replaces the fetched page r because r names it as its canonical address. The
-// target is a known page with a similar text, a page that has not been fetched yet, or an address that this call adds to the
-// site. canonical returns "" when r stays. If r has content and the target has none yet, r stays until the target has content;
-// see QueueYield. If the target has not been fetched, its text is unknown: r is left out at first, and is fetched again if the
-// two texts turn out to differ; see release.
+// canonical returns the id of the page that replaces the fetched page r because r names it as its canonical address.
+// The target is a known page with a similar text, a page that has not been fetched yet, or an address that this call
+// adds to the site. canonical returns "" when r stays. If r has content and the target has none yet, r stays until the
+// target has content; see QueueYield. If the target has not been fetched, its text is unknown: r is left out at first,
+// and is fetched again if the two texts turn out to differ; see release.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -67,9 +67,9 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 	return queued > 0, err
 }
 
-// QueueYield runs after a job of a page has ended. If the page has content, it queues the work that leaves out the pages
-// that name this page as their canonical address. It also queues that work for the canonical page of this one, which may
-// have been kept only until that page had content.
+// QueueYield runs after a job of a page has ended. If the page has content, it queues the work that leaves out the
+// pages that name this page as their canonical address. It also queues that work for the canonical page of this one,
+// which may have been kept only until that page had content.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil
@@ -106,8 +106,8 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// yield leaves out the pages that name the task's page as their canonical address, if that page has content and the texts
-// are similar. A page stays if the task's page names it in turn.
+// yield leaves out the pages that name the task's page as their canonical address, if that page has content and the
+// texts are similar. A page stays if the task's page names it in turn.
 func (w *siteWork) yield(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {

@@ -91,8 +91,8 @@ func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time)
 	return makeWay(ctx, t, &p, keeper.ID, reason, at)
 }
 
-// makeWay removes a page's content from the index and cancels its pending work, because another page replaces it or its site no
-// longer includes it.
+// makeWay removes a page's content from the index and cancels its pending work, because another page replaces it or its
+// site no longer includes it.
 func makeWay(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason string, at time.Time) error {
 	out := p.LeaveOut(reason, keeper, p.Seen, at)
 	p.JobID, p.Location = "", record.Nowhere
