@@ -67,8 +67,8 @@ func (a *Access) covers(u *url.URL) bool { return a != nil && originOf(u) == a.o
 
 type accessKey struct{}
 
-// WithAccess returns a context in which requests to the origin carry the headers: the page, its redirects within the
-// origin, robots.txt, sitemaps, and what a browser asks for to show it.
+// WithAccess returns a context in which requests to the origin carry the headers: for the page, its redirects within
+// the origin, robots.txt, sitemaps, and the resources that a browser loads to render the page.
 func WithAccess(ctx context.Context, a *Access) context.Context {
 	return context.WithValue(ctx, accessKey{}, a)
 }
@@ -83,15 +83,15 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 
 type askerKey struct{}
 
-// WithAsker returns a context for requests of a Renderer that a document of this origin makes, in the form of Origin. Requests
-// without an asker carry no headers of an Access.
+// WithAsker returns a context for requests that a Renderer sends on behalf of a document of this origin, in the form of
+// Origin. Requests without an asker carry no headers of an Access.
 func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
 
-// forBrowser returns the request as it is made for a browser's document. It carries the headers only if it reads, and only
-// for documents of their own origin. Other requests to that origin lose their cookies too: the site may have set them in
-// response to the headers.
+// forBrowser returns the request as sent for a browser's document. It carries the headers only if its method is GET or
+// HEAD and its document has the same origin. Other requests to that origin also lose their cookies, because the site
+// may have set them in response to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead

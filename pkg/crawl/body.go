@@ -10,20 +10,20 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// memoryBody is how much of a body stays in memory; longer ones go to a temporary file.
+// Maximum size of a body in memory, in bytes. Longer bodies are stored in a temporary file.
 const memoryBody = 1 << 20
 
-// Body is the fetched content, unpacked, as the server sent it: its character encoding is untouched. It lies in
-// memory or in a temporary file that Close removes.
+// Body is the fetched content, decompressed, but in the character encoding that the server sent. It is in memory or in
+// a temporary file, which Close removes.
 type Body struct {
 	io.ReadSeeker
 	size int64
-	mem  []byte // all of it, where it lies in memory
+	mem  []byte // the whole body, if it is in memory
 	file *os.File
-	path string // of the file while it still has a name
+	path string // of the file, until its name is removed
 }
 
-// Size is the number of bytes.
+// Size returns the size in bytes.
 func (b *Body) Size() int64 { return b.size }
 
 // Close removes the temporary file. It may be called more than once, and on a nil Body.
@@ -44,7 +44,7 @@ func (b *Body) rewind() error {
 	return err
 }
 
-// head returns the first n bytes at most, which must not be changed, and rewinds.
+// head returns up to n bytes from the beginning, which must not be modified, and rewinds.
 func (b *Body) head(n int) ([]byte, error) {
 	if b.mem != nil {
 		return b.mem[:min(n, len(b.mem))], b.rewind()
@@ -56,8 +56,8 @@ func (b *Body) head(n int) ([]byte, error) {
 	return p, b.rewind()
 }
 
-// spool reads r to its end, or to bounded.ErrTooLarge when there are more than limit bytes. expected is how many there are
-// likely to be, if that is known.
+// spool reads r to the end, and fails with bounded.ErrTooLarge if it has more than limit bytes. expected is the
+// probable size, if known.
 func spool(r io.Reader, expected, limit int64, dir string) (*Body, error) {
 	r = bounded.NewReader(r, limit)
 	var mem bytes.Buffer
@@ -80,7 +80,8 @@ func spoolFile(r io.Reader, dir string) (_ *Body, err error) {
 		return nil, fmt.Errorf("keeping the body: %w", err)
 	}
 	b := &Body{ReadSeeker: f, file: f, path: f.Name()}
-	// Where the system allows it the file loses its name at once, so that even a killed process leaves nothing.
+	// If the system allows it, remove the file's name immediately, so that nothing is left even if the process is
+	// killed.
 	if os.Remove(b.path) == nil {
 		b.path = ""
 	}

@@ -6,20 +6,21 @@ import (
 )
 
 const (
-	// breakerFailures is how many requests in a row must fail before the host is suspected, and not its pages.
+	// Number of consecutive failures after which the host is probed, to distinguish a failing host from failing pages.
 	breakerFailures = 3
 	breakerFirst    = 5 * time.Second
 	breakerLongest  = 10 * time.Minute
 
-	// A host that asks to come back later does so for a while, and its pages wait at no cost. One that has answered nothing
-	// else so often, for so long, fails: its pages count their attempts, and come to an end.
+	// A host may ask to come back later for some time without cost to its pages. After at least this many such
+	// responses in a row over at least this time, the host counts as failing: its pages count attempts and eventually
+	// fail.
 	refusalsInRow   = 3
 	refusalPatience = time.Hour
 )
 
-// breaker counts the failures of hosts in a row, over all fetches of the process. A host that is found to fail is left
-// alone, each time for twice as long; one answer puts it right again. The breaker also remembers why a host is held,
-// for the messages of the fetches that wait.
+// breaker is a circuit breaker for hosts. It counts consecutive failures over all fetches of the process. A failing
+// host is paused, each time for twice as long, until it responds again. The breaker also records why a host is paused,
+// for the messages of waiting fetches.
 type breaker struct {
 	mu    sync.Mutex
 	hosts map[string]*hostHealth
@@ -27,25 +28,25 @@ type breaker struct {
 
 type hostHealth struct {
 	failures int
-	suspect  bool          // somebody is finding out whether it is the host that fails
-	pause    time.Duration // the newest one, 0 before the first
-	until    time.Time     // its end, or when the host asked to come back
-	why      string        // for people
-	fails    bool          // it is held because it fails, and not because it has asked for that
-	good     string        // the page that was answered last
-	refusals int           // answers in a row that asked to come back later
-	refused  time.Time     // when the first of them came
+	suspect  bool          // a fetch is probing whether the host fails
+	pause    time.Duration // length of the last pause; 0 before the first
+	until    time.Time     // end of the pause, or the time that the host asked for
+	why      string        // reason, for messages
+	fails    bool          // paused because it fails, not at its own request
+	good     string        // the last page that was served
+	refusals int           // consecutive responses that asked to come back later
+	refused  time.Time     // time of the first of these responses
 }
 
-// fail counts a failure. It returns how long the host is held already, and whether the caller is to find out if it is
-// the host that fails, and to tell by trip, answered or unsure.
+// fail counts a failure. It returns the remaining time if the host is already paused, and whether the caller must probe
+// the host and report the result with trip, answered or unsure.
 func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.host(host, now)
 	h.failures++
 	if left := h.until.Sub(now); left > 0 {
-		return left, false // the request was under way when the host was first held
+		return left, false // the request started before the pause
 	}
 	if h.failures < breakerFailures || h.suspect {
 		return 0, false
@@ -54,7 +55,7 @@ func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect 
 	return 0, true
 }
 
-// trip holds a host that fails, and returns for how long.
+// trip pauses a failing host and returns for how long.
 func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,8 +69,8 @@ func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 	return h.pause
 }
 
-// told notes that the host itself has said until when it wants to be left alone. It fails if that is all that it has said
-// for long.
+// told records that the host itself asked to be left alone until a given time. A host that sends nothing else for a
+// long time counts as failing.
 func (b *breaker) told(host, why string, until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +82,8 @@ func (b *breaker) told(host, why string, until, now time.Time) {
 	h.fails = h.refusals >= refusalsInRow && now.Sub(h.refused) >= refusalPatience
 }
 
-// served notes that the host answers what it is asked for. Its robots.txt does not count: that is served to everybody.
+// served records that the host serves content. Its robots.txt does not count, because hosts serve that even when they
+// refuse pages.
 func (b *breaker) served(host string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,8 +92,8 @@ func (b *breaker) served(host string) {
 	}
 }
 
-// answered forgets the failures of the host. A hold that is under way stays: the answer is one to an earlier request.
-// page is what was answered, "" if it was no page.
+// answered resets the failures of the host. It does not end a current pause, because the response belongs to an earlier
+// request. page is the served page, or "".
 func (b *breaker) answered(host, page string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +108,7 @@ func (b *breaker) answered(host, page string, now time.Time) {
 	}
 }
 
-// unsure ends a suspicion that was neither confirmed nor refuted.
+// unsure ends a probe without a result.
 func (b *breaker) unsure(host string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,7 +117,7 @@ func (b *breaker) unsure(host string) {
 	}
 }
 
-// good is the page that the host answered last, "" if none is known.
+// good returns the last page that the host served, or "" if unknown.
 func (b *breaker) good(host string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,7 +127,7 @@ func (b *breaker) good(host string) string {
 	return ""
 }
 
-// held is how long the host is still to be left alone, as far as this process knows.
+// held returns the remaining pause of the host, as far as this process knows.
 func (b *breaker) held(host string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,7 +137,8 @@ func (b *breaker) held(host string, now time.Time) time.Duration {
 	return 0
 }
 
-// cause says why the host is held, and whether it is because it fails; "" when nothing is known of it here.
+// cause returns the reason for the host's pause, and whether the host is failing. It returns "" if this process knows
+// none.
 func (b *breaker) cause(host string, now time.Time) (why string, fails bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,7 +148,7 @@ func (b *breaker) cause(host string, now time.Time) (why string, fails bool) {
 	return "", false
 }
 
-// host returns what is known, and makes room first. Called with mu held.
+// host returns the state of a host. It evicts others if there are too many. The caller must hold mu.
 func (b *breaker) host(name string, now time.Time) *hostHealth {
 	if h := b.hosts[name]; h != nil {
 		return h
@@ -157,7 +160,7 @@ func (b *breaker) host(name string, now time.Time) *hostHealth {
 			}
 		}
 		if len(b.hosts) >= maxHosts {
-			clear(b.hosts) // they are counted anew; what is held stays so, in Turns
+			clear(b.hosts) // failures are counted from zero again; pauses remain in Turns
 		}
 	}
 	if b.hosts == nil {

@@ -13,36 +13,36 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Bounds of what is fetched for one page that a browser shows. A Renderer may have narrower ones.
+// Limits of the requests for one rendered page. A Renderer may have lower limits.
 const (
 	maxRenderRequests = 400
-	maxRenderBytes    = 128 << 20 // as sent
+	maxRenderBytes    = 128 << 20 // as transferred
 )
 
-// browsing is how a Renderer makes the requests for one page: through the guard, within bounds, and only as far as the
-// page's own host allows by its robots.txt. The page itself takes the host's turn. What it is made of does not: as in
-// any browser, that belongs to the page; but a host that is held is left alone.
+// browsing sends the requests of a Renderer for one page: through the address guard, within limits, and to the page's
+// own host only as its robots.txt allows. The request for the page waits for the host's turn. Requests for its
+// resources do not, because they belong to the page, as in any browser, but they do not go to a paused host.
 //
-// A page of the public internet reaches that alone. Its scripts run where they can reach what configuration opens to the
-// crawler, and would else give orders there that no reader of the page could give.
+// A page of the public internet may only access the public internet. Its scripts could otherwise send requests to
+// internal servers that the configuration opens to the crawler, which no reader of the page could do.
 type browsing struct {
 	client    *client
 	guard     guard.Guard
 	transport http.RoundTripper
 	page      *url.URL
-	access    *Access       // of the page's origin; nil: none
-	delay     time.Duration // between two requests to its host, as robots.txt asks
+	access    *Access       // for the page's origin; nil: none
+	delay     time.Duration // minimum interval between two requests to its host, from robots.txt
 
 	mu       sync.Mutex
 	requests int
-	shown    bool  // the page itself has been asked for
-	bytes    int64 // that may still be read
+	shown    bool  // the page itself has been requested
+	bytes    int64 // bytes that may still be read
 }
 
 func (c *client) browse(ctx context.Context, a answer) *browsing {
 	b := &browsing{
 		client: c, transport: accessing{c.outer}, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
-		access: accessTo(ctx, a.url), // chosen by the page's address: a page of another origin must not make the browser send the headers
+		access: accessTo(ctx, a.url), // by the page's address: a page of another origin must not cause the browser to send the headers
 	}
 	if a.inner {
 		b.guard, b.transport = c.guard, accessing{c.transport}
@@ -50,7 +50,7 @@ func (c *client) browse(ctx context.Context, a answer) *browsing {
 	return b
 }
 
-// RoundTrip implements http.RoundTripper. The address guard is asked again by the transport, for every connection.
+// RoundTrip implements http.RoundTripper. The transport applies the address guard again to each connection.
 func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := checkURL(b.guard, req.URL); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// whole makes the request for the page itself. The host's turn ends with its body.
+// whole sends the request for the page itself. It holds the host's turn until the body is closed.
 func (b *browsing) whole(req *http.Request) (*http.Response, error) {
 	polite := b.client.polite
 	release, err := polite.acquire(withBegun(req.Context()), req.URL.Host, req.URL.String(), b.delay)
@@ -90,8 +90,8 @@ func (b *browsing) whole(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// part makes the request for something that the page is made of. Its faults say little about the host's pages, so they
-// do not count; only a host that says itself when to come back is held.
+// part sends the request for a resource of the page. Its failures do not count, because they say little about the
+// host's pages. Only a host that asks to come back later is paused.
 func (b *browsing) part(req *http.Request) (*http.Response, error) {
 	ctx, host, u := req.Context(), req.URL.Host, req.URL.String()
 	polite := b.client.polite
@@ -111,7 +111,7 @@ func (b *browsing) part(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// count takes a request from those that are left, and says whether it is the one for the page itself.
+// count decrements the remaining requests and reports whether this is the request for the page itself.
 func (b *browsing) count(req *http.Request) (first bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,7 +123,7 @@ func (b *browsing) count(req *http.Request) (first bool, err error) {
 	return first, nil
 }
 
-// allowed asks robots.txt of the page's own host. Those of other hosts are for who crawls them.
+// allowed checks the robots.txt of the page's own host. Those of other hosts apply to crawlers of their pages.
 func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	if u.Host != b.page.Host || u.Scheme != b.page.Scheme {
 		return nil
@@ -132,7 +132,7 @@ func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	return err
 }
 
-// browsedBody counts what is read, and ends the request when it is closed.
+// browsedBody counts the bytes read. Close ends the request.
 type browsedBody struct {
 	io.ReadCloser
 	browsing *browsing

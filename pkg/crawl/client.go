@@ -10,18 +10,18 @@ import (
 
 const (
 	maxHeaderBytes = 1 << 20
-	acceptEncoding = "gzip, deflate" // what decoded can undo
+	acceptEncoding = "gzip, deflate" // encodings that decoded supports
 	idleTimeout    = 30 * time.Second
 	maxIdlePerHost = 32
 )
 
-// client makes requests, under the guard, robots.txt and the pace of hosts. What it knows of hosts is shared by all fetches.
+// client sends requests subject to the address guard, robots.txt and the pace of hosts. All fetches share its state.
 type client struct {
 	opts      Options
-	product   string // of the user agent: what robots.txt addresses
+	product   string // product name of the user agent, which robots.txt addresses
 	guard     guard.Guard
 	transport *transport
-	outer     *transport // reaches only the public internet, whatever the configuration allows
+	outer     *transport // connects only to the public internet, even if the configuration allows more
 	robots    *robotsCache
 	polite    *politeness
 }
@@ -40,13 +40,13 @@ func newClient(opts Options) *client {
 	return c
 }
 
-// close closes all connections that are not in use.
+// close closes all idle connections.
 func (c *client) close() {
 	c.transport.CloseIdleConnections()
 	c.outer.CloseIdleConnections()
 }
 
-// idlePerHost is how many connections are kept for a host that gets so many requests at once.
+// idlePerHost returns the number of idle connections to keep per host.
 func idlePerHost(concurrency int) int {
 	if concurrency < 0 {
 		return maxIdlePerHost
@@ -56,12 +56,12 @@ func idlePerHost(concurrency int) int {
 
 func newTransport(o Options, g guard.Guard) *transport {
 	t := &http.Transport{
-		Proxy:                  nil, // not the one of the environment: it would connect past the guard
+		Proxy:                  nil, // a proxy from the environment would bypass the guard
 		DialContext:            g.Dial(o.ConnectTimeout, o.Resolver),
 		TLSHandshakeTimeout:    o.ConnectTimeout,
 		ResponseHeaderTimeout:  o.HeaderTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		DisableCompression:     true, // we unpack, so that the limit holds for what comes out
+		DisableCompression:     true, // decoded decompresses, so that the limit applies to the result
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           100,
 		MaxIdleConnsPerHost:    idlePerHost(o.PerHostConcurrency),

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// maxComeBack is the latest that a fetch is told to come back for its turn.
+	// maxComeBack is the maximum delay until a fetch retries to get its turn.
 	maxComeBack = 10 * time.Minute
-	// leastStep lies between two that come back to a host without a delay between requests.
+	// leastStep is the minimum interval between two retries at a host without a delay between requests.
 	leastStep = 50 * time.Millisecond
 )
 
-// comebacks spread those who must come back for their turn at a host, so that they do not all come when it is the turn of
-// one. They are a guess: who comes back may find the host free or busy all the same, and what was deleted never comes.
+// comebacks schedules the retries of fetches that did not get a turn at a host, so that they do not all come at once.
+// It is only an estimate: a fetch may find the host free or busy when it returns, and deleted ones never return.
 type comebacks struct {
 	mu    sync.Mutex
-	hosts map[string]time.Time // when the last one was told to come
+	hosts map[string]time.Time // time of the last scheduled retry
 }
 
-// after says when the next one is to come: no sooner than the wait, and a step after the one before, or, where that is too
-// far off, at any time until the latest.
+// after returns the delay until the next retry: at least wait, and a step after the previous retry. If that exceeds
+// maxComeBack, it returns a random delay between half of maxComeBack and maxComeBack.
 func (c *comebacks) after(host string, wait, step time.Duration, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *comebacks) after(host string, wait, step time.Duration, now time.Time) 
 	return at.Sub(now)
 }
 
-// forget drops hosts to which nobody is to come back any more. Called with mu held.
+// forget removes hosts without a future retry. The caller must hold mu.
 func (c *comebacks) forget(now time.Time) {
 	kept := make(map[string]time.Time)
 	for host, at := range c.hosts {

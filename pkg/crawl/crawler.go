@@ -16,53 +16,53 @@ import (
 
 // Options configure a Crawler. The zero value is ready for the public web.
 type Options struct {
-	// UserAgent is sent with every request. Its part before the first "/" is the product name that robots.txt and
-	// meta robots may address. Operators should put a contact into it. Default: DefaultUserAgent.
+	// UserAgent is sent with every request. The part before the first "/" is the product name that robots.txt and meta
+	// robots can address. Operators should include contact information. Default: DefaultUserAgent.
 	UserAgent string
-	// AllowPrivate lets the crawler reach this machine and private networks. Link-local, metadata, multicast and
-	// reserved addresses stay refused.
+	// AllowPrivate allows access to this machine and private networks. Link-local, metadata, multicast and reserved
+	// addresses remain blocked.
 	AllowPrivate bool
-	// Allow names addresses and hosts that may be reached although they are not on the public internet.
+	// Allow lists addresses and hosts that may be accessed although they are not on the public internet.
 	Allow guard.Allow
-	// MaxBody is the largest page in bytes after unpacking. Default: 100 MiB.
+	// MaxBody is the maximum size of a page in bytes, decompressed. Default: 100 MiB.
 	MaxBody int64
-	// MaxSitemapBytes is the largest single sitemap after unpacking. Default: 50 MiB, as sitemaps.org has it.
+	// MaxSitemapBytes is the maximum size of one sitemap, decompressed. Default: 50 MiB, as specified by sitemaps.org.
 	MaxSitemapBytes int64
-	// Sitemaps bounds what is read of all sitemaps of one site together.
+	// Sitemaps limits all sitemaps of one site together.
 	Sitemaps sitemap.Limits
-	// Timeout bounds one fetch with all its redirects, without the time it waits for the host's turn. Default: 60 s.
+	// Timeout limits one fetch with all its redirects, not counting the wait for the host's turn. Default: 60 s.
 	Timeout time.Duration
-	// ConnectTimeout bounds each connection attempt, DNS included. Default: 10 s.
+	// ConnectTimeout limits each connection attempt, including DNS. Default: 10 s.
 	ConnectTimeout time.Duration
-	// HeaderTimeout bounds the wait for the header of an answer. Default: 30 s.
+	// HeaderTimeout limits the wait for the header of a response. Default: 30 s.
 	HeaderTimeout time.Duration
-	// Turns says whose turn it is at a host. Default: LocalTurns, those of this Crawler alone.
+	// Turns schedules the requests to each host. Default: LocalTurns, which is limited to this Crawler.
 	Turns Turns
-	// PerHostConcurrency is how many requests one host gets at once. Default: 2; negative: any number.
+	// PerHostConcurrency is the maximum number of concurrent requests per host. Default: 2; negative: unlimited.
 	PerHostConcurrency int
-	// PerHostDelay is the time between the starts of two requests to one host. A longer Crawl-delay in robots.txt
-	// takes its place. Default: 200 ms; negative: none.
+	// PerHostDelay is the minimum time between the starts of two requests to one host. A longer Crawl-delay in
+	// robots.txt overrides it. Default: 200 ms; negative: none.
 	PerHostDelay time.Duration
-	// MaxWait is how long a fetch waits for its host's turn before it is handed back as deferred. Default: 3 s.
+	// MaxWait is the maximum time that a fetch waits for its host's turn before it is deferred. Default: 3 s.
 	MaxWait time.Duration
-	// MaxPages is how many pages discovery takes from the sitemaps of one site. Default: 10,000.
+	// MaxPages is the maximum number of pages that discovery takes from the sitemaps of one site. Default: 10,000.
 	MaxPages int
-	// Renderer shows pages that need their scripts. Default: none; such pages are errors that say so.
+	// Renderer renders pages that need their scripts. Default: none; such pages fail with an error that says so.
 	Renderer Renderer
-	// TempDir takes bodies larger than 1 MiB. Default: the system's.
+	// TempDir is the directory for bodies larger than 1 MiB. Default: the system's.
 	TempDir string
 	// Proxy is the address of the proxy for all requests: http, https or socks5, optionally with user and password. The address
 	// guard also applies to the servers behind the proxy. nil: no proxy.
 	Proxy *url.URL
-	// Resolver resolves names; nil is the system's.
+	// Resolver resolves host names. nil: the system's.
 	Resolver *net.Resolver
-	// Now is the clock of caches and limits. Default: time.Now.
+	// Now returns the time for caches and limits. Default: time.Now.
 	Now func() time.Time
-	// Log gets debug messages. Default: none.
+	// Log receives debug messages. Default: none.
 	Log *slog.Logger
 }
 
-// DefaultUserAgent names the crawler and a place to read about it.
+// DefaultUserAgent contains the crawler's name and the address of its documentation.
 const DefaultUserAgent = "SluiceBot/1.0 (+https://github.com/sluice/sluice)"
 
 func (o Options) withDefaults() Options {
@@ -86,11 +86,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ErrClosed is the cause of what was cut short by Close.
+// ErrClosed is the cause of operations that Close interrupted.
 var ErrClosed = errors.New("the crawler is closed")
 
-// Crawler fetches pages and discovers sites. It may be used by any number of goroutines; what it knows about hosts
-// (robots.txt, whose turn it is) is shared by all of them.
+// Crawler fetches pages and discovers sites. It is safe for concurrent use. All operations share its knowledge of
+// hosts, such as robots.txt and turns.
 type Crawler struct {
 	*client
 	ctx    context.Context // ends with Close
@@ -99,7 +99,7 @@ type Crawler struct {
 	work   sync.WaitGroup
 }
 
-// New returns a Crawler. Close must be called in the end.
+// New returns a Crawler. The caller must call Close.
 func New(opts Options) *Crawler {
 	opts = opts.withDefaults()
 	c := &Crawler{client: newClient(opts)}
@@ -108,7 +108,7 @@ func New(opts Options) *Crawler {
 }
 
 // Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than
-// once. Bodies of pages that were returned stay readable.
+// once. Bodies of returned pages remain readable.
 func (c *Crawler) Close() {
 	c.mu.Lock()
 	c.cancel(ErrClosed)
@@ -117,7 +117,7 @@ func (c *Crawler) Close() {
 	c.close()
 }
 
-// begin binds a piece of work to both its caller and the crawler's life.
+// begin ties an operation to both the caller's context and the crawler's lifetime.
 func (c *Crawler) begin(ctx context.Context) (context.Context, func(), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,28 +15,29 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Discovery is what a site's discovery found.
+// Discovery is the result of Discover.
 type Discovery struct {
-	// Complete says that every page of the site has been listed: all sitemaps were read to their ends, and none is a feed,
-	// which lists what is new. A page of the site that was not listed is none any more.
+	// Complete means that every page of the site has been listed: all sitemaps were read completely, and none is a
+	// feed, which lists only new pages. A known page that was not listed no longer belongs to the site.
 	Complete bool
-	// Follow says that there is no sitemap: the root was emitted, and the links of pages are to be followed.
+	// Follow means that there is no sitemap: the root was emitted, and the links of its pages must be followed.
 	Follow bool
-	// Scope is what belongs to the site, for its pages' own crawl jobs.
+	// Scope defines the addresses of the site, for the crawl jobs of its pages.
 	Scope domain.SiteScope
-	// Moved is where the root leads when that is another place and its sitemaps list pages there; else "".
+	// Moved is the address to which the root redirects, if that is elsewhere and the sitemaps list pages there; else
+	// "".
 	Moved string
 	// Found is the number of emitted links, Sitemaps of sitemap files read.
 	Found    int
 	Sitemaps int
-	// Refused counts the addresses that were not taken, by reason.
+	// Refused counts the rejected addresses by reason.
 	Refused map[scope.Refusal]int
-	// Problems are sitemaps that could not be read while others could, in words for people. With any, the list of
-	// pages is not complete, and pages missing from it may still exist.
+	// Problems describes sitemaps that could not be read although others could, for display. If there are any, the list
+	// of pages is incomplete, and missing pages may still exist.
 	Problems []string
 }
 
-// LeftOut is Refused by its phrases, as events carry it.
+// LeftOut returns Refused with the reasons as text, for events.
 func (d Discovery) LeftOut() map[string]int {
 	out := make(map[string]int, len(d.Refused))
 	for why, n := range d.Refused {
@@ -45,7 +46,7 @@ func (d Discovery) LeftOut() map[string]int {
 	return out
 }
 
-// Summary is the discovery in one sentence for people.
+// Summary describes the discovery in one sentence for display.
 func (d Discovery) Summary() string {
 	if d.Follow {
 		return "no sitemap was found; the pages are found by following links from the root"
@@ -59,22 +60,22 @@ func (d Discovery) Summary() string {
 	return strings.Join(append(append(parts, reasons...), d.Problems...), "; ")
 }
 
-// usualSitemaps are where sites without a Sitemap line in robots.txt have one.
+// usualSitemaps are the common locations of sitemaps on sites without a Sitemap line in robots.txt.
 var usualSitemaps = []string{
 	"sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "wp-sitemap.xml", "sitemap.xml.gz", "sitemap.txt",
 }
 
-// Discover finds the pages of a site and hands them to emit in groups of at most domain.MaxLinksPerEvent, each page
-// once. With spec.Sitemap it reads that; else it looks for sitemaps in robots.txt and the usual places, and where
-// there is none, emits the root alone, whose links are then to be followed (Discovery.Follow).
+// Discover finds the pages of a site and passes them to emit in groups of at most domain.MaxLinksPerEvent, each page
+// once. If spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the usual
+// locations. If there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
 //
-// A sitemap that cannot be had, or lists no page, is an error and never an empty site. Errors are *Error, or emit's own, or ctx's.
-// Doing it again emits the same pages.
+// A sitemap that is unavailable or lists no page is an error, never an empty site. Errors are *Error, or those of emit
+// or ctx. Repeating the call emits the same pages.
 func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (Discovery, error) {
 	return c.discover(ctx, spec, emit, nil)
 }
 
-// discover is Discover that tells refused, which may be nil, of each address that is not taken.
+// discover implements Discover. It also calls refused, unless nil, for each rejected address.
 func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -107,8 +108,8 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return d.result, err
 }
 
-// siteScope completes what the job says about the site. derived says that the job names no root: then the site is wherever
-// its sitemap turns out to be.
+// siteScope completes the job's definition of the site. derived means that the job names no root, so the site is
+// determined by the location of its sitemap.
 func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err error) {
 	if spec.Site != nil {
 		s = *spec.Site
@@ -119,7 +120,7 @@ func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err err
 	if s.Root == "" {
 		s.Root = spec.URL
 	}
-	// The scope of a site that is configured by a sitemap alone has that for its root.
+	// The root of a site configured only by a sitemap is the sitemap.
 	derived = spec.Sitemap != "" && spec.URL == "" && (s.Root == "" || s.Root == spec.Sitemap)
 	switch {
 	case derived:
@@ -143,19 +144,19 @@ type discovery struct {
 	result  Discovery
 
 	seed    maphash.Seed
-	seen    map[uint64]struct{} // hashes of emitted addresses: 8 bytes each, whatever their length
+	seen    map[uint64]struct{} // hashes of emitted addresses, 8 bytes each
 	visited map[string]bool     // sitemaps
 	budget  *sitemap.Budget
-	feed    bool // one of them is a feed
-	listed  bool // the sitemap that is being read was listed among pages
+	feed    bool // at least one sitemap is a feed
+	listed  bool // the current sitemap was listed among pages
 	misses  int  // entries that looked like sitemaps but were not
 	batch   []domain.Link
 }
 
-// errEnough ends the reading when the limit of pages is reached.
+// errEnough ends the reading at the limit of pages.
 var errEnough = errors.New("enough pages")
 
-// given reads the sitemap that the caller named.
+// given reads the sitemap that the caller specified.
 func (d *discovery) given(ctx context.Context, at string, derived bool) error {
 	d.result.Scope.Follow = false
 	err := ignoreSpent(d.read(ctx, at, 1, derived))
@@ -182,7 +183,7 @@ func (d *discovery) given(ctx context.Context, at string, derived bool) error {
 	return permanent(at, "%s is a sitemap that lists nothing", at)
 }
 
-// search looks for sitemaps, and falls back to following links.
+// search looks for sitemaps. If there are none, links are followed.
 func (d *discovery) search(ctx context.Context) error {
 	root := d.scope.Root
 	err := ignoreSpent(d.sitemapsOf(ctx, root))
@@ -193,7 +194,7 @@ func (d *discovery) search(ctx context.Context) error {
 		}
 	}
 	if err == nil && d.result.Found > 0 {
-		// The root belongs to the site whether its sitemap lists it or not: it is what was asked for.
+		// The root belongs to the site even if its sitemap does not list it, because the user requested it.
 		err = d.entry(ctx, weburl.NewBase(root.String()), sitemap.Entry{Loc: root.String()})
 	}
 	if err != nil {
@@ -210,7 +211,7 @@ func (d *discovery) search(ctx context.Context) error {
 	return d.add(domain.Link{URL: at})
 }
 
-// sitemapsOf reads the sitemaps that a host's robots.txt names, or else the first in the usual places.
+// sitemapsOf reads the sitemaps listed in a host's robots.txt, or else the first one found in the usual locations.
 func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	if err := checkURL(d.crawler.guard, root); err != nil {
 		return err
@@ -239,8 +240,8 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	return nil
 }
 
-// rootMoved asks, when sitemaps list nothing but pages elsewhere, whether that is where the root leads. If so, the site is
-// there too, and the sitemaps may be read once more; else it returns nil.
+// rootMoved returns the new location of the site, or nil. If the sitemaps list only pages elsewhere, and the root
+// redirects there, the site has moved there, and the caller may read the sitemaps once more.
 func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil
@@ -269,7 +270,7 @@ func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
 	return a.url, nil
 }
 
-// usual are the places to look at: in the root's own directory first, then at the top.
+// usual returns the usual locations of sitemaps: in the root's own directory first, then at the top level.
 func (d *discovery) usual(root *url.URL) []string {
 	dirs := []string{"/"}
 	if dir := strings.TrimSuffix(scope.PathPrefix(root.EscapedPath()), "/") + "/"; dir != "/" {
@@ -284,8 +285,8 @@ func (d *discovery) usual(root *url.URL) []string {
 	return out
 }
 
-// try reads a sitemap that may not exist. Only failures that another try could mend are errors; a declared sitemap
-// that does not exist is a problem worth telling.
+// try reads a sitemap that may not exist. Only temporary failures are returned as errors. A declared sitemap that does
+// not exist is reported as a problem.
 func (d *discovery) try(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error
@@ -312,7 +313,7 @@ func ignoreEnough(err error) error {
 	return err
 }
 
-// ignoreSpent is for where what has been found by then is the outcome.
+// ignoreSpent ignores errSpent, for callers that use the entries found before the limit was reached.
 func ignoreSpent(err error) error {
 	if errors.Is(err, errSpent) {
 		return nil

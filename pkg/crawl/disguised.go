@@ -124,14 +124,14 @@ func (p *pageReader) namesSignIn() bool {
 	return signInWords.MatchString(p.title) || signInWords.MatchString(p.heading)
 }
 
-// isAccountField reports fields for the name of an account.
+// isAccountField reports whether an element is a field for an account name.
 func isAccountField(n *html.Node) bool {
 	return strings.EqualFold(attr(n, "type"), "email") || hasToken(attr(n, "autocomplete"), "username") || accountNames[strings.ToLower(attr(n, "name"))]
 }
 
 var accountNames = wordset.Of(`username user_login login loginfmt identifier userid user_id j_username`)
 
-// disguised returns the error behind a response of success, nil if there is none.
+// disguised returns the error that a success status hides, or nil.
 func (p *pageReader) disguised(redirects []domain.Redirect, final *url.URL) error {
 	asked, err := weburl.Parse(p.req.URL)
 	if err != nil {
@@ -160,7 +160,8 @@ func headingText(n *html.Node) string {
 	return shorten(strings.Join(strings.Fields(strings.ToValidUTF8(b.String(), "")), " "), maxTitleRunes)
 }
 
-// isRoute reports a link to a client-side route, recognised by its fragment: "#/guide", "index.html#!/guide".
+// isRoute reports whether a link leads to a client-side route, recognised by its fragment: "#/guide",
+// "index.html#!/guide".
 func isRoute(href string) bool {
 	_, fragment, ok := strings.Cut(href, "#")
 	fragment = strings.TrimPrefix(fragment, "!")

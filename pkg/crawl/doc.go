@@ -1,9 +1,9 @@
-// Package crawl fetches web pages and finds the pages of web sites. It is the crawl job's work as plain functions:
-// it knows neither the job stream nor the catalog.
+// Package crawl fetches web pages and finds the pages of web sites. It contains the work of crawl jobs as plain
+// functions, without knowledge of the job stream and the catalog.
 //
-// Everything on the other side is taken to be hostile. Every dial, of pages, redirects, robots.txt and sitemaps
-// alike, passes the address guard after DNS and at the moment of connecting; bodies are bounded after unpacking;
-// headers, redirects, time, nesting and numbers of links are bounded too.
+// All servers are treated as hostile. Every connection, for pages, redirects, robots.txt and sitemaps, is checked by
+// the address guard after DNS and again when connecting. Bodies are limited in size after decompression. Headers,
+// redirects, time, nesting and numbers of links are limited too.
 //
 // gocolly/colly drives each fetch: it keeps the cookies of one fetch and parses HTML. The transport that this package
 // gives to colly closes its gaps:

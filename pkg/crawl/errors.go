@@ -14,26 +14,26 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Error is why an address could not be fetched. Its type decides what happens next: Permanent means that trying
-// again is of no use before somebody changes something, everything else is worth another try. Errors that are not
-// an *Error come from the caller: its cancelled context, or its own emit function.
+// Error is the reason for which an address could not be fetched. Its fields determine the next step: Permanent means
+// that a retry is useless until somebody changes something; any other error is worth a retry. Errors of other types
+// come from the caller: its cancelled context, or its own emit function.
 type Error struct {
 	Permanent  bool
-	Deferred   bool          // the host was not asked: its turn has not come, or, if there is an Err, it fails just now
-	RetryAfter time.Duration // how long to wait at least before trying again; 0: as the caller likes
-	StatusCode int           // of the answer, 0 when there was none; 404 and 410 mean that the page is gone
-	URL        string        // what was being fetched
-	Message    string        // for people: names the address and the cause
+	Deferred   bool          // no request was sent: the host's turn has not come, or (if Err is set) the host is failing
+	RetryAfter time.Duration // minimum delay before a retry; 0: no requirement
+	StatusCode int           // of the response, 0 if there was none; 404 and 410 mean that the page does not exist
+	URL        string        // the address being fetched
+	Message    string        // for display; contains the address and the cause
 	Err        error         // for logs, may be nil
 }
 
-// Error implements error by the message for people.
+// Error implements error. It returns the message for display.
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Gone reports whether the server says that there is no such page (404 or 410).
+// Gone reports whether the server responded that the page does not exist (404 or 410).
 func (e *Error) Gone() bool {
 	return e.StatusCode == http.StatusNotFound || e.StatusCode == http.StatusGone
 }
@@ -51,7 +51,7 @@ func (e *Error) because(err error) *Error {
 	return e
 }
 
-// checkURL asks the guard. Its error is a permanent *Error.
+// checkURL checks an address with the guard. Its error is a permanent *Error.
 func checkURL(g guard.Guard, u *url.URL) error {
 	if err := g.CheckURL(u); err != nil {
 		return permanent(u.Redacted(), "%s", err).because(err)
@@ -66,12 +66,12 @@ func noText(u, media string) *Error {
 	return permanent(u, "%s holds no text: it is of type %s", u, media).because(ErrNoText)
 }
 
-// isWithoutPage reports statuses of success that bring no page, or not the whole of it.
+// isWithoutPage reports whether a success status comes without a page, or with only a part of it.
 func isWithoutPage(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusPartialContent
 }
 
-// statusError says what a status means that brings no page. RFC 9110, section 15; RFC 6585 for 429.
+// statusError returns the error for a status without a page. RFC 9110, section 15; RFC 6585 for 429.
 func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	answer := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	e := &Error{URL: u, StatusCode: status}
@@ -101,15 +101,16 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	return e
 }
 
-// answer says how the host answered, for the fetches that wait for it.
+// answer describes the host's response, for waiting fetches.
 func (e *Error) answer(host string) string {
 	return fmt.Sprintf("%s answers %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// headersTooLarge is how net/http reports a response header beyond MaxResponseHeaderBytes; it has no type for it.
+// headersTooLarge is the message of net/http for a response header larger than MaxResponseHeaderBytes. There is no
+// error type for it.
 const headersTooLarge = "server response headers exceeded"
 
-// classify turns whatever a fetch of u failed with into an *Error, or hands back the caller's own cancellation.
+// classify converts an error of a fetch of u into an *Error, but returns the caller's own cancellation unchanged.
 func classify(ctx context.Context, u string, err error) error {
 	var own *Error
 	if errors.As(err, &own) {
@@ -158,7 +159,7 @@ func classify(ctx context.Context, u string, err error) error {
 	}
 }
 
-// rootCause is the innermost message: "connection refused" rather than the whole chain of operations.
+// rootCause returns the message of the innermost error, such as "connection refused", without the chain of operations.
 func rootCause(err error) string {
 	for {
 		next := errors.Unwrap(err)

@@ -15,55 +15,55 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// PageRequest says what to fetch.
+// PageRequest specifies a fetch.
 type PageRequest struct {
 	URL string
-	// ETag and LastModified are the validators of the last fetch; with either, the request is conditional.
+	// ETag and LastModified are the validators of the last fetch. If either is set, the request is conditional.
 	ETag         string
 	LastModified string
-	// WantLinks asks for the page's links within Scope. Scope may be nil: then there are none.
+	// WantLinks requests the page's links within Scope. Without a Scope there are none.
 	WantLinks bool
 	Scope     *domain.SiteScope
-	// PastPatterns includes in Links the addresses that the patterns of Scope refuse. The caller applies the patterns.
+	// PastPatterns also includes links that the patterns of Scope reject. The caller applies the patterns.
 	PastPatterns bool
-	// Depth is how many links the page is away from the root of its site.
+	// Depth is the number of links between the root of the site and the page.
 	Depth int
 
-	refused func(address string, why scope.Refusal) // is told of each link that is not taken; may be nil
+	refused func(address string, why scope.Refusal) // called for each rejected link; may be nil
 }
 
-// Page is what a fetch brought. Close must be called.
+// Page is the result of a fetch. The caller must call Close.
 type Page struct {
-	NotModified  bool   // nothing has changed since the validators; there is no body
+	NotModified  bool   // unchanged since the validators; there is no body
 	StatusCode   int    // 2xx or 304
 	URL          string // after redirects
 	Body         *Body  // nil when NotModified
-	MIMEType     string // as declared or sniffed, with the charset parameter where the header declared one
+	MIMEType     string // declared or sniffed type, with the charset parameter if the header has one
 	ETag         string
 	LastModified string
-	FileName     string // that the server gives the content (Content-Disposition), without a path; at most 255 bytes
+	FileName     string // from Content-Disposition, without a path; at most 255 bytes
 	Title        string // of HTML, at most 300 characters
-	// Redirects are the hops from the address that was asked for to URL, at most 10.
+	// Redirects are the hops from the requested address to URL, at most 10.
 	Redirects []domain.Redirect
-	// Canonical is the address that the page says is its own, normalised, when that is another and in scope; else "".
+	// Canonical is the page's canonical address, normalised, if that differs from its own and is in scope; else "".
 	Canonical string
-	// TextHash is the hash of the main text and title of HTML; Sketch is for finding similar texts: see package textid. Both
-	// are empty for a page without text.
+	// TextHash is the hash of the main text and title of HTML. Sketch serves to find similar texts: see package textid.
+	// Both are empty for a page without text.
 	TextHash  string
 	Sketch    []byte
-	Links     []domain.Link // within scope, normalised, each once, in the page's order
+	Links     []domain.Link // within scope, normalised, without duplicates, in the page's order
 	Refused   map[scope.Refusal]int
-	NoIndex   bool // the page asks not to be found (meta robots or X-Robots-Tag)
-	NoFollow  bool // the page asks not to follow its links; Links is empty then
-	Rendered  bool // Body is UTF-8 that the page's scripts have made, in a browser; there are no validators then
-	IsSitemap bool // the body is a sitemap or a feed, also a packed one, not a page
+	NoIndex   bool // meta robots or X-Robots-Tag forbids indexing
+	NoFollow  bool // meta robots or X-Robots-Tag forbids following links; Links is then empty
+	Rendered  bool // Body was rendered by a browser and is UTF-8; there are no validators
+	IsSitemap bool // the body is a sitemap or feed, possibly compressed, not a page
 }
 
-// Close gives up the body.
+// Close releases the body.
 func (p Page) Close() error { return p.Body.Close() }
 
-// Fetch gets one page: robots.txt and the host's turn permitting, redirects followed, the body bounded. Its errors
-// are *Error, unless ctx or Close ended it.
+// Fetch fetches one page. It obeys robots.txt and the host's turns, follows redirects and limits the body. Errors are
+// *Error, unless ctx or Close ended the fetch.
 func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -103,16 +103,16 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		Redirects: a.redirects, FileName: content.FileName(a.header.Get("Content-Disposition")),
 	}
 	if p.NotModified {
-		// RFC 9110, section 15.4.5: validators that the 304 does not carry are still those that we sent.
+		// RFC 9110, section 15.4.5: validators that the 304 omits are still those of the request.
 		p.ETag = cmp.Or(p.ETag, req.ETag)
 		p.LastModified = cmp.Or(p.LastModified, req.LastModified)
 		return p, nil
 	}
 	if a.sentOn {
-		// A conditional request would be answered for the redirecting page, which does not change.
+		// A conditional request would apply to the redirecting page, which does not change.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.IsHTML() {
-			reader.reset() // it holds the redirecting page
+			reader.reset() // it contains the redirecting page
 		}
 	}
 	p.MIMEType = a.kind.String()
@@ -131,10 +131,10 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	return p, nil
 }
 
-// maxValidatorBytes bounds a validator: it travels with every job and event of the page.
+// Maximum length of a validator, in bytes. It is part of every job and event of the page.
 const maxValidatorBytes = 1 << 10
 
-// validator reads a header that conditional requests give back. One that is too long is as good as none.
+// validator returns a header for conditional requests. It ignores one that is too long.
 func validator(h http.Header, name string) string {
 	if v := h.Get(name); len(v) <= maxValidatorBytes {
 		return v
@@ -142,7 +142,7 @@ func validator(h http.Header, name string) string {
 	return ""
 }
 
-// checkLanding refuses a page of a site that redirects out of the site. The root itself may: the site has moved.
+// checkLanding rejects a page that redirects out of its site. The root may do so: then the site has moved.
 func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 	if sc == nil || domain.SameSpelling(req.URL, req.Scope.Root) {
 		return nil

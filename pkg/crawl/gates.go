@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// gates let no more requests of this process ask for a turn at a host than may have one, first come, first served: of
-// many that ask again and again, one could wait for ever. A queue that moves slowly is not joined.
+// gates limits the requests of this process that ask for a turn at a host, to the number that may have one at a time,
+// in order of arrival. If all requests polled, one could wait forever. A request does not join a slow queue.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -16,13 +16,13 @@ type gates struct {
 type gate struct {
 	slots chan struct{}
 	// Guarded by gates.mu.
-	users int           // requests that hold or wait for a slot
-	moved time.Time     // when a slot was last taken by the first of the users, or given back
-	pace  time.Duration // between two that give back a slot while others wait, of late
+	users int           // number of requests that hold or wait for a slot
+	moved time.Time     // when a slot was last released, or taken by the first user
+	pace  time.Duration // recent average interval between releases while others wait
 }
 
-// enter waits for a slot for at most patience; leave is nil if none came free, or if the queue is longer than that. width 0
-// is a gate without bound; least is what lies between two requests to the host.
+// enter waits for a slot, up to the patience. leave is nil if none became free, or if the expected wait in the queue is
+// too long. width 0 means no limit; least is the minimum interval between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, least time.Duration, p patience) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil
@@ -53,8 +53,8 @@ func (g *gates) enter(ctx context.Context, host string, width int, least time.Du
 	}, nil
 }
 
-// join counts a request in. It returns nil if the queue is longer than the limit: by the pace at which it moved of late, or has not moved
-// since.
+// join adds a request to the queue. It returns nil if the expected wait exceeds the limit, according to the recent pace
+// of the queue or the time since it last moved.
 func (g *gates) join(host string, width int, least, limit time.Duration) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,7 +75,7 @@ func (g *gates) join(host string, width int, least, limit time.Duration) *gate {
 	return at
 }
 
-// move takes note that a slot was given back.
+// move records that a slot was released.
 func (g *gates) move(at *gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -18,19 +18,19 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// retrieval is one address to get, through all its redirects.
+// retrieval is the retrieval of one address with all its redirects.
 type retrieval struct {
 	url     string
-	header  http.Header // of ours: validators
-	limit   int64       // bytes of body
+	header  http.Header // additional headers: validators
+	limit   int64       // maximum size of the body, in bytes
 	anyType bool
-	html    func(root *html.Node) // is given each parsed page; may be nil
-	// onward returns the address that an HTML page redirects to, nil if the page has content of its own. The function may be
-	// nil.
+	html    func(root *html.Node) // receives each parsed page; may be nil
+	// onward returns the address that an HTML page redirects to, or nil if the page has content of its own. The
+	// function may be nil.
 	onward func(header http.Header, at *url.URL) *url.URL
 }
 
-// answer is the last answer of a retrieval: 2xx with a body, or 304 without.
+// answer is the last response of a retrieval: 2xx with a body, or 304 without one.
 type answer struct {
 	url       *url.URL
 	status    int
@@ -39,12 +39,12 @@ type answer struct {
 	body      *Body
 	redirects []domain.Redirect
 	sentOn    bool // at least one redirect came from a page, not from a status code
-	inner     bool // its server is not on the public internet
-	// crawlDelay is what the robots.txt of the host asks for between two requests.
+	inner     bool // the server is not on the public internet
+	// crawlDelay is the minimum interval between two requests, from the host's robots.txt.
 	crawlDelay time.Duration
 }
 
-// retrieve makes the requests with colly. robots.txt is checked for every hop.
+// retrieve sends the requests with colly. It checks robots.txt for every hop.
 func (c *client) retrieve(ctx context.Context, r retrieval) (answer, error) {
 	u, err := weburl.Parse(r.url)
 	if err != nil {
@@ -52,8 +52,8 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (answer, error) {
 	}
 	col := c.collector(ctx)
 	if r.html != nil {
-		// The whole tree at once, because every selector is another walk through it, and by its head, which every parsed page
-		// has, because colly gathers the text of what it hands over.
+		// Select "head", which every parsed page has, and pass the whole tree from there: each selector costs another
+		// traversal of the tree, and colly collects the text of each selected element.
 		col.OnHTML("head", func(e *colly.HTMLElement) { r.html(e.DOM.Nodes[0].Parent) })
 	}
 	budget, header := c.opts.Timeout, r.header
@@ -70,7 +70,7 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (answer, error) {
 		}
 		ctx = withBegun(ctx)
 		if next == nil && r.onward != nil && h.body != nil && (h.kind.IsHTML() || h.body.Size() == 0) {
-			// A page that redirects to an address already visited is kept as content.
+			// Keep a page as content if it redirects to an address already visited.
 			if to := r.onward(h.header, u); to != nil && !trail.visited(to) {
 				next, sentOn, header = to, true, nil
 			}
@@ -91,7 +91,7 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (answer, error) {
 	}
 }
 
-// step makes one request. It returns the next address where the answer is a redirect, nil where it is the end.
+// step sends one request. It returns the next address if the response is a redirect, else nil.
 func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.URL, header http.Header) (*url.URL, error) {
 	col.WithTransport(h)
 	hdr := make(http.Header)
@@ -103,7 +103,7 @@ func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.
 	if err != nil && !h.answered {
 		return nil, classify(ctx, u.String(), err)
 	}
-	if err != nil { // the page has come, only its HTML could not be parsed: extraction will have its own opinion
+	if err != nil { // only parsing failed; extraction handles the page in its own way
 		c.opts.Log.DebugContext(ctx, "links not read", "url", u.String(), "error", err)
 	}
 	if h.body != nil {
@@ -130,7 +130,7 @@ func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.
 	return nil, nil
 }
 
-// badAddress says what is wrong with an address that cannot even be read.
+// badAddress returns the error for an address that cannot be parsed.
 func (c *client) badAddress(raw string, err error) error {
 	if errors.Is(err, weburl.ErrTooLong) {
 		begin := strings.ToValidUTF8(raw[:100], "")
@@ -144,18 +144,18 @@ func (c *client) badAddress(raw string, err error) error {
 	return permanent(raw, "%q is not a web address, which begins with http:// or https:// and a host", raw).because(err)
 }
 
-// collector returns colly set up for one fetch. It is not made by NewCollector, which lets environment variables
-// overrule what is set here.
+// collector returns a colly collector for one fetch. It does not use NewCollector, which lets environment variables
+// override these settings.
 func (c *client) collector(ctx context.Context) *colly.Collector {
 	col := &colly.Collector{}
 	col.Init()
 	col.UserAgent = c.opts.UserAgent
 	col.IgnoreRobotsTxt = true        // hop checks it
-	col.AllowURLRevisit = true        // one fetch may come back to an address that has set a cookie
-	col.ParseHTTPErrorResponse = true // statuses are judged here
-	col.MaxBodySize = 0               // bounded by the transport, which cuts nothing off
+	col.AllowURLRevisit = true        // a fetch may return to an address after a cookie was set
+	col.ParseHTTPErrorResponse = true // statuses are checked here
+	col.MaxBodySize = 0               // limited by the transport, which never truncates
 	col.Context = ctx
-	col.SetRequestTimeout(0) // the transport has the fetch's deadline, which does not run while waiting for the turn
+	col.SetRequestTimeout(0) // the transport enforces the deadline of the fetch, which does not include waiting for turns
 	col.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 	return col
 }

@@ -18,12 +18,12 @@ import (
 
 const (
 	maxTitleRunes    = 300
-	maxHrefs         = 10_000  // looked at in one page
-	maxHrefBytes     = 1 << 20 // of them together: reading an address can be made costly
-	maxLinksFromPage = 2_000   // taken from one page
+	maxHrefs         = 10_000  // examined per page
+	maxHrefBytes     = 1 << 20 // their total size; parsing addresses can be expensive
+	maxLinksFromPage = 2_000   // used per page
 )
 
-// pageReader collects what a page's HTML says of itself.
+// pageReader collects the metadata and links in a page's HTML.
 type pageReader struct {
 	product string
 	req     PageRequest
@@ -38,12 +38,12 @@ type pageReader struct {
 	robots     robots.Directives
 	hrefs      []string
 	hrefBytes  int
-	noFollow   int      // links that are not among hrefs because they ask for that
-	noFollowed []string // these links, if the request asks for them
-	downloads  int      // links that declare a file without text
-	downloaded []string // these links, if the request asks for them
-	routes     int      // links to client-side routes
-	base       string   // of the first base element, "" without one
+	noFollow   int      // number of links excluded from hrefs by rel=nofollow
+	noFollowed []string // the addresses of these links, if the request asks for them
+	downloads  int      // number of links that declare a file without text
+	downloaded []string // the addresses of these links, if the request asks for them
+	routes     int      // number of links to client-side routes
+	base       string   // href of the first base element, or ""
 	shell      shell    // the amount of text, and signs of an application
 	leads      leads
 }
@@ -58,10 +58,10 @@ func (p *pageReader) reset() { *p = pageReader{product: p.product, req: p.req, s
 // scripted reports whether the page has content only after its scripts have run.
 func (p *pageReader) scripted() bool { return p.shell.needsScript() }
 
-// wantLinks reports whether the page's links are of use.
+// wantLinks reports whether the page's links are needed.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
 
-// read visits every element once. It first clears the results of a page that redirected here.
+// read visits each element once. It first clears the results of a previous page that redirected here.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root
@@ -141,8 +141,8 @@ func (p *pageReader) meta(n *html.Node) {
 	}
 }
 
-// link takes what a link element, or a Link header, says: the canonical address, and as links that, the pages before
-// and after, and translations.
+// link processes a link element or Link header: the canonical address, and, as links, canonical, previous and next
+// pages and translations.
 func (p *pageReader) link(rel, href, hreflang string) {
 	canonical := hasToken(rel, "canonical")
 	if canonical && p.canonical == "" {
@@ -165,7 +165,7 @@ func (p *pageReader) addHref(href string) {
 	p.hrefBytes += len(href)
 }
 
-// finish puts into page what HTML and header say together. final is the page's address.
+// finish fills page with the results of HTML and header. final is the page's address.
 func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	for _, v := range header.Values("X-Robots-Tag") {
 		p.robots.AddHeader(v, p.product)
@@ -173,13 +173,13 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	page.Title = p.title
 	page.NoIndex, page.NoFollow = p.robots.NoIndex, p.robots.NoFollow
 	if p.scope != nil && p.req.Depth == 0 {
-		p.scope.Admit(final) // the root redirects: where it leads is the site
+		p.scope.Admit(final) // the root redirects, so its target belongs to the site
 	}
 	own := weburl.NewBase(page.URL)
 	base := p.baseOn(own)
 	self, _ := weburl.Normalise(page.URL)
 	for _, l := range linkHeaders(header.Values("Link")) {
-		// A header's addresses are relative to the page's own (RFC 8288, section 3.2).
+		// Addresses in a header are relative to the page's own (RFC 8288, section 3.2).
 		if u, err := own.Parse(l.target); err == nil {
 			p.link(l.rel, u.String(), l.hreflang)
 		}
@@ -195,8 +195,8 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.takeLinks(page, base, self)
 }
 
-// baseOn returns the base of the page's references; own is the page's address. As in browsers, a base that is not a web
-// address is ignored.
+// baseOn returns the base of the page's references; own is the page's address. Like browsers, it ignores a base that is
+// not a web address.
 func (p *pageReader) baseOn(own *weburl.Base) *weburl.Base {
 	if u, err := own.Parse(p.base); err == nil && p.base != "" {
 		return weburl.NewBase(u.String())
@@ -204,16 +204,16 @@ func (p *pageReader) baseOn(own *weburl.Base) *weburl.Base {
 	return own
 }
 
-// canonicalOn is the address that the page says is its own, "" if that is the one it has or is no address of its site.
+// canonicalOn returns the page's canonical address, or "" if that is its own address or outside its site.
 func (p *pageReader) canonicalOn(base *weburl.Base, self string) string {
 	if p.canonical == "" {
 		return ""
 	}
 	var u string
 	if p.scope == nil {
-		_, u, _ = base.Normalise(p.canonical) // "" when it is no address
+		_, u, _ = base.Normalise(p.canonical) // "" if invalid
 	} else {
-		u, _ = p.scope.Take(base, p.canonical, 0) // "" when it is refused
+		u, _ = p.scope.Take(base, p.canonical, 0) // "" if rejected
 	}
 	if u == self {
 		return ""
@@ -264,8 +264,8 @@ func (p *pageReader) takeLinks(page *Page, base *weburl.Base, self string) {
 	}
 }
 
-// addOwn adds the page's own address to its links. It is for a page reached by a redirect in a page: that address is a page
-// of the site.
+// addOwn adds the page's own address to its links, for a page reached by a redirect in a page: its address is a page of
+// the site.
 func (p *pageReader) addOwn(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return
@@ -275,7 +275,7 @@ func (p *pageReader) addOwn(page *Page) {
 	}
 }
 
-// title is the text of a title element.
+// title returns the text of a title element.
 func title(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.ChildNodes() {

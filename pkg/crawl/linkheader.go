@@ -3,7 +3,7 @@ package crawl
 import "strings"
 
 const (
-	maxLinkHeaderBytes = 32 << 10 // looked at of all Link headers of an answer
+	maxLinkHeaderBytes = 32 << 10 // maximum size of all Link headers of a response
 	maxHeaderLinks     = 200
 )
 
@@ -14,8 +14,8 @@ type headerLink struct {
 	hreflang string
 }
 
-// linkHeaders reads Link headers (RFC 8288, section 3). What is malformed ends the reading of its header. Links with
-// an anchor speak of something else than the page, and are left out.
+// linkHeaders parses Link headers (RFC 8288, section 3). A syntax error ends the parsing of its header. Links with an
+// anchor refer to another resource than the page and are omitted.
 func linkHeaders(values []string) []headerLink {
 	var out []headerLink
 	left := maxLinkHeaderBytes
@@ -38,7 +38,7 @@ func linkHeaders(values []string) []headerLink {
 	return out
 }
 
-// cutLink reads the first link of a header, up to behind its comma.
+// cutLink parses the first link of a header, including its comma.
 func cutLink(s string) (l headerLink, anchored bool, rest string, ok bool) {
 	s, ok = strings.CutPrefix(strings.TrimLeft(s, " \t,"), "<")
 	if !ok {
@@ -61,7 +61,7 @@ func cutLink(s string) (l headerLink, anchored bool, rest string, ok bool) {
 		var name, value string
 		name, value, s = cutParameter(s[1:])
 		switch {
-		case name == "rel" && l.rel == "": // the first counts
+		case name == "rel" && l.rel == "": // only the first counts
 			l.rel = value
 		case name == "hreflang" && l.hreflang == "":
 			l.hreflang = value
@@ -71,7 +71,7 @@ func cutLink(s string) (l headerLink, anchored bool, rest string, ok bool) {
 	}
 }
 
-// cutParameter reads `name=value` or `name="value"` from the beginning of s.
+// cutParameter parses `name=value` or `name="value"` at the beginning of s.
 func cutParameter(s string) (name, value, rest string) {
 	s = strings.TrimLeft(s, " \t")
 	i := strings.IndexAny(s, "=;,")
@@ -102,5 +102,5 @@ func cutParameter(s string) (name, value, rest string) {
 		}
 		b.WriteByte(s[i])
 	}
-	return name, b.String(), "" // the quotation does not end
+	return name, b.String(), "" // the quotation is not closed
 }

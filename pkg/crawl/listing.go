@@ -21,11 +21,11 @@ const (
 	maxProblems       = 20
 )
 
-// errTooManySitemaps means that an index lists more sitemaps than are read of a site.
+// errTooManySitemaps means that an index lists more sitemaps than are read per site.
 var errTooManySitemaps = errors.New("more sitemaps than are read of a site")
 
-// read takes the entries of one sitemap, and of those that it lists. Errors of the file itself are returned;
-// permanent ones of nested files are problems.
+// read reads the entries of one sitemap and of the sitemaps that it lists. It returns errors of the file itself, and
+// reports permanent errors of nested files as problems.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 			return d.spent(limit)
 		}
 		if e.Feed && d.listed {
-			return sitemap.ErrNotSitemap // a feed that is listed among pages
+			return sitemap.ErrNotSitemap // a feed among pages
 		}
 		d.feed = d.feed || e.Feed
 		switch {
@@ -100,14 +100,14 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	return d.readListed(ctx, a.url, maybe, level+1)
 }
 
-// maxMaybe is the maximum number of entries of a page sitemap that are tried as sitemaps. After maxMisses entries that were not, the
-// rest are treated as pages.
+// Maximum number of entries of a page sitemap that are tried as sitemaps. After maxMisses entries that were not
+// sitemaps, the rest are treated as pages.
 const (
 	maxMaybe  = 100
 	maxMisses = 3
 )
 
-// maybeSitemap reports whether an entry of a urlset looks like another sitemap: some sites list sitemaps there.
+// maybeSitemap reports whether an entry of a urlset looks like another sitemap. Some sites list sitemaps there.
 func (d *discovery) maybeSitemap(e sitemap.Entry, already int) bool {
 	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false
@@ -123,7 +123,7 @@ func (d *discovery) maybeSitemap(e sitemap.Entry, already int) bool {
 	case ".txt":
 		return packed || strings.Contains(path.Base(at), "sitemap")
 	case ".html", ".htm":
-		return false // a page that lists the pages for readers
+		return false // a site map page for readers
 	default:
 		return ext != "" && strings.Contains(path.Base(at), "sitemap")
 	}
@@ -149,8 +149,8 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 	return nil
 }
 
-// isListedSitemap reads the entry if it is a sitemap of the site. After a failure the entry is treated as a page, and the
-// page's own job reports the cause.
+// isListedSitemap reads the entry if it is a sitemap of the site. After a failure, the entry is treated as a page, and
+// the page's own job reports the cause.
 func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemap.Entry, level int) (bool, error) {
 	u, err := weburl.Resolve(list.String(), e.Loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
@@ -169,7 +169,7 @@ func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitema
 	return err == nil, err
 }
 
-// readNested reads the sitemaps that an index lists, as far as they are on its own host or the site's.
+// readNested reads the sitemaps that an index lists, if they are on its own host or that of the site.
 func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []string, level int) error {
 	for _, loc := range nested {
 		u, err := weburl.Resolve(index.String(), loc)
@@ -199,14 +199,14 @@ func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []str
 	return nil
 }
 
-// entry takes one page address of a sitemap.
+// entry processes one page address of a sitemap.
 func (d *discovery) entry(ctx context.Context, base *weburl.Base, e sitemap.Entry) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("reading a sitemap: %w", err)
 	}
 	u, why := d.scope.Take(base, e.Loc, 0)
 	if why != "" && e.Alternate {
-		return nil // translations list each other; each is counted at its own entry
+		return nil // translations list each other; each is counted as an entry of its own
 	}
 	if why != "" {
 		d.result.Refused[why]++
@@ -236,7 +236,7 @@ func (d *discovery) add(l domain.Link) error {
 	return d.flush()
 }
 
-// emitError tells the caller's failure from one of the sitemap.
+// emitError distinguishes the caller's failure from one of the sitemap.
 type emitError struct{ err error }
 
 func (e *emitError) Error() string { return "handing on links: " + e.err.Error() }
@@ -247,7 +247,7 @@ func (d *discovery) flush() error {
 		return nil
 	}
 	batch := d.batch
-	d.batch = nil // emit may keep what it is given
+	d.batch = nil // emit may keep its argument
 	if err := d.emit(batch); err != nil {
 		return &emitError{err}
 	}
@@ -260,10 +260,10 @@ func (d *discovery) problem(format string, args ...any) {
 	}
 }
 
-// errSpent ends the reading when one of the limits is reached. A problem says which.
+// errSpent ends the reading at one of the limits. A problem names the limit.
 var errSpent = errors.New("enough has been read of all sitemaps together")
 
-// spent notes as a problem, the first to be told, that a limit of all sitemaps together has been reached.
+// spent adds, as the first problem, that a limit of all sitemaps together was reached. It returns errSpent.
 func (d *discovery) spent(limit string) error {
 	const most = maxProblems - 1
 	p := d.result.Problems

@@ -17,78 +17,80 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// PlanRequest says what crawl to plan.
+// PlanRequest specifies a plan.
 type PlanRequest struct {
-	// Spec is the site as its crawl job has it.
+	// Spec is the site, as in its crawl job.
 	Spec domain.CrawlSpec
-	// Limit is how many addresses the site may have. Default: as the crawler has it.
+	// Limit is the maximum number of addresses of the site. Default: that of the crawler.
 	Limit int
-	// Check fetches each page that a sitemap lists. A site without a sitemap is fetched in any case: its pages are found by
-	// the links of others.
+	// Check fetches each page that a sitemap lists. A site without a sitemap is always fetched, because its pages are
+	// found through links.
 	Check bool
 
-	pause time.Duration // between tries when the host names no time; default: planPause
+	pause time.Duration // delay between attempts if the host requests none; default: planPause
 }
 
-// Decision is what a crawl does with an address.
+// Decision is the outcome for an address.
 type Decision string
 
-// The decisions.
+// Decisions.
 const (
-	PlanPage      Decision = "page"      // it becomes a page of the datastore
-	PlanListed    Decision = "listed"    // the sitemap lists it, and it was not fetched to see what it is
-	PlanDuplicate Decision = "duplicate" // another address has the page
-	PlanSkipped   Decision = "skipped"   // it is fetched, and left out on purpose
-	PlanError     Decision = "error"     // it cannot be had
-	PlanLeftOut   Decision = "left out"  // it is never asked for
+	PlanPage      Decision = "page"      // a page of the datastore
+	PlanListed    Decision = "listed"    // listed in the sitemap and not fetched, so its kind is unknown
+	PlanDuplicate Decision = "duplicate" // another address has the same page
+	PlanSkipped   Decision = "skipped"   // fetched and deliberately skipped
+	PlanError     Decision = "error"     // cannot be fetched
+	PlanLeftOut   Decision = "left out"  // never requested
 )
 
-// PlanEntry is one address and what a crawl does with it.
+// PlanEntry is an address with its outcome.
 type PlanEntry struct {
 	URL      string   `json:"url"`
 	Depth    int      `json:"depth"` // links from the root
 	Decision Decision `json:"decision"`
-	// Reason says in words for people why it is no page; of a page, where it lies after redirects, if that is elsewhere.
+	// Reason explains, for display, why the address is not a page. For a page, it is the address after redirects, if
+	// that differs.
 	Reason   string    `json:"reason,omitempty"`
-	From     string    `json:"from,omitempty"` // the page that was first to link to it; "" of what a sitemap lists
+	From     string    `json:"from,omitempty"` // the first page that links to it; "" if a sitemap lists it
 	Title    string    `json:"title,omitempty"`
 	MIMEType string    `json:"mime_type,omitempty"`
-	Bytes    int64     `json:"bytes,omitempty"` // of the body, unpacked
+	Bytes    int64     `json:"bytes,omitempty"` // of the body, decompressed
 	LastMod  time.Time `json:"last_mod,omitzero"`
 }
 
-// PlanSummary is a plan in numbers.
+// PlanSummary contains the totals of a plan.
 type PlanSummary struct {
 	Root      string           `json:"root"`
-	Follow    bool             `json:"follow"` // the pages are found by links, not by sitemaps
+	Follow    bool             `json:"follow"` // pages are found through links, not sitemaps
 	Sitemaps  int              `json:"sitemaps"`
 	Complete  bool             `json:"complete"` // the sitemaps list every page
 	Problems  []string         `json:"problems,omitempty"`
-	Addresses int              `json:"addresses"` // that a crawl asks for
+	Addresses int              `json:"addresses"` // number of addresses that a crawl requests
 	Decisions map[Decision]int `json:"decisions"`
-	// Documents counts the pages that are no HTML. A plan does not read contents, so a crawl may yet find one of them damaged,
-	// or any page without text.
+	// Documents is the number of pages that are not HTML. A plan does not extract text, so a crawl may still find that
+	// a document is damaged, or that a page has no text.
 	Documents int            `json:"documents"`
-	Reasons   map[string]int `json:"reasons,omitempty"` // why addresses are no pages; of those left out, one counts on every page that links to it
-	// Delay is the time between two requests to the site's host, and Time what a crawl takes at that pace at least.
+	Reasons   map[string]int `json:"reasons,omitempty"` // number of addresses per reason; those left out count once per linking page
+	// Delay is the minimum interval between two requests to the site's host, and Time the minimum duration of a crawl
+	// at that pace.
 	Delay time.Duration `json:"delay_ns"`
 	Time  time.Duration `json:"time_ns"`
 }
 
 const (
-	planAhead    = 8               // pages that are fetched while others are judged; the host's limits hold below it
-	planTries    = 3               // of a page that may be had later
-	planPatience = time.Minute     // for the host's turn and between tries, all together
-	planPause    = 2 * time.Second // between tries, when the host names no time
-	maxPlanLeft  = 100_000         // addresses left out that are told; more are only counted
+	planAhead    = 8               // pages fetched in advance while others are judged; the host's limits also apply
+	planTries    = 3               // maximum attempts for a page with temporary errors
+	planPatience = time.Minute     // total time per page for the host's turns and between attempts
+	planPause    = 2 * time.Second // delay between attempts if the host requests none
+	maxPlanLeft  = 100_000         // maximum number of left-out addresses that are reported; further ones are only counted
 )
 
-// Plan goes through a site as a crawl would, by the same functions and as politely, but keeps nothing: emit is told of
-// each address once, and why it is or is not a page. Pages that are to be found by links are judged level by level, the
-// better addresses first, so that the result does not depend on which page is faster.
+// Plan goes through a site like a crawl, with the same functions and the same politeness, but stores nothing. It passes
+// each address to emit once, with its outcome and the reason. Pages found through links are judged level by level,
+// better addresses first, so that the result does not depend on response times.
 //
-// Where a crawl tries pages again for minutes, a plan tries three times. Its errors are those of Discover, that of the
-// root's fetch when that cannot be had, or emit's own, or ctx's.
+// Where a crawl retries for minutes, a plan makes three attempts. Errors are those of Discover, of fetching the root,
+// of emit, or of ctx.
 func (c *Crawler) Plan(ctx context.Context, req PlanRequest, emit func(PlanEntry) error) (PlanSummary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &plan{
@@ -124,40 +126,40 @@ type plan struct {
 
 	patterns domain.Patterns // of the scope
 
-	level   []*planned // being judged
-	next    []*planned // one link further
+	level   []*planned // the level being judged
+	next    []*planned // the next level
 	known   map[string]*planned
-	kept    map[string]string    // pages by hash of text or, without text, of content
-	leads   int                  // pages read only for their links
-	moved   []*planned           // that lead elsewhere: whatever has their content comes before them
+	kept    map[string]string    // pages by hash of their text or, without text, of their content
+	leads   int                  // number of pages read only for their links
+	moved   []*planned           // pages that redirect, to be judged after all others with the same content
 	left    map[string]PlanEntry // addresses left out so far
 	fetches sync.WaitGroup
 	summary PlanSummary
 }
 
-// planned is an address on its way through the plan.
+// planned is an address being planned.
 type planned struct {
 	link   domain.Link
 	from   string
 	lead   int             // number of consecutive pages up to this one that match no include pattern; 0: it matches one
-	done   chan planResult // of its fetch; holds one
+	done   chan planResult // receives the one result of its fetch
 	state  planState
 	result planResult
 	sketch []byte     // of its text
-	wait   []*planned // that name this address as their own
+	wait   []*planned // addresses whose canonical address is this one
 }
 
 type planState int
 
 const (
-	planAwaited planState = iota // nothing is known yet
-	planMoved                    // it leads elsewhere, and is a page unless another turns out to have its content
-	planWaits                    // until something is known of the address that it names as its own
-	planAlive                    // it is a page
-	planOut                      // it is none
+	planAwaited planState = iota // not yet judged
+	planMoved                    // redirects; a page unless another has the same content
+	planWaits                    // waits for the judgement of its canonical address
+	planAlive                    // a page
+	planOut                      // not a page
 )
 
-// planResult is what a fetch brought, without the body.
+// planResult is the result of a fetch, without the body.
 type planResult struct {
 	page    Page
 	hash    string // of the text or, without text, of the content
@@ -171,7 +173,7 @@ type refusedLink struct {
 	why     scope.Refusal
 }
 
-// discover finds out what kind of site it is, and its first addresses.
+// discover determines the kind of site and its first addresses.
 func (p *plan) discover(spec domain.CrawlSpec) error {
 	var refused []refusedLink
 	d, err := p.crawler.discover(p.ctx, spec, func(links []domain.Link) error {
@@ -196,7 +198,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	}
 	s.Delay = p.crawler.opts.PerHostDelay
 	if u, err := weburl.Parse(s.Root); err == nil {
-		if r, err := p.crawler.robots.get(p.ctx, u); err == nil { // it has been asked already
+		if r, err := p.crawler.robots.get(p.ctx, u); err == nil { // discovery has already requested it
 			s.Delay = max(s.Delay, r.CrawlDelay)
 		}
 	}
@@ -220,7 +222,7 @@ func (p *plan) add(l domain.Link, from string, lead int) {
 	}
 }
 
-// list tells of what the sitemaps list, without asking for it.
+// list reports the addresses in the sitemaps without fetching them.
 func (p *plan) list() error {
 	for _, it := range p.next {
 		p.summary.Addresses++
@@ -231,7 +233,7 @@ func (p *plan) list() error {
 	return nil
 }
 
-// walk fetches and judges level by level.
+// walk fetches and judges the site level by level.
 func (p *plan) walk() error {
 	for len(p.next) > 0 {
 		p.level, p.next = p.next, nil
@@ -242,7 +244,7 @@ func (p *plan) walk() error {
 			return strings.Compare(a.link.URL, b.link.URL)
 		})
 		started := 0
-		for i := 0; i < len(p.level); i++ { // it may grow
+		for i := 0; i < len(p.level); i++ { // the level may grow
 			for ; started < len(p.level) && started < i+planAhead; started++ {
 				p.start(p.level[started])
 			}
@@ -256,7 +258,7 @@ func (p *plan) walk() error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	// What still waits names an address that was never fetched.
+	// The remaining ones wait for a canonical address that was never fetched.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {
 		if it := p.known[u]; it.state == planWaits {
 			if err := p.keep(it); err != nil {
@@ -272,7 +274,7 @@ func (p *plan) start(it *planned) {
 	p.fetches.Go(func() { it.done <- p.fetch(it) })
 }
 
-// fetch gets a page, with the patience that a crawl has by putting it off.
+// fetch fetches a page. It retries where a crawl would reschedule the job.
 func (p *plan) fetch(it *planned) planResult {
 	patience := planPatience
 	for try := 1; ; {
@@ -317,7 +319,7 @@ func (p *plan) fetchOnce(it *planned) (r planResult) {
 	return r
 }
 
-// errorKind is the short form of an error, for counting.
+// errorKind returns a short form of an error, for counting.
 func errorKind(err error) string {
 	var e *Error
 	switch {

@@ -26,7 +26,7 @@ const (
 	kindLead      = "is read for its links alone"
 )
 
-// judge decides about a page that has been fetched, after taking its links.
+// judge decides about a fetched page, after taking its links.
 func (p *plan) judge(it *planned) error {
 	r := it.result
 	if r.err != nil {
@@ -58,18 +58,18 @@ func (p *plan) judge(it *planned) error {
 		it.state = planWaits
 		own.wait = append(own.wait, it)
 		return nil
-	default: // it is no page, or is one only if this is none
+	default: // not a page, or a page only if this one is not
 		return p.keep(it)
 	}
 }
 
 func itSaysItIs(own *planned) string { return "It says that its address is " + own.link.URL + "." }
 
-// fail tells of a page that could not be had. Without the root there is no site.
+// fail reports a page that cannot be fetched. Failure of the root fails the plan.
 func (p *plan) fail(it *planned) error {
 	var e *Error
 	if !errors.As(it.result.err, &e) {
-		return it.result.err // the caller's own end
+		return it.result.err // the caller's context ended
 	}
 	if it.link.Depth == 0 && p.follow {
 		return it.result.err
@@ -84,10 +84,10 @@ func (p *plan) fail(it *planned) error {
 	return p.drop(it, PlanError, reason, errorKind(it.result.err))
 }
 
-// takeLinks adds what the page links to, and notes what is not taken.
+// takeLinks adds the links of the page, and records those that are rejected.
 func (p *plan) takeLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
-		if why != scope.RefusedDepth { // most of these are links to pages that are known by shorter ways
+		if why != scope.RefusedDepth { // most of these links lead to pages with a shorter path
 			p.summary.Reasons[string(why)] += n
 		}
 	}
@@ -110,7 +110,7 @@ func (p *plan) takeLinks(it *planned) {
 	p.leaveOut(refused, it.link.Depth+1, it.link.URL)
 }
 
-// leaveOut notes addresses that are not taken from a page, each once. Another page may yet lead to them.
+// leaveOut records rejected addresses, each once. Another page may still lead to them.
 func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
 	for _, r := range refused {
 		if _, noted := p.left[r.address]; !noted && len(p.left) < maxPlanLeft {
@@ -119,14 +119,14 @@ func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
 	}
 }
 
-// tellLeft tells of the addresses that no page has led to after all.
+// tellLeft reports the rejected addresses that no other page led to.
 func (p *plan) tellLeft() error {
 	for _, address := range slices.Sorted(maps.Keys(p.left)) {
 		e := p.left[address]
 		if u, err := weburl.Normalise(address); err == nil && p.known[u] != nil {
 			continue
 		}
-		kind := "" // it has been counted on each page
+		kind := "" // it was counted on each page
 		if e.Reason == string(scope.RefusedDepth) {
 			kind = e.Reason
 		}
@@ -137,12 +137,12 @@ func (p *plan) tellLeft() error {
 	return nil
 }
 
-// canonical is the page that the fetched one says it is; nil when it may stay itself. One that is not known yet becomes an
-// address of the site, at the same depth.
+// canonical returns the canonical page of a fetched page, or nil if that is the page itself. A new address is added to
+// the site at the same depth.
 func (p *plan) canonical(it *planned) *planned {
 	at := it.result.page.Canonical
 	if at == "" || at == it.link.URL || domain.SameSpelling(at, p.scope.Root) && !domain.SameSpelling(it.link.URL, p.scope.Root) {
-		return nil // careless sites name their root on every page
+		return nil // some sites declare their root canonical on every page
 	}
 	if p.known[at] == nil {
 		p.add(domain.Link{URL: at, Depth: it.link.Depth}, it.link.URL, 0)
@@ -154,12 +154,12 @@ func (p *plan) canonical(it *planned) *planned {
 	return p.known[at]
 }
 
-// keep makes a page of the address, unless one has its content already: that came first, and so has the better address. It
-// takes its time with what leads elsewhere: see settle.
+// keep makes the address a page, unless an earlier page has the same content, whose address is then the better one.
+// Pages that redirect are judged later: see settle.
 func (p *plan) keep(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved
-		it.result.page.Links, it.result.refused = nil, nil // they have been taken
+		it.result.page.Links, it.result.refused = nil, nil // already taken
 		p.moved = append(p.moved, it)
 		return nil
 	}
@@ -179,8 +179,8 @@ func (p *plan) keep(it *planned) error {
 	return p.resume(it)
 }
 
-// settle decides about what leads elsewhere, when all that could have its content has been judged. Those that waited for
-// it may lead elsewhere too.
+// settle judges the pages that redirect, after all pages that may have the same content. Pages that waited for them may
+// also redirect.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved
@@ -204,14 +204,14 @@ func (p *plan) settle() error {
 	return nil
 }
 
-// address is the page as the catalog compares pages of the same content.
+// address returns the page's configuration, by which the catalog compares pages with the same content.
 func (it *planned) address() domain.DatasourceConfig {
 	c := domain.DatasourceConfig{SourceURL: it.link.URL, Depth: it.link.Depth}
 	c.EndAt(it.result.page.URL)
 	return c
 }
 
-// drop makes no page of the address.
+// drop records that the address is not a page.
 func (p *plan) drop(it *planned, d Decision, reason, kind string) error {
 	it.state = planOut
 	e := it.entry(d)
@@ -222,10 +222,10 @@ func (p *plan) drop(it *planned, d Decision, reason, kind string) error {
 	return p.resume(it)
 }
 
-// resume goes on with pages that have waited for what becomes of this one.
+// resume judges the pages that waited for this one.
 func (p *plan) resume(it *planned) error {
 	waiting := it.wait
-	it.wait, it.result = nil, planResult{} // nothing more is asked of it
+	it.wait, it.result = nil, planResult{} // no longer needed
 	for _, w := range waiting {
 		var err error
 		if it.state == planAlive && textid.Alike(it.sketch, w.sketch) {
@@ -248,7 +248,7 @@ func (it *planned) entry(d Decision) PlanEntry {
 	}
 }
 
-// tell hands an entry to the caller and counts it.
+// tell passes an entry to the caller and counts it.
 func (p *plan) tell(e PlanEntry, kind string) error {
 	p.summary.Decisions[e.Decision]++
 	if e.Decision == PlanPage && !strings.HasPrefix(e.MIMEType, "text/html") && !strings.HasPrefix(e.MIMEType, "application/xhtml+xml") {
@@ -263,7 +263,7 @@ func (p *plan) tell(e PlanEntry, kind string) error {
 	return nil
 }
 
-// digest is the hash and the length of a body.
+// digest returns the hash and the length of a body.
 func digest(b *Body) (sum string, size int64, err error) {
 	h := sha256.New()
 	if size, err = io.Copy(h, b); err != nil {

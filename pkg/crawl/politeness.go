@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// maxCrawlDelay is what a robots.txt may ask for between two requests.
+	// maxCrawlDelay is the maximum Crawl-delay that is obeyed.
 	maxCrawlDelay = time.Minute
-	// turnLease is after which a turn counts as ended that was not given back. Hardly a request takes as long; the host of a
-	// crawler that was killed is left alone for no longer.
+	// turnLease is the lease after which an unreleased turn is reclaimed. Few requests take longer, and the host of a
+	// killed crawler is blocked for no longer.
 	turnLease = 30 * time.Second
-	// leastPoll keeps a fetch from asking for its turn without pause.
+	// leastPoll is the minimum interval between requests for a turn.
 	leastPoll = 10 * time.Millisecond
-	// leastDeferral is after which a fetch that has waited in vain comes back.
+	// leastDeferral is the minimum delay until a deferred fetch returns.
 	leastDeferral = time.Second
 )
 
-// politeness makes the fetches of this process keep to the turns of all crawlers.
+// politeness makes the fetches of this process keep to the pace that all crawlers share.
 type politeness struct {
 	turns   Turns
-	pace    domain.Pace   // for a host that does not ask for a longer delay
-	maxWait time.Duration // longer waits are handed back to the caller, whose worker has better things to do
+	pace    domain.Pace   // for hosts that request no longer delay
+	maxWait time.Duration // longer waits defer the fetch, to free its worker
 	now     func() time.Time
 	log     *slog.Logger
 	gates   gates
@@ -50,14 +50,16 @@ func newPoliteness(o Options) *politeness {
 	return p
 }
 
-// patience is how long a fetch waits at a host: for its turn, and in a queue of this process before it asks for one.
+// patience is the maximum time that a fetch waits at a host: for its turn, and in this process's queue before it
+// requests one.
 type patience struct{ turn, queue time.Duration }
 
-// longQueue is the wait in a queue that is not worth a worker, which pages of other hosts could use.
+// Maximum wait in a queue. A longer one would occupy a worker that could fetch pages of other hosts.
 const longQueue = 500 * time.Millisecond
 
-// begun marks the context of a fetch that has had a turn already, or is one of many that make a whole. It waits for its
-// next turn: one that was handed back would begin anew, and at a slow host never come to its end.
+// begun marks the context of a fetch that has already had a turn, or that is part of a larger operation. Such a fetch
+// waits for its next turn instead of being deferred: after a deferral it would start again, and at a slow host it would
+// never finish.
 type begun struct{}
 
 func withBegun(ctx context.Context) context.Context { return context.WithValue(ctx, begun{}, true) }
@@ -70,9 +72,9 @@ func (p *politeness) patience(ctx context.Context) patience {
 	return patience{turn: p.maxWait, queue: longQueue}
 }
 
-// acquire waits for the host's turn. delay is what the host asks for between two requests, if that is more than our
-// own. It returns a deferred *Error when the turn is further away than the fetch's patience, and the context's error when that ends
-// first. release must be called once.
+// acquire waits for the host's turn. delay is the interval that the host requests, which applies if it is longer than
+// the configured one. acquire returns a deferred *Error if the turn is further away than the fetch's patience, or the
+// context's error if ctx ends first. release must be called once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
@@ -96,7 +98,7 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 	return func() { turn.Release(); leave() }, nil
 }
 
-// reserve asks for turns until it has one, and waits for its start.
+// reserve requests a turn until one is granted, and waits for its start.
 func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, delay, patience time.Duration) (domain.Turn, error) {
 	for {
 		patience = max(patience, 0)
@@ -126,7 +128,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 	}
 }
 
-// sleep waits, and fails with the cause of ctx's end when that comes first.
+// sleep waits for d. If ctx ends first, it returns the cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -143,8 +145,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 var errHostFails = errors.New("the host fails")
 
-// deferred says when the host is asked again, and why not now if that is known here. delay is what its robots.txt asks
-// for.
+// deferred returns the error for a fetch that must return later, with the reason if this process knows it. delay is the
+// Crawl-delay of the host's robots.txt.
 func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	why, fails := p.breaker.cause(host, p.now())
 	switch {
@@ -164,8 +166,8 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	return e
 }
 
-// ask makes the request, and takes note of how the host does. ctx is that of the caller; that of the request may end
-// before it, and then the host was too slow.
+// ask sends the request and records the health of the host. ctx is the caller's context. If only the request's own
+// context ends, the host was too slow.
 func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	host, u := req.URL.Host, req.URL.String()
 	res, err := rt.RoundTrip(req)
@@ -205,7 +207,7 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 	return res, nil
 }
 
-// comeBack is called when the host itself has said when it wants to be asked again.
+// comeBack records that the host itself asked to come back later.
 func (p *politeness) comeBack(ctx context.Context, host, how string, after time.Duration) {
 	now := p.now()
 	until := now.Add(after)
@@ -213,8 +215,8 @@ func (p *politeness) comeBack(ctx context.Context, host, how string, after time.
 	p.hold(ctx, host, until)
 }
 
-// failed counts a request that the host did not answer, or answered with a fault: status, 0 for no answer. It returns
-// for how long the host is left alone, 0 where it is the page that fails, as far as is known.
+// failed counts a request without a response or with an error status (status 0: no response). It returns how long the
+// host is paused, or 0 if, as far as is known, only the page fails.
 func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http.Request, how string, status int) time.Duration {
 	host := req.URL.Host
 	held, suspect := p.breaker.fail(host, p.now())
@@ -232,19 +234,19 @@ func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http
 	return p.leaveAlone(ctx, host, how)
 }
 
-// probeTimeout is how long a suspected host has to show that it is well.
+// Time limit for a probe of a suspected host.
 const probeTimeout = 10 * time.Second
 
-// alive finds out whether a host is well of which pages fail one after the other: a site may have any number of broken
-// ones. It is asked for its robots.txt; that a gateway serves even when what is behind it fails, so where a gateway has
-// answered, for the page that was to be had last.
+// alive probes a host after consecutive failures, because a site may have any number of broken pages. It requests
+// robots.txt. After a gateway error (502–504), where robots.txt may come from the gateway itself, it requests the last
+// page that was served.
 func (p *politeness) alive(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
 	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+robots.Path
 	if good := p.breaker.good(req.URL.Host); status > http.StatusInternalServerError && good != "" {
 		method, at = http.MethodHead, good
 	}
 	if at == req.URL.String() {
-		return false // this is what it has just failed to answer
+		return false // this address has just failed
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -258,11 +260,11 @@ func (p *politeness) alive(ctx context.Context, rt http.RoundTripper, req *http.
 		return false
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 16<<10) // so that the connection can serve again
+	_, _ = io.CopyN(io.Discard, res.Body, 16<<10) // so that the connection can be reused
 	return res.StatusCode < http.StatusInternalServerError && res.StatusCode != http.StatusTooManyRequests
 }
 
-// leaveAlone holds a host that fails, or has enough of us, for longer each time, and returns for how long.
+// leaveAlone pauses a host that fails or rejects the crawler, each time for longer, and returns for how long.
 func (p *politeness) leaveAlone(ctx context.Context, host, how string) time.Duration {
 	d := p.breaker.trip(host, how, p.now())
 	p.log.DebugContext(ctx, "host held", "host", host, "for", d, "reason", how)
@@ -270,7 +272,7 @@ func (p *politeness) leaveAlone(ctx context.Context, host, how string) time.Dura
 	return d
 }
 
-// hold tells all crawlers. One that cannot be told asks the host once more, and finds out for itself.
+// hold tells all crawlers about a pause. If that fails, other crawlers find out from their next request.
 func (p *politeness) hold(ctx context.Context, host string, until time.Time) {
 	if err := p.turns.Hold(ctx, host, until); err != nil {
 		p.log.WarnContext(ctx, "other crawlers cannot be told to leave a host alone", "host", host, "error", err)

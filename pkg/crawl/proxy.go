@@ -30,7 +30,8 @@ func newErrProxy(res *http.Response, now time.Time) errProxy {
 	return errProxy{status: res.StatusCode, retryAfter: after}
 }
 
-// lasting reports whether the proxy refuses this target. Other statuses are about the proxy itself, its password or its load.
+// lasting reports whether the proxy rejects this target permanently. Other statuses concern the proxy itself, its
+// password or its load.
 func (e errProxy) lasting() bool {
 	switch e.status {
 	case http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -48,8 +49,8 @@ func (o Options) httpProxy() bool {
 	return o.Proxy != nil && (o.Proxy.Scheme == "http" || o.Proxy.Scheme == "https")
 }
 
-// checkProxy returns an error for a response by which an HTTP proxy asks for a password. Responses through a tunnel are the
-// server's own.
+// checkProxy returns an error for a response in which an HTTP proxy requests a password. Responses through a tunnel
+// come from the server.
 func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	if !o.httpProxy() || req.URL.Scheme != "http" || res.StatusCode != http.StatusProxyAuthRequired {
 		return nil
@@ -139,18 +140,18 @@ func socksDial(direct *net.Dialer, o Options, g guard.Guard) func(ctx context.Co
 // opProxy is the Op of net/http's errors of connecting to or through a proxy.
 const opProxy = "proxyconnect"
 
-// verdict is what the guard found out about the target of a request through an HTTP proxy, whose connection does not show it.
+// verdict is the guard's result for the target of a request through an HTTP proxy, whose connection does not show it.
 type verdict struct{ inner bool }
 
 type verdictKey struct{}
 
-// withVerdict returns a context in which a request through an HTTP proxy leaves its verdict.
+// withVerdict returns a context in which a request through an HTTP proxy stores its verdict.
 func withVerdict(ctx context.Context, v *verdict) context.Context {
 	return context.WithValue(ctx, verdictKey{}, v)
 }
 
-// leaveVerdict tells whoever made the request about its checked addresses. A target is inner only if all of them are: the proxy
-// may connect to any.
+// leaveVerdict stores the result for the checked addresses in the context's verdict. A target counts as inner only if
+// all its addresses do, because the proxy may connect to any of them.
 func leaveVerdict(ctx context.Context, targets []netip.AddrPort) {
 	v, _ := ctx.Value(verdictKey{}).(*verdict)
 	if v == nil {

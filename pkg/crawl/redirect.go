@@ -9,17 +9,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxRedirects is how many redirects a fetch follows.
+// Maximum number of redirects that a fetch follows.
 const maxRedirects = 10
 
-// trail is the way that a fetch has been sent.
+// trail is the chain of redirects of a fetch.
 type trail struct {
 	first  *url.URL
 	hops   []domain.Redirect
-	cookie bool // a hop has set a cookie, after which an address may answer otherwise than before
+	cookie bool // a hop has set a cookie, so an address may respond differently the second time
 }
 
-// add takes the next hop. It fails for good where the way is too long or comes back to where it was.
+// add appends the next hop. It returns a permanent error if the chain is too long or a loop.
 func (t *trail) add(from, to *url.URL, h *hop) error {
 	t.hops = append(t.hops, domain.Redirect{URL: from.String(), Status: h.status})
 	t.cookie = t.cookie || len(h.header.Values("Set-Cookie")) > 0
@@ -43,7 +43,7 @@ func (t *trail) visited(u *url.URL) bool {
 	return slices.ContainsFunc(t.hops, func(hop domain.Redirect) bool { return hop.URL == u.String() })
 }
 
-// circle writes down the way from an address back to it.
+// circle describes the loop from an address back to itself.
 func (t *trail) circle(to *url.URL) string {
 	at := len(t.hops) - 1
 	for t.hops[at].URL != to.String() {
@@ -56,7 +56,7 @@ func (t *trail) circle(to *url.URL) string {
 	return b.String() + to.String()
 }
 
-// isRedirect reports the statuses that send elsewhere by a Location (RFC 9110, section 15.4).
+// isRedirect reports whether a status redirects with a Location header (RFC 9110, section 15.4).
 func isRedirect(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,

@@ -15,14 +15,15 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// Renderer shows a page as a browser does when its scripts have run. All requests for it go through via, whose errors
-// are *Error where it refuses one. The contexts of requests name the origin of the document that makes them: see WithAsker. Errors of Render are *Error, unless ctx ended it.
+// Renderer renders a page in a browser, with its scripts. It sends all requests for the page through via, which returns
+// an *Error for each request that it refuses. The context of a request names the origin of the document that sends it:
+// see WithAsker. Errors of Render are *Error, unless ctx ended it.
 type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }
 
-// render puts in place of what the server sent what the page's scripts make of it: text, links and what it says about
-// itself. The validators go: they are those of the shell, which stays the same when the content changes.
+// render replaces the server's response by the page that its scripts produce: text, links and metadata. It drops the
+// validators, which are those of the shell and do not change with the content.
 func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a answer) (Page, error) {
 	if c.opts.Renderer == nil {
 		return Page{}, permanent(shell.URL, "%s shows its text only by running scripts (JavaScript): set CHROME_URL to the "+
@@ -67,7 +68,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 		if err := reader.disguised(shell.Redirects, final); err != nil {
 			return Page{}, errors.Join(err, p.Close())
 		}
-	} // else nested too deeply: as with any page, extraction will have its own opinion
+	} // else nested too deeply; extraction handles such pages in its own way
 	reader.finish(&p, a.header, final)
 	if err := a.body.Close(); err != nil {
 		return Page{}, errors.Join(fmt.Errorf("giving up the shell of %s: %w", shell.URL, err), p.Close())

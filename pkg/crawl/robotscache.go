@@ -21,9 +21,9 @@ const (
 	maxRobotsBytes     = 512 << 10   // RFC 9309, section 2.5: at least 500 KiB
 	maxRobotsRedirects = 5           // RFC 9309, section 2.3.1.2
 	robotsFresh        = time.Hour   // RFC 9309, section 2.4: at most 24 hours
-	robotsFailure      = time.Minute // how long a host whose robots.txt cannot be had is left alone
+	robotsFailure      = time.Minute // pause of a host whose robots.txt cannot be fetched
 	maxRobotsHosts     = 2_000
-	maxRobotsKept      = 64 << 20 // bytes of the rules of all hosts
+	maxRobotsKept      = 64 << 20 // size of the rules of all hosts, in bytes
 )
 
 // errForbidden marks addresses that robots.txt disallows.
@@ -41,7 +41,7 @@ func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error
 	return r, nil
 }
 
-// robotsCache keeps what robots.txt said, per scheme, host and port, for all fetches of the process.
+// robotsCache caches robots.txt per scheme, host and port, for all fetches of the process.
 type robotsCache struct {
 	product   string
 	userAgent string
@@ -62,13 +62,13 @@ type robotsEntry struct {
 	robots  robots.File
 	err     error
 	expires time.Time
-	size    int // that is counted as kept; guarded by robotsCache.mu
+	size    int // size counted in kept; guarded by robotsCache.mu
 }
 
-// get returns what the robots.txt of u's host says. A host without one (4xx) allows everything; one that answers 5xx
-// or cannot be reached allows nothing for now, and the error says so (RFC 9309, sections 2.3.1.3 and 2.3.1.4). While
-// another fetch asks for it, this one waits no longer than for a turn, and is put off then: a host that hangs would keep as
-// many workers as it has pages.
+// get returns the robots.txt of u's host. A host without one (4xx) allows everything. If a host responds 5xx or cannot
+// be reached, nothing may be fetched for now, and get returns an error that says so (RFC 9309, sections 2.3.1.3 and
+// 2.3.1.4). While another fetch requests the file, this one waits only as long as for a turn and is then deferred;
+// otherwise a host that hangs would occupy one worker per page.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) {
 	site := u.Scheme + "://" + u.Host
 	key := site
@@ -107,7 +107,7 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 	}
 }
 
-// errGivenUp marks an entry whose fetch was cancelled by its caller: whoever waits for it asks again.
+// errGivenUp marks an entry whose fetch was cancelled by its caller. The waiting fetches try again.
 var errGivenUp = errors.New("cancelled by the caller")
 
 func (e *robotsEntry) done() bool {
@@ -136,7 +136,7 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 		switch {
 		case !errors.As(classify(ctx, site+robots.Path, err), &own) || own.Permanent:
 			e.err = err
-		case own.Deferred: // the host was not asked, so nothing is known of its rules
+		case own.Deferred: // no request was sent, so its rules are unknown
 			e.err = errGivenUp
 			return robots.File{}, own
 		default:
@@ -148,7 +148,8 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 	return e.robots, e.err
 }
 
-// again is what a fetch is told that finds the failure of another: nothing was tried for it.
+// again returns the error for a fetch that found the failure of another: it is deferred, because no request was sent
+// for it.
 func (c *robotsCache) again(e *robotsEntry) error {
 	var own *Error
 	if !errors.As(e.err, &own) || own.Permanent {
@@ -159,7 +160,7 @@ func (c *robotsCache) again(e *robotsEntry) error {
 	return &waits
 }
 
-// makeRoom drops what has expired, and if that is not enough anything that is not being fetched. Called with mu held.
+// makeRoom evicts expired entries and, if that is not enough, any that are not being fetched. The caller must hold mu.
 func (c *robotsCache) makeRoom() {
 	if !c.full() {
 		return
@@ -182,7 +183,7 @@ func (c *robotsCache) makeRoom() {
 
 func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.kept > maxRobotsKept }
 
-// count adds what is known of a host now to what is kept, if it still is.
+// count adds the size of a host's rules to the total, if the host is still cached.
 func (c *robotsCache) count(key string, e *robotsEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +193,7 @@ func (c *robotsCache) count(key string, e *robotsEntry) {
 	}
 }
 
-// drop forgets a host. Called with mu held.
+// drop evicts a host. The caller must hold mu.
 func (c *robotsCache) drop(key string, e *robotsEntry) {
 	delete(c.hosts, key)
 	c.kept -= e.size
@@ -215,7 +216,7 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots.File, e
 		case isRedirect(status):
 			next, err := weburl.Resolve(at, header.Get("Location"))
 			if err != nil {
-				return robots.File{}, nil // a redirect to nowhere: there is no robots.txt
+				return robots.File{}, nil // an invalid redirect counts as no robots.txt
 			}
 			at = next.String()
 		case status == http.StatusTooManyRequests || status >= 500:
@@ -226,10 +227,10 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots.File, e
 			return robots.File{}, nil
 		}
 	}
-	return robots.File{}, nil // RFC 9309, section 2.3.1.2: may be taken for unavailable, as 4xx
+	return robots.File{}, nil // RFC 9309, section 2.3.1.2: may be treated as unavailable, like 4xx
 }
 
-// fetchOnce makes one request. A body that is too large counts up to the limit, as the RFC has it.
+// fetchOnce sends one request. It reads a larger body only up to the limit, as the RFC permits.
 func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Header, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {

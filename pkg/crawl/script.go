@@ -9,29 +9,29 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Rendered is a page as a browser shows it when its scripts have run.
+// Rendered is a page after its scripts have run in a browser.
 type Rendered struct {
 	HTML   []byte // UTF-8, without the scripts
 	URL    string // after redirects and scripts
-	Status int    // of the server's answer for the page
+	Status int    // of the server's response for the page
 }
 
-// Letters of text, digits included, below which a part of a page counts as empty.
+// Number of letters and digits of text below which a part of a page counts as empty.
 const (
-	emptyPage   = 100 // a page beside its navigation: a shell may hold a greeting
-	emptyRoot   = 30  // what scripts build: it may say that it loads
-	emptyNotice = 250 // a page that asks to turn JavaScript on: it may say so at length
+	emptyPage   = 100 // a page without its navigation; a shell may contain a greeting
+	emptyRoot   = 30  // an element filled by scripts; it may contain a loading message
+	emptyNotice = 250 // a page that asks the reader to enable JavaScript, possibly at length
 )
 
-// What is looked at of a page that is made to be slow to look at.
+// Limits of the examination, for pages built to make it slow.
 const (
 	maxTexts = 2000 // pieces of text
 	maxRoots = 16   // elements that scripts could fill
 )
 
-// needsScript reports whether a page shows its content only when its scripts run: it has scripts and next to no text,
-// and it has an empty element of the kind that applications are built in, or nothing else at all, or says itself that
-// it needs JavaScript. A page that is merely short is none, nor is one whose server has put the content in.
+// needsScript reports whether a page shows its content only after its scripts have run. Such a page has scripts and
+// almost no text, and it has an empty element in which applications are built, or nothing else, or a text that says
+// that it needs JavaScript. Short pages and pages rendered by the server do not count.
 func (s *shell) needsScript() bool {
 	switch {
 	case s.scripts == 0:
@@ -46,21 +46,21 @@ func (s *shell) needsScript() bool {
 	return !s.shows && s.framing < emptyPage && (s.letters == 0 || s.loads && s.letters < emptyRoot)
 }
 
-// shell is what tells an application's shell from a page.
+// shell contains the features that distinguish the shell of an application from a page.
 type shell struct {
-	scripts   int  // that a browser runs
-	letters   int  // of text, without that of framing
-	framing   int  // letters of navigation, header and footer
-	loads     bool // the text says that something loads
-	asks      bool // the part for browsers without scripts says that they are needed
-	asksAloud bool // the text says so
-	emptyRoot bool // there is an element that scripts are to fill
-	texts     int  // looked at
-	roots     int  // looked into
-	shows     bool // there is something to see beside text
+	scripts   int  // number of scripts that a browser runs
+	letters   int  // letters of text, except framing
+	framing   int  // letters in navigation, header and footer
+	loads     bool // the text contains a loading message
+	asks      bool // the noscript text says that scripts are needed
+	asksAloud bool // the visible text says so
+	emptyRoot bool // an element to be filled by scripts exists
+	texts     int  // number of texts examined
+	roots     int  // number of root elements examined
+	shows     bool // there is visible content other than text
 }
 
-// read takes in the document until it is clear that it is no shell.
+// read examines the document until it is clear that it is not a shell.
 func (s *shell) read(doc *html.Node) {
 	for n := doc; n != nil && s.letters <= maxNotFoundLetters && s.texts < maxTexts; n = next(n, doc) {
 		switch n.Type {
@@ -72,7 +72,7 @@ func (s *shell) read(doc *html.Node) {
 	}
 }
 
-// next is the node after n in the document's order, without what is below elements that are not shown.
+// next returns the node after n in document order, without the descendants of invisible elements.
 func next(n, top *html.Node) *html.Node {
 	if n.FirstChild != nil && !isUnseen(n) {
 		return n.FirstChild
@@ -111,7 +111,7 @@ func (s *shell) text(n *html.Node) {
 		return
 	}
 	s.letters += letters
-	if s.letters < emptyNotice { // so the text is short
+	if s.letters < emptyNotice { // the text is short
 		s.loads = s.loads || loading.MatchString(n.Data)
 		s.asksAloud = s.asksAloud || wanting.MatchString(n.Data)
 	}
@@ -127,12 +127,12 @@ func isFraming(n *html.Node) bool {
 	return false
 }
 
-// loading is how pages say it in the languages of most.
+// loading matches loading messages in the most common languages.
 var loading = regexp.MustCompile(`(?i)\b(loading|please wait|one moment|just a moment|wird geladen|bitte warten|laden|` +
 	`chargement|patientez|cargando|carregando|caricamento|wczytywanie|laddar|indl.ser|ladataan|y.kleniyor)\b|` +
 	`загруз|завантаж|加载|載入|正在|読み込|로딩|로드|…\s*$|\.\.\.\s*$`)
 
-// wanting is how pages ask for JavaScript in their text.
+// wanting matches texts that ask for JavaScript.
 var wanting = regexp.MustCompile(`(?i)(enabl|requir|needs?\b|turn(ed)? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効).{0,60}java ?script` +
 	`|java ?script.{0,60}(enabl|requir|needed|turned? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効)`)
 
@@ -148,7 +148,7 @@ func (s *shell) element(n *html.Node) {
 		atom.Input, atom.Textarea, atom.Table:
 		s.shows = true
 	case atom.Meta:
-		// It sends the reader on by itself.
+		// The page redirects by itself.
 		s.shows = s.shows || strings.EqualFold(attr(n, "http-equiv"), "refresh")
 	default:
 		if !s.emptyRoot && s.roots < maxRoots && isRoot(n) {
@@ -158,24 +158,24 @@ func (s *shell) element(n *html.Node) {
 	}
 }
 
-// runs tells scripts from data.
+// runs reports whether a script element is code, not data.
 func runs(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}
-	// A loader that defers scripts gives them a type of its own: "…-text/javascript".
+	// Loaders that defer scripts use their own type: "…-text/javascript".
 	return false
 }
 
-// asksForScript reports whether the text for browsers without scripts is about scripts. Mostly such parts hold the
-// picture of a tracker, and no text.
+// asksForScript reports whether the noscript text is about scripts. Most noscript elements contain only a tracking
+// image.
 func asksForScript(noscript *html.Node) bool {
 	if noscript.FirstChild == nil {
 		return false
 	}
-	// The parser leaves the content as it is, as a browser with scripts does.
+	// The parser treats the content as text, like a browser with scripts.
 	z := html.NewTokenizer(strings.NewReader(noscript.FirstChild.Data))
 	for {
 		switch z.Next() {
@@ -190,7 +190,7 @@ func asksForScript(noscript *html.Node) bool {
 	}
 }
 
-// roots are the ids that frameworks and their templates give to the element that they build the page in.
+// roots are the ids of the elements in which frameworks and their templates build the page.
 var roots = map[string]bool{
 	"root": true, "app": true, "__next": true, "__nuxt": true, "__layout": true, "___gatsby": true, "svelte": true,
 	"sapper": true, "q-app": true, "react-root": true, "reactroot": true, "react-app": true, "react": true,
@@ -201,8 +201,8 @@ var roots = map[string]bool{
 	"container-app": true, "site-app": true, "main-root": true, "root-app": true, "storybook-root": true,
 }
 
-// isRoot reports whether an application may be built in the element: it has the id of one, or it is an element of the
-// application's own that makes up the body.
+// isRoot reports whether an application may be built in the element: it has a common id, or it is a custom element that
+// makes up the body.
 func isRoot(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Div, atom.Main, atom.Section, atom.Article, atom.Body:
@@ -215,7 +215,7 @@ func isRoot(n *html.Node) bool {
 		!isWidget(n.Data)
 }
 
-// isWidget tells small elements that stand beside a page from those that are one.
+// isWidget reports whether the name is that of a small custom element on a page, as opposed to one that is the page.
 func isWidget(name string) bool {
 	for _, part := range []string{"cookie", "consent", "chat", "toast", "banner", "modal", "dialog", "analytics", "translate", "captcha"} {
 		if strings.Contains(name, part) {
@@ -225,7 +225,7 @@ func isWidget(name string) bool {
 	return false
 }
 
-// isHollow reports whether next to no text is in the element.
+// isHollow reports whether the element contains almost no text.
 func isHollow(n *html.Node) bool {
 	letters := 0
 	for c := next(n, n); c != nil; c = next(c, n) {
@@ -253,7 +253,7 @@ func attr(n *html.Node, name string) string {
 	return v
 }
 
-// attributeOf returns the first of these attributes that the element has.
+// attributeOf returns the first of the named attributes that the element has.
 func attributeOf(n *html.Node, names ...string) (string, bool) {
 	for _, a := range n.Attr {
 		for _, name := range names {

@@ -18,13 +18,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/html"
 )
 
-// maxHTMLBytes is how much of an HTML page is parsed for links and title; the page itself may be larger.
+// Number of bytes of an HTML page that are parsed for links and title; the page itself may be larger.
 const maxHTMLBytes = 8 << 20
 
 // sniffedBytes is the number of bytes that net/http uses to detect a content type.
 const sniffedBytes = 512
 
-// charsetBytes is how much of a page is looked at to find an encoding that its header does not declare.
+// Number of bytes of a page examined to find an encoding that its header does not declare.
 const charsetBytes = 64 << 10
 
 // hop is one request of a fetch, and the transport that colly uses for it. It enforces robots.txt, waits for a slot
@@ -34,7 +34,7 @@ type hop struct {
 	ctx     context.Context
 	limit   int64          // bytes of body
 	anyType bool           // read bodies of every type
-	budget  *time.Duration // what is left of the fetch's time
+	budget  *time.Duration // remaining time of the fetch
 
 	crawlDelay time.Duration // minimum interval between two requests, from robots.txt
 
@@ -91,12 +91,12 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	return h.forColly(req, res)
 }
 
-// keep takes over what the answer says, and its body where there is content.
+// keep stores the response, with its body if there is content.
 func (h *hop) keep(req *http.Request, res *http.Response) error {
 	h.status, h.header = res.StatusCode, res.Header
 	u := req.URL.String()
 	if res.StatusCode < 200 || res.StatusCode >= 300 || isWithoutPage(res.StatusCode) {
-		// A short error page is read, so that the connection can serve again.
+		// Read a short error page, so that the connection can be reused.
 		_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
 		return nil
 	}
@@ -145,7 +145,7 @@ func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (
 	return br, nil
 }
 
-// forColly makes the answer that colly sees: a type it can go by, and a body only where it is HTML.
+// forColly returns the response for colly: with a type that it recognises, and with a body only for HTML.
 func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, error) {
 	out := *res
 	out.Request = req
@@ -153,7 +153,7 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	out.Header.Del("Content-Encoding")
 	out.Header.Del("Content-Length")
 	out.Header.Set("Content-Type", h.kind.String())
-	out.Uncompressed = true // else colly unpacks ".xml.gz" without a bound
+	out.Uncompressed = true // otherwise colly decompresses ".xml.gz" without a limit
 	out.ContentLength = -1
 	out.Body = http.NoBody
 	if h.body == nil || !h.kind.IsHTML() {
@@ -173,10 +173,10 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	return &out, nil
 }
 
-// release gives up the body, if there is one.
+// release releases the body, if there is one.
 func (h *hop) release() error { return h.body.Close() }
 
-// location is where a redirect leads, "" if the answer is none.
+// location returns the target of a redirect, or "" for other responses.
 func (h *hop) location() string {
 	if !isRedirect(h.status) {
 		return ""

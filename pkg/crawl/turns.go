@@ -8,44 +8,44 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Turns says whose turn it is at a host. All crawlers that share one keep a host's pace together. Package turnstest
-// has the tests that every implementation passes.
+// Turns schedules requests to hosts. All crawlers that share one keep to a host's pace together. Package turnstest
+// contains tests for all implementations.
 type Turns interface {
-	// Reserve takes the next turn at the host if it comes within patience. It does not wait for the turn itself: the
-	// caller does, for Turn.Wait. A turn that is not granted takes nothing from anybody, and its Wait is positive.
+	// Reserve reserves the next turn at the host if it starts within patience. It does not wait for the start: the
+	// caller must wait for Turn.Wait. A turn that is not granted uses no capacity, and its Wait is positive.
 	Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.Turn, error)
-	// Hold lets nobody ask the host before until. It never shortens a hold that is there.
+	// Hold blocks all turns at the host until the given time. It never shortens an existing hold.
 	Hold(ctx context.Context, host string, until time.Time) error
 }
 
 const (
 	maxHosts = 10_000
-	// busyWait is when asking again is worth it while all places are taken: nobody knows when a request ends.
+	// busyWait is the delay before another attempt when all slots are in use, because the end of a request is unknown.
 	busyWait = 50 * time.Millisecond
 )
 
-// LocalTurns are the Turns of one process.
+// LocalTurns implements Turns for one process.
 type LocalTurns struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	hosts   map[string]*hostTurns
-	sweepAt int // number of hosts at which those that nobody waits for are forgotten
+	sweepAt int // number of hosts at which unused ones are removed
 	lastID  uint64
 }
 
 type hostTurns struct {
-	next   time.Time            // when the next request may start
-	held   time.Time            // none starts before
-	leases map[uint64]time.Time // turns that are out, and when each counts as ended
+	next   time.Time            // earliest start of the next request
+	held   time.Time            // end of the hold
+	leases map[uint64]time.Time // expiry of each turn that has not been released
 }
 
-// NewLocalTurns returns Turns that go by the clock now.
+// NewLocalTurns returns a LocalTurns with the clock now.
 func NewLocalTurns(now func() time.Time) *LocalTurns {
 	return &LocalTurns{now: now, hosts: make(map[string]*hostTurns), sweepAt: maxHosts}
 }
 
-// Reserve implements Turns. It does not block; its error is that of ctx.
+// Reserve implements Turns. It does not block; it returns only errors of ctx.
 func (l *LocalTurns) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.Turn, error) {
 	if err := ctx.Err(); err != nil {
 		return domain.Turn{}, err
@@ -80,7 +80,7 @@ func (l *LocalTurns) Reserve(ctx context.Context, host string, pace domain.Pace,
 	}}, nil
 }
 
-// Hold implements Turns. It does not fail.
+// Hold implements Turns. It always returns nil.
 func (l *LocalTurns) Hold(_ context.Context, host string, until time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +89,7 @@ func (l *LocalTurns) Hold(_ context.Context, host string, until time.Time) error
 	return nil
 }
 
-// host returns the host's state, and makes room first when there are too many. Called with mu held.
+// host returns the host's state, and removes unused hosts first if there are too many. The caller must hold mu.
 func (l *LocalTurns) host(name string, now time.Time) *hostTurns {
 	if h := l.hosts[name]; h != nil {
 		return h
@@ -100,14 +100,14 @@ func (l *LocalTurns) host(name string, now time.Time) *hostTurns {
 				delete(l.hosts, other)
 			}
 		}
-		l.sweepAt = max(maxHosts, 2*len(l.hosts)) // so that a sweep costs each new host next to nothing
+		l.sweepAt = max(maxHosts, 2*len(l.hosts)) // so that the cost of sweeps per new host stays small
 	}
 	h := &hostTurns{}
 	l.hosts[name] = h
 	return h
 }
 
-// expire forgets the turns whose holder has died, and says when the first of the others counts as ended.
+// expire removes expired turns, and returns the earliest expiry of the others.
 func (h *hostTurns) expire(now time.Time) (first time.Time) {
 	for id, ends := range h.leases {
 		switch {

@@ -1,5 +1,5 @@
-// Package content says what the body of a response is: how it is compressed, its media type and character encoding, whether it can
-// have text, and how much of its HTML may be parsed. Packages sitemap, scope and crawl use it.
+// Package content determines the properties of a response's body: compression, media type, character encoding, whether
+// it can contain text, and the part of its HTML that may be parsed. Packages sitemap, scope and crawl use it.
 package content
 
 import (

@@ -9,41 +9,41 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// A page can be made to cost the parser of HTML far more than it is long: an element that formats text and is left open is
-// opened anew in every paragraph that follows, so that a few kilobytes make millions of elements, and every further body
-// element is compared with all attributes of those before. Pages that could do so are tamed before they are parsed for
-// links and title; what is kept of them is not touched.
+// A page can be designed to be very expensive for the HTML parser: an unclosed formatting element is opened again in
+// every following paragraph, so that a few kilobytes become millions of elements, and each additional body element is
+// compared with all attributes of the previous ones. Such pages are tamed before they are parsed for links and title.
+// The stored content is not changed.
 
 const (
-	// maxHTMLTags is how many "<" of a page are parsed.
+	// maxHTMLTags is the number of "<" of a page that are parsed.
 	maxHTMLTags = 300_000
-	// maxHTMLNodes is how many elements a page may be able to become without being tamed.
+	// maxHTMLNodes is the number of elements that a page may produce without being tamed.
 	maxHTMLNodes = 500_000
-	// maxOpenElements is how many may be open at once for the parser.
+	// maxOpenElements is the maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// maxBodies is how many html and body elements a page may have without being tamed.
+	// maxBodies is the number of html and body elements that a page may contain without being tamed.
 	maxBodies = 16
 )
 
-// formatting are the elements that the parser opens anew, but for links, of which one can be open at a time.
+// formatting are the elements that the parser opens again, except links, of which only one can be open at a time.
 var formatting = wordset.Of(`b big code em font i nobr s small strike strong tt u`)
 
-// maxFormattingName is the length of the longest of these names.
+// Length of the longest of these names.
 const maxFormattingName = len("strike")
 
-// Tame returns what of an HTML page is parsed, and in which character encoding that is. page is not changed.
+// Tame returns the part of an HTML page that is parsed, and its character encoding. It does not modify page.
 func Tame(page []byte, label string) ([]byte, string) {
 	s := survey(page)
 	page = page[:s.end]
 	if s.tags*(1+min(s.formatting, maxOpenElements)) <= maxHTMLNodes && s.bodies <= maxBodies {
 		return page, label
 	}
-	// What is a tag in one encoding may be none in another, so it is looked for in the letters themselves.
+	// Bytes that form a tag in one encoding may not in another, so decode the page first.
 	r, err := charset.NewReaderLabel(label, bytes.NewReader(page))
 	if err != nil {
 		r = bytes.NewReader(page)
 	}
-	out, err := io.ReadAll(io.LimitReader(r, 3*int64(len(page)))) // no letter takes more than three times its bytes
+	out, err := io.ReadAll(io.LimitReader(r, 3*int64(len(page)))) // UTF-8 is at most three times as long
 	if err != nil {
 		return nil, label
 	}
@@ -51,12 +51,13 @@ func Tame(page []byte, label string) ([]byte, string) {
 	return out, "utf-8"
 }
 
-// surveyed is what could make a page costly. All of it may be counted too high: it is not known here what is text.
+// surveyed contains estimates of a page's cost. They may be too high, because the survey does not distinguish tags from
+// text.
 type surveyed struct {
 	tags       int
-	formatting int // elements that format
-	bodies     int // html and body elements
-	end        int // where the page ends for us
+	formatting int // number of formatting elements
+	bodies     int // number of html and body elements
+	end        int // end of the part that is parsed
 }
 
 func survey(page []byte) surveyed {
@@ -80,8 +81,8 @@ func survey(page []byte) surveyed {
 	}
 }
 
-// tagName is the name that text behind a "<" begins with, in lower case, "" if it is longer than those that matter. In
-// UTF-16 there is a zero before or behind each letter.
+// tagName returns the lower-case tag name at the beginning of the text after a "<", or "" if it is longer than the
+// relevant names. In UTF-16, there is a zero byte before or after each letter.
 func tagName(text []byte) string {
 	var name [maxFormattingName]byte
 	n := 0
@@ -104,7 +105,8 @@ func tagName(text []byte) string {
 	return string(name[:n])
 }
 
-// rename gives elements that format, and html and body elements beyond the first, names that mean nothing.
+// rename replaces the names of formatting elements, and of html and body elements beyond the first, by meaningless
+// ones.
 func rename(page []byte) {
 	seen := map[string]bool{}
 	for at := 0; ; {

@@ -16,13 +16,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Type is what a body is: the media type that we go by, and the character encoding that the server declared.
+// Type is the effective media type of a body, with the character encoding that the server declared.
 type Type struct {
 	Media   string
-	Charset string // as declared in the header; "" when it was not
+	Charset string // from the header; "" if not declared
 }
 
-// String is the form kept with the content: extraction trusts a declared charset before anything else.
+// String returns the form stored with the content. Extraction gives precedence to a declared charset.
 func (t Type) String() string {
 	if t.Charset == "" {
 		return t.Media
@@ -30,20 +30,20 @@ func (t Type) String() string {
 	return mime.FormatMediaType(t.Media, map[string]string{"charset": t.Charset})
 }
 
-// IsGzip reports a packed file.
+// IsGzip reports whether the type is a gzip file.
 func (t Type) IsGzip() bool {
 	return t.Media == "application/gzip" || t.Media == "application/x-gzip"
 }
 
-// IsHTML reports a page.
+// IsHTML reports whether the type is a page.
 func (t Type) IsHTML() bool {
 	return t.Media == "text/html" || t.Media == "application/xhtml+xml"
 }
 
-// maxMediaBytes bounds a media type. RFC 6838, section 4.2: at most 127 characters on each side of the slash.
+// Maximum length of a media type in bytes. RFC 6838, section 4.2: at most 127 characters on each side of the slash.
 const maxMediaBytes = 255
 
-// Declared reads a Content-Type leniently: a broken parameter does not lose the type.
+// Declared parses a Content-Type leniently: an invalid parameter does not discard the type.
 func Declared(header string) Type {
 	media, params, err := mime.ParseMediaType(header)
 	if err != nil {
@@ -63,8 +63,8 @@ func Declared(header string) Type {
 	return t
 }
 
-// Effective decides what a body is from the declared type, its first bytes, and its names, of which the first that
-// says something counts. The declaration wins, unless it says nothing or the bytes plainly contradict it.
+// Effective determines the type of a body from the declared type, its first bytes, and its names, of which the first
+// conclusive one is used. The declaration takes precedence, unless it is generic or clearly contradicts the bytes.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
@@ -87,7 +87,7 @@ func Effective(header string, head []byte, names ...string) Type {
 	return t
 }
 
-// isDownload reports types that servers put on whatever they do not know.
+// isDownload reports whether a type is one that servers use for unknown content.
 func isDownload(media string) bool {
 	switch media {
 	case "application/octet-stream", "binary/octet-stream", "application/x-download", "application/force-download",
@@ -97,7 +97,7 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName is the type of the first name that has the extension of such a format.
+// byName returns the type of the first name that has the extension of such a format.
 func byName(such func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && such(f) {
@@ -107,17 +107,18 @@ func byName(such func(*format.Format) bool, names []string, otherwise string) st
 	return otherwise
 }
 
-// isPacked reports formats that are zip files, which sniffing cannot tell apart.
+// isPacked reports whether a format is a zip file, which sniffing cannot distinguish from other zip files.
 func isPacked(f *format.Format) bool { return f.Packed }
 
-// isTextFormat reports formats that sniffing takes for plain text, and that are something else.
+// isTextFormat reports whether a format is text other than HTML and plain text. Sniffing reports such formats as plain
+// text.
 func isTextFormat(f *format.Format) bool {
 	return f.Text && f.Type != format.TypeHTML && f.Type != format.TypeText
 }
 
 const maxFileNameBytes = 255
 
-// FileName is the name that a Content-Disposition (RFC 6266) gives the content, without any path; "" if it gives none.
+// FileName returns the name in a Content-Disposition header (RFC 6266), without any path; "" if it has none.
 func FileName(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil && len(params) == 0 {
@@ -136,9 +137,9 @@ func FileName(disposition string) string {
 	return name
 }
 
-// PageCharset finds the encoding of HTML by what is most certain: a byte order mark, well-formed UTF-8 beyond ASCII
-// (which other encodings almost never are by accident, while headers and meta elements of converted pages are often
-// wrong), the header, a meta element, and how the text reads best, by which extraction goes too.
+// PageCharset determines the encoding of HTML, by decreasing reliability: a byte order mark, valid UTF-8 beyond ASCII
+// (text in other encodings is almost never valid by accident, while headers and meta elements of converted pages are
+// often wrong), the header, a meta element, and the most plausible decoding, which extraction uses too.
 func PageCharset(head []byte, declared string) string {
 	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if !wide && !isASCII(head) && validUTF8Prefix(head) {
@@ -161,8 +162,8 @@ func PageCharset(head []byte, declared string) string {
 }
 
 const (
-	fallbackCharset = "windows-1252" // of pages that do not declare any, in browsers
-	metaBytes       = 1024           // of a page in which browsers look for a meta element that does
+	fallbackCharset = "windows-1252" // of browsers, for pages that declare none
+	metaBytes       = 1024           // number of bytes in which browsers look for a meta element with the charset
 )
 
 func known(label string) bool {
@@ -179,7 +180,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// validUTF8Prefix ignores a rune that the end of head cuts in two.
+// validUTF8Prefix ignores a character that the end of head truncates.
 func validUTF8Prefix(head []byte) bool {
 	for cut := range min(utf8.UTFMax, len(head)+1) {
 		if utf8.Valid(head[:len(head)-cut]) {

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Allow names what the crawler may reach although it is not on the public internet: addresses, ranges of them, and
-// hosts. The zero value names nothing. ParseAllow makes others.
+// Allow lists addresses, ranges and hosts that the crawler may access although they are not on the public internet. The
+// zero value is empty. ParseAllow creates others.
 type Allow struct {
 	prefixes []netip.Prefix
 	hosts    map[string]bool // lower-case ASCII, without final dot
-	domains  []string        // ".intranet.example", for every host below it
+	domains  []string        // ".intranet.example", for all subdomains
 }
 
-// maxAllowed bounds a list: each entry is compared with every address that is connected to.
+// Maximum number of entries. Each is compared with every address that the crawler connects to.
 const maxAllowed = 1_000
 
-// ParseAllow reads a list whose entries are addresses ("10.1.2.3", "fd00::7"), ranges ("10.1.0.0/16"), host names
-// ("wiki.intranet.example"), and names that stand for all hosts below them ("*.intranet.example"). Empty entries are
-// left out. A host that is allowed by name may have any private address, for connections to that name. No entry opens
-// link-local addresses, where cloud metadata services live, nor multicast ones, nor those of tunnels: one that names
-// nothing else is an error.
+// ParseAllow parses a list of addresses ("10.1.2.3", "fd00::7"), ranges ("10.1.0.0/16"), host names
+// ("wiki.intranet.example") and wildcards for subdomains ("*.intranet.example"). It ignores empty entries. A host
+// allowed by name may have any private address, for connections to that name. No entry allows link-local addresses
+// (which include cloud metadata services), multicast addresses or tunnels; an entry that lists only such addresses is
+// an error.
 func ParseAllow(list []string) (Allow, error) {
 	if len(list) > maxAllowed {
 		return Allow{}, fmt.Errorf("the list has %d entries, at most %d are read", len(list), maxAllowed)
@@ -65,7 +65,7 @@ func (a *Allow) addPrefix(p netip.Prefix) error {
 			if s.opening == never {
 				return fmt.Errorf("is %s, which is never reached", s.why)
 			}
-			break // the first that contains an address decides
+			break // the first range that contains an address decides
 		}
 	}
 	if nat64.Overlaps(p) && p.Bits() >= nat64.Bits() || sixToFour.Overlaps(p) && p.Bits() >= sixToFour.Bits() {
@@ -107,7 +107,7 @@ func (a *Allow) addHost(entry string) error {
 	return nil
 }
 
-// contains reports whether the address is allowed as such.
+// contains reports whether the address is in the list.
 func (a Allow) contains(ip netip.Addr) bool {
 	for _, p := range a.prefixes {
 		if p.Contains(ip) {
@@ -117,7 +117,7 @@ func (a Allow) contains(ip netip.Addr) bool {
 	return false
 }
 
-// names reports whether the host is allowed by its name.
+// names reports whether the host is in the list by name.
 func (a Allow) names(host string) bool {
 	if len(a.hosts) == 0 && len(a.domains) == 0 {
 		return false

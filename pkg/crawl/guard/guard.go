@@ -1,5 +1,5 @@
-// Package guard decides which addresses the crawler may connect to: by scheme, port and address, before a request and at the moment
-// of connecting. Package crawl asks it for every connection.
+// Package guard decides which addresses the crawler may connect to, by scheme, port and address. It checks before a
+// request and again at the time of connecting. Package crawl uses it for every connection.
 package guard
 
 import (
@@ -13,16 +13,15 @@ import (
 	"time"
 )
 
-// Guard decides which addresses may be connected to. It is asked by the dialer for every connection, after the name
-// was resolved and with the address that the socket will really be connected to: no notation, redirect or changing
-// DNS answer gets past it.
+// Guard decides which addresses may be connected to. The dialer calls it for every connection, after name resolution
+// and with the actual address of the socket, so unusual notations, redirects and changing DNS answers cannot bypass it.
 type Guard struct {
-	AllowPrivate bool                       // all that configuration can open at once
-	Allow        Allow                      // what it opens by name
-	own          func() ([]net.Addr, error) // the addresses of this machine; nil: asks the system
+	AllowPrivate bool                       // allow everything that configuration can allow
+	Allow        Allow                      // allowed individually
+	own          func() ([]net.Addr, error) // returns the addresses of this machine; nil: queries the system
 }
 
-// RefusedError says which target was refused, and why.
+// RefusedError reports the refused target and the reason.
 type RefusedError struct {
 	target  string
 	why     string
@@ -38,16 +37,16 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// opening says how configuration may open a range.
+// opening is the way in which configuration can allow a range.
 type opening int
 
 const (
-	never     opening = iota // no web site lives there, and what does is an attacker's aim
-	byAddress                // where Options.Allow names addresses of it
-	byEither                 // also by Options.AllowPrivate
+	never     opening = iota // contains no web sites, only targets of attacks
+	byAddress                // by listing addresses in Options.Allow
+	byEither                 // also with Options.AllowPrivate
 )
 
-// special is a range that is not the public internet.
+// special is a range outside the public internet.
 type special struct {
 	prefix  netip.Prefix
 	opening opening
@@ -65,7 +64,7 @@ const (
 	whyNone      = "the address of no machine"
 )
 
-// specials come from the IANA special-purpose registries of IPv4 and IPv6, plus known metadata services.
+// specials are from the IANA special-purpose registries of IPv4 and IPv6, with known metadata services.
 var specials = []special{
 	{netip.MustParsePrefix("127.0.0.0/8"), byEither, whyLoopback},
 	{netip.MustParsePrefix("::1/128"), byEither, whyLoopback},
@@ -81,9 +80,9 @@ var specials = []special{
 	{netip.MustParsePrefix("fc00::/7"), byEither, whyPrivate},
 	{netip.MustParsePrefix("169.254.0.0/16"), never, whyLinkLocal},
 	{netip.MustParsePrefix("fe80::/10"), never, whyLinkLocal},
-	{netip.MustParsePrefix("::/96"), never, whyNone},             // with IPv4 addresses in them, deprecated
+	{netip.MustParsePrefix("::/96"), never, whyNone},             // embeds IPv4 addresses; deprecated
 	{netip.MustParsePrefix("::ffff:0:0:0/96"), never, whyTunnel}, // translated IPv4, RFC 2765
-	{netip.MustParsePrefix("64:ff9b:1::/48"), never, whyTunnel},  // NAT64 of a network's own, RFC 8215
+	{netip.MustParsePrefix("64:ff9b:1::/48"), never, whyTunnel},  // NAT64 within a network, RFC 8215
 	{netip.MustParsePrefix("fec0::/10"), byAddress, whyReserved},
 	{netip.MustParsePrefix("0.0.0.0/8"), never, whyNone},
 	{netip.MustParsePrefix("255.255.255.255/32"), never, whyNone},
@@ -108,11 +107,11 @@ var specials = []special{
 var (
 	nat64     = netip.MustParsePrefix("64:ff9b::/96")
 	sixToFour = netip.MustParsePrefix("2002::/16")
-	global6   = netip.MustParsePrefix("2000::/3") // all of IPv6 that is routed as global unicast
+	global6   = netip.MustParsePrefix("2000::/3") // all of IPv6 that is global unicast
 )
 
-// checkIP refuses an address that is not on the public internet. Addresses that carry an IPv4 address are judged by
-// what they carry.
+// checkIP rejects an address that is not on the public internet. Addresses that embed an IPv4 address are judged by
+// that.
 func (g Guard) checkIP(ip netip.Addr) error {
 	why := g.refusal(ip)
 	if why == "" {
@@ -154,8 +153,8 @@ func (g Guard) refusal(ip netip.Addr) string {
 	return ""
 }
 
-// otherServices are ports where something else than a web server listens, and where a request could do harm:
-// the list of the Fetch standard as far as it is still in use, and the common databases and control planes.
+// otherServices are ports of other services, where a request could do harm: the ports of the Fetch standard that are
+// still in use, and common databases and control planes.
 var otherServices = map[uint16]string{
 	7: "echo", 9: "discard", 19: "chargen", 20: "FTP", 21: "FTP", 22: "SSH", 23: "Telnet", 25: "SMTP", 37: "time",
 	53: "DNS", 69: "TFTP", 79: "finger", 110: "POP3", 111: "RPC", 113: "ident", 119: "NNTP", 123: "NTP",
@@ -178,7 +177,7 @@ func (g Guard) checkPort(port uint16) error {
 	return nil
 }
 
-// CheckURL refuses what can be refused without connecting, so that the message comes early and is clear.
+// CheckURL rejects an address where that is possible without connecting, for an early and clear error message.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%s cannot be fetched: only http and https addresses are", u.Redacted())
@@ -206,14 +205,15 @@ func (g Guard) CheckURL(u *url.URL) error {
 	return nil
 }
 
-// IsInner reports an address that is reached because configuration opens it: it is not on the public internet.
+// IsInner reports whether an address is not on the public internet and so is accessible only because configuration
+// allows it.
 func IsInner(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && Guard{}.checkSocket(tcp.AddrPort().Addr()) != nil
 }
 
-// checkSocket refuses also this machine's addresses on the public internet: what comes from the machine itself to one of
-// them passes no firewall. Where the system does not tell them, they count as others'.
+// checkSocket also rejects this machine's own addresses on the public internet, because connections from the machine
+// itself bypass the firewall. If the system does not report them, they are not rejected.
 func (g Guard) checkSocket(ip netip.Addr) error {
 	if err := g.checkIP(ip); err != nil || g.AllowPrivate || g.Allow.contains(ip.Unmap()) {
 		return err
@@ -231,7 +231,7 @@ func (g Guard) checkSocket(ip netip.Addr) error {
 	return nil
 }
 
-// control is called by the dialer between creating a socket and connecting it.
+// control is called by the dialer after creating a socket and before connecting it.
 func (g Guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	switch network {
 	case "tcp4", "tcp6":
@@ -248,15 +248,15 @@ func (g Guard) control(_ context.Context, network, address string, _ syscall.Raw
 	return g.checkSocket(ap.Addr())
 }
 
-// Dial returns the dial function of a transport. resolver may be nil for the system's.
+// Dial returns the dial function of a transport. A nil resolver means the system's.
 func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		return g.Dialer(address, connect, resolver).DialContext(ctx, network, address)
 	}
 }
 
-// forAddress is the guard of a connection to the host and port of a request. A host that is allowed by its name may have
-// a private address, for connections to that name alone: another name gains nothing by having the same address.
+// forAddress returns the guard for a connection to the host and port of a request. A host allowed by name may have a
+// private address only for connections to that name. Another name with the same address stays blocked.
 func (g Guard) forAddress(address string) Guard {
 	if host, _, err := net.SplitHostPort(address); err == nil && g.Allow.names(host) {
 		g.AllowPrivate = true
@@ -264,13 +264,13 @@ func (g Guard) forAddress(address string) Guard {
 	return g
 }
 
-// Dialer returns a dialer for one host and port that asks the guard.
+// Dialer returns a dialer for one host and port that applies the guard.
 func (g Guard) Dialer(address string, connect time.Duration, resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second, Resolver: resolver, ControlContext: g.forAddress(address).control}
 }
 
-// Resolve returns the addresses of a target's host. It fails if the guard refuses the port or any of the addresses: the
-// proxy may connect to any of them.
+// Resolve returns the addresses of a target's host. It fails if the guard rejects the port or any of the addresses,
+// because the proxy may connect to any of them.
 func (g Guard) Resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
 	host, portText, err := net.SplitHostPort(target)
 	if err != nil {

@@ -2,10 +2,10 @@ package robots
 
 import "strings"
 
-// Directives are what meta robots and X-Robots-Tag ask for.
+// Directives are the restrictions in meta robots and X-Robots-Tag.
 type Directives struct{ NoIndex, NoFollow bool }
 
-// Add reads the content of a meta element.
+// Add parses the content of a meta element.
 func (r *Directives) Add(content string) {
 	for token := range strings.SplitSeq(strings.ToLower(content), ",") {
 		switch strings.TrimSpace(token) {
@@ -19,12 +19,12 @@ func (r *Directives) Add(content string) {
 	}
 }
 
-// valuedDirectives are directives that have a colon themselves, where else a colon follows a crawler's name.
+// valuedDirectives are directives that contain a colon. In other values, a colon follows a crawler's name.
 var valuedDirectives = map[string]bool{
 	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
 }
 
-// AddHeader reads an X-Robots-Tag, which may begin with the name of the crawler that it is for.
+// AddHeader parses an X-Robots-Tag, which may begin with the name of the crawler that it applies to.
 func (r *Directives) AddHeader(value, product string) {
 	name, rest, named := strings.Cut(value, ":")
 	name = strings.ToLower(strings.TrimSpace(name))

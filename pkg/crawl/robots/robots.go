@@ -1,5 +1,5 @@
-// Package robots reads what a site asks of crawlers: robots.txt, meta robots and X-Robots-Tag. It fetches nothing; package crawl does,
-// and keeps the files.
+// Package robots parses the rules of a site for crawlers: robots.txt, meta robots and X-Robots-Tag. It fetches nothing;
+// package crawl fetches and caches the files.
 package robots
 
 import (
@@ -16,24 +16,24 @@ import (
 	"unsafe"
 )
 
-// Path is where a host has its robots.txt.
+// Path is the location of robots.txt on a host.
 const Path = "/robots.txt"
 
 const (
 	maxRules    = 5_000
 	maxSitemaps = 100
 	maxLine     = weburl.MaxBytes
-	maxDelay    = 24 * time.Hour // longest Crawl-delay that is read
+	maxDelay    = 24 * time.Hour // longest Crawl-delay that is used
 )
 
-// File is what one host's robots.txt means for us.
+// File contains the rules of one host's robots.txt for this crawler.
 type File struct {
-	rules      []rule        // those that apply to this crawler
-	CrawlDelay time.Duration // as the file has it, at most 24 hours
+	rules      []rule        // rules for this crawler
+	CrawlDelay time.Duration // as declared, at most 24 hours
 	Sitemaps   []string
 }
 
-// Size is how many bytes are kept of it.
+// Size returns the size in memory, in bytes.
 func (r File) Size() int {
 	n := 0
 	for _, rule := range r.rules {
@@ -50,8 +50,8 @@ func (r File) Allows(u *url.URL) bool {
 	return u.Path == Path || allowedBy(r.rules, u) // RFC 9309, section 2.2.2: the file itself is always allowed
 }
 
-// Parse reads a robots.txt (RFC 9309) for the crawler with the given product name. Groups that name it are
-// merged; without any, those for "*" count.
+// Parse parses a robots.txt (RFC 9309) for the crawler with the given product name. Groups that name it are merged; if
+// there are none, those for "*" apply.
 func Parse(body []byte, product string) File {
 	var (
 		r             File
@@ -59,7 +59,7 @@ func Parse(body []byte, product string) File {
 		ownDelay      time.Duration
 		allDelay      time.Duration
 		forUs, forAll bool
-		found         bool // some group names us
+		found         bool // a group names this crawler
 		inAgents      bool
 	)
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
@@ -85,7 +85,7 @@ func Parse(body []byte, product string) File {
 			if len(r.Sitemaps) < maxSitemaps {
 				r.Sitemaps = append(r.Sitemaps, strings.ToValidUTF8(value, ""))
 			}
-			continue // belongs to no group, ends none
+			continue // belongs to no group and ends none
 		case "crawldelay":
 			d := delayOf(value)
 			if forUs {
@@ -94,7 +94,7 @@ func Parse(body []byte, product string) File {
 			if forAll {
 				allDelay = max(allDelay, d)
 			}
-		case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw": // spellings that Google's parser accepts, too
+		case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw": // misspellings that Google's parser also accepts
 			if value != "" {
 				rule = newRule(value, false)
 			}
@@ -128,7 +128,7 @@ func lines(text []byte) iter.Seq[[]byte] {
 	return bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' })
 }
 
-// separators are left out of keys: "User-agent" and "useragent" are the same.
+// separators are ignored in keys: "User-agent" and "useragent" are equal.
 var separators = strings.NewReplacer(" ", "", "\t", "", "-", "", "_", "")
 
 // lineParts splits "Key: value # comment". The key is in lower case, without separators. A missing colon is accepted if the

@@ -133,11 +133,11 @@ func normalise(s string, pattern bool) string {
 	return b.String()
 }
 
-// isReserved reports the reserved characters of RFC 3986 that are legal in a path or a query, except the wildcards of
-// rules.
+// isReserved reports whether a character is reserved by RFC 3986 and legal in a path or query. Wildcards of rules are
+// excluded.
 func isReserved(c byte) bool { return strings.IndexByte("/?:@!&'(),;=+", c) >= 0 }
 
-// isDelimiter reports the characters that separate the parts of a path or of a query.
+// isDelimiter reports whether a character separates the parts of a path or query.
 func isDelimiter(c byte, query bool) bool {
 	if query {
 		return c == '&' || c == '=' || c == '+'

@@ -18,8 +18,8 @@ type date struct {
 	padded           bool   // month and day have two digits
 	dashed           bool   // the numbers have dashes between them
 	named            bool   // the year is the value of a parameter named after it
-	reversed         bool   // numbers with the year behind the month, which may as well be two ids
-	word             string // the name of the month as it is in the address, in small letters; "" if it is a number
+	reversed         bool   // the year follows the month; both may be ids
+	word             string // name of the month as in the address, in lower case; "" if it is a number
 }
 
 func (d date) after(other date) bool {
@@ -30,9 +30,9 @@ func (d date) same(other date) bool {
 	return d.year == other.year && d.month == other.month && d.day == other.day
 }
 
-// dateOf finds the date that a list of pages is of: at the end of the path (/2026/11/05, /2026-11, /2026/november, /2026-W48,
-// /11/2026), or in the query (date=2026-11-05, year=2026&month=11). Pages below a date, such as /2026/11/05/an-article, are
-// no lists. last is the last year that counts.
+// dateOf returns the date of a list of pages: at the end of the path (/2026/11/05, /2026-11, /2026/november, /2026-W48,
+// /11/2026), or in the query (date=2026-11-05, year=2026&month=11). Pages below a date, such as /2026/11/05/an-article,
+// are not lists. last is the last valid year.
 func dateOf(u *url.URL, last int) (date, bool) {
 	if !strings.ContainsAny(u.Path, "0123456789") && !strings.ContainsAny(u.RawQuery, "0123456789") {
 		return date{}, false
@@ -71,7 +71,7 @@ func dateOf(u *url.URL, last int) (date, bool) {
 	return monthFirst(segments, last)
 }
 
-// monthFirst reads 11/2026 at the end of a path, or 11-2026.
+// monthFirst parses 11/2026 at the end of a path, or 11-2026.
 func monthFirst(segments []string, last int) (date, bool) {
 	parts := strings.Split(segments[len(segments)-1], "-")
 	if len(parts) == 1 {
@@ -91,7 +91,7 @@ var (
 	dayKeys   = wordset.Of(`day d tag jour dia`)
 )
 
-// months are the names of months, and their usual abbreviations, by their numbers.
+// months maps the names and usual abbreviations of months to their numbers.
 var months = numbered(`january jan januar januari janvier janeiro enero gennaio`,
 	`february feb februar februari février fevrier fevereiro febrero febbraio`,
 	`march mar märz maerz mrz maart mars março marco marzo`,
@@ -115,7 +115,7 @@ func numbered(lists ...string) map[string]int {
 	return out
 }
 
-// dashed reads 2026-11, 2026-11-05, 2026-november, november-2026, 2026-W48, and dates with a time after them.
+// dashed parses 2026-11, 2026-11-05, 2026-november, november-2026, 2026-W48, and dates followed by a time.
 func dashed(s string, last int) (date, bool) {
 	for i := 1; i < len(s); i++ {
 		if c := s[i]; c == ' ' || (c == 't' || c == 'T') && isNumber(s[i-1:i]) {
@@ -131,7 +131,7 @@ func dashed(s string, last int) (date, bool) {
 	return d, ok
 }
 
-// numbers reads a year, a month and perhaps a day, a month by its name and a year, or a year and a week.
+// numbers parses a year, a month and optionally a day; the name of a month and a year; or a year and a week.
 func numbers(parts []string, last int) (date, bool) {
 	parts = slices.Clone(parts)
 	if len(parts) == 2 && months[strings.ToLower(parts[0])] > 0 {
@@ -163,10 +163,10 @@ func numbers(parts []string, last int) (date, bool) {
 	return d, ok
 }
 
-// weekForm matches a week of ISO 8601, and how it is written in German.
+// weekForm matches an ISO 8601 week, and its German notation.
 var weekForm = regexp.MustCompile(`^(?i:w|kw)([0-9]{1,2})$`)
 
-// weekOf is the Monday of a week. The first week of a year is the one with the 4th of January.
+// weekOf returns the Monday of a week. The first week of a year is the one that contains 4 January.
 func weekOf(year string, week, last int) (date, bool) {
 	y, err := strconv.Atoi(year)
 	if err != nil || len(year) != 4 || y < firstYear || y > last || week < 1 || week > 53 {

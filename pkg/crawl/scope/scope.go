@@ -1,5 +1,5 @@
-// Package scope says which addresses belong to a site, and which of them lead into an endless series of pages. It judges by addresses
-// alone; package crawl asks it about every link and every entry of a sitemap.
+// Package scope determines which addresses belong to a site, and which lead into an endless series of pages. It uses
+// only the addresses. Package crawl calls it for every link and every entry of a sitemap.
 package scope
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Refusal is why an address was not taken into a site, as a phrase for people.
+// Refusal is the reason for rejecting an address, as a phrase for display.
 type Refusal string
 
-// The refusals.
+// Refusals.
 const (
 	RefusedNoURL     Refusal = "not a web address"
 	RefusedHost      Refusal = "another host"
@@ -30,25 +30,25 @@ const (
 	RefusedTrap      Refusal = "looks like an endless series of pages"
 	RefusedPageLimit Refusal = "the limit of pages is reached"
 	RefusedMedia     Refusal = "an image, a style sheet or another file without text"
-	// RefusedNoFollow is of links that their page asks not to follow: rel is nofollow, ugc or sponsored.
+	// RefusedNoFollow is for links with rel nofollow, ugc or sponsored.
 	RefusedNoFollow Refusal = "its link asks not to be followed"
 	// RefusedRoute is for links to client-side routes of single-page applications ("#/guide"). Such sites need a sitemap.
 	RefusedRoute Refusal = `a view that scripts show within one page ("#/…")`
 )
 
-// Scope is a domain.SiteScope made ready for testing many addresses.
+// Scope is a domain.SiteScope prepared for testing many addresses.
 type Scope struct {
 	Root     *url.URL
 	hosts    map[string]bool // bare hosts (without "www.") that belong to the site
-	prefixes []string        // paths that pages lie under; "/" for all
-	page     *url.URL        // that the links stand on; nil for none
+	prefixes []string        // paths of the site; "/" for all
+	page     *url.URL        // the page that contains the links; nil: none
 	patterns domain.Patterns
 	maxDepth int
 	Now      time.Time // start of the crawl; calendar links to later dates are endless
-	Listed   bool      // the addresses come from a sitemap and are taken whatever they look like
+	Listed   bool      // the addresses come from a sitemap, and traps are not checked
 }
 
-// New fails if the root of the site is not a web address.
+// New returns a Scope. It fails if the root of the site is not a web address.
 func New(s domain.SiteScope) (*Scope, error) {
 	root, err := weburl.Parse(s.Root)
 	if err != nil {
@@ -67,9 +67,9 @@ func New(s domain.SiteScope) (*Scope, error) {
 	return sc, nil
 }
 
-// Admit adds an address that is known to belong to the site, wherever it lies: a page that was accepted earlier, or where
-// the root redirects to. Its host is the site's then, and as much of its path as the root names: when the root /docs
-// has become /manual/v2/, all below /manual is the site. A root without a path takes all of the host.
+// Admit adds an address that is known to belong to the site: a page accepted earlier, or the target of the root's
+// redirect. It adds the host, and as many path segments as the root has: if the root /docs redirects to /manual/v2/,
+// everything below /manual belongs to the site. A root without a path adds the whole host.
 func (s *Scope) Admit(u *url.URL) {
 	s.hosts[domain.BareHost(u)] = true
 	if s.InPath(u) {
@@ -80,20 +80,20 @@ func (s *Scope) Admit(u *url.URL) {
 	s.prefixes = append(s.prefixes, "/"+strings.Join(segments[:min(names, len(segments))], "/"))
 }
 
-// On says which page the links that take is asked for stand on.
+// On sets the page that contains the links passed to Take.
 func (s *Scope) On(page *url.URL) { s.page = page }
 
-// HasHost reports whether the site has pages on the host of the address.
+// HasHost reports whether the host of the address belongs to the site.
 func (s *Scope) HasHost(u *url.URL) bool { return s.hosts[domain.BareHost(u)] }
 
-// InPath reports whether the address lies under one of the site's paths.
+// InPath reports whether the address is below one of the site's paths.
 func (s *Scope) InPath(u *url.URL) bool {
 	p := u.EscapedPath()
 	return slices.ContainsFunc(s.prefixes, func(prefix string) bool { return underPrefix(p, prefix) })
 }
 
-// Take normalises a link found on base and says whether it belongs to the site at the given depth. Links to the
-// root's host by http are turned to https where the root is https, so that a page has one address.
+// Take normalises a link found on base and checks whether it belongs to the site at the given depth. If the root uses
+// https, http links to its host are changed to https, so that each page has one address.
 func (s *Scope) Take(base *weburl.Base, ref string, depth int) (string, Refusal) {
 	n, why := s.TakeLink(base, ref, depth)
 	if why != "" {
@@ -105,7 +105,7 @@ func (s *Scope) Take(base *weburl.Base, ref string, depth int) (string, Refusal)
 	return n, ""
 }
 
-// TakeLink is take without the include and exclude patterns.
+// TakeLink is Take without the include and exclude patterns.
 func (s *Scope) TakeLink(base *weburl.Base, ref string, depth int) (string, Refusal) {
 	u, n, err := base.Normalise(ref)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Scope) TakeLink(base *weburl.Base, ref string, depth int) (string, Refu
 	return n, ""
 }
 
-// Resolved is a reference as people read it: absolute where it can be made so.
+// Resolved returns a reference for display, absolute if it can be resolved.
 func Resolved(base *weburl.Base, ref string) string {
 	if u, err := base.Parse(ref); err == nil {
 		return u.String()
@@ -148,8 +148,8 @@ func (s *Scope) refuses(u *url.URL, depth int) Refusal {
 	return ""
 }
 
-// PathPrefix is what pages of a site with this root path start with: the path itself, or its directory where the
-// last segment names a file.
+// PathPrefix returns the path prefix of a site with this root path: the path itself, or its directory if the last
+// segment is a file name.
 func PathPrefix(p string) string {
 	if p == "" {
 		return "/"
@@ -160,7 +160,7 @@ func PathPrefix(p string) string {
 	return p
 }
 
-// underPrefix keeps /docsearch out of /docs, and lets /docs into /docs/.
+// underPrefix reports whether a path is below a prefix: /docsearch is not below /docs, but /docs is below /docs/.
 func underPrefix(p, prefix string) bool {
 	dir := strings.TrimSuffix(prefix, "/")
 	rest, ok := strings.CutPrefix(p, dir)

@@ -11,22 +11,22 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Traps are series of addresses that badly built sites make without end. They are told by an address alone, or by an
-// address and the page that links to it: crawlers that share a site share no memory, and a crawl that is done again has
-// to come to the same pages. What no rule here knows is bounded by depth and number of pages.
+// Traps are endless series of addresses on badly built sites. They are recognised only from an address, or from an
+// address and the page that links to it: crawlers of one site share no memory, and a repeated crawl must find the same
+// pages. Traps without a rule here are limited by depth and number of pages.
 
 const (
 	maxSegments    = 20
 	maxParameters  = 8
 	maxRepetitions = 3
-	// firstYear and maxYear are the range of years in dates. Other numbers of four digits are ids.
+	// firstYear and maxYear are the range of years in dates. Other four-digit numbers are ids.
 	firstYear, maxYear = 1900, 2100
-	// maxAhead is how far in advance the issues of a journal may be dated.
+	// maxAhead is the maximum time by which an issue of a journal is dated in advance.
 	maxAhead = 62 * 24 * time.Hour
 )
 
-// isTrap recognises by an address alone: relative links that pile up segments (/a/b/a/b/…), parameters that pile up with
-// every click, and calendars of another century.
+// isTrap recognises traps by address: relative links that accumulate segments (/a/b/a/b/…), parameters that accumulate
+// with every click, and calendars of another century.
 func isTrap(u *url.URL) bool {
 	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	if len(segments) > maxSegments || repeats(segments) {
@@ -52,8 +52,8 @@ func isTrap(u *url.URL) bool {
 	return isFarDate(u)
 }
 
-// isFarDate reports a calendar page for a year after maxYear. Four digits alone do not suffice: they may be the id of an
-// article.
+// isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone are not enough,
+// because they may be the id of an article.
 func isFarDate(u *url.URL) bool {
 	d, ok := dateOf(u, 9999)
 	if !ok || d.year <= maxYear {
@@ -68,8 +68,8 @@ func isFarDate(u *url.URL) bool {
 
 func isCalendarWord(w string) bool { return calendars[w] || w == "date" || w == "datum" }
 
-// isStep recognises by the page that an address stands on: a calendar's way to the next and the previous date, and a
-// catalogue's offer to narrow by one more property what has been narrowed already.
+// isStep recognises traps by the linking page: the links of a calendar to the next and previous date, and the links of
+// a catalogue that add another filter.
 func isStep(from, to *url.URL, now time.Time) bool {
 	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
 		return false
@@ -77,8 +77,8 @@ func isStep(from, to *url.URL, now time.Time) bool {
 	return turnsCalendar(from, to, now) || from.Path == to.Path && pilesUp(from, to)
 }
 
-// repeats reports a group of segments that comes twice in a row, or one that comes three times. Numbers alone may do so:
-// /volume/1/1/1 is the first article of the first issue.
+// repeats reports whether a group of segments occurs twice in a row, or a single segment three times. Numbers are
+// exempt: /volume/1/1/1 is the first article of the first issue.
 func repeats(segments []string) bool {
 	for i := range segments {
 		for n := 1; i+2*n <= len(segments); n++ {
@@ -115,14 +115,14 @@ func parameters(u *url.URL) []string {
 }
 
 const (
-	maxNarrowings = 2 // parameters that a path may gather link by link
-	maxArguments  = 4 // the same of a script, whose parameters say which page it is to make
+	maxNarrowings = 2 // maximum number of parameters that links may add to a path
+	maxArguments  = 4 // the same for scripts, whose parameters select the page
 )
 
-// paging are parameters that go through a list, which ends.
+// paging are parameters of finite, paginated lists.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
-// pilesUp reports a link that keeps all the page's parameters and adds others, beyond a few.
+// pilesUp reports whether a link keeps all parameters of the page and adds others beyond the limit.
 func pilesUp(from, to *url.URL) bool {
 	had, has := parameters(from), parameters(to)
 	limit := maxNarrowings
@@ -143,17 +143,17 @@ func pilesUp(from, to *url.URL) bool {
 	})
 }
 
-// calendars are words in the address of something that has a page for each date, whether anything happens then or not.
+// calendars are words in addresses of calendars, which have a page for each date even without events.
 var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier calendario calendar_page agenda event events termine
 	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
 	availability booking bookings reservation reservations`)
 
-// turns are parameters that mean the next date of a calendar, not a page of its own.
+// turns are parameters that select the next date of a calendar.
 var turns = wordset.Of(`next prev previous forward back vor zurueck weiter`)
 
-// turnsCalendar reports a link between two pages that differ only in their date, if such links continue without end. A
-// calendar is endless in both directions. The issues of a journal and the months of an archive end at the first and
-// last text, so there only links from the present into the future are refused.
+// turnsCalendar reports whether a link between two pages that differ only in their date belongs to an endless series. A
+// calendar is endless in both directions. The issues of a journal and the months of an archive end with the first and
+// last text, so only links from the present into the future are rejected there.
 func turnsCalendar(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
@@ -178,22 +178,22 @@ func turnsCalendar(from, to *url.URL, now time.Time) bool {
 	}
 	inCalendar := slices.ContainsFunc(words, func(w string) bool { return calendars[w] })
 	if is.reversed {
-		return inCalendar && is.month != was.month // else the id of something in a category: /events/12/2027
+		return inCalendar && is.month != was.month // else the id of an item in a category: /events/12/2027
 	}
 	if inCalendar {
 		return true
 	}
 	if is.dashed && !is.padded {
-		return false // the number of a part: 2027-1
+		return false // a part number: 2027-1
 	}
-	// A link between two numbers beyond the horizon does not go through dates: no page in between was taken.
+	// A link between two numbers beyond the horizon does not step through dates: no page in between was accepted.
 	end := now.Add(maxAhead)
 	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// shapeOf is an address with its numbers and the name of the month of its date made alike, and the words in it. The names of
-// parameters with a part of a date are no such words: the query of any archive may have a "month".
+// shapeOf returns an address with its numbers and the name of its month replaced, and the words in it. Names of
+// parameters that hold a part of the date are not included, because the query of any archive may contain "month".
 func shapeOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Limits bound what discovery reads of all sitemaps of a site together. What was found before one of them is
-// reached stays, and Discovery.Problems says which it was. The limits of one file hold beside them.
+// Limits limit all sitemaps of a site together, in addition to the limits per file. Entries read before a limit is
+// reached are kept, and Discovery.Problems names the limit.
 type Limits struct {
-	// Files is how many files are read. Default: 1,000.
+	// Files is the maximum number of files. Default: 1,000.
 	Files int
-	// Bytes is how much text they have, unpacked. Default: 1 GiB.
+	// Bytes is the maximum total size of their text, decompressed. Default: 1 GiB.
 	Bytes int64
-	// Entries is how many addresses they list, whether the site takes them or not. Default: 5 million.
+	// Entries is the maximum number of addresses, including those that the site rejects. Default: 5 million.
 	Entries int
-	// Time is after which no other file is begun. Default: 45 minutes, less than a job may run: one that took longer would
-	// be done again from the beginning.
+	// Time is the time after which no further file is started. Default: 45 minutes, which is less than the time limit
+	// of a job; a job that exceeded its limit would start again from the beginning.
 	Time time.Duration
 }
 
@@ -28,23 +28,23 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Budget is what is left of the limits in one discovery.
+// Budget is the remainder of the limits during one discovery.
 type Budget struct {
 	Limits Limits
 	began  time.Time
 	now    func() time.Time
 	files  int
-	bytes  int64 // left
+	bytes  int64 // remaining bytes
 	listed int
 }
 
-// NewBudget returns a budget whose time runs by the clock now. Limits that are 0 have their defaults.
+// NewBudget returns a budget that measures time with the clock now. Limits of 0 select the defaults.
 func NewBudget(l Limits, now func() time.Time) *Budget {
 	l = l.withDefaults()
 	return &Budget{Limits: l, began: now(), now: now, bytes: l.Bytes}
 }
 
-// File counts one that is about to be read. It returns in words which limit does not allow that, "" if none.
+// File counts a file about to be read. It returns a description of the limit that has been reached, or "".
 func (b *Budget) File() string {
 	switch {
 	case b.files >= b.Limits.Files:
@@ -56,7 +56,7 @@ func (b *Budget) File() string {
 	return ""
 }
 
-// Entry counts one that is about to be taken, and returns what file does.
+// Entry counts an entry about to be taken. Its result is like that of File.
 func (b *Budget) Entry() string {
 	if b.listed >= b.Limits.Entries {
 		return fmt.Sprintf("%d addresses were read", b.Limits.Entries)
@@ -65,7 +65,7 @@ func (b *Budget) Entry() string {
 	return ""
 }
 
-// TextSpent is which limit has been reached when text was cut off by the bytes that were left.
+// TextSpent describes the limit that was reached when text was truncated at the remaining bytes.
 func (b *Budget) TextSpent() string {
 	return fmt.Sprintf("%d MiB were read", b.Limits.Bytes>>20)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// HeadBytes is how much of a body is looked at to tell a list of pages from a page.
+// HeadBytes is the number of bytes of a body examined to distinguish a list of pages from a page.
 const HeadBytes = 4 << 10
 
-// IsList reports whether a body that begins with head is a sitemap or a feed, also a packed one, and no page. more says
-// that the body is longer.
+// IsList reports whether a body that begins with head is a sitemap or feed, possibly compressed, and not a page. more
+// means that the body is longer.
 func IsList(head []byte, more bool, kind content.Type) bool {
 	text, err := beginning(head)
 	cut := more || errors.Is(err, bounded.ErrTooLarge)
@@ -25,8 +25,8 @@ func IsList(head []byte, more bool, kind content.Type) bool {
 	return (content.IsGzip(head) || kind.Media == "text/plain") && onlyAddresses(text, cut)
 }
 
-// beginning is the text, unpacked and in UTF-8, at the beginning of what head is the beginning of. Its error says why there
-// is no more of it.
+// beginning returns the text at the beginning of a body that begins with head, decompressed and in UTF-8. Its error is
+// the reason why the text ends.
 func beginning(head []byte) ([]byte, error) {
 	r, err := textOf(bytes.NewReader(head), HeadBytes, nil)
 	if err != nil {
@@ -35,7 +35,8 @@ func beginning(head []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// onlyAddresses reports whether text is lines of web addresses. cut says that its last line may be cut off.
+// onlyAddresses reports whether text consists of lines with web addresses. cut means that its last line may be
+// truncated.
 func onlyAddresses(text []byte, cut bool) bool {
 	found := false
 	for line := range bytes.Lines(text) {

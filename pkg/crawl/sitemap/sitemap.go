@@ -1,5 +1,5 @@
-// Package sitemap reads sitemaps and feeds of every form, within the limits of one file and of all files of a site. It fetches
-// nothing; package crawl does.
+// Package sitemap parses all kinds of sitemaps and feeds, within limits per file and for all files of a site. It
+// fetches nothing; package crawl does.
 package sitemap
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/content"
 )
 
-// MaxEntries is the maximum number of entries in one file, as sitemaps.org has it.
+// MaxEntries is the maximum number of entries in one file, as specified by sitemaps.org.
 const MaxEntries = 50_000
 
 const (
@@ -33,26 +33,27 @@ const (
 )
 
 var (
-	// ErrNotSitemap means that the content is something else, a page for people for instance.
+	// ErrNotSitemap means that the content is something else, such as a page for readers.
 	ErrNotSitemap = errors.New("not a sitemap")
-	// ErrTooManyEntries means that a file has more entries than the protocol allows; those before were taken.
+	// ErrTooManyEntries means that a file has more entries than the protocol allows; the entries before that were
+	// taken.
 	ErrTooManyEntries = errors.New("more than 50,000 entries")
 )
 
-// Entry is one address that a sitemap lists: a page, or another sitemap.
+// Entry is an address in a sitemap: a page, or another sitemap.
 type Entry struct {
 	Loc     string
-	LastMod time.Time // zero when the sitemap does not say, or not in a form that is known
+	LastMod time.Time // zero if missing or in an unknown format
 	Sitemap bool
-	Feed    bool // of an RSS or Atom feed, which lists what is new, not what there is
-	// alternate says that the address is a translation, listed within the entry of another page.
+	Feed    bool // from an RSS or Atom feed, which lists only new pages
+	// Alternate means that the address is a translation, listed within the entry of another page.
 	Alternate bool
 }
 
-// Read reads a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom, plain text, each also packed
-// by gzip. It calls take for every entry; an error of take ends it and is returned. Memory does not grow with the
-// number of entries. limit bounds the unpacked bytes. budget, which may be nil, bounds those of several
-// sitemaps together, and beyond it the reading ends with ErrTextSpent.
+// Read parses a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom or plain text, optionally compressed
+// by gzip. It calls take for every entry, and stops with its error. Memory use does not depend on the number of
+// entries. limit is the maximum number of decompressed bytes. budget, which may be nil, limits several sitemaps
+// together; beyond it, Read fails with ErrTextSpent.
 func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) error {
 	br, err := textOf(r, limit, budget)
 	if err != nil {
@@ -91,7 +92,7 @@ func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) erro
 	return ErrNotSitemap
 }
 
-// textOf is the sitemap unpacked and in UTF-8, without a byte order mark.
+// textOf returns the sitemap decompressed and in UTF-8, without a byte order mark.
 func textOf(r io.Reader, limit int64, budget *Budget) (*bufio.Reader, error) {
 	r, err := content.Unpack(bufio.NewReader(r), "gzip")
 	if err != nil {
@@ -115,7 +116,7 @@ func textOf(r io.Reader, limit int64, budget *Budget) (*bufio.Reader, error) {
 // ErrTextSpent means that several sitemaps together are larger than their limit.
 var ErrTextSpent = errors.New("larger than the limit of all sitemaps")
 
-// shared reads from what is left for several readers.
+// shared is a reader within a budget that several readers share.
 type shared struct {
 	r    io.Reader
 	left *int64
@@ -132,9 +133,9 @@ func (s *shared) Read(p []byte) (int, error) {
 
 var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// decoderFor goes by the first bytes, then by what the file declares, where that can be: whoever declares UTF-16 in
-// letters of one byte each, as some libraries do, does not have it. Unknown names are taken for UTF-8. Bytes and
-// characters that XML does not have become blanks, for the sake of the other addresses.
+// decoderFor selects a decoder by the first bytes, then by the declared encoding if that is possible: a file that
+// declares UTF-16 in single-byte letters, as some libraries write it, is not UTF-16. Unknown names count as UTF-8.
+// Bytes and characters that are invalid in XML become blanks, so that the other addresses are not lost.
 func decoderFor(head []byte) transform.Transformer {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):
@@ -210,7 +211,7 @@ func addressIn(line string) string {
 	return line
 }
 
-// isComment reports a comment line. The protocol has no comments, but some sites use them.
+// isComment reports whether a line is a comment. The protocol has no comments, but some sites use them.
 func isComment(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") || strings.HasPrefix(line, "//")
 }
@@ -233,19 +234,19 @@ func readText(r io.Reader, take func(Entry) error) error {
 	return nil
 }
 
-// w3cTimes are the forms of W3C Datetime, which lastmod and Atom use, and what is often written instead.
+// w3cTimes are the formats of W3C Datetime, which lastmod and Atom use, and common deviations.
 var w3cTimes = []string{
 	time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", time.DateTime,
 	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01", "2006",
 }
 
-// rssTimes are the forms of RFC 822, which RSS uses.
+// rssTimes are the formats of RFC 822, which RSS uses.
 var rssTimes = []string{
 	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST",
 	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST",
 }
 
-// parseLastMod reads a time; what cannot be one of a page's last change is zero.
+// parseLastMod parses a time. It returns zero for an implausible time of a page's last change.
 func parseLastMod(s string) time.Time {
 	if s = strings.TrimSpace(s); len(s) < 4 || len(s) > 60 {
 		return time.Time{}
@@ -255,7 +256,7 @@ func parseLastMod(s string) time.Time {
 		forms = w3cTimes
 	}
 	for _, form := range forms {
-		// Fractions of a second may follow the seconds of any form.
+		// time.Parse accepts fractions of a second in any of the formats.
 		if t, err := time.Parse(form, s); err == nil && 1970 <= t.Year() && t.Year() <= 2100 {
 			return t.UTC()
 		}

@@ -16,13 +16,13 @@ const (
 	maxXMLToken = 64 << 10
 )
 
-// dialect says where in an XML sitemap the addresses are. Names are local ones in lower case: writers of sitemaps agree
-// neither on prefixes nor on capitals.
+// dialect describes where an XML sitemap contains the addresses. Names are local names in lower case, because prefixes
+// and capitalisation vary.
 type dialect struct {
-	item     []string // path below the root of what holds one address
-	loc      string   // within it the element of the address
-	attr     bool     // which has it in its href attribute, not as text
-	dates    []string // within it the elements of the last change, the better first
+	item     []string // path below the root of the element for one address
+	loc      string   // child element with the address
+	attr     bool     // the address is in the href attribute, not the text
+	dates    []string // child elements with the last change, best first
 	protocol bool     // of sitemaps.org: an item is a page or, if its element is "sitemap", another sitemap
 	feed     bool
 }
@@ -35,12 +35,12 @@ var dialects = map[string]dialect{
 	"feed":         {item: []string{"entry"}, loc: "link", attr: true, dates: []string{"updated", "published"}, feed: true},
 }
 
-// readXML streams an XML sitemap in UTF-8. With take nil it only says whether this is one, by its root element.
-// Entities that a document declares itself are not expanded.
+// readXML parses an XML sitemap in UTF-8 as a stream. If take is nil, it only checks the root element. It does not
+// expand entities declared in the document.
 func readXML(r io.Reader, take func(Entry) error) error {
 	bound := &tokenBound{r: r}
 	dec := xml.NewDecoder(bufio.NewReader(bound))
-	dec.Strict = false // many sitemaps have a bare "&" in an address
+	dec.Strict = false // many sitemaps contain a bare "&" in addresses
 	dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	d, err := rootDialect(dec)
 	if err != nil || take == nil {
@@ -66,7 +66,7 @@ func readXML(r io.Reader, take func(Entry) error) error {
 			}
 		case xml.EndElement:
 			if len(x.path) == 0 {
-				return nil // the root has ended
+				return nil // end of the root element
 			}
 			err = x.end()
 		}
@@ -76,7 +76,7 @@ func readXML(r io.Reader, take func(Entry) error) error {
 	}
 }
 
-// rootDialect reads up to the root element.
+// rootDialect reads until the root element.
 func rootDialect(dec *xml.Decoder) (dialect, error) {
 	for {
 		tok, err := dec.Token()
@@ -93,20 +93,20 @@ func rootDialect(dec *xml.Decoder) (dialect, error) {
 	}
 }
 
-// xmlReader is the state of reading one: where the reader is, and what it knows of the item there. Its buffers serve
-// for all items.
+// xmlReader is the state of readXML: its position, and the data of the current item. Its buffers are reused for all
+// items.
 type xmlReader struct {
 	dialect
 	take func(Entry) error
 
-	path  []string // of local names, below the root
-	space string   // of the item's own name: what bears another may be the address of an image
-	into  *[]byte  // where text goes; nil: nowhere
+	path  []string // local names, below the root
+	space string   // name space of the item; elements in others may be addresses of images
+	into  *[]byte  // destination of text; nil: discarded
 	at    []byte   // the address
-	guid  []byte   // of RSS: what may stand in for the address
+	guid  []byte   // of RSS: replaces a missing address
 	on    []byte   // the time
 	other []string // addresses of translations
-	best  int      // index in dates of what on is
+	best  int      // index in dates of the element in on
 }
 
 func (x *xmlReader) start(t xml.StartElement) error {
@@ -116,7 +116,7 @@ func (x *xmlReader) start(t xml.StartElement) error {
 	x.into = nil
 	name, above := x.path[len(x.path)-1], x.path[:len(x.path)-1]
 	if x.protocol && len(above) == 0 && (name == "url" || name == "sitemap") {
-		x.item[0] = name // some lists mix both
+		x.item[0] = name // some lists contain both
 	}
 	switch {
 	case slices.Equal(x.path, x.item):
@@ -177,8 +177,8 @@ func (x *xmlReader) end() error {
 // maxTranslations is the maximum number of translations read for one page.
 const maxTranslations = 200
 
-// translation returns the address of an xhtml:link to the page in another language, "" for other links, such as those to mobile
-// versions.
+// translation returns the address of an xhtml:link to the page in another language, or "" for other links, such as
+// those to mobile versions.
 func translation(t xml.StartElement) string {
 	var href, rel, lang string
 	for _, a := range t.Attr {
@@ -197,7 +197,7 @@ func translation(t xml.StartElement) string {
 	return href
 }
 
-// atomHref is the address of an Atom link that leads to the entry's page.
+// atomHref returns the address of an Atom link to the entry's page.
 func atomHref(t xml.StartElement) string {
 	href, rel := "", "alternate"
 	for _, a := range t.Attr {
@@ -214,7 +214,7 @@ func atomHref(t xml.StartElement) string {
 	return strings.TrimSpace(href)
 }
 
-// isPermanentLink tells an RSS guid that is the item's address from one that is just any name.
+// isPermanentLink reports whether an RSS guid is the item's address, not just an identifier.
 func isPermanentLink(t xml.StartElement) bool {
 	for _, a := range t.Attr {
 		if strings.EqualFold(a.Name.Local, "isPermaLink") {
@@ -224,8 +224,8 @@ func isPermanentLink(t xml.StartElement) bool {
 	return true
 }
 
-// tokenBound fails when one token takes too much to read: the XML decoder keeps a whole token in memory. It counts what
-// was read since taken was last set to 0.
+// tokenBound fails if one token is too long, because the XML decoder keeps a whole token in memory. It counts the bytes
+// read since taken was last set to 0.
 type tokenBound struct {
 	r     io.Reader
 	taken int

@@ -1,5 +1,5 @@
-// Package weburl reads web addresses as browsers do, and gives each the one spelling by which a page is recognised. It is the lowest
-// of the crawler's packages: all others may import it.
+// Package weburl parses web addresses as browsers do, and normalises each to the spelling that identifies its page. It
+// is the lowest of the crawler's packages: all others may import it.
 package weburl
 
 import (
@@ -11,14 +11,14 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// MaxBytes bounds an address. Longer ones are traps or data, and many servers refuse them.
+// MaxBytes is the maximum length of an address. Longer ones are traps or data, and many servers reject them.
 const MaxBytes = 2_048
 
-// maxAtSigns bounds what takes the parser quadratic time, and no page has.
+// Maximum number of at signs. They take the parser quadratic time, and no page needs more.
 const maxAtSigns = 16
 
-// urlParser reads addresses as browsers do (WHATWG URL), which is how colly reads them too: every notation of an
-// IPv4 address becomes the dotted one, hosts become lower-case ASCII, dot segments and default ports go.
+// urlParser parses addresses as browsers (WHATWG URL) and colly do: it converts every notation of an IPv4 address to
+// dotted decimals and hosts to lower-case ASCII, and removes dot segments and default ports.
 var urlParser = whatwg.NewParser(whatwg.WithPercentEncodeSinglePercentSign())
 
 var (
@@ -27,10 +27,10 @@ var (
 	ErrTooLong = errors.New("the address is longer than 2,048 bytes")
 )
 
-// Normalise returns the one spelling of an address that is used to recognise a page: read as browsers read it, no
-// fragment, no user name, no tracking parameters, no session ids, percent-encoding in upper case and only where
-// needed. A trailing slash stays as it is, because /a and /a/ are different pages on some servers; so does the order
-// of parameters. Only http and https addresses are accepted. Normalise(Normalise(x)) is Normalise(x).
+// Normalise returns the spelling of an address that identifies its page: parsed as browsers do, without fragment, user
+// name, tracking parameters and session ids, with percent-encoding in upper case and only where needed. A trailing
+// slash is kept, because /a and /a/ are different pages on some servers; so is the order of parameters. Only http and
+// https addresses are valid. Normalise(Normalise(x)) is Normalise(x).
 func Normalise(raw string) (string, error) {
 	_, s, err := (*Base)(nil).Normalise(raw)
 	return s, err
@@ -53,10 +53,10 @@ func (b *Base) Normalise(ref string) (*url.URL, string, error) {
 	return u, s, nil
 }
 
-// Base is an address that references are resolved against. A nil Base is none: only whole addresses can be read with it.
+// Base is an address that references are resolved against. A nil Base resolves only absolute addresses.
 type Base struct{ parsed *whatwg.Url }
 
-// NewBase returns nil if s is no address.
+// NewBase returns nil if s is not an address.
 func NewBase(s string) *Base {
 	if len(s) > MaxBytes {
 		return nil
@@ -68,15 +68,15 @@ func NewBase(s string) *Base {
 	return &Base{u}
 }
 
-// Parse reads an address as it was given.
+// Parse parses an address without normalising it.
 func Parse(raw string) (*url.URL, error) { return (*Base)(nil).Parse(raw) }
 
-// Resolve reads a reference, resolved against base.
+// Resolve parses a reference, resolved against base.
 func Resolve(base, ref string) (*url.URL, error) { return NewBase(base).Parse(ref) }
 
-// Parse resolves a reference. It does not change what the address asks for.
+// Parse resolves a reference without changing the meaning of the address.
 func (b *Base) Parse(ref string) (*url.URL, error) {
-	// Characters may take 9 bytes when escaped, so this is only the first bound.
+	// A character may take 9 bytes when escaped, so this is only a first check.
 	if len(ref) > MaxBytes {
 		return nil, ErrTooLong
 	}
@@ -99,7 +99,7 @@ func (b *Base) Parse(ref string) (*url.URL, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		return nil, errNoURL
 	}
-	// "example.com." and "example.com" are the same host; a name with an empty label is none.
+	// "example.com." and "example.com" are the same host; a name with an empty label is invalid.
 	if h, ok := strings.CutSuffix(u.Hostname(), "."); ok {
 		if h == "" || strings.HasSuffix(h, ".") {
 			return nil, errNoURL
@@ -112,7 +112,7 @@ func (b *Base) Parse(ref string) (*url.URL, error) {
 	return u, nil
 }
 
-// setEscapedPath sets a path that is already escaped, keeping the difference between "/" and "%2F".
+// setEscapedPath sets a path that is already escaped, preserving the difference between "/" and "%2F".
 func setEscapedPath(u *url.URL, escaped string) {
 	if escaped == "" {
 		escaped = "/"
@@ -122,15 +122,16 @@ func setEscapedPath(u *url.URL, escaped string) {
 	}
 }
 
-// canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would turn into
-// "." or ".." keeps its escapes, and so does what would make an escape of a percent sign that is none: in "%%33", "%33" does.
+// canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would become "." or
+// ".." keeps its escapes, and so does an escape whose decoding would make a literal percent sign begin an escape: "%33"
+// in "%%33".
 func canonicalEscapes(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	lone := -3 // where the last percent sign is that begins no escape
+	lone := -3 // position of the last percent sign that begins no escape
 	for i := 0; i < len(s); i++ {
 		c, ok := EscapedByte(s[i:])
 		if !ok {
@@ -150,7 +151,7 @@ func canonicalEscapes(s string) string {
 	return b.String()
 }
 
-// EscapedByte returns the byte that a string escapes at its beginning.
+// EscapedByte returns the byte that is escaped at the beginning of a string.
 func EscapedByte(s string) (c byte, ok bool) {
 	if len(s) < 3 || s[0] != '%' || !isHex(s[1]) || !isHex(s[2]) {
 		return 0, false
@@ -173,7 +174,7 @@ func unhex(c byte) byte {
 	}
 }
 
-// IsUnreserved leaves out the dot: "%2e" was a dot segment for the parser already where it could be one.
+// IsUnreserved excludes the dot: the parser has already resolved "%2e" in dot segments.
 func IsUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '~'
 }
@@ -181,7 +182,7 @@ func IsUnreserved(c byte) bool {
 // pathSessions are parameters of a path segment that carry a session id.
 var pathSessions = []string{";jsessionid=", ";phpsessid=", ";sid="}
 
-// dropPathSession removes ";jsessionid=…" from path segments, and the segment "(S(…))" that ASP.NET puts before them.
+// dropPathSession removes ";jsessionid=…" from path segments, and the leading segment "(S(…))" of ASP.NET.
 func dropPathSession(p string) string {
 	if strings.Contains(p, ";") {
 		for _, name := range pathSessions {
@@ -205,7 +206,7 @@ func dropParameter(p, name string) string {
 	}
 }
 
-// indexFold is strings.Index without regard to case, of an escaped path.
+// indexFold is strings.Index for an escaped path, ignoring case.
 func indexFold(s, name string) int {
 	for i := 0; i+len(name) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(name)], name) {
@@ -215,10 +216,10 @@ func indexFold(s, name string) int {
 	return -1
 }
 
-// minSegmentSession is less than what ASP.NET makes, 24 letters and digits.
+// Minimum length of a session id in a segment. Those of ASP.NET have 24 letters and digits.
 const minSegmentSession = 20
 
-// dropSessionSegment removes "/(S(…))", which may hold other marks beside the session's: "/(A(…)S(…))".
+// dropSessionSegment removes "/(S(…))", which may contain other tokens in addition to the session's: "/(A(…)S(…))".
 func dropSessionSegment(p string) string {
 	for from := 0; ; {
 		i := strings.Index(p[from:], "/(")
@@ -260,7 +261,7 @@ func isSessionSegment(s string) bool {
 	return found
 }
 
-// canonicalQuery drops the parameters that do not choose content, and empty ones, and keeps the others in order.
+// canonicalQuery removes empty parameters and those that do not select content, and keeps the order of the others.
 func canonicalQuery(q string) string {
 	if q == "" {
 		return ""
@@ -278,7 +279,7 @@ func canonicalQuery(q string) string {
 	return strings.Join(kept, "&")
 }
 
-// trackers are parameters that say where a visitor came from.
+// trackers are parameters with the origin of a visitor.
 var trackers = map[string]bool{
 	"gclid": true, "gclsrc": true, "dclid": true, "gbraid": true, "wbraid": true, "fbclid": true, "msclkid": true,
 	"yclid": true, "ysclid": true, "twclid": true, "ttclid": true, "li_fat_id": true, "igshid": true, "igsh": true,
@@ -289,24 +290,24 @@ var trackers = map[string]bool{
 	"ref_src": true, "ref_url": true, "trkcampaign": true, "mkwid": true, "msockid": true,
 }
 
-// trackerFamilies are what the names of whole families of trackers begin with.
+// trackerFamilies are common prefixes of tracking parameters.
 var trackerFamilies = []string{"utm_", "pk_", "mtm_", "piwik_", "matomo_", "hsa_", "itm_", "at_campaign", "at_medium"}
 
 func isTracking(key string) bool {
 	return trackers[key] || slices.ContainsFunc(trackerFamilies, func(f string) bool { return strings.HasPrefix(key, f) })
 }
 
-// sessions are parameters that carry a session id whatever their value looks like.
+// sessions are parameters that contain a session id, whatever their value.
 var sessions = map[string]bool{
 	"jsessionid": true, "phpsessid": true, "asp.net_sessionid": true, "sessionid": true, "session_id": true,
 	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true, "sessid": true, "session-id": true,
 }
 
-// maybeSessions are parameters that are used for session ids and for much else: "sid" also names shops, stations and
-// sections, "s" what to search for. They count only with a value that looks random.
+// maybeSessions are parameters for session ids that also have other uses: "sid" also identifies shops, stations and
+// sections, and "s" is a search text. They count only with a value that looks random.
 var maybeSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
 
-const minRandom = 20 // letters and digits of a value that looks random
+const minRandom = 20 // minimum number of letters and digits of a random value
 
 func isSession(key, value string) bool {
 	if sessions[key] || strings.HasPrefix(key, "aspsessionid") {
