@@ -39,7 +39,7 @@ func RunShared(t *testing.T, open OpenShared) {
 	}
 }
 
-// newShared returns a world, and further catalogs that share its database.
+// newShared returns a world, and further instances of its catalog on the same database.
 func newShared(t testing.TB, open OpenShared, others int, options ...func(i int, o *catalog.Options)) (*world.World, []*catalog.Catalog) {
 	t.Helper()
 	var rest []*catalog.Catalog
