@@ -5,10 +5,10 @@ import "github.com/sluice/sluice/pkg/extract/format"
 // Error is the permanent failure of one document.
 type Error = format.Error
 
-// Kind says why a document cannot be read. Trying again mends none of the kinds.
+// Kind is the reason why a document cannot be read. All kinds are permanent: a retry fails again.
 type Kind = format.Kind
 
-// Limits bound what reading one document may use or produce.
+// Limits bounds the resources and the output of one document.
 type Limits = format.Limits
 
 // The kinds of failure.
@@ -21,9 +21,9 @@ const (
 	Resources   = format.Resources
 )
 
-// KindOf returns the kind of the first *Error in err's chain, or "" when there is none: a failure of the machinery,
-// which may succeed later.
+// KindOf returns the kind of the first *Error in err's chain, or "" if there is none. Errors without a kind, such as a
+// failure to start a child, may pass.
 func KindOf(err error) Kind { return format.KindOf(err) }
 
-// DefaultLimits are those that hold where a caller sets none.
+// DefaultLimits returns the limits that apply if the caller sets none.
 func DefaultLimits() Limits { return format.DefaultLimits() }

@@ -18,33 +18,34 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// clockFactor is how many times the processor time of a document may pass by the clock.
+// clockFactor is the ratio of the wall-clock limit to the CPU time limit of a document.
 const clockFactor = 3
 
 // Options configure an Extractor. A zero field means its default.
 type Options struct {
-	// Concurrency is how many documents are read at once, and so how many children there are at most. Default:
-	// one for each processor, at most 4.
+	// Concurrency is the maximum number of documents read at once, and of child processes. Default: one per processor, up
+	// to 4.
 	Concurrency int
-	// MaxMemory is how much memory reading one document may take, in bytes. Default 2 GiB.
+	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
-	// Timeout is how much processor time reading one document may take. By the clock it may take clockFactor
-	// times as long, so that a busy machine does not fail documents that are in order. Default 2 minutes.
+	// Timeout is the maximum CPU time for reading one document. The wall-clock limit is clockFactor times as long, so that
+	// valid documents do not fail on a busy machine. Default 2 minutes.
 	Timeout time.Duration
-	// MaxText is the most text a document may yield, in bytes. Default 64 MiB.
+	// MaxText is the maximum size of a document's text, in bytes. Default 64 MiB.
 	MaxText int64
-	// MaxInput is the largest document read, in bytes. Default 256 MiB.
+	// MaxInput is the maximum size of a document, in bytes. Default 256 MiB.
 	MaxInput int64
-	// CacheDir keeps compiled code between children and starts. Default: a folder of the user's cache directory.
+	// CacheDir is the folder for compiled code, which is kept across children and restarts. Default: a folder in the
+	// user's cache directory.
 	CacheDir string
-	// TempDir takes documents while they are read. What a killed process has left there is not removed by another.
-	// Default: the system's folder for temporary files.
+	// TempDir is the folder for documents while they are read. Files left by a killed process are not removed. Default:
+	// the system's folder for temporary files.
 	TempDir string
-	// IdleAfter is how long a child waits for another document before it is stopped. Default 30 seconds.
+	// IdleAfter is the time after which an idle child is stopped. Default 30 seconds.
 	IdleAfter time.Duration
-	// Recycle is how many documents a child reads before it is replaced. Default 200.
+	// Recycle is the number of documents after which a child is replaced. Default 200.
 	Recycle int
-	// Log takes the deaths of children, at level warn. Default slog.Default().
+	// Log receives a warning for each child that dies. Default slog.Default().
 	Log *slog.Logger
 }
 
@@ -63,7 +64,7 @@ func (o Options) withDefaults() Options {
 			o.CacheDir = dir + "/sluice"
 		}
 	}
-	// A child works in a folder of its own, where these would be others.
+	// A child has its own working directory, so relative paths must be resolved here.
 	for _, dir := range []*string{&o.CacheDir, &o.TempDir} {
 		if abs, err := filepath.Abs(*dir); err == nil && *dir != "" {
 			*dir = abs
@@ -83,12 +84,12 @@ func (o Options) withDefaults() Options {
 
 // Request is a document to read, as a file or as a stream.
 type Request struct {
-	Path     string    // a file that this process can open; "" when Reader is set
+	Path     string    // a file that this process can open; "" if Reader is set
 	Reader   io.Reader // the bytes; spooled to a temporary file
-	Name     string    // file name, a hint for the format; "" unknown
-	Declared string    // MIME type its sender declared, with parameters; "" unknown
-	URL      string    // address of a page; "" none
-	// PlainRows asks for table rows as cells parted by tabs instead of "column: value; …".
+	Name     string    // file name, a hint for the format; "" if unknown
+	Declared string    // MIME type declared by the sender, with parameters; "" if unknown
+	URL      string    // address of a page; "" if none
+	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 }
 
@@ -97,17 +98,17 @@ type Extractor struct {
 	opts   Options
 	limits format.Limits
 	slots  chan struct{}
-	ctx    context.Context // ends with Close
+	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex
-	Idle   []*idleWorker // the most recently used last
+	Idle   []*idleWorker // most recently used last
 	closed bool
 	busy   sync.WaitGroup
 	told   sync.Once
 }
 
-// idleWorker is a child that waits for a document, and the clock that stops it.
+// idleWorker is an idle child with the timer that stops it.
 type idleWorker struct {
 	*sandbox.Worker
 	clock *time.Timer
@@ -116,7 +117,7 @@ type idleWorker struct {
 // errClosed is the cause of failures after Close.
 var errClosed = errors.New("the extractor is closed")
 
-// New makes an Extractor. It starts no child before there is a document. Close it to stop its children.
+// New returns an Extractor. Children are started on demand. Close stops them.
 func New(o Options) *Extractor {
 	o = o.withDefaults()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -129,9 +130,9 @@ func New(o Options) *Extractor {
 	}
 }
 
-// Extract reads one document. It waits while Concurrency others are being read. It returns an *Error when the
-// document cannot be read, which is for good; any other error is of the machinery or the context's, and trying
-// again may help.
+// Extract reads one document. It blocks while Concurrency other documents are being read. An *Error means that the
+// document cannot be read, which is permanent. Any other error comes from the child process or the context, and a retry
+// may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	x.mu.Lock()
 	if x.closed {
@@ -142,7 +143,7 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	x.mu.Unlock()
 	defer x.busy.Done()
 
-	if req.Path == "" { // which may wait for a network, and so comes before the wait for a reader
+	if req.Path == "" { // reading may wait for the network, so do it before waiting for a child
 		path, err := x.spool(req.Reader)
 		if err != nil {
 			return nil, err
@@ -187,13 +188,13 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		x.tellMissing(w)
 		x.put(w)
 		if errors.Is(err, sandbox.ErrNotStarted) && attempt == 0 {
-			continue // a child that died while idle; the document is not to blame
+			continue // the child died while idle: the document is not the cause
 		}
 		return doc, err
 	}
 }
 
-// openDocument opens an ordinary file: opening or reading anything else could wait for ever.
+// openDocument opens a regular file. Opening or reading any other file, such as a pipe, could block forever.
 func openDocument(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -209,7 +210,7 @@ func openDocument(path string) (*os.File, error) {
 	return f, nil
 }
 
-// tellMissing logs once that children keep rights which they could do without.
+// tellMissing logs once that the system cannot take all unneeded rights from the children.
 func (x *Extractor) tellMissing(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
 		x.told.Do(func() {
@@ -228,7 +229,7 @@ func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	}
 	buffer := spoolBuffers.Get().(*[64 << 10]byte)
 	defer spoolBuffers.Put(buffer)
-	// Asked for its own way, the file would only take a new buffer each time.
+	// The wrapper hides the file's ReadFrom, which would allocate a new buffer each time.
 	n, err := io.CopyBuffer(struct{ io.Writer }{f}, io.LimitReader(r, x.limits.MaxInput+1), buffer[:])
 	if err == nil && n > x.limits.MaxInput {
 		err = format.Errorf(format.TooLarge, "the file has more than the %s that are read", format.SizeText(x.limits.MaxInput))
@@ -244,7 +245,7 @@ func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	return f.Name(), nil
 }
 
-// take returns a warm child or starts one.
+// take returns an idle child or starts one.
 func (x *Extractor) take() (*sandbox.Worker, error) {
 	x.mu.Lock()
 	if n := len(x.Idle); n > 0 {
@@ -258,7 +259,7 @@ func (x *Extractor) take() (*sandbox.Worker, error) {
 	return sandbox.Start(x.opts.MaxMemory, x.opts.TempDir, x.opts.CacheDir)
 }
 
-// put keeps a child for the next document, or stops it when it has read enough.
+// put keeps a child for the next document, or stops it after Recycle documents.
 func (x *Extractor) put(w *sandbox.Worker) {
 	if w.Dead {
 		return
@@ -275,7 +276,7 @@ func (x *Extractor) put(w *sandbox.Worker) {
 	x.mu.Unlock()
 }
 
-// retire stops a child that has waited long enough, unless it has just been taken.
+// retire stops a child that has been idle for IdleAfter, unless it has just been taken.
 func (x *Extractor) retire(iw *idleWorker) {
 	x.mu.Lock()
 	found := false
@@ -296,7 +297,7 @@ func (x *Extractor) retire(iw *idleWorker) {
 	}
 }
 
-// Close stops all children and waits for them. Documents that are being read fail. It may be called twice.
+// Close stops all children and waits for them. Documents in progress fail. Close may be called twice.
 func (x *Extractor) Close() error {
 	x.cancel(errClosed)
 	x.mu.Lock()

@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// formats is the registry, in the order in which they are asked whether a document is theirs. The text formats that
-// can be recognised come before those that go by their names.
+// formats is the registry of formats, in detection order. Text formats that are recognised by content come before those
+// that are recognised by name only.
 var formats = format.NewRegistry(
 	pdf.Format,
 	epub.Format,
@@ -40,30 +40,30 @@ var formats = format.NewRegistry(
 	text.Format,
 )
 
-// Formats are the formats of documents that can be read.
+// Formats returns the formats of documents that can be read.
 func Formats() []format.Format { return formats.Formats() }
 
-// Named is the format whose extension a file name or address has; nil for none.
+// Named returns the format for the extension of a file name or address, or nil.
 func Named(name string) *format.Format { return formats.Named(name) }
 
-// Declared is the format of a declared MIME type, by any of its names; nil for none.
+// Declared returns the format of a declared MIME type or of one of its aliases, or nil.
 func Declared(mimeType string) *format.Format { return formats.Declared(mimeType) }
 
-// DetectType returns the MIME type of a document by its first bytes (give it some 4 KiB), its file name or address, and
-// the type its sender declared; each may be empty. Formats says which types can be read.
+// DetectType returns the MIME type of a document from its first bytes (about 4 KiB), its file name or address, and the
+// type declared by the sender. Each may be empty. Formats lists the types that can be read.
 func DetectType(head []byte, name, declared string) string {
 	return formats.Detect(head, name, declared)
 }
 
-// Stream reads a document in this process and passes its blocks on as they come; the document that it returns has none.
-// Parse says what it can survive.
+// Stream reads a document in this process and passes each block to emit as it is read. The returned document has no
+// blocks. Errors and panics are handled as in Parse.
 func Stream(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	return formats.Parse(ctx, src, lim, emit)
 }
 
-// Parse reads a document in this process, with all its blocks in memory. It returns *Error for whatever is wrong
-// with the document, panics of parsers included; it cannot survive what kills the runtime. Use an Extractor for
-// content from outside.
+// Parse reads a document in this process, with all its blocks in memory. It returns an *Error if the document cannot be
+// read or a parser panics. It does not survive fatal runtime errors, such as running out of memory, so use an Extractor
+// for untrusted content.
 func Parse(ctx context.Context, src format.Source, lim format.Limits) (*domain.Document, error) {
 	var blocks []domain.Block
 	doc, err := Stream(ctx, src, lim, func(b domain.Block) error {
@@ -77,6 +77,6 @@ func Parse(ctx context.Context, src format.Source, lim format.Limits) (*domain.D
 	return doc, nil
 }
 
-// RunChildIfAsked turns the process into a child that reads documents, and does not return, when an Extractor
-// started it as one; otherwise it does nothing. Call it first thing in every main and TestMain.
+// RunChildIfAsked runs the process as a child that reads documents, and does not return, if an Extractor started it.
+// Otherwise it does nothing. It must be the first call in every main and TestMain.
 func RunChildIfAsked() { sandbox.RunIfAsked(Stream) }

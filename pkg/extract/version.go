@@ -1,5 +1,5 @@
 package extract
 
-// Version numbers what this package makes of the same content. Raise it by hand with every change after which some
-// document yields other blocks, another title or another type: content that has not changed is read again only then.
+// Version is the version of this package's output. Increment it with every change that gives some document different
+// blocks, another title or another type. Unchanged content is read again only after that.
 const Version = 6

@@ -1,5 +1,5 @@
-// Package charset finds out in which encoding bytes are text, and decodes them. All formats of text use it, and whoever
-// must know an encoding before a document is read.
+// Package charset detects the encoding of text and decodes it. All text formats use it, as do other packages that need
+// the encoding before a document is read.
 package charset
 
 import (
@@ -20,7 +20,7 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Decode turns bytes of unknown encoding into UTF-8 text. It returns the encoding's name for diagnosis.
+// Decode converts bytes in an unknown encoding to UTF-8 text. It also returns the name of the encoding, for diagnosis.
 func Decode(data []byte, label string) (text, name string) {
 	var t Evidence
 	t.Add(data)
@@ -31,10 +31,10 @@ func Decode(data []byte, label string) (text, name string) {
 	return DecodeWith(data[skip:], name)
 }
 
-// Decide names the encoding by what was seen of a text; skip is the length of its byte order mark. The order is by
-// certainty: byte order mark, the zero bytes that UTF-16 and UTF-32 leave in text, well-formed UTF-8 (which other
-// encodings almost never are by accident), the label that came with the text, the encoding in its XML declaration,
-// and the score of the decoded text, also as UTF-8 mixed with another encoding.
+// Decide returns the most likely encoding of the text; skip is the length of its byte order mark. It checks the
+// evidence in order of certainty: byte order mark, the zero bytes of UTF-16 and UTF-32, well-formed UTF-8 (text in
+// other encodings almost never is), the label that came with the text, the encoding in its XML declaration, and the
+// scores of the decoded text, including that of UTF-8 mixed with another encoding.
 func (t *Evidence) Decide(label string) (name string, skip int) {
 	if wide, skip := Wide(t.head); wide != "" {
 		return wide, skip
@@ -68,7 +68,7 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 // isUTF8 reports whether the text is UTF-8; a few stray bytes of another encoding are tolerated. A text in another
 // encoding has more invalid bytes than valid multi-byte sequences, unless it is only a word or two.
 func (t *Evidence) isUTF8(label string) bool {
-	cut := len(t.carry) > 0 // the text ends within a sequence, or is not UTF-8
+	cut := len(t.carry) > 0 // the text ends within a sequence or is not UTF-8
 	switch {
 	case t.Bad == 0:
 		return !cut || t.good >= 2
@@ -90,12 +90,14 @@ func xmlDeclaredEncoding(head []byte) string {
 	return ""
 }
 
-// wideLabel reports whether the label claims two bytes for every character, which the bytes themselves would show.
+// wideLabel reports whether the label names an encoding with two bytes per character. The bytes themselves would show
+// it, so such a label is ignored.
 func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
 
-// Wide recognises UTF-16 and UTF-32 by their mark or by where zero bytes stand; skip is the mark's length.
+// Wide recognises UTF-16 and UTF-32 by their byte order mark or by the positions of zero bytes. skip is the length of
+// the mark.
 func Wide(data []byte) (name string, skip int) {
 	for _, m := range []struct{ mark, name string }{
 		{"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"},
@@ -135,7 +137,8 @@ func Wide(data []byte) (name string, skip int) {
 	return wideByScript(sample)
 }
 
-// allRunes reports whether each four bytes are a printable character. Text of other encodings has hardly any zero bytes.
+// allRunes reports whether each group of four bytes is a printable character. Text in other encodings has hardly any
+// zero bytes.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
@@ -145,10 +148,10 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 	return true
 }
 
-// wideByScript recognises UTF-16 without a mark whose letters are not Latin: spaces and line ends alone have zero
-// bytes then, always on the same side, and the high bytes of letters are few different ones.
+// wideByScript recognises non-Latin UTF-16 without a mark. In such text only spaces and line ends have zero bytes,
+// always on the same side, and the letters have few different high bytes.
 func wideByScript(sample []byte) (name string, skip int) {
-	var ascii, other [2]int // by which byte of the pair is zero: a space or line end, and anything else
+	var ascii, other [2]int // pairs by the index of their zero byte: spaces and line ends, and all others
 	for i := 0; i+1 < len(sample); i += 2 {
 		for side := range 2 {
 			if sample[i+side] != 0 {
@@ -161,13 +164,13 @@ func wideByScript(sample []byte) (name string, skip int) {
 			}
 		}
 	}
-	const few = 100 // one zero in so many pairs is enough: no other encoding of text has any
+	const few = 100 // minimum of one zero byte per this many pairs; text in other encodings has none
 	pairs := len(sample) / 2
 	for zero, order := range []struct {
 		name string
 		get  func([]byte) uint16
 	}{{"utf-16be", binary.BigEndian.Uint16}, {"utf-16le", binary.LittleEndian.Uint16}} {
-		// A letter such as U+AC00 has its zero on the other side.
+		// A letter such as U+AC00 has its zero byte on the other side.
 		if n := ascii[zero]; n < 2 || n*few < pairs || ascii[1-zero] > 0 || other[0]+other[1] >= n {
 			continue
 		}
@@ -203,14 +206,14 @@ func iso2022(data []byte) string {
 	return ""
 }
 
-// Evidence gathers from a text, given in pieces, what its encoding can be told by. It keeps a sample alone.
+// Evidence collects evidence of the encoding of a text that is added in pieces. It keeps only a sample.
 type Evidence struct {
 	head      []byte // the first bytes
-	sample    []byte // pieces with bytes beyond ASCII
-	good, Bad int    // sequences of more than one byte that are UTF-8, and bytes that cannot be
-	Feeds     bool   // a byte is that of a form feed
-	carry     []byte // the start of a sequence that the next piece may complete
-	stray     []byte // bytes that cannot be UTF-8, with their context
+	sample    []byte // pieces with non-ASCII bytes
+	good, Bad int    // valid multi-byte sequences of UTF-8, and bytes that cannot be UTF-8
+	Feeds     bool   // the text contains a form feed
+	carry     []byte // an incomplete sequence that the next piece may complete
+	stray     []byte // context of bytes that cannot be UTF-8
 }
 
 const (
@@ -220,7 +223,7 @@ const (
 
 func (t *Evidence) high() bool { return len(t.sample) > 0 }
 
-// Add looks at the next piece.
+// Add examines the next piece.
 func (t *Evidence) Add(piece []byte) {
 	if room := evidenceHead - len(t.head); room > 0 {
 		t.head = append(t.head, piece[:min(room, len(piece))]...)
@@ -267,13 +270,14 @@ func IsASCII(b []byte) bool {
 	return true
 }
 
-// sureBetter is by how much another encoding must score more than the one that a label names before the label counts for
-// nothing: half of what text has over characters that say nothing either way.
+// sureBetter is the minimum lead in score of another encoding over the labelled one for the label to be ignored: half
+// the lead of text over neutral characters.
 const sureBetter = 0.5
 
-// refutes reports whether the bytes are surely not of the encoding that a sender puts on whatever it sends.
+// refutes reports whether the bytes are certainly not in the labelled encoding. Some senders put the same label on
+// everything.
 func (t *Evidence) refutes(name string) bool {
-	const enough = 6 // bytes beyond ASCII
+	const enough = 6 // minimum number of non-ASCII sequences
 	if t.good+t.Bad < enough {
 		return false
 	}
@@ -281,7 +285,7 @@ func (t *Evidence) refutes(name string) bool {
 	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+sureBetter
 }
 
-// ByName gives the decoder for the names that detectors and labels use.
+// ByName returns the decoder for a name used by detectors or labels, and the canonical name.
 func ByName(name string) (encoding.Encoding, string) {
 	switch name {
 	case "utf-32le":
@@ -318,7 +322,7 @@ func ByName(name string) (encoding.Encoding, string) {
 	return enc, name
 }
 
-// DecodeWith turns bytes of a named encoding into UTF-8 text, and returns the name of the encoding that was taken.
+// DecodeWith converts bytes in a named encoding to UTF-8 text. It also returns the name of the encoding used.
 func DecodeWith(data []byte, name string) (string, string) {
 	if name == "utf-8" {
 		return strings.ToValidUTF8(string(data), "\uFFFD"), name
@@ -326,7 +330,7 @@ func DecodeWith(data []byte, name string) (string, string) {
 	enc, name := ByName(name)
 	out, err := enc.NewDecoder().Bytes(data)
 	if err != nil {
-		// Decoders replace what they cannot read; an error leaves what was read so far.
+		// Decoders replace invalid bytes. After an error, out is the text decoded so far.
 		return strings.ToValidUTF8(string(out), "\uFFFD"), name
 	}
 	return string(out), name

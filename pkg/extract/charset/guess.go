@@ -11,47 +11,47 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// Scores are means over the characters beyond ASCII, in the unit of one frequent letter of a language, which is worth 1.
-// What a character adds or takes off follows from how surely it tells right decoding from wrong: the sizes matter by
-// their order alone, and the texts of the tests hold them in place.
+// A score is a mean over the non-ASCII characters. Its unit is the worth of a frequent letter of the language. The
+// worth or cost of a character reflects how reliably it distinguishes correct from wrong decoding. Only the order of
+// the values matters, and the test texts fix it.
 const (
-	worthRarest = 0.4  // of the rarest letter of an alphabet: text has most of the frequent ones, noise has all alike
-	worthKana   = 0.9  // Japanese of any subject is half kana, and no other candidate decodes to runs of them
-	worthMark   = 0.4  // punctuation of East Asia stands in every text there, and is easily met by accident
-	worthQuote  = 0.25 // quotation marks and dashes stand in texts of all encodings
+	worthRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, noise has all equally
+	worthKana   = 0.9  // half of any Japanese text is kana, and no other candidate decodes to runs of them
+	worthMark   = 0.4  // East Asian punctuation: every East Asian text contains it, but noise often does too
+	worthQuote  = 0.25 // quotation marks and dashes, which texts in all encodings contain
 
-	costImpossible = 3.0 // a byte without a character, a control or private character: it outweighs three good letters
-	costInWord     = 1.5 // a sign between two letters: "zauwa¿yli"
-	costCapital    = 1.2 // a capital after a small letter, or the reverse: the wrong half of a code page
-	costMisplaced  = 1.0 // what may stand in a text, though not there: a quotation mark in a word, a script beside another
-	costLetter     = 0.8 // a letter that no language of the alphabet has; names and loanwords bring some into any text
-	costSign       = 0.6 // any other sign; half-width kana, which are one byte in Shift-JIS and so easily met
-	costRare       = 0.5 // a character of the right script that hardly any word has
-	costOther      = 0.4 // a letter of another script among characters of two bytes, where some are usual
-	costFrame      = 0.2 // frames, which files of the DOS code pages draw, and signs among characters of two bytes
+	costImpossible = 3.0 // an undefined byte, a control or private-use character: outweighs three good letters
+	costInWord     = 1.5 // a symbol between two letters: "zauwa¿yli"
+	costCapital    = 1.2 // a capital after a small letter, or the reverse: sign of a wrong code page
+	costMisplaced  = 1.0 // a valid character in a wrong position: a quotation mark within a word, mixed scripts
+	costLetter     = 0.8 // a letter outside the alphabet; names and loanwords bring a few into any text
+	costSign       = 0.6 // any other symbol; half-width kana, which are one byte in Shift-JIS and so are common in noise
+	costRare       = 0.5 // a character of the right script that is used in hardly any word
+	costOther      = 0.4 // a letter of another script among two-byte characters, where a few are usual
+	costFrame      = 0.2 // box drawing, common in files in DOS code pages, and symbols among two-byte characters
 
-	bonusLanguage = 0.25 // the whole text is in the alphabet's language as whatlanggo sees it
-	leastSure     = 0.3  // of whatlanggo's confidence, which is near zero between related languages even where it is right
-	bonusChardet  = 0.2  // at most, for what chardet's statistics say: it decides between near equals alone
+	bonusLanguage = 0.25 // whatlanggo detects the alphabet's language for the whole text
+	leastSure     = 0.3  // minimum confidence of whatlanggo, which is near zero between related languages even if it is right
+	bonusChardet  = 0.2  // maximum bonus from chardet's statistics: it only decides between nearly equal scores
 
-	// Priors say how often an encoding is met where it reads no better than another.
-	priorCommon = 0.05  // most files of unknown encoding are in this one
-	priorSubset = -0.02 // nearly the same as a Windows code page, which is met more often
-	priorSeldom = -0.05 // its letters are met in other code pages more often
-	priorOld    = -0.1  // of systems that are gone
-	priorOldest = -0.12 // older than another of these with the same letters
+	// Priors reflect how common an encoding is, and decide between equal scores.
+	priorCommon = 0.05  // the most common encoding of unlabelled files
+	priorSubset = -0.02 // nearly the same as a Windows code page, which is more common
+	priorSeldom = -0.05 // other code pages with the same letters are more common
+	priorOld    = -0.1  // encodings of obsolete systems
+	priorOldest = -0.12 // older than another obsolete encoding with the same letters
 )
 
-// candidate is an encoding that a text without any mark may be in, and what its texts are made of.
+// candidate is an encoding that unmarked text may be in, with the characters of its texts.
 type candidate struct {
 	name      string
 	alphabets []alphabet // single-byte encodings
 	common    string     // two-byte encodings: the frequent characters
-	level     charLevel  // two-byte encodings: where the characters in ordinary use stand
-	prior     float64    // how much more or less often it is met than others, in the unit of scores
+	level     charLevel  // two-byte encodings: the range of the commonly used characters
+	prior     float64    // how common the encoding is, in the unit of scores
 }
 
-// candidates are tried in this order; the first of equals wins.
+// candidates are tried in this order. Between equal scores, the first wins.
 var candidates = []candidate{
 	{name: "windows-1252", alphabets: westernLetters, prior: priorCommon},
 	{name: "windows-1251", alphabets: cyrillicLetters},
@@ -83,7 +83,7 @@ var candidates = []candidate{
 	{name: "cp437", alphabets: westernLetters, prior: priorOldest},
 }
 
-// weights give each candidate's characters their worth, made when first needed.
+// weights maps the characters of each candidate to their worth. It is computed on first use.
 var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 	m := make(map[string][]map[rune]float64, len(candidates))
 	for _, c := range candidates {
@@ -110,8 +110,8 @@ var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 	return m
 })
 
-// GuessCharset is the name of the encoding that text reads best in which is not UTF-8 and does not say what it is: the
-// same that extraction takes. Names are those of the WHATWG, and cp437, cp850 and cp852.
+// GuessCharset returns the most likely encoding of unlabelled text that is not UTF-8, as used by extraction. The names
+// are those of the WHATWG, and cp437, cp850 and cp852.
 func GuessCharset(text []byte) string {
 	var evidence Evidence
 	evidence.Add(text)
@@ -119,8 +119,8 @@ func GuessCharset(text []byte) string {
 	return name
 }
 
-// guessEncoding decodes the sample in every candidate encoding and takes the one whose result reads most like a
-// language. The statistics of chardet have a say where that is close. Windows-1252 is the answer when all are bad.
+// guessEncoding decodes the sample in every candidate encoding and returns the one with the best score. The statistics
+// of chardet decide between close scores. The result is Windows-1252 if all scores are bad.
 func guessEncoding(sample []byte) (name string, score float64) {
 	sample = sample[:min(len(sample), evidenceSample)]
 	if len(sample) == 0 {
@@ -145,20 +145,21 @@ func guessEncoding(sample []byte) (name string, score float64) {
 	return best, bestScore
 }
 
-// focusSample is the part of the sample that is decoded again and again: enough to be certain, no more.
+// focusSample returns the part of the sample that is decoded in every candidate: long enough to be certain, and no
+// longer.
 func focusSample(sample []byte) []byte {
 	const enough = 12 << 10
 	if len(sample) <= enough {
 		return sample
 	}
-	cut := enough // between ASCII bytes, so that no character is cut in two
+	cut := enough // moved to a place between ASCII bytes, so that no character is split
 	for cut < len(sample)-1 && cut < enough+256 && (sample[cut] >= utf8.RuneSelf || sample[cut-1] >= utf8.RuneSelf) {
 		cut++
 	}
 	return sample[:cut]
 }
 
-// scoreEncoding is how well the sample reads in the named encoding; a low value for one that is no candidate.
+// scoreEncoding returns the score of the sample in the named encoding. It is low if the encoding is not a candidate.
 func scoreEncoding(sample []byte, name string) float64 {
 	for _, c := range candidates {
 		if c.name == name {
@@ -168,7 +169,7 @@ func scoreEncoding(sample []byte, name string) float64 {
 	return -1
 }
 
-// score is the mean worth of the characters beyond ASCII, from about -costImpossible (noise) to 1.
+// score returns the mean worth of the non-ASCII characters, from about -costImpossible (noise) to 1.
 func (c candidate) score(sample []byte) float64 {
 	enc, _ := ByName(c.name)
 	decoded, err := enc.NewDecoder().Bytes(sample)
@@ -192,7 +193,7 @@ func (c candidate) score(sample []byte) float64 {
 	return best + c.prior
 }
 
-// languageBonus rewards an alphabet whose language is also the one that the whole text, ASCII letters included, is in.
+// languageBonus returns bonusLanguage if the whole text, including its ASCII letters, is in the alphabet's language.
 func languageBonus(text, lang string) float64 {
 	if lang == "" || len(text) < 40 {
 		return 0
@@ -203,8 +204,8 @@ func languageBonus(text, lang string) float64 {
 	return 0
 }
 
-// scoreNarrow judges text from a single-byte encoding: letters of the alphabet are good, other letters and signs
-// within words are bad, and so are capitals within words.
+// scoreNarrow scores text from a single-byte encoding: letters of the alphabet count for it; other letters, symbols
+// within words and capitals within words count against it.
 func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 	sum, n := 0.0, 0
 	prev := ' '
@@ -219,9 +220,9 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		case r == utf8.RuneError || r < 0xa0 || unicode.Is(unicode.Co, r):
 			sum -= costImpossible
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
-			sum -= costMisplaced // a tone or a vowel sign upon nothing
+			sum -= costMisplaced // a tone mark or vowel sign without a base letter
 		case alphabet[lower] > 0:
-			// A single letter proves nothing, because it may be a currency sign in another code page. A word like "à" is the
+			// A single letter is no evidence, because it may be a currency sign in another code page. A word like "à" is the
 			// exception.
 			if WordRune(prev) || WordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
 				sum += alphabet[lower]
@@ -263,7 +264,7 @@ func foreign(r, prev rune) bool {
 	return unicode.IsLetter(prev) && unicode.Is(unicode.Latin, prev) && !unicode.Is(unicode.Latin, r) && !unicode.Is(unicode.Thai, r)
 }
 
-// scoreWide judges text from an encoding with two bytes for a character.
+// scoreWide scores text from an encoding with two bytes per character.
 func scoreWide(text string, common map[rune]float64) float64 {
 	sum, n := 0.0, 0
 	for _, r := range text {
@@ -285,10 +286,10 @@ func scoreWide(text string, common map[rune]float64) float64 {
 			}
 		case r == 'ー' && japanese:
 			sum += worthKana
-		case r >= 0xff61 && r <= 0xff9f: // half-width katakana: one byte each in Shift-JIS, so easily met by accident
+		case r >= 0xff61 && r <= 0xff9f: // half-width katakana: one byte each in Shift-JIS, so common in noise
 			sum -= costSign
 		case unicode.Is(unicode.Hangul, r):
-			if common['다'] > 0 { // a syllable of hardly any word
+			if common['다'] > 0 { // a syllable used in hardly any word
 				sum -= costRare
 			} else {
 				sum -= costMisplaced

@@ -1,13 +1,13 @@
 package charset
 
-// alphabet is what tells a language's text from the same bytes read in another encoding: its letters beyond ASCII, the
-// most frequent first.
+// alphabet is the non-ASCII letters of a language, most frequent first. They distinguish its text from the same bytes
+// decoded in another encoding.
 type alphabet struct {
-	lang    string // ISO 639-3, as whatlanggo names it; "" where that does not know it
+	lang    string // ISO 639-3 code in whatlanggo; "" if whatlanggo does not know the language
 	letters string
 }
 
-// The alphabets by the group of code pages that hold them.
+// The alphabets by group of code pages.
 var (
 	westernLetters = []alphabet{
 		{"deu", "üäößéà"}, {"fra", "éèàêçôîûùâëïœüÿæ"}, {"spa", "óíáéñúü"}, {"por", "ãçéáóêíõâúàôü"}, {"ita", "èàùòéìî"},
@@ -27,13 +27,13 @@ var (
 	greekLetters  = []alphabet{{"ell", "αοιετσνηυρπκμλςόγίάωδήέχύθφώβξζψϊΐϋ"}}
 	hebrewLetters = []alphabet{{"heb", "יוהלאמרבתנשעםדקפחכסטזגןצךףץ"}}
 	arabicLetters = []alphabet{{"arb", "اليمونرتبعدسفهكقحجةصشىخطذضءأئزثغإظؤآ"}, {"pes", "ایرنمدهوتسبشلزکخفگقعپحجچطصآئضغذثظژ"}}
-	// of Thai no language is asked: its script alone would answer
+	// no language for Thai: the script alone would decide
 	thaiLetters = []alphabet{{"", "านรกเงอมยลวดท่้ัิีสตะปบคหแจพชไขใโผณุู์ำื็ถซศธภฎฐษญฟฉึๆฏฒฝฆฮฤฬๅ๊๋"}}
 	vietLetters = []alphabet{{"vie", "đưôơăâêàáéèóòíìúùýãõĩũ\u0300\u0301\u0303\u0309\u0323₫"}}
 )
 
-// The most frequent characters of the languages that need two bytes for each: half of any text and almost none of the
-// noise that the wrong decoder makes.
+// The most frequent characters of the languages with two-byte encodings. They make up half of any text, but almost none
+// of the noise from a wrong decoder.
 const (
 	commonSimplified = "的一是不了在人有我他这中大来上个国和说们为到地也子时道出而要于就下得可你年生自会那后能对着事其里所去行过家十用发天如然作方成者多日都三小军二无同么经法当起与好看学进种将还分此心前面又定见只主没公从" +
 		"使本新现体水部意明动机情理样全它内外间开力高长但些因由重气各物量关点两向已或员系社会应实业电话网信息工作管理服务公司产品技术数据文件中国北京上海价格时间地址联系我们版权所有请进入免费在线用户下载更" +

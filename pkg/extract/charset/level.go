@@ -2,17 +2,17 @@ package charset
 
 import "unicode/utf8"
 
-// charLevel is the part of a two-byte character set that holds the characters in ordinary use. The sets of Asia keep
-// their rare characters apart from these, so a wrong decoder is known by how many of them it meets.
+// charLevel is the part of a two-byte character set with the commonly used characters. Asian character sets keep rare
+// characters in separate ranges, so a large share of rare characters reveals a wrong decoder.
 type charLevel struct {
 	encoding    string
-	first, last byte // the first bytes of its characters
+	first, last byte // range of the first bytes of its characters
 	worth       float64
 }
 
-// What a character of the level is worth, a frequent one being worth 1: a text has few of the frequent ones where it is a
-// table of names, and noise meets the level by accident. The Korean level has a fifth of all syllables, which noise
-// meets less often.
+// Worth of a character of the level; a frequent one is worth 1. A table of names has few frequent characters, and noise
+// can fall into the level by accident. The Korean level has a fifth of all syllables, so noise falls into it less
+// often.
 const (
 	worthLevel  = 0.5
 	worthKorean = 0.6
@@ -25,7 +25,7 @@ var (
 	levelKS   = charLevel{"euc-kr", 0xb0, 0xc8, worthKorean} // KS X 1001: 2,350 syllables, of 11,172
 )
 
-// weights give each character of the level its worth.
+// weights maps each character of the level to its worth.
 func (l charLevel) weights() map[rune]float64 {
 	enc, _ := ByName(l.encoding)
 	dec := enc.NewDecoder()

@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// WordRune reports whether the character is part of words: a letter or a number.
+// WordRune reports whether the character is a letter or a number.
 func WordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// DecodeBase64 ignores characters outside the alphabet, as RFC 2045 requires.
+// DecodeBase64 decodes Base64 and ignores characters outside the alphabet, as RFC 2045 requires.
 func DecodeBase64(data []byte) []byte {
 	clean := make([]byte, 0, len(data))
 	for _, c := range data {
@@ -25,13 +25,13 @@ func DecodeBase64(data []byte) []byte {
 	return clean[:n]
 }
 
-// maxDeclared is the most bytes of an XML part that is decoded as a whole.
+// maxDeclared is the maximum size of an XML part that is decoded as a whole, in bytes.
 const maxDeclared = 128 << 20
 
-// Reader decodes XML parts that are not UTF-8.
+// Reader returns a reader that decodes an XML part from the labelled encoding to UTF-8.
 func Reader(label string, r io.Reader) (io.Reader, error) {
 	switch strings.ToLower(label) {
-	case "utf-16", "utf-8", "utf8": // a declaration that is itself readable is not UTF-16
+	case "utf-16", "utf-8", "utf8": // a declaration that can be read is not in UTF-16
 		return r, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxDeclared))

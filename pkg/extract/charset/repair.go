@@ -48,10 +48,11 @@ func (t *Evidence) StrayEncoding(name string) *charmap.Charmap {
 	return single
 }
 
-// bonusSequence is the worth of a valid UTF-8 sequence, added to that of its character: other encodings rarely have any.
+// bonusSequence is added to the worth of the character of a valid UTF-8 sequence, because other encodings rarely
+// contain one.
 const bonusSequence = 0.3
 
-// mixedScore is how well the sample reads as UTF-8 with stray bytes, in the unit of the scores of other encodings.
+// mixedScore returns the score of the sample as UTF-8 with stray bytes, comparable with the scores of other encodings.
 func (t *Evidence) mixedScore() float64 {
 	stray := t.StrayEncoding("utf-8")
 	if stray == nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// maxChunkNesting is how many documents may stand one inside another.
+// maxChunkNesting is the maximum nesting depth of embedded documents.
 const maxChunkNesting = 2
 
-// chunk reads a document that is embedded whole in the place of paragraphs: a page, plain text, or another docx.
+// chunk reads a whole document that is embedded in place of paragraphs: a web page, plain text, or another docx.
 func (w *walker) chunk(id string) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.nesting >= maxChunkNesting || w.r.once[rel.Target] {
@@ -31,7 +31,7 @@ func (w *walker) chunk(id string) {
 	}
 	w.flush()
 	p := *w.r.p
-	p.Doc = &domain.Document{} // it gives the document no title of its own
+	p.Doc = &domain.Document{} // discarded: the chunk must not set the document's title
 	p.Out = &format.Sink{Emit: w.emit, Left: p.Lim.MaxText, Max: p.Lim.MaxText}
 	p.Src = format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), PlainRows: p.Src.PlainRows}
 	err = w.embedded(&p, data, rel.Target)
@@ -51,7 +51,7 @@ func (w *walker) embedded(p *format.Parser, data []byte, name string) error {
 		return p.ReadAs(format.TypeHTML)
 	case format.TypeText, format.TypeMarkdown, format.TypeCSV:
 		return p.ReadAs(format.TypeText)
-	case format.TypeMail, format.TypeMHTML: // a page with its pictures, as Word puts it together
+	case format.TypeMail, format.TypeMHTML: // a web page with its pictures, as Word saves it
 		return p.ReadAs(format.TypeMHTML)
 	case ooxml.TypeDocx, format.TypeZip:
 		if ooxml.FlatType(data) != "" {
@@ -59,7 +59,7 @@ func (w *walker) embedded(p *format.Parser, data []byte, name string) error {
 				return err
 			}
 		}
-		p.Lim.MaxUnpacked = w.r.a.Left // what the outer document has not used
+		p.Lim.MaxUnpacked = w.r.a.Left // the rest of the outer document's budget
 		a, err := zip.Open(p, "docx document")
 		if err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 
 // control holds the properties of a content control.
 type control struct {
-	label string // its name, which is the label of its value; "" for none
-	box   string // the sign of its check box; "" for other controls
+	label string // its name, used as the label of its value; "" if there is none
+	box   string // the symbol of its check box; "" for other controls
 }
 
 // controlProperties reads the properties whose start was returned last.
@@ -25,7 +25,7 @@ func (w *walker) controlProperties() control {
 		switch e.Name.Local {
 		case "alias":
 			c.label = format.OneLine(xmlscan.Attr(e, "val"))
-		case "showingPlcHdr", "docPartObj", "docPartList", "bibliography", "citation": // it has no value, or is a part of the text
+		case "showingPlcHdr", "docPartObj", "docPartList", "bibliography", "citation": // without a value, or part of the text
 			named = false
 		case "checkbox":
 			c.box = w.checkbox()
@@ -34,12 +34,12 @@ func (w *walker) controlProperties() control {
 		return false
 	})
 	if !named || w.furniture || w.tables > 0 || w.r.p.Src.PlainRows || utf8.RuneCountInString(c.label) > table.MaxLabel {
-		c.label = "" // in a table, the cell beside it is the label
+		c.label = "" // in a table, the adjacent cell is the label
 	}
 	return c
 }
 
-// checkbox returns the sign of the check box whose start was returned last.
+// checkbox returns the symbol of the check box whose start was returned last.
 func (w *walker) checkbox() string {
 	box := "☐"
 	w.sc.Each(func(e xml.StartElement) bool {
@@ -51,7 +51,8 @@ func (w *walker) checkbox() string {
 	return box
 }
 
-// control walks a content control inside a paragraph. A check box shows its state, whatever font its sign is in.
+// control walks a content control inside a paragraph. A check box is written as its state, independent of the font of
+// its symbol.
 func (w *walker) control() {
 	var c control
 	begins := w.para != nil && w.para.label == "" && w.para.text.Len() <= table.MaxLabel && w.para.trimmed() == ""
@@ -72,7 +73,7 @@ func (w *walker) control() {
 	}
 }
 
-// told returns the text of the paragraph, with a label if it holds nothing but the value of a content control.
+// told returns the text of the paragraph, with a label if it contains only the value of a content control.
 func (p *paragraph) told() string {
 	text := p.trimmed()
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {

@@ -22,8 +22,8 @@ type reader struct {
 	styles    styles
 	numbering *numbering
 	notes     *notes
-	once      map[string]bool // parts that were read, and what headers and footers said
-	nesting   int             // of documents inside documents
+	once      map[string]bool // parts that were read, and texts of headers and footers
+	nesting   int             // nesting depth of embedded documents
 	titles    int             // body paragraphs with a title style
 	title     string          // the first of these
 }
@@ -34,15 +34,15 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "a docx document", Label: "Word (docx)", TitleFromHeading: true, Read: read,
 })
 
-// read reads Word documents: the body, with foot- and endnotes and comments after the paragraphs that refer to them; headers
-// and footers once each, whatever the number of sections. Tracked changes are read as if accepted.
+// read reads Word documents: the body, with footnotes, endnotes and comments after the paragraphs that refer to them,
+// and each header and footer once, independent of the number of sections. Tracked changes are read as if accepted.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
 	return docxParts(p, a, p.Out.Add, 0)
 }
 
-// docxParts reads the document in an archive: that of the file, or one that is embedded in it as a chunk.
+// docxParts reads the document in an archive: the file itself or a document embedded as a chunk.
 func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error, nesting int) error {
 	main := a.MainPart(defaultDocxPart)
 	rels := a.Relations(main)
@@ -67,14 +67,14 @@ func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error
 	if nesting == 0 && r.titles == 1 && p.Doc.Title == "" {
 		p.Doc.Title = r.title
 	}
-	if err := r.notes.tell(r.notes.order, emit); err != nil { // those that nothing refers to
+	if err := r.notes.tell(r.notes.order, emit); err != nil { // notes without a reference
 		return err
 	}
 	return r.furniture(rels, "footer", emit)
 }
 
-// body takes the body's XML through the docx library, and from the container itself where the library cannot open
-// the file: it insists on relationships and on the usual part name.
+// body reads the body's XML with the docx library, or directly from the container if the library cannot open the file.
+// The library requires relationships and the usual part name.
 func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block) error) error {
 	w := &walker{r: r, rels: ooxml.ByID(rels), emit: emit, main: r.nesting == 0}
 	if r.nesting == 0 && fitsLibrary(r.a, main) {
@@ -95,8 +95,8 @@ func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block
 	return r.a.Walk(main, w.part)
 }
 
-// fitsLibrary reports whether the library may read the container: it unpacks the parts below as a whole, without
-// limits, and knows the body by its usual name alone.
+// fitsLibrary reports whether the library can read the container safely. The library unpacks the parts below as a
+// whole, without limits, and finds the body only by its usual name.
 func fitsLibrary(a *ooxml.Package, main string) bool {
 	if main != defaultDocxPart || a.Twice {
 		return false
@@ -110,10 +110,10 @@ func fitsLibrary(a *ooxml.Package, main string) bool {
 	return total <= maxLibraryBytes
 }
 
-// maxLibraryBytes is the most that the library may unpack at once. Larger documents are read as a stream.
+// maxLibraryBytes is the maximum unpacked size for the library, in bytes. Larger documents are read as a stream.
 const maxLibraryBytes = 64 << 20
 
-// furniture reads headers or footers. Those that say the same are read once; page numbers are left out.
+// furniture reads headers or footers. Identical ones are read once; page numbers are left out.
 func (r *reader) furniture(rels []ooxml.Relation, kind string, emit func(domain.Block) error) error {
 	for _, rel := range rels {
 		if rel.Kind() != kind || rel.External || r.once[rel.Target] {
@@ -126,7 +126,7 @@ func (r *reader) furniture(rels []ooxml.Relation, kind string, emit func(domain.
 				return nil
 			}
 			r.once["text "+b.Text] = true
-			if b.Kind == domain.BlockHeading { // what follows does not stand under it
+			if b.Kind == domain.BlockHeading { // the following blocks are not its section
 				b.Kind, b.Level = domain.BlockParagraph, 0
 			}
 			return emit(b)

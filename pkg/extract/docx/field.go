@@ -9,23 +9,24 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// field is a field: a code, which is not shown, and its result, which is.
+// field is a field: a hidden code and its visible result.
 type field struct {
 	code   strings.Builder
-	result bool // the code is over
-	mute   bool // the result is not text of the document either
+	result bool // the code has ended
+	mute   bool // the result is not part of the text either
 	shown  string
-	para   *paragraph // in which the result begins
-	start  int        // where in it
+	para   *paragraph // paragraph in which the result begins
+	start  int        // offset of the result in it
 }
 
-// maxFieldCode is the most bytes that are kept of a field's code, and maxOpenFields how many may stand open.
+// maxFieldCode is the maximum length of a field's code that is kept, in bytes, and maxOpenFields the maximum number of
+// open fields.
 const (
 	maxFieldCode  = 8 << 10
 	maxOpenFields = 100
 )
 
-// silent reports whether what comes is the code of a field, or a result that is left out.
+// silent reports whether the current text is the code of a field or a result that is left out.
 func (w *walker) silent() bool {
 	for _, f := range w.fields {
 		if !f.result || f.mute {
@@ -35,7 +36,7 @@ func (w *walker) silent() bool {
 	return false
 }
 
-// fieldChar begins, turns or ends a field.
+// fieldChar handles the start, the separator or the end of a field.
 func (w *walker) fieldChar(e xml.StartElement) {
 	n := len(w.fields)
 	switch xmlscan.Attr(e, "fldCharType") {
@@ -64,7 +65,7 @@ func (w *walker) fieldChar(e xml.StartElement) {
 	w.sc.Skip()
 }
 
-// turn goes on to the field's result.
+// turn ends the field's code and begins its result.
 func (w *walker) turn(f *field) {
 	f.result, f.para = true, w.para
 	if w.para != nil {
@@ -75,7 +76,7 @@ func (w *walker) turn(f *field) {
 	}
 }
 
-// endField notes where the field's result leads to.
+// endField records the link of the field's result.
 func (w *walker) endField(f *field) {
 	if f.shown != "" {
 		w.write(f.shown)
@@ -91,7 +92,7 @@ func (w *walker) fieldCode(s string) {
 	}
 }
 
-// simpleField walks a field that has its code in an attribute and its result inside.
+// simpleField walks a field with its code in an attribute and its result as content.
 func (w *walker) simpleField(code string) {
 	f := &field{}
 	f.code.WriteString(format.Cut(code, maxFieldCode))
@@ -104,8 +105,8 @@ func (w *walker) simpleField(code string) {
 	w.endField(f)
 }
 
-// formValue reads what an old form field shows that is not in its result: whether a box is ticked, which entry of a
-// list is chosen.
+// formValue reads the value of a legacy form field that is not in its result: whether a box is ticked, or the selected
+// entry of a list.
 func formValue(sc *xmlscan.Scanner) string {
 	shown, chosen := "", -1
 	var entries []string
@@ -132,7 +133,7 @@ func formValue(sc *xmlscan.Scanner) string {
 	return shown
 }
 
-// isPageField reports whether the code asks for a number of pages.
+// isPageField reports whether the code yields a page number or a number of pages.
 func isPageField(code string) bool {
 	words := strings.Fields(strings.ToUpper(code))
 	if len(words) == 0 {
@@ -145,14 +146,14 @@ func isPageField(code string) bool {
 	return false
 }
 
-// hyperlinkTarget is the address in a HYPERLINK code; "" for other codes and places in the document itself.
+// hyperlinkTarget returns the address in a HYPERLINK code. It is "" for other codes and for links inside the document.
 func hyperlinkTarget(code string) string {
 	rest, found := strings.CutPrefix(strings.TrimSpace(code), "HYPERLINK")
 	if !found {
 		return ""
 	}
 	rest = strings.TrimSpace(rest)
-	if strings.HasPrefix(rest, `\`) { // \l and a bookmark
+	if strings.HasPrefix(rest, `\`) { // the switch \l and a bookmark
 		return ""
 	}
 	if quoted, ok := strings.CutPrefix(rest, `"`); ok {

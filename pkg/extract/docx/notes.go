@@ -10,15 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// notes holds the foot- and endnotes and the comments of a document, which are stored apart from the text, until a paragraph that
-// refers to them has been read: beside it they explain something, at the document's end they stand under a heading
-// that is not theirs.
+// notes holds the footnotes, endnotes and comments of a document, which are stored separately from the text, until a
+// paragraph that refers to them has been read. Next to that paragraph they have their context; at the end of the
+// document they would follow an unrelated heading.
 type notes struct {
-	order  []string                  // keys as they come
+	order  []string                  // keys in file order
 	blocks map[string][]domain.Block // by key
-	counts map[string]int            // by kind of note: how many have been referred to
-	marked map[string]bool           // by key: it has got its number
-	left   int64                     // bytes of text that may still be held
+	counts map[string]int            // number of notes referred to, by kind of note
+	marked map[string]bool           // notes that have a number, by key
+	left   int64                     // remaining bytes of text that may be held
 	max    int64
 }
 
@@ -26,14 +26,14 @@ func newDocxNotes(limit int64) *notes {
 	return &notes{blocks: map[string][]domain.Block{}, counts: map[string]int{}, marked: map[string]bool{}, left: limit, max: limit}
 }
 
-// noteKey tells notes apart by the name of their element and their id.
+// noteKey identifies a note by the name of its element and its id.
 func noteKey(element, id string) string { return element + " " + id }
 
 func (n *notes) add(key string, b domain.Block) error {
 	if n.left -= int64(len(b.Text)); n.left < 0 {
 		return format.Errorf(format.TooLarge, "the document holds more than %s of text", format.SizeText(n.max))
 	}
-	if b.Kind == domain.BlockHeading { // what follows the note does not stand under it
+	if b.Kind == domain.BlockHeading { // the blocks after the note are not its section
 		b.Kind, b.Level = domain.BlockParagraph, 0
 	}
 	if _, known := n.blocks[key]; !known {
@@ -43,7 +43,7 @@ func (n *notes) add(key string, b domain.Block) error {
 	return nil
 }
 
-// readNotes gathers the document's notes.
+// readNotes reads the document's notes.
 func (r *reader) readNotes(rels []ooxml.Relation) error {
 	for _, kind := range []string{"footnotes", "endnotes", "comments"} {
 		part := r.a.Related(rels, kind, "word/"+kind+".xml")
@@ -93,12 +93,12 @@ func (n *notes) tell(keys []string, emit func(domain.Block) error) error {
 	return nil
 }
 
-// refer notes that the open paragraph refers to a note, and shows the note's number in both places, as Word does. A
-// note with a mark of its own has it in the text.
+// refer records that the open paragraph refers to a note, and writes the note's number in both places, as Word does. A
+// note with a custom mark has the mark in its text.
 func (w *walker) refer(element, id, ownMark string) {
 	element = strings.TrimSuffix(element, "Reference")
 	key := noteKey(element, id)
-	if w.r.notes.marked[key] { // it has been told, or waits to be
+	if w.r.notes.marked[key] { // the note has been written or is pending
 		return
 	}
 	w.para.notes = append(w.para.notes, key)

@@ -11,20 +11,20 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// numbering makes the numbers and letters that Word shows before list items and numbered headings, which are
-// not in the text but computed.
+// numbering computes the numbers and letters that Word shows before list items and numbered headings. They are not
+// stored in the text.
 type numbering struct {
 	lists  map[string]*numberedList // by numId
-	counts map[string]*numberCounts // by abstract list: lists that share one go on counting where another stopped
+	counts map[string]*numberCounts // by abstract list: lists that share one continue each other's counts
 }
 
-// numberLevels is how many levels a list has.
+// numberLevels is the number of levels of a list.
 const numberLevels = 9
 
 type numberedList struct {
 	abstract string
 	levels   map[int]numberLevel
-	starts   map[int]int // where the list starts anew, whatever another with the same abstract list counted
+	starts   map[int]int // start values that override the counts of lists with the same abstract list, by level
 	begun    bool
 }
 
@@ -32,9 +32,9 @@ type numberLevel struct {
 	start   int
 	format  string // decimal, lowerLetter, bullet, …
 	text    string // "%1.%2)"
-	style   string // the paragraph style that stands for the level
-	restart int    // the level, from 1, after which it starts anew; 0 never; -1 after any above it
-	legal   bool   // all numbers in it are shown as decimals
+	style   string // the paragraph style linked to the level
+	restart int    // the level, from 1, after which counting restarts; 0 for never; -1 for any higher level
+	legal   bool   // all numbers of the label are decimal
 	suffix  string // tab, space, nothing
 }
 
@@ -45,10 +45,10 @@ type numberCounts struct {
 
 type abstractList struct {
 	levels    map[int]numberLevel
-	styleLink string // the numbering style whose list it stands for
+	styleLink string // the numbering style whose list it uses
 }
 
-// maxLists is the most lists that are read.
+// maxLists is the maximum number of lists that are read.
 const maxLists = 50_000
 
 func readNumbering(a *ooxml.Package, part string, styles styles) (*numbering, error) {
@@ -67,7 +67,7 @@ func readNumbering(a *ooxml.Package, part string, styles styles) (*numbering, er
 			return true
 		})
 	})
-	linked := make(map[string]string, len(n.lists)) // looked up in the lists as the file has them
+	linked := make(map[string]string, len(n.lists)) // collected first, so that lookups see the lists as in the file
 	for id, list := range n.lists {
 		linked[id] = list.abstract
 		if abstract := abstracts[list.abstract]; abstract != nil && abstract.styleLink != "" && len(abstract.levels) == 0 {
@@ -159,8 +159,7 @@ func readLevel(sc *xmlscan.Scanner) numberLevel {
 
 func listLevel(s string) int { return min(int(ooxml.ParseSmall(s)), numberLevels-1) }
 
-// levelOf is the level of a paragraph in the list, from 0: the one it names, or else the one that its style stands
-// for.
+// levelOf returns the level of a paragraph in the list, from 0: its own level, or else the level linked to its style.
 func (n *numbering) levelOf(numID, level, style string) int {
 	if list := n.lists[numID]; list != nil && level == "" && style != "" {
 		for at := range numberLevels {
@@ -172,8 +171,8 @@ func (n *numbering) levelOf(numID, level, style string) int {
 	return listLevel(level)
 }
 
-// next counts one paragraph of the list and returns its label with what parts it from the text; "" for bullets and
-// unknown lists.
+// next counts one paragraph of the list and returns its label with the separator before the text. It returns "" for
+// bullets and unknown lists.
 func (n *numbering) next(numID string, at int) string {
 	list := n.lists[numID]
 	if list == nil || len(list.levels) == 0 {
@@ -212,7 +211,7 @@ func (n *numbering) next(numID string, at int) string {
 	return label + " "
 }
 
-// count moves the counters on to the next paragraph at a level. Levels above it that were passed over count as begun.
+// count advances the counters to the next paragraph at a level. Skipped higher levels count as begun.
 func (c *numberCounts) count(list *numberedList, at int) {
 	for i := range at + 1 {
 		switch {

@@ -10,27 +10,27 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// paragraph gathers one paragraph.
+// paragraph collects the content of one paragraph.
 type paragraph struct {
 	text         strings.Builder
 	style        string
 	outline      int
 	numID, level string
-	joins        bool // its text continues in the next paragraph: its mark was deleted, or it is a drop cap
-	pageField    bool // a page number was left out of it
+	joins        bool // its text continues in the next paragraph, because its mark was deleted or it is a drop cap
+	pageField    bool // a page number was left out
 	notes        []string
 	links        []domain.BlockLink
-	after        []domain.Block // text boxes and drawings that are anchored in it
-	readings     []byte         // of ruby that still goes on
-	plain        bool           // some of its text is not bold
+	after        []domain.Block // text boxes and drawings anchored in it
+	readings     []byte         // readings of the current ruby text
+	plain        bool           // part of its text is not bold
 	label        string         // name of the content control at its start
-	labelled     int            // bytes up to the end of that control
+	labelled     int            // offset of the end of that control, in bytes
 }
 
 func (p *paragraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
 
-// endRuby puts the readings of the words before it into brackets, once for all characters that have any: put between
-// them they would part words.
+// endRuby writes the readings in parentheses after the annotated characters, all at once, because readings between the
+// characters would split words.
 func (p *paragraph) endRuby() {
 	if len(p.readings) > 0 {
 		p.text.WriteString("（" + string(p.readings) + "）")
@@ -51,7 +51,7 @@ func (w *walker) write(s string) {
 // inlines walks the children of an element inside a paragraph.
 func (w *walker) inlines() { w.sc.Each(w.inline) }
 
-// inline takes one element inside a paragraph. It returns true always: elements that are not known are wrappers.
+// inline reads one element inside a paragraph. It always returns true: unknown elements are wrappers.
 func (w *walker) inline(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "t":
@@ -81,7 +81,7 @@ func (w *walker) inline(e xml.StartElement) bool {
 		w.control()
 	case "txbxContent":
 		w.aside(w.blocks)
-	case "p": // of a drawing
+	case "p": // a paragraph of a drawing
 		text := ooxml.ReadDrawnParagraph(w.sc, w.rels)
 		w.beside(domain.Block{Kind: domain.BlockParagraph, Text: text.Text, Links: text.Links})
 	case "del", "moveFrom", "delText", "delInstrText", "sdtPr", "sdtEndPr", "customXmlPr", "smartTagPr", "rPrChange", "Fallback", "sectPr":
@@ -96,7 +96,7 @@ func (w *walker) inline(e xml.StartElement) bool {
 	return true
 }
 
-// sign takes elements that stand for a character or a reference.
+// sign reads an element that represents a character or a reference. It returns false for other elements.
 func (w *walker) sign(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "tab", "ptab":
@@ -121,7 +121,7 @@ func (w *walker) sign(e xml.StartElement) bool {
 	return true
 }
 
-// drawing takes what is said in a drawing's own elements: its chart or diagram, its picture's description.
+// drawing reads the text in an element of a drawing: its chart or diagram, or the description of its picture.
 func (w *walker) drawing(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "chart":
@@ -142,7 +142,7 @@ func (w *walker) drawing(e xml.StartElement) bool {
 	return true
 }
 
-// beside emits a block after the open paragraph.
+// beside queues a block to be emitted after the open paragraph.
 func (w *walker) beside(b domain.Block) {
 	if strings.TrimSpace(b.Text) == "" {
 		return
@@ -177,7 +177,7 @@ func (w *walker) link(address, anchor string) {
 	p.addLink(start, address)
 }
 
-// addLink notes that the text from start on leads to an address.
+// addLink records that the text from start on links to an address.
 func (p *paragraph) addLink(start int, address string) {
 	text := p.text.String()
 	if address == "" || start > len(text) || strings.TrimSpace(text[start:]) == "" {
@@ -209,7 +209,7 @@ func (w *walker) paragraphProperties() {
 				return false
 			})
 			return true
-		case "rPr": // of the paragraph's mark
+		case "rPr": // properties of the paragraph mark
 			w.sc.Each(func(e xml.StartElement) bool {
 				if e.Name.Local == "del" || e.Name.Local == "moveFrom" {
 					p.joins = true
@@ -222,7 +222,7 @@ func (w *walker) paragraphProperties() {
 	})
 }
 
-// runProperties takes what matters of a run's properties, for the run that they stand in.
+// runProperties reads the relevant properties of the current run.
 func (w *walker) runProperties() {
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -237,14 +237,14 @@ func (w *walker) runProperties() {
 	})
 }
 
-// ruby walks characters with their reading.
+// ruby walks characters with their readings.
 func (w *walker) ruby() {
 	p := w.para
 	if p == nil {
 		w.sc.Skip()
 		return
 	}
-	readings := p.readings // kept from the text below, which would end them
+	readings := p.readings // set aside, because writing the text below would end them
 	p.readings = nil
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {

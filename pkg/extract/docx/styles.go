@@ -8,21 +8,21 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// styles knows which paragraph styles are headings and which number their paragraphs.
+// styles holds the paragraph styles: which are headings and which number their paragraphs.
 type styles struct {
 	byID map[string]*style
 }
 
 type style struct {
 	name, basedOn string
-	outline       int // 1 to 9, 10 says that it is body text, 0 unset
+	outline       int // 1 to 9; bodyOutline for body text; 0 if unset
 	numID, level  string
 }
 
-// bodyOutline is the outline level by which a style says that its paragraphs are no headings.
+// bodyOutline is the outline level of styles for body text.
 const bodyOutline = 10
 
-// maxStyles is the most styles that are read, and maxBasedOn how far what they are based on is followed.
+// maxStyles is the maximum number of styles, and maxBasedOn the maximum length of a chain of base styles.
 const (
 	maxStyles  = 20_000
 	maxBasedOn = 12
@@ -66,10 +66,10 @@ func readStyle(sc *xmlscan.Scanner) *style {
 	return st
 }
 
-// outlineLevel reads an outline level, which counts from 0, as one that counts from 1.
+// outlineLevel converts an outline level of the file, which counts from 0, to one that counts from 1.
 func outlineLevel(val string) int { return min(int(ooxml.ParseSmall(val))+1, bodyOutline) }
 
-// headingLevel is the level of headings in the style, 0 for body text.
+// headingLevel returns the heading level of the style, 0 for body text.
 func (s styles) headingLevel(id string) int {
 	for range maxBasedOn {
 		st := s.byID[id]
@@ -87,18 +87,18 @@ func (s styles) headingLevel(id string) int {
 		}
 		id = st.basedOn
 	}
-	return namedHeading(strings.ToLower(id)) // a style that is not defined, or the end of the chain
+	return namedHeading(strings.ToLower(id)) // the style is not defined, or the chain of base styles ends here
 }
 
-// headingWords are the names of heading styles in the languages of the programs that write them. Microsoft's writes
-// the English name into the file whatever its language; others and older ones do not.
+// headingWords are the names of heading styles in the languages of word processors. Word always writes the English
+// name; other programs and old versions write translated names.
 var headingWords = []string{"heading", "überschrift", "berschrift", "titre", "título", "titulo", "titolo", "encabezado", "kop", "rubrik", "overskrift",
 	"otsikko", "nagłówek", "nagwek", "nadpis", "címsor", "cmsor", "заголовок", "başlık", "naslov", "antraštė", "tittel", "επικεφαλίδα", "标题", "標題", "見出し", "제목", "หัวเรื่อง", "عنوان", "כותרת"}
 
-// titleNames are the names of the style of a document's title.
+// titleNames are the names of the title style.
 var titleNames = map[string]bool{"title": true, "titel": true, "标题": true, "表題": true, "заголовок": true, "název": true, "tytuł": true}
 
-// namedHeading is the level that the style's name or id in lower case promises: "heading 2", "Überschrift2"; 0 for
+// namedHeading returns the heading level in the lower-case name or id of a style ("heading 2", "überschrift2"), 0 for
 // others.
 func namedHeading(name string) int {
 	if titleNames[name] {
@@ -118,7 +118,7 @@ func namedHeading(name string) int {
 	return 0
 }
 
-// isTitle reports whether the style is, or is based on, the style of a document's title.
+// isTitle reports whether the style is, or is based on, the title style.
 func (s styles) isTitle(id string) bool {
 	for range maxBasedOn {
 		st := s.byID[id]
@@ -133,7 +133,7 @@ func (s styles) isTitle(id string) bool {
 	return titleNames[strings.ToLower(id)]
 }
 
-// numbered is the list that the style or one it is based on puts its paragraphs into, and the style that says so.
+// numbered returns the list of the style or of one of its base styles, and the style that defines it.
 func (s styles) numbered(id string) (numID, level, style string) {
 	for range maxBasedOn {
 		st := s.byID[id]

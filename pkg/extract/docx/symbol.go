@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// Symbol fonts keep their signs in a private area of Unicode, at firstSymbol and the sign's code in the font.
+// Symbol fonts map their symbols to a private-use area of Unicode, at firstSymbol plus the code in the font.
 const (
 	firstSymbol = 0xf000
 	lastSymbol  = 0xf0ff
 )
 
-// symbolFont is the encoding of the font Symbol from 0x20 on; spaces stand for what has no equivalent.
+// symbolFont is the encoding of the font Symbol from 0x20 on. A space marks a code without a Unicode equivalent.
 const symbolFont = ` !∀#∃%&∋()∗+,−./0123456789:;<=>?` + `≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_` + `‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼`
 
-// symbolFontHigh is the same from 0xa0 on.
+// symbolFontHigh is the encoding of the font Symbol from 0xa0 on.
 const symbolFontHigh = `€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵` + `ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓` + `◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ 〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭ `
 
-// wingdings are the signs of the fonts Wingdings that documents use for ticks, boxes, bullets and arrows.
+// wingdings maps the symbols of the Wingdings fonts that documents use for ticks, boxes, bullets and arrows.
 var wingdings = map[rune]string{
 	0x22: "✂", 0x28: "☎", 0x2a: "✉", 0x4a: "☺", 0x4c: "☹", 0x6c: "●", 0x6e: "■", 0x6f: "□", 0x71: "❑", 0x75: "◆", 0x76: "❖", 0x77: "◆",
 	0x9e: "·", 0x9f: "•", 0xa7: "▪", 0xa8: "☐", 0xaa: "✦", 0xd8: "➢", 0xdf: "←", 0xe0: "→", 0xe1: "↑", 0xe2: "↓", 0xe8: "➔", 0xf0: "⇨",
 	0xfb: "✗", 0xfc: "✓", 0xfd: "☒", 0xfe: "☑", 0x50: "✓", 0x52: "☑", 0x4f: "✗", 0x51: "☒", 0xa3: "☐",
 }
 
-// symbol is the character that a w:sym element shows; "" where it is not known.
+// symbol returns the character that a w:sym element shows, "" if it is unknown.
 func symbol(font, char string) string {
 	n, err := strconv.ParseUint(char, 16, 32)
 	if err != nil || n < 0x20 {
@@ -44,7 +44,7 @@ func symbol(font, char string) string {
 	return string(r)
 }
 
-// symbolSign is a sign of the font Symbol.
+// symbolSign returns the Unicode character for a code of the font Symbol.
 func symbolSign(code rune) string {
 	signs, at := []rune(symbolFont), int(code)-0x20
 	if code >= 0xa0 {
@@ -56,7 +56,7 @@ func symbolSign(code rune) string {
 	return string(signs[at])
 }
 
-// symbolText replaces signs of symbol fonts that stand in ordinary text by what they show.
+// symbolText replaces private-use characters of symbol fonts in ordinary text with the characters that they show.
 func symbolText(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r >= firstSymbol && r <= lastSymbol }) {
 		return s

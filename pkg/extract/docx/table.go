@@ -10,18 +10,18 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// tableReader gathers the rows of a table.
+// tableReader collects the rows of a table.
 type tableReader struct {
 	w       *walker
 	grid    ooxml.Table
-	columns int // as the table's grid says; 0 unknown
+	columns int // number of columns in the table's grid; 0 if unknown
 	rows    int
 }
 
-// row is what one row holds.
+// row is the content of one row.
 type row struct {
 	cells   []cell
-	before  int // columns that are left free before its first cell
+	before  int // number of skipped columns before its first cell
 	header  bool
 	deleted bool
 }
@@ -33,10 +33,10 @@ type cell struct {
 	blocks []domain.Block
 }
 
-// maxCellText is how long a cell may be to be a cell, in bytes: what is longer is a text that a table lays out.
+// maxCellText is the maximum size of a data cell, in bytes. Longer cells contain text in a layout table.
 const maxCellText = 4000
 
-// tableReader reads the table whose start was returned last.
+// table reads the table whose start was returned last.
 func (w *walker) table() {
 	w.flush()
 	t := &tableReader{w: w, grid: ooxml.Table{Emit: w.emit, Plain: w.r.p.Src.PlainRows, Inner: w.tables > 0}}
@@ -61,7 +61,7 @@ func (t *tableReader) walk() {
 			return false
 		case "tblPr", "del", "moveFrom", "sdtPr", "tblGridChange":
 			return false
-		default: // the grid, and wrappers of rows
+		default: // the grid and wrappers of rows
 			t.walk()
 		}
 		return true
@@ -90,8 +90,8 @@ func (t *tableReader) row() {
 	t.w.sc.Stop(t.grid.Add(row.asGrid()))
 }
 
-// isLayout reports whether the row sets texts side by side, or one apart, rather than values: it has headings over
-// other text, one cell of several paragraphs, or more text than a value has.
+// isLayout reports whether the row lays out text rather than values: it has headings above other text, a single cell
+// with several paragraphs, or a cell with too much text for a value.
 func (r *row) isLayout() bool {
 	used, blocks := 0, 0
 	for _, c := range r.cells {
@@ -121,7 +121,7 @@ func (r *row) asGrid() ooxml.Row {
 		var text strings.Builder
 		for i, b := range c.blocks {
 			if i > 0 && (b.Kind == domain.BlockTableRow || c.blocks[i-1].Kind == domain.BlockTableRow) {
-				text.WriteString("; ") // of a table in the cell
+				text.WriteString("; ") // a row of a table in the cell
 			} else if i > 0 {
 				text.WriteByte('\n')
 			}
@@ -159,7 +159,7 @@ func (t *tableReader) rowParts(row *row) {
 	})
 }
 
-// cell reads one cell into blocks; those of tables inside it are among them.
+// cell reads one cell into blocks, including those of nested tables.
 func (t *tableReader) cell() cell {
 	w := t.w
 	c := cell{span: 1}

@@ -9,25 +9,25 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// walker turns one part of WordprocessingML into blocks.
+// walker converts one part of WordprocessingML to blocks.
 type walker struct {
 	r         *reader
 	sc        *xmlscan.Scanner
-	rels      map[string]ooxml.Relation // of the part
+	rels      map[string]ooxml.Relation // relationships of the part
 	emit      func(domain.Block) error
-	main      bool // the body of the file's own document, which may give it a title
+	main      bool // the body of the main document, which may contain its title
 	furniture bool // a header or footer
 
-	para   *paragraph // the innermost that stands open
-	fields []*field   // fields that stand open, across paragraphs
-	carry  *paragraph // whose mark was deleted: the next one goes on with its text
-	bold   bool       // the open run is
-	mixed  bool       // a paragraph of the open cell is not bold as a whole
-	tables int        // open tables, one inside another
+	para   *paragraph // innermost open paragraph
+	fields []*field   // open fields, which can span paragraphs
+	carry  *paragraph // paragraph whose mark was deleted; the next one continues its text
+	bold   bool       // the open run is bold
+	mixed  bool       // a paragraph of the open cell is not entirely bold
+	tables int        // nesting depth of open tables
 	due    []string   // notes that the open tables refer to
 }
 
-// part walks a whole part. What stops it is left in the scanner.
+// part walks a whole part. The scanner holds the error, if any.
 func (w *walker) part(sc *xmlscan.Scanner) {
 	w.sc = sc
 	if _, ok := sc.Root(); ok {
@@ -39,7 +39,7 @@ func (w *walker) part(sc *xmlscan.Scanner) {
 	}
 }
 
-// flush emits what waits for a paragraph that does not come.
+// flush emits text that was waiting for another paragraph.
 func (w *walker) flush() {
 	if p := w.carry; p != nil {
 		w.carry = nil
@@ -48,13 +48,13 @@ func (w *walker) flush() {
 	}
 }
 
-// blocks walks the children of an element that holds paragraphs and tables.
+// blocks walks the children of an element that contains paragraphs and tables.
 func (w *walker) blocks() {
 	w.sc.Each(w.block)
 }
 
-// block takes one element among paragraphs and tables. It returns true always: elements that are not known are
-// wrappers, whose content counts.
+// block reads one element among paragraphs and tables. It always returns true: unknown elements are wrappers whose
+// content is read.
 func (w *walker) block(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "p":
@@ -81,7 +81,7 @@ func (w *walker) block(e xml.StartElement) bool {
 // send emits a block; errors end the walk.
 func (w *walker) send(b domain.Block) { w.sc.Stop(w.emit(b)) }
 
-// choose walks alternate content, of which only one branch counts.
+// choose walks alternate content, of which only one branch is read.
 func (w *walker) choose(take func(e xml.StartElement) bool) {
 	count, emit, p := 0, w.emit, w.para
 	w.emit = func(b domain.Block) error {
@@ -97,7 +97,7 @@ func (w *walker) choose(take func(e xml.StartElement) bool) {
 	w.emit = emit
 }
 
-// aside walks paragraphs that stand inside another, in a text box: they come after it.
+// aside walks paragraphs of a text box inside another paragraph. They are emitted after that paragraph.
 func (w *walker) aside(walk func()) {
 	outer, emit, fields, carry := w.para, w.emit, w.fields, w.carry
 	w.para, w.fields, w.carry = nil, nil, nil
@@ -119,20 +119,20 @@ func (w *walker) paragraph() {
 		p = &paragraph{}
 	}
 	w.carry = nil
-	// A paragraph that goes on with the text of another has the properties of its own mark.
+	// A paragraph that continues the text of another has the properties of its own mark.
 	p.style, p.outline, p.numID, p.level, p.joins, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
 	w.inlines()
 	p.endRuby()
 	w.para = outer
-	for _, f := range w.fields { // a code that never ends must not take the rest of the document with it
+	for _, f := range w.fields { // an unterminated code must not hide the rest of the document
 		f.result = true
 	}
 	w.finish(p)
 }
 
-// finish emits a paragraph as what it is, then what stands beside it.
+// finish emits a paragraph as a block of its kind, then its notes and drawings.
 func (w *walker) finish(p *paragraph) {
 	if p.joins {
 		w.carry = p
@@ -154,7 +154,7 @@ func (w *walker) finish(p *paragraph) {
 	}
 	if numID != "" && numID != "0" {
 		at := w.r.numbering.levelOf(numID, level, style)
-		label := w.r.numbering.next(numID, at) // empty paragraphs are counted too
+		label := w.r.numbering.next(numID, at) // empty paragraphs are also counted
 		if b.Text != "" {
 			b.Kind, b.Level, b.Text = domain.BlockListItem, at+1, label+b.Text
 		}
@@ -175,16 +175,16 @@ func (w *walker) finish(p *paragraph) {
 		w.send(b)
 	}
 	if w.tables > 0 {
-		w.due = append(w.due, p.notes...) // after the table, so as not to part its rows
+		w.due = append(w.due, p.notes...) // emitted after the table, so that its rows stay together
 		return
 	}
 	w.sc.Stop(w.r.notes.tell(p.notes, w.emit))
 }
 
-// maxPageWords is how long the words around a page number may be for the line to be nothing else, in bytes.
+// maxPageWords is the maximum length of the words around a page number in a line that is only a page number, in bytes.
 const maxPageWords = 12
 
-// headingLevel is the level that the paragraph or its style says, 0 for body text.
+// headingLevel returns the heading level of the paragraph or its style, 0 for body text.
 func (w *walker) headingLevel(p *paragraph) int {
 	switch {
 	case p.outline == bodyOutline:

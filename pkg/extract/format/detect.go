@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// The MIME types of formats that others must tell from their own, or hold pieces of.
+// The MIME types of formats that other formats must distinguish from their own or can contain.
 const (
 	TypeCSV      = "text/csv"
 	TypeText     = "text/plain"
@@ -19,25 +19,25 @@ const (
 	TypeHTML     = "text/html"
 	TypeJSON     = "application/json"
 	TypeMail     = "message/rfc822"
-	TypeMHTML    = "multipart/related" // a page saved with its parts in one file
-	TypeZip      = "application/zip"   // a container of parts, no document itself
+	TypeMHTML    = "multipart/related" // a web page saved as one file with its resources
+	TypeZip      = "application/zip"   // a container of parts, not a document
 )
 
 const (
-	// TypeOLE is the type of Word, Excel and PowerPoint files before 2007, and of encrypted ones of today.
+	// TypeOLE is the type of Word, Excel and PowerPoint files before 2007, and of encrypted newer ones.
 	TypeOLE = "application/x-ole-storage"
-	// TypeRTF is markup in plain letters, which would be read as text if it were not recognised.
+	// TypeRTF is a markup format in plain ASCII, which would be read as text if it were not recognised.
 	TypeRTF = "application/rtf"
-	// typeUnknown is the type of bytes that are no text and of no known format.
+	// typeUnknown is the type of binary data in no known format.
 	typeUnknown = "application/octet-stream"
 )
 
 var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
-// Detect returns the type of a document by its first bytes (give it some 4 KiB), its file name or address, and the type
-// its sender declared; each may be empty. The bytes decide between the families (PDF, containers, pictures,
-// text), the name and then the declaration between formats of one family. The result is a MIME type without
-// parameters, of a format that can be read or not.
+// Detect returns the MIME type of a document, without parameters, from its first bytes (about 4 KiB), its file name or
+// address, and the type declared by the sender. Each may be empty. The bytes determine the family (PDF, container,
+// picture, text); the name and then the declaration choose between formats of one family. The type may be one that
+// cannot be read.
 func (r *Registry) Detect(head []byte, name, declared string) string {
 	named := r.Named(name)
 	if named == nil {
@@ -63,7 +63,7 @@ func (r *Registry) Detect(head []byte, name, declared string) string {
 		return r.zipType(head, named)
 	case bytes.HasPrefix(head, oleMagic):
 		if named != nil && named.Packed {
-			return namedType // an encrypted document of today; reading it says so
+			return namedType // an encrypted document of a newer version; reading it returns an Encrypted error
 		}
 		return TypeOLE
 	}
@@ -80,7 +80,8 @@ func (r *Registry) Detect(head []byte, name, declared string) string {
 	return r.textType(head, named)
 }
 
-// textType tells the text formats apart. Those that can be recognised are asked in order; the others go by their name.
+// textType returns the type of a text document. Formats with a Sniff function are tried in order; the others are chosen
+// by name.
 func (r *Registry) textType(head []byte, named *Format) string {
 	if wide, skip := charset.Wide(head); wide != "" {
 		text, _ := charset.DecodeWith(head[skip:len(head)-(len(head)-skip)%4], wide)
@@ -102,15 +103,15 @@ func (r *Registry) textType(head []byte, named *Format) string {
 	return TypeText
 }
 
-// Named is the format that has the name's extension; nil for none.
+// Named returns the format for the extension of the name, or nil.
 func (r *Registry) Named(name string) *Format {
 	name, _, _ = strings.Cut(name, "?")
 	name, _, _ = strings.Cut(name, "#")
 	return r.byExtension[strings.ToLower(path.Ext(name))]
 }
 
-// Declared is the format of a declared type, without its parameters and by any of its names; nil where the declaration
-// says nothing ("octet-stream").
+// Declared returns the format of a declared MIME type or of one of its aliases, ignoring parameters. It is nil for
+// unknown and generic types ("octet-stream").
 func (r *Registry) Declared(declared string) *Format {
 	t, _, err := mime.ParseMediaType(declared)
 	if err != nil {
@@ -123,7 +124,7 @@ func (r *Registry) Declared(declared string) *Format {
 	return nil
 }
 
-// zipType tells containers apart by the part names that happen to stand in the first bytes.
+// zipType returns the type of a container from the part names in its first bytes.
 func (r *Registry) zipType(head []byte, named *Format) string {
 	for i := range r.formats {
 		if f := &r.formats[i]; f.Packed && f.Sniff != nil && f.Sniff(head, "") {
@@ -136,7 +137,7 @@ func (r *Registry) zipType(head []byte, named *Format) string {
 	return TypeZip
 }
 
-// looksBinary reports whether the bytes cannot be text of a single-byte or multi-byte encoding. Files with the
+// looksBinary reports whether the bytes cannot be text in a single-byte or multi-byte encoding. Files with the
 // extension of a text format may contain more zero bytes.
 func looksBinary(head []byte, namedText bool) bool {
 	control, zeros := 0, 0
@@ -163,13 +164,13 @@ func looksBinary(head []byte, namedText bool) bool {
 	return !strings.HasPrefix(sniffed, "text/") && sniffed != "application/octet-stream" && !utf8.Valid(head)
 }
 
-// looksRTF looks for the group that every RTF file begins with.
+// looksRTF reports whether the file begins with an RTF group.
 func looksRTF(head []byte) bool {
 	s, found := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte(`{\rtf`))
 	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
 }
 
-// PageStart is the text's first bytes in small letters, without what may stand before a page.
+// PageStart returns the first 2 KiB of a text in lower case, without a byte order mark and leading white space.
 func PageStart(head []byte) []byte {
 	return bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head[:min(len(head), 2048)], []byte("\xef\xbb\xbf")), " \t\r\n"))
 }

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// Kind says why a document cannot be read. None of the kinds is mended by trying again.
+// Kind is the reason why a document cannot be read. All kinds are permanent: a retry fails again.
 type Kind string
 
 // The kinds of failure.
 const (
 	Unsupported Kind = "unsupported" // no parser for this format
 	Encrypted   Kind = "encrypted"   // a password is needed
-	NoText      Kind = "no_text"     // readable, but nothing in it is text
-	Damaged     Kind = "damaged"     // the bytes are not what the format demands
+	NoText      Kind = "no_text"     // readable, but without text
+	Damaged     Kind = "damaged"     // the bytes violate the format
 	TooLarge    Kind = "too_large"   // a limit on size, entries, cells or text was reached
 	Resources   Kind = "resources"   // reading took too much memory or time
 )
 
-// Error is the permanent failure of one document. Message is one line, written for the person who uploaded it; the
-// cause holds what parsers complained of and is for logs alone.
+// Error is the permanent failure of one document. Message is one line, written for the person who uploaded it. The
+// cause is the parser's error and is only for logs.
 type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
 	Err     error  `json:"-"` // the cause, for logs; may be nil
 }
 
-// Error implements error. It includes the cause: show people Message instead.
+// Error implements error. It includes the cause, so show users Message instead.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()
@@ -38,8 +38,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of the first *Error in err's chain, or "" when there is none: a failure of the
-// machinery, such as a child that cannot be started, which may succeed later.
+// KindOf returns the kind of the first *Error in err's chain, or "" if there is none. Errors without a kind, such as a
+// failure to start a child, may pass.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -48,7 +48,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Errorf makes an error with a message for the person who sent the document.
+// Errorf returns an error with a message for the person who uploaded the document.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
@@ -62,7 +62,7 @@ func NotA(format string, err error) *Error {
 	return &Error{Kind: Damaged, Message: "the file is damaged or not " + article + format, Err: err}
 }
 
-// SizeText writes a byte count as people do: "1.5 GiB", "64 MiB", "900 bytes".
+// SizeText formats a byte count for people: "1.5 GiB", "64 MiB", "900 bytes".
 func SizeText(n int64) string {
 	for _, u := range []struct {
 		size int64

@@ -14,7 +14,7 @@ const (
 	backLink = "[docs]"
 )
 
-// linkCount counts a document's letters: all, in links, and in code.
+// linkCount counts a document's letters: in total, in links, and in code.
 type linkCount struct{ letters, linked, links, code, back int }
 
 // add counts a block. Headings are ignored, linked or not.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// alphabets are the letters by which lists count.
+// alphabets are the letters used as list numbers, by format.
 var alphabets = map[string]string{
 	"lowerLetter": "abcdefghijklmnopqrstuvwxyz", "upperLetter": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 	"russianLower": "абвгдежзиклмнопрстуфхцчшщыэюя", "russianUpper": "АБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЫЭЮЯ",
@@ -17,8 +17,7 @@ var alphabets = map[string]string{
 	"hebrew2": "אבגדהוזחטיכלמנסעפצקרשת", "arabicAlpha": "أبتثجحخدذرزسشصضطظعغفقكلمنهوي",
 }
 
-// Number writes a number in one of the formats that WordprocessingML names; as a decimal in those that are not
-// known.
+// Number formats a number in a number format of WordprocessingML. Unknown formats give a decimal number.
 func Number(n int, format string) string {
 	if letters, ok := alphabets[format]; ok {
 		return letterNumber(n, []rune(letters))
@@ -52,7 +51,7 @@ func Number(n int, format string) string {
 	return strconv.Itoa(n)
 }
 
-// letterNumber counts a, b, … z, aa, bb, … as Word does.
+// letterNumber formats a number as a, b, … z, aa, bb, … as Word does.
 func letterNumber(n int, letters []rune) string {
 	if n < 1 {
 		return ""
@@ -74,7 +73,7 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// hanNumber writes 1 to 99 in Chinese characters.
+// hanNumber formats 1 to 99 in Chinese characters.
 func hanNumber(n int) string {
 	digits := []rune("零一二三四五六七八九")
 	s := ""
@@ -90,7 +89,7 @@ func hanNumber(n int) string {
 	return s
 }
 
-// Roman writes a number in Roman numerals.
+// Roman formats a number in Roman numerals.
 func Roman(n int) string {
 	if n < 1 || n > 3999 {
 		return strconv.Itoa(n)

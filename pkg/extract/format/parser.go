@@ -11,14 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Source is a document to parse: random access to its bytes and what is known about it.
+// Source is a document to parse: random access to its bytes, and its metadata.
 type Source struct {
 	Data     io.ReaderAt
 	Size     int64  // bytes
-	Name     string // file name; "" unknown
-	Declared string // MIME type its sender declared; "" unknown
-	URL      string // address of a page, to resolve what is relative to it; "" none
-	// PlainRows asks for table rows as cells parted by tabs instead of "column: value; …".
+	Name     string // file name; "" if unknown
+	Declared string // MIME type declared by the sender; "" if unknown
+	URL      string // address of a page, the base of relative links; "" if none
+	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 }
 
@@ -32,8 +32,8 @@ func (s Source) Bytes() ([]byte, error) {
 	return buf[:n], nil
 }
 
-// Parse detects the format of a document, reads it and streams its blocks to emit. The document it returns has no blocks.
-// It returns *Error for whatever is wrong with the document, panics of readers included.
+// Parse detects the format of a document, reads it and streams its blocks to emit. The returned document has no blocks.
+// It returns an *Error if the document cannot be read or a reader panics.
 func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) error) (doc *domain.Document, err error) {
 	lim = lim.WithDefaults()
 	if src.Size > lim.MaxInput {
@@ -72,13 +72,13 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 		case fault != nil:
 			return nil, fmt.Errorf("reading the file: %w", *fault)
 		}
-		// Nothing but the content is left to blame.
+		// All other causes are excluded, so the content is damaged.
 		return nil, &Error{Kind: Damaged, Err: err, Message: "the file is damaged: it cannot be read as " + r.name(p.Doc.MIMEType)}
 	}
 	if p.Out.Letters == 0 {
 		return nil, Errorf(NoText, "the file contains no text")
 	}
-	// Where there are several such headings, or pages, each is the title of only a part.
+	// If there are several such headings, or several pages, each heading is the title of only a part.
 	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.tops == 1 && p.Doc.Pages <= 1 {
 		p.Doc.Title = p.Out.top
 	}
@@ -88,11 +88,11 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	return p.Doc, nil
 }
 
-// ErrPanic is in the cause of a failure after a parser has panicked.
+// ErrPanic is wrapped in the cause of an error if a parser has panicked.
 var ErrPanic = errors.New("panic")
 
-// faultReader remembers that the file itself could not be read, which is no fault of its content. Parsers that read
-// from several goroutines are served.
+// faultReader records read errors of the file itself, which are not the fault of its content. It is safe for concurrent
+// use.
 type faultReader struct {
 	io.ReaderAt
 	fault atomic.Pointer[error]
@@ -101,7 +101,7 @@ type faultReader struct {
 // ReadAt implements io.ReaderAt.
 func (r *faultReader) ReadAt(b []byte, at int64) (int, error) {
 	n, err := r.ReaderAt.ReadAt(b, at)
-	// Where a damaged file says that something stands before its beginning, the reader says so, and is right.
+	// Negative offsets come from damaged content: an error for them is not a fault of the file system.
 	if err != nil && !errors.Is(err, io.EOF) && at >= 0 {
 		r.fault.Store(&err)
 	}
@@ -116,15 +116,15 @@ type Parser struct {
 	Doc *domain.Document
 	Out *Sink
 
-	Formats   *Registry // for documents inside the document
-	Container any       // what holds the parts of a packed document, once it is open
+	Formats   *Registry // for embedded documents
+	Container any       // the opened container of a packed document; nil before
 	Nesting   int       // nesting depth of embedded files
 }
 
-// ReadAs reads the document, or what stands in its place, as one of the type.
+// ReadAs reads the current source as a document of the type.
 func (p *Parser) ReadAs(mimeType string) error { return p.Formats.byType(mimeType).Read(p) }
 
-// Piece reads text of another format that stands inside the document.
+// Piece reads text in another format that is part of the document.
 func (p *Parser) Piece(mimeType string, text io.Reader) error {
 	return p.Formats.byType(mimeType).Piece(p, text)
 }

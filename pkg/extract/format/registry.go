@@ -1,6 +1,6 @@
-// Package format holds what all readers of documents share: the Format that each of them is, the registry that chooses
-// among them, the Parser with the source, limits and sink of one document, the errors, and helpers for text. Readers
-// import it; it imports none of them.
+// Package format is the common base of all document readers: the Format that each reader defines, the registry that
+// chooses among them, the Parser with the source, limits and sink of one document, the errors, and text helpers.
+// Readers import it; it imports none of them.
 package format
 
 import (
@@ -9,43 +9,45 @@ import (
 	"strings"
 )
 
-// Format is a file format: its names, and how it is recognised and read. A package of its own has each; the registry lists
-// them.
+// Format is a file format: its names, and the functions that recognise and read it. Each format is a package of its
+// own, and the registry lists them.
 type Format struct {
 	Type       string   // MIME type
-	Aliases    []string // other MIME types under which senders declare it
+	Aliases    []string // other MIME types that senders declare for it
 	Extensions []string // of file names, in lower case with the dot
-	Name       string   // in sentences: "a PDF"
-	Label      string   // in lists for people: "PDF"; "" for a container that is no document itself
-	// Text says that documents are text, in any encoding and without control characters.
+	Name       string   // as used in sentences: "a PDF"
+	Label      string   // as shown in lists: "PDF"; "" for a container that is not a document
+	// Text is set for formats that are text, in any encoding and without control characters.
 	Text bool
-	// Packed says that documents are zip files with parts.
+	// Packed is set for formats that are zip files with parts.
 	Packed bool
-	// TitleFromHeading says that the only heading of level 1 is the title of a document without one.
+	// TitleFromHeading takes the only heading of level 1 as the title of a document without a title.
 	TitleFromHeading bool
-	// Sniff recognises documents by their first bytes, those of packed formats among the first parts of a zip file. Text
-	// formats take documents so that are named as another text format; they go by their names alone where Sniff is nil. named
-	// is the type of the format that name and declaration say.
+	// Sniff recognises documents by their first bytes; for packed formats these are the first bytes of the zip file. A
+	// text format also recognises documents that are named as another text format. If Sniff is nil, the format is
+	// recognised by name only. named is the type according to name and declaration.
 	Sniff func(head []byte, named string) bool
-	// Inside returns the type of the format whose parts the opened zip file has; "" for none. For packed formats.
+	// Inside returns the type of the format whose parts the opened zip file has, or "". It is only for packed formats.
 	Inside func(p *Parser) string
-	// Flat recognises documents of a packed format that are one text file, which ReadFlat reads; nil for none.
+	// Flat recognises the variant of a packed format that is a single text file, which ReadFlat reads. It is nil if there
+	// is no such variant.
 	Flat     func(head []byte) bool
 	ReadFlat func(p *Parser) error
-	// Read reads a document: it passes blocks to the sink and fills in what the document says of itself.
+	// Read reads a document: it passes blocks to the sink and records the document's metadata.
 	Read func(p *Parser) error
-	// Piece reads UTF-8 text that stands inside a document of another format; nil where no format has such.
+	// Piece reads UTF-8 text in this format that is part of a document in another format. It is nil if no format embeds
+	// this one.
 	Piece func(p *Parser, text io.Reader) error
 }
 
-// Registry is the list of formats, in the order in which they are asked whether a document is theirs.
+// Registry is the list of formats, in detection order.
 type Registry struct {
 	formats     []Format
-	byName      map[string]*Format // by MIME type and by aliases
+	byName      map[string]*Format // by MIME type and aliases
 	byExtension map[string]*Format
 }
 
-// NewRegistry lists formats.
+// NewRegistry returns a registry of the formats.
 func NewRegistry(formats ...Format) *Registry {
 	r := &Registry{formats: formats, byName: map[string]*Format{}, byExtension: map[string]*Format{}}
 	for i := range formats {
@@ -60,12 +62,12 @@ func NewRegistry(formats ...Format) *Registry {
 	return r
 }
 
-// Formats are the formats of documents that can be read.
+// Formats returns the formats of documents that can be read.
 func (r *Registry) Formats() []Format {
 	return slices.DeleteFunc(slices.Clone(r.formats), func(f Format) bool { return f.Label == "" })
 }
 
-// byType is the format with the MIME type; nil for none.
+// byType returns the format with the MIME type, or nil.
 func (r *Registry) byType(mimeType string) *Format {
 	if f := r.byName[mimeType]; f != nil && f.Type == mimeType {
 		return f
@@ -73,7 +75,7 @@ func (r *Registry) byType(mimeType string) *Format {
 	return nil
 }
 
-// name is a format's name in sentences.
+// name returns a format's name as used in sentences.
 func (r *Registry) name(mimeType string) string {
 	if f := r.byType(mimeType); f != nil && f.Name != "" {
 		return f.Name
@@ -81,7 +83,7 @@ func (r *Registry) name(mimeType string) string {
 	return mimeType
 }
 
-// Packed is the format whose parts the opened zip file has; nil for none.
+// Packed returns the format whose parts the opened zip file has, or nil.
 func (r *Registry) Packed(p *Parser) *Format {
 	for _, f := range r.formats {
 		if f.Inside == nil {
@@ -94,7 +96,7 @@ func (r *Registry) Packed(p *Parser) *Format {
 	return nil
 }
 
-// PackedNames names the packed formats by their first extensions, for errors of files that may be of any.
+// PackedNames lists the packed formats by their first extensions, for errors about files that may be any of them.
 func (r *Registry) PackedNames() string {
 	var names []string
 	for _, f := range r.Formats() {
@@ -105,13 +107,13 @@ func (r *Registry) PackedNames() string {
 	return oneOf(names)
 }
 
-// oneOf joins words as in "a, b or c".
+// oneOf joins words in the form "a, b or c".
 func oneOf(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Unsupported is the error for files of a type that cannot be read.
+// Unsupported returns the error for files of a type that cannot be read.
 func (r *Registry) Unsupported(mimeType string) *Error {
 	if mimeType == TypeRTF {
 		return Errorf(Unsupported, "RTF files cannot be read; save it as docx, PDF or plain text")
@@ -123,8 +125,8 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 	return Errorf(Unsupported, "files of type %s cannot be read; send %s", mimeType, oneOf(labels))
 }
 
-// misnamed warns of a file whose name promises a format that is no text, and that holds something else: a page that says
-// that the download failed, for example. It returns "" where name and content agree or the name promises nothing.
+// misnamed returns a warning for a file that has the name of a binary format but other content, such as a page that
+// reports a failed download. It returns "" if name and content agree or the name has no known extension.
 func (r *Registry) misnamed(name, found string) string {
 	named, is := r.Named(name), r.byType(found)
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {
@@ -133,7 +135,7 @@ func (r *Registry) misnamed(name, found string) string {
 	return "the content is not what the file name says: it is named " + named.Name + " and was read as " + r.name(found)
 }
 
-// read reads a document of the type that p.doc has. head are its first bytes.
+// read reads a document of the type p.Doc.MIMEType. head is its first bytes.
 func (r *Registry) read(p *Parser, head []byte) error {
 	f := r.byType(p.Doc.MIMEType)
 	switch {

@@ -8,25 +8,25 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Sink takes blocks from a parser, cleans and bounds them, and passes them on as they come, so that a document
-// need not be in memory as a whole.
+// Sink receives blocks from a parser, cleans and bounds them, and passes on each at once, so that a document is never
+// held in memory as a whole.
 type Sink struct {
 	Emit      func(domain.Block) error
-	Left      int64 // bytes of text still allowed
+	Left      int64 // remaining bytes of text
 	Max       int64
 	blocks    int
-	maxBlocks int    // 0: no bound
-	links     int64  // bytes of links so far; more than a share of max are left out
-	offset    int    // where the next block's text starts in the document's text
-	Letters   int    // of all blocks: a document without any has no text
+	maxBlocks int    // 0 for no bound
+	links     int64  // bytes of links so far; links beyond 1/linkShare of Max are dropped
+	offset    int    // offset of the next block's text in the document's text
+	Letters   int    // letters and digits of all blocks; a document without any has no text
 	tops      int    // headings of level 1, except names of sheets
 	top       string // the first of these
 	body      linkCount
 	Warnings  []string
 }
 
-// Add passes a block on. It returns a TooLarge *Error when the document has more text than allowed, or the
-// emitter's error; parsers must stop on either.
+// Add passes on a block. It returns a TooLarge *Error if the document has more text than allowed, or the error of emit.
+// Parsers must stop on either.
 func (s *Sink) Add(b domain.Block) error {
 	b.Text = cleanText(b.Text, b.Kind)
 	s.body.add(b)
@@ -59,7 +59,7 @@ func (s *Sink) Add(b domain.Block) error {
 	return nil
 }
 
-// boundLinks keeps what a block and a document may have of links.
+// boundLinks drops links beyond the limits of the block and of the document.
 func (s *Sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
 	var kept []domain.BlockLink
 	for _, l := range links {
@@ -75,17 +75,17 @@ func (s *Sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
 	return kept
 }
 
-// Heading passes on a heading. page is 0 where the document has no pages.
+// Heading passes on a heading. page is 0 if the document has no pages.
 func (s *Sink) Heading(level int, text string, page int) error {
 	return s.Add(domain.Block{Kind: domain.BlockHeading, Text: OneLine(text), Level: min(max(level, 1), 6), Page: page})
 }
 
-// Paragraph passes on a paragraph. page is 0 where the document has no pages.
+// Paragraph passes on a paragraph. page is 0 if the document has no pages.
 func (s *Sink) Paragraph(text string, page int) error {
 	return s.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: page})
 }
 
-// Meta records what a document says of itself; empty values and keys said before are passed over.
+// Meta records a metadata value of the document. Empty values and repeated keys are ignored.
 func (p *Parser) Meta(key, value string) {
 	key, value = Cut(OneLine(cleanText(key, domain.BlockHeading)), domain.MaxMetaKey), Cut(OneLine(cleanText(value, domain.BlockHeading)), domain.MaxMetaValue)
 	if _, said := p.Doc.Metadata[key]; said || key == "" || value == "" || len(p.Doc.Metadata) == domain.MaxMetaKeys {
@@ -97,7 +97,7 @@ func (p *Parser) Meta(key, value string) {
 	p.Doc.Metadata[key] = value
 }
 
-// Cut cuts a text to at most n bytes, between runes.
+// Cut truncates a text to at most n bytes, at a rune boundary.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -108,7 +108,7 @@ func Cut(s string, n int) string {
 	return strings.TrimSpace(s[:n])
 }
 
-// Warn records a loss in words for people; the same words are recorded once.
+// Warn records a warning for users. Identical warnings are recorded once.
 func (s *Sink) Warn(text string) {
 	const maxWarnings = 20
 	text = Cut(OneLine(cleanText(text, domain.BlockHeading)), maxWarning)
@@ -122,8 +122,8 @@ func (s *Sink) Warn(text string) {
 	}
 }
 
-// cleanText makes text fit for a block: valid UTF-8, no control characters but tab and newline, no soft hyphens,
-// no white space at the ends of the text or, outside code, of its lines.
+// cleanText cleans the text of a block: valid UTF-8, no control characters except tab and newline, no soft hyphens, no
+// white space at either end of the text or, outside code, of its lines.
 func cleanText(s string, kind domain.BlockKind) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
@@ -153,8 +153,8 @@ func cleanText(s string, kind domain.BlockKind) string {
 	return strings.TrimSpace(s)
 }
 
-// splitBlock cuts a text that is longer than maxBlockBytes at the last line, sentence or word end before it. Lines of
-// code keep their indentation.
+// splitBlock splits a text longer than MaxBlockBytes at the last end of a line, sentence or word before the limit.
+// Lines of code keep their indentation.
 func splitBlock(s string, kind domain.BlockKind) (head, rest string) {
 	if len(s) <= MaxBlockBytes {
 		return s, ""
@@ -186,7 +186,7 @@ func CountLetters(s string) int {
 	return n
 }
 
-// OneLine folds all white space to single spaces.
+// OneLine replaces each run of white space with a single space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // IsLinkList reports whether the blocks so far are a list of links.

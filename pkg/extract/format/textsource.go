@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// DeclaredCharset is the charset parameter of the declared type, or "".
+// DeclaredCharset returns the charset parameter of the declared type, or "".
 func (p *Parser) DeclaredCharset() string {
 	_, params, err := mime.ParseMediaType(p.Src.Declared)
 	if err != nil {
@@ -25,8 +25,8 @@ func (p *Parser) DeclaredCharset() string {
 	return params["charset"]
 }
 
-// Decoded reads the whole source as text and notes the encoding in the route. It is for formats whose parsers need all
-// of it at once.
+// Decoded reads the whole source as text and records the encoding in the route. It is for formats whose parsers need
+// the whole text.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
 	if err != nil {
@@ -39,15 +39,15 @@ func (p *Parser) Decoded(route string) (string, error) {
 	return b.String(), nil
 }
 
-// textSource is a text as UTF-8.
+// textSource is a text decoded to UTF-8.
 type textSource struct {
 	*bufio.Reader
-	Paged bool // it has form feeds
+	Paged bool // it contains form feeds
 }
 
-// TextReader reads the source as UTF-8 without a byte order mark and notes the encoding in the route. All of the
-// source is looked at first, in pieces, so that one stray byte far behind does not turn UTF-8 into something else.
-// standard is the encoding that the format prescribes, which holds where none is declared; "" for none.
+// TextReader returns a reader of the source as UTF-8 without a byte order mark, and records the encoding in the route.
+// It first scans the whole source in pieces to detect the encoding, so that one late stray byte does not change UTF-8
+// text to another encoding. standard is the encoding that the format prescribes if none is declared, or "".
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
 	piece := make([]byte, 256<<10)
@@ -87,15 +87,15 @@ func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	}, nil
 }
 
-// LineReader gives the lines of a text without their ends, whichever way these are written: "\n", "\r\n" or "\r".
+// LineReader reads the lines of a text without their line endings, which may be "\n", "\r\n" or "\r".
 type LineReader struct {
 	R      *bufio.Reader
-	Number int // of the last line returned, from 1
+	Number int // number of the last returned line, from 1
 	buf    []byte
-	more   bool // the last line was cut at maxLine: what comes next belongs to it
+	more   bool // the last line was cut at maxLine, and the next piece continues it
 }
 
-// maxLine is the longest line kept in one piece; the rest of a longer one comes as further lines.
+// maxLine is the maximum length of a line, in bytes. The rest of a longer line is returned as further lines.
 const maxLine = 1 << 20
 
 // Next returns the next line; ok is false at the end of the text.
@@ -116,7 +116,7 @@ func (l *LineReader) Next() (line string, ok bool, err error) {
 			return string(l.buf), true, nil
 		case c == '\r':
 			if next, err := l.R.Peek(1); err == nil && next[0] == '\n' {
-				_, _ = l.R.Discard(1) // it is there: Peek has just shown it
+				_, _ = l.R.Discard(1) // cannot fail: Peek has just returned this byte
 			}
 			return string(l.buf), true, nil
 		case c == 0:

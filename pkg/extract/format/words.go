@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// WordSet is a set of the words, which spaces part.
+// WordSet returns the set of the space-separated words.
 func WordSet(s string) map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(s) {
@@ -14,7 +14,7 @@ func WordSet(s string) map[string]bool {
 	return set
 }
 
-// Plural chooses between the forms of a word for one and for many.
+// Plural returns the singular or plural form of a word.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one
@@ -22,7 +22,7 @@ func Plural(n int, one, many string) string {
 	return many
 }
 
-// DisplayWidth counts columns of a terminal, roughly: characters of East Asian scripts take two.
+// DisplayWidth returns the approximate width in terminal columns: characters of East Asian scripts take two.
 func DisplayWidth(s string) int {
 	n := 0
 	for _, r := range s {
@@ -34,7 +34,7 @@ func DisplayWidth(s string) int {
 	return n
 }
 
-// Spaceless reports whether a character is of a script that puts no spaces between words.
+// Spaceless reports whether a character belongs to a script without spaces between words.
 func Spaceless(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) ||
 		r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef

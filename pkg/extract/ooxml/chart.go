@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	maxChartPoints = 20_000  // that are read of one series, and rows of one chart
-	maxPointText   = 1 << 10 // bytes of the text of one point, from which on no more is added
+	maxChartPoints = 20_000  // points read per series, and rows per chart
+	maxPointText   = 1 << 10 // bytes of the text of one point; no text is added beyond this size
 )
 
-// chartText is what a chart says: its titles, and a table of its points with a column for each series.
+// chartText is the text of a chart: its titles, and a table of its points with a column for each series.
 type chartText struct {
-	titles []string // of the chart, then of its axes
+	titles []string // the chart's titles, then those of its axes
 	series []*chartSeries
 }
 
-// chartSeries holds points by their index, which may have gaps.
+// chartSeries is a series with its points by index. The indexes may have gaps.
 type chartSeries struct {
 	name          string
 	names, values map[int]string
@@ -33,7 +33,7 @@ type chartSeries struct {
 // Chart emits a chart's titles as paragraphs and its points as table rows. page is the slide's number, or 0.
 func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	c := &chartText{}
-	data := map[string]int{} // of the newer kinds, by the id under which its series names it
+	data := map[string]int{} // index of the data of newer chart kinds, by the id that their series refers to
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "title":
@@ -48,7 +48,7 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 			data[xmlscan.Attr(e, "id")] = len(c.series)
 			c.series = append(c.series, readDimensions(sc))
 			return true
-		case "series": // which data it draws, and what it is called
+		case "series": // refers to its data, and has the name
 			id, name := "", ""
 			sc.Each(func(e xml.StartElement) bool {
 				switch e.Name.Local {
@@ -75,8 +75,8 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 	return c.rows(&Table{Emit: emit, Page: page, Plain: a.P.Src.PlainRows})
 }
 
-// rows writes a row for each category with the values of all series. The names of the categories are those of the
-// first series that has any: charts repeat them for each.
+// rows writes a row for each category with the values of all series. The category names are taken from the first series
+// that has any, because charts repeat them for each series.
 func (c *chartText) rows(w *Table) error {
 	if len(c.series) > format.MaxColumns-1 {
 		c.series = c.series[:format.MaxColumns-1]
@@ -121,7 +121,7 @@ func (c *chartText) rows(w *Table) error {
 	return w.Flush()
 }
 
-// readSeries reads a series of a chart: points of a plane have x and y in the place of names and values.
+// readSeries reads a series of a chart. Scatter charts have x and y values instead of names and values.
 func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -140,9 +140,9 @@ func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// readPoints reads the values that are stored with a reference into the chart's workbook, or in its place. Categories in
-// several levels are joined from the outermost to the innermost, which comes first. What is stored as text is no number,
-// whatever its characters.
+// readPoints reads the values cached with a reference into the chart's workbook, or the literal values. Categories with
+// several levels are joined from the outermost to the innermost; the file has the innermost first. Values stored as
+// text are not formatted as numbers, even if they look like numbers.
 func readPoints(sc *xmlscan.Scanner) map[int]string {
 	points := map[int]string{}
 	format, at, numeric := "", 0, false
@@ -170,7 +170,7 @@ func readPoints(sc *xmlscan.Scanner) map[int]string {
 	return points
 }
 
-// addPoint puts a text before what the point has.
+// addPoint prepends a text to that of the point.
 func addPoint(points map[int]string, at int, text string) {
 	before, known := points[at]
 	if text == "" || at < 0 || !known && len(points) >= maxChartPoints || len(before) > maxPointText {
@@ -187,7 +187,7 @@ func orderedPoints(points map[int]string) []string {
 	return out
 }
 
-// readDimensions reads the points of a chart of the newer kinds, which keep them apart from its series.
+// readDimensions reads the points of a newer chart kind, which are stored separately from the series.
 func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -220,8 +220,8 @@ func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// shownNumber writes a stored number as its format shows it, as far as that matters to a reader: without the noise
-// of binary fractions, as a percentage, as a date. Anything else is left as it is.
+// shownNumber formats a stored number approximately as its number format does: without rounding noise, as a percentage,
+// or as a date. Other values are returned unchanged.
 func shownNumber(s, format string) string {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || len(s) > 40 {

@@ -23,7 +23,7 @@ type diagramLink struct {
 	order int
 }
 
-// maxDiagramDepth is the deepest nesting of a diagram's nodes that is followed.
+// maxDiagramDepth is the maximum nesting depth of the nodes of a diagram.
 const maxDiagramDepth = 50
 
 // ReadDiagram emits a diagram's nodes as list items, in the order and nesting of its outline. page is the slide's number,
@@ -39,7 +39,7 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 			switch xmlscan.Attr(e, "type") {
 			case "doc":
 				root = id
-			case "pres": // how the node is drawn; repeats nothing of its text
+			case "pres": // only defines how the node is drawn
 				return false
 			}
 			points[id] = &diagramPoint{text: drawnText(sc)}
@@ -74,7 +74,7 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 		}
 		return nil
 	}
-	for _, id := range append([]string{root}, order...) { // those that nothing leads to come last
+	for _, id := range append([]string{root}, order...) { // nodes without a parent come last
 		if err := tell(id, 0); err != nil {
 			return err
 		}
@@ -82,14 +82,13 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 	return nil
 }
 
-// drawnText is all text of DrawingML below the element whose start was returned last, its paragraphs joined by
-// spaces.
+// drawnText returns all DrawingML text in the element whose start was returned last, with paragraphs joined by spaces.
 func drawnText(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "t", "v":
-			if strings.HasSuffix(e.Name.Space, "diagram") { // a node's text is paragraphs, not letters
+			if strings.HasSuffix(e.Name.Space, "diagram") { // the text of a diagram node, which contains paragraphs, not plain characters
 				return false
 			}
 			b.WriteString(sc.Text())

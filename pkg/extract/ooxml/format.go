@@ -15,10 +15,10 @@ const (
 	TypeXlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
-// folders are the folders in which the parts of each format lie.
+// folders are the folders of the parts of each format.
 var folders = []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}}
 
-// NewFormat completes a format whose documents are packages of parts, or one XML file in their place (Flat OPC).
+// NewFormat completes a format whose documents are packages of parts or single XML files (Flat OPC).
 func NewFormat(f format.Format) format.Format {
 	f.Packed = true
 	f.Sniff = func(head []byte, _ string) bool {
@@ -40,7 +40,8 @@ func NewFormat(f format.Format) format.Format {
 	return f
 }
 
-// format tells by the main part, or else by the folders, which format the package has; "" where it has none of the three.
+// format returns the format of the package according to its main part, or else to its folders. It is "" for other
+// packages.
 func (a *Package) format() string {
 	main := a.MainPart("")
 	for _, c := range folders {

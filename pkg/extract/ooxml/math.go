@@ -10,10 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// FormulaText reads a formula, whose start was returned last, as one writes it in a line: a/b, x^2, √(x+1), ∑_(k=0)^n.
+// FormulaText reads the formula whose start was returned last and returns it in linear form: a/b, x^2, √(x+1),
+// ∑_(k=0)^n.
 func FormulaText(sc *xmlscan.Scanner) string { return format.OneLine(formulaParts(sc)) }
 
-// formulaParts joins what stands side by side in an element.
+// formulaParts joins the consecutive parts of an element.
 func formulaParts(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	sc.Each(func(e xml.StartElement) bool {
@@ -26,7 +27,7 @@ func formulaParts(sc *xmlscan.Scanner) string {
 func formulaElement(sc *xmlscan.Scanner, e xml.StartElement) string {
 	switch e.Name.Local {
 	case "t":
-		return strings.ReplaceAll(sc.Text(), "\u2061", "") // the sign that a function is applied, which has no shape
+		return strings.ReplaceAll(sc.Text(), "\u2061", "") // the invisible function application operator
 	case "tab", "br":
 		sc.Skip()
 		return " "
@@ -41,9 +42,9 @@ func formulaElement(sc *xmlscan.Scanner, e xml.StartElement) string {
 	return formulaParts(sc)
 }
 
-// formulaArgs are the parts of a shape by their names, and its properties.
+// formulaArgs are the parts of a formula element by name, and its properties.
 type formulaArgs struct {
-	parts map[string][]string // num, den, e, sup, …; e may come more than once
+	parts map[string][]string // num, den, e, sup, …; e may occur more than once
 	props map[string]string   // chr, begChr, …
 }
 
@@ -126,7 +127,7 @@ func formulaShape(shape string, a formulaArgs) string {
 	return e
 }
 
-// formulaScript is a raised or lowered part, "" where it is empty.
+// formulaScript formats a superscript or subscript. It returns "" if the part is empty.
 func formulaScript(sign, s string) string {
 	if s == "" {
 		return ""
@@ -134,7 +135,7 @@ func formulaScript(sign, s string) string {
 	return sign + formulaGroup(s)
 }
 
-// formulaGroup puts brackets around what would otherwise not be read as one.
+// formulaGroup adds parentheses around a text that needs them to be read as one operand.
 func formulaGroup(s string) string {
 	if utf8.RuneCountInString(s) <= 1 || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }) < 0 {
 		return s
@@ -142,7 +143,7 @@ func formulaGroup(s string) string {
 	return "(" + s + ")"
 }
 
-// ParseSmall reads a number from 0 to 99 at the start of s, 0 for anything else.
+// ParseSmall parses a number from 0 to 99 at the start of s. It returns 0 for anything else.
 func ParseSmall(s string) int64 {
 	var n int64
 	for i := 0; i < len(s) && i < 2 && s[i] >= '0' && s[i] <= '9'; i++ {

@@ -1,5 +1,5 @@
-// Package ooxml reads what the office formats share: packages and their relationships, properties, drawings, charts,
-// diagrams, formulas, and documents in one XML file. The packages docx, pptx and xlsx use it.
+// Package ooxml reads the common parts of the office formats: packages and their relationships, properties, drawings,
+// charts, diagrams, formulas, and documents in one XML file. The packages docx, pptx and xlsx use it.
 package ooxml
 
 import (
@@ -19,33 +19,33 @@ import (
 // Package is the container of an office document.
 type Package struct {
 	*zip.Archive
-	// embedded are the parts with embedded files that the text mentions.
+	// embedded is the set of parts with embedded files that the text refers to.
 	embedded map[string]bool
 }
 
-// PackageOf is the package that has been opened for the document.
+// PackageOf returns the package of the document, whose archive is already open.
 func PackageOf(p *format.Parser) *Package { return NewPackage(zip.Opened(p)) }
 
-// NewPackage is the package in an opened archive.
+// NewPackage returns the package in an opened archive.
 func NewPackage(a *zip.Archive) *Package {
 	return &Package{Archive: a, embedded: map[string]bool{}}
 }
 
-// Relation is one line of a part's relationships.
+// Relation is one relationship of a part.
 type Relation struct {
 	ID     string
 	Type   string
-	Target string // a part's name, or an address when External
-	// External says that the target lies outside the container.
+	Target string // a part's name, or an address if External is set
+	// External is set if the target is outside the container.
 	External bool
 }
 
-// Kind is the last element of the relationship's type, which is the same in all editions of the standard: "slide",
+// Kind returns the last element of the relationship's type, which is the same in all editions of the standard: "slide",
 // "footnotes", "officeDocument".
 func (r Relation) Kind() string { return path.Base(r.Type) }
 
-// Relations reads the relationships of a part, in order, with targets resolved to part names. A part without any
-// has none.
+// Relations reads the relationships of a part, in order, with targets resolved to part names. It returns nil if there
+// are none.
 func (a *Package) Relations(part string) []Relation {
 	dir, file := path.Split(part)
 	var found []Relation
@@ -63,12 +63,12 @@ func (a *Package) Relations(part string) []Relation {
 		})
 	})
 	if err != nil {
-		return nil // the limit that was passed is passed again by the part itself
+		return nil // the part itself will exceed the same limit and report it
 	}
 	return found
 }
 
-// resolvePart is the name of the part that a target in a folder's relationships means.
+// resolvePart returns the part name of a relationship target, which is relative to dir.
 func resolvePart(dir, target string) string {
 	if plain, err := url.PathUnescape(target); err == nil {
 		target = plain
@@ -80,7 +80,7 @@ func resolvePart(dir, target string) string {
 	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, target)), "/")
 }
 
-// ByID indexes relationships.
+// ByID returns the relationships by id.
 func ByID(rels []Relation) map[string]Relation {
 	m := make(map[string]Relation, len(rels))
 	for _, r := range rels {
@@ -89,7 +89,7 @@ func ByID(rels []Relation) map[string]Relation {
 	return m
 }
 
-// Related is the first part that a relationship of the kind leads to, or fallback.
+// Related returns the target of the first relationship of the kind, or fallback.
 func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	for _, r := range rels {
 		if r.Kind() == kind && !r.External && a.Files[zip.PartName(r.Target)] != nil {
@@ -124,8 +124,7 @@ func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was left out; send it as a file of its own")
 }
 
-// EmbedsRest warns of what a part has and does not show: embedded documents that its text does not mention, and ActiveX
-// controls.
+// EmbedsRest warns of embedded documents that the text of a part does not refer to, and of ActiveX controls.
 func (a *Package) EmbedsRest(rels []Relation) {
 	all := ByID(rels)
 	for _, rel := range rels {
@@ -138,8 +137,8 @@ func (a *Package) EmbedsRest(rels []Relation) {
 	}
 }
 
-// MainPart is the part that the package names as its document; where it names none, the one that is declared as a
-// document, or else fallback.
+// MainPart returns the part that the package's relationships name as its document. If there is none, it returns the
+// part with the content type of a document, or else fallback.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
 		return part
@@ -159,7 +158,7 @@ func (a *Package) MainPart(fallback string) string {
 	return slices.Min(declared)
 }
 
-// contentTypes are the types that the package declares, by partName.
+// contentTypes returns the declared content types by PartName.
 func (a *Package) contentTypes() map[string]string {
 	types := map[string]string{}
 	err := a.Walk("[Content_Types].xml", func(sc *xmlscan.Scanner) {
@@ -176,8 +175,8 @@ func (a *Package) contentTypes() map[string]string {
 	return types
 }
 
-// formatOfPart is the format whose main part has the content type, macro-enabled ones, templates and shows included;
-// "" for other parts.
+// formatOfPart returns the format whose main part has the content type, including macro-enabled files, templates and
+// slide shows. It is "" for other parts.
 func formatOfPart(contentType string) string {
 	if !strings.HasSuffix(contentType, ".main+xml") {
 		return ""
@@ -193,7 +192,7 @@ func formatOfPart(contentType string) string {
 	return ""
 }
 
-// Properties takes what the package says of its document: title, author, dates, description, keywords, language.
+// Properties records the metadata of the document: title, author, dates, description, keywords, language.
 func (a *Package) Properties() {
 	p := a.P
 	core := a.coreProperties()
@@ -208,7 +207,7 @@ func (a *Package) Properties() {
 	p.Meta(domain.MetaKeywords, core["keywords"])
 }
 
-// coreProperties reads the package's core properties by their local names.
+// coreProperties returns the package's core properties by local name.
 func (a *Package) coreProperties() map[string]string {
 	core := map[string]string{}
 	err := a.Walk(a.Related(a.Relations(""), "core-properties", "docProps/core.xml"), func(sc *xmlscan.Scanner) {
@@ -226,7 +225,8 @@ func (a *Package) coreProperties() map[string]string {
 	return core
 }
 
-// w3cTime passes on dates and times that RFC 3339 or a date alone can say, and nothing else.
+// w3cTime returns a date or time as a date or in RFC 3339. A time without a zone is taken as UTC. It returns "" for any
+// other text.
 func w3cTime(s string) string {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if _, err := time.Parse(layout, s); err == nil {
@@ -239,7 +239,7 @@ func w3cTime(s string) string {
 	return ""
 }
 
-// isStockTitle recognises titles that programs give by themselves and that name nothing.
+// isStockTitle reports whether a title is a default of the program that wrote the document.
 func isStockTitle(title string) bool {
 	title = strings.ToLower(format.OneLine(title))
 	switch strings.TrimRight(title, " 0123456789") {

@@ -12,37 +12,37 @@ import (
 // Cell is one cell of a table in a text document or on a slide.
 type Cell struct {
 	Text  string
-	Span  int  // columns it covers; 0 and 1 are one
-	Below bool // goes on from the cell above it, which it is merged with
-	Bold  bool // all of its text is
+	Span  int  // number of columns it spans; 0 means 1
+	Below bool // merged with the cell above it
+	Bold  bool // all of its text is bold
 }
 
-// Row is one row with what its text links to.
+// Row is one row with the links of its text.
 type Row struct {
 	Cells []Cell
 	Links []domain.BlockLink
 }
 
-// Table turns the rows of a table into one block each. Where a row names the columns, the rows after it are
-// written as "column: value; …", and what is merged over several rows is said in each: a row must be understood alone.
-// Rows of a label and a value are written as "label: value".
+// Table converts each row of a table to one block. A row must be understood alone, so the rows after a header are
+// written as "column: value; …", and cells merged over several rows are repeated in each. Rows with a label and a value
+// are written as "label: value".
 type Table struct {
 	Emit   func(domain.Block) error
 	Page   int
 	Plain  bool // cells separated by tabs, without column names, each merged cell once
 	Inner  bool // nested in a cell, where tabs are lost: pairs become "label: value" even in plain text
-	Styled bool // the header rows come only from the style, which every new table on a slide has
-	// Named is how many rows at the start the table itself says to name the columns.
+	Styled bool // the header rows are marked only by the style, which every new table on a slide has
+	// Named is the number of rows at the start that the table marks as header.
 	Named int
 
 	header  []string
-	pairs   *table.PairColumns // nil where rows are no pairs of a label and a value
-	above   []string           // what the last row with a text of its own has in each column
+	pairs   *table.PairColumns // nil if the rows are not pairs of a label and a value
+	above   []string           // text of each column in the last row with text of its own
 	pending []Row
 	decided bool
 }
 
-// Add takes the next row.
+// Add adds the next row.
 func (w *Table) Add(row Row) error {
 	empty := true
 	for i := range row.Cells {
@@ -61,7 +61,7 @@ func (w *Table) Add(row Row) error {
 	return w.Flush()
 }
 
-// Flush writes what is still held back; call it after the last row.
+// Flush writes the pending rows. Call it after the last row.
 func (w *Table) Flush() error {
 	if w.decided {
 		return nil
@@ -114,8 +114,8 @@ func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].wide() })
 }
 
-// headerAt finds the rows that name the columns; at is -1 where there are none. Where the table does not say so itself,
-// two columns are more often names with their values than a header with rows, and it takes bold letters to tell.
+// headerAt finds the rows that name the columns. at is -1 if there are none. In an unmarked table with two columns,
+// only a bold row counts as a header, because two columns are more often names with values.
 func (w *Table) headerAt(rows []Row) (at, depth int) {
 	at, depth = mergedOfficeHeader(rows)
 	texts, width := make([][]string, len(rows)), 0
@@ -129,7 +129,7 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	if w.Named > 0 && len(rows) > w.Named && len(rows[0].Cells) > 1 && (at != 0 || depth < w.Named) {
 		return 0, w.Named
 	}
-	if at >= 0 { // PowerPoint marks the first row alone, however many its cells reach down to
+	if at >= 0 { // PowerPoint marks only the first row, even if its cells span several rows
 		return at, depth
 	}
 	at, depth = table.HeaderRows(texts)
@@ -139,8 +139,8 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// mergedOfficeHeader finds a header of several rows by its merged cells: names of groups over columns, beside names that
-// go on in the rows below. at is -1 where there is none.
+// mergedOfficeHeader finds a header of several rows by its merged cells: group names that span columns, next to names
+// that span rows. at is -1 if there is none.
 func mergedOfficeHeader(rows []Row) (at, depth int) {
 	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })
 	if at < 0 || !rows[at].wide() {
@@ -161,17 +161,17 @@ func mergedOfficeHeader(rows []Row) (at, depth int) {
 	return at, depth
 }
 
-// wide reports whether a cell of the row covers several columns.
+// wide reports whether a cell of the row spans several columns.
 func (r *Row) wide() bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Span > 1 })
 }
 
-// goesOn reports whether a cell of the row is merged with the one above it.
+// goesOn reports whether a cell of the row is merged with the cell above it.
 func (r *Row) goesOn() bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Below })
 }
 
-// bolder reports whether the row is bold and the one after it is not.
+// bolder reports whether the row is bold and the next row is not.
 func bolder(rows []Row, at int) bool {
 	return at+1 < len(rows) && allBold(rows[at]) && !allBold(rows[at+1])
 }
@@ -185,7 +185,7 @@ func allBold(r Row) bool {
 	return true
 }
 
-// columns spreads the cells over the columns that they cover; repeat says their text in each.
+// columns returns one text per column. If repeat is set, the text of a cell is in all columns that it spans.
 func (w *Table) columns(r Row, repeat bool) []string {
 	var cols []string
 	for _, c := range r.Cells {
@@ -243,7 +243,7 @@ func (w *Table) write(row Row) error {
 	return w.block(b.String(), row)
 }
 
-// bare writes the cells alone.
+// bare writes the cells without column names.
 func (w *Table) bare(row Row) error {
 	texts := make([]string, 0, min(len(row.Cells), format.MaxColumns))
 	for _, c := range row.Cells[:min(len(row.Cells), format.MaxColumns)] {

@@ -10,14 +10,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// DrawnParagraph is a paragraph of DrawingML: of a shape, a table cell or a note on a slide.
+// DrawnParagraph is a DrawingML paragraph of a shape, a table cell or a note on a slide.
 type DrawnParagraph struct {
 	Text   string
-	Level  int    // of its nesting, from 0
-	Bullet string // "none", "char", "auto" and the like as the paragraph says itself; "" inherited
-	Scheme string // of automatic numbers: arabicPeriod, romanLcParenR, …
-	Start  int    // where they start
-	Bold   bool   // all of its text is
+	Level  int    // nesting level, from 0
+	Bullet string // "none", "char", "auto" and so on, as set in the paragraph; "" if inherited
+	Scheme string // numbering scheme: arabicPeriod, romanLcParenR, …
+	Start  int    // first number
+	Bold   bool   // all of its text is bold
 	Links  []domain.BlockLink
 }
 
@@ -26,7 +26,7 @@ func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnPara
 	p := DrawnParagraph{Start: 1}
 	var text strings.Builder
 	bold, plain := false, false
-	linked := 0 // where the last link ends
+	linked := 0 // end of the last link
 	var take func(e xml.StartElement) bool
 	take = func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -54,7 +54,7 @@ func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnPara
 			text.WriteByte('\n')
 		case "oMath", "oMathPara":
 			text.WriteString(FormulaText(sc))
-		case "m", "Choice": // mathematics stands in alternate content
+		case "m", "Choice": // formulas are inside alternate content
 			sc.Each(take)
 		case "AlternateContent":
 			ChooseOne(sc, text.Len, take)
@@ -71,7 +71,7 @@ func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnPara
 	return p
 }
 
-// AddLink adds a link, unless there are as many as a block keeps.
+// AddLink adds a link, unless the list has reached the maximum of a block.
 func AddLink(links []domain.BlockLink, text, address string) []domain.BlockLink {
 	if len(links) == domain.MaxBlockLinks {
 		return links
@@ -96,7 +96,7 @@ func (p *DrawnParagraph) bulletOf(sc *xmlscan.Scanner) {
 	})
 }
 
-// drawnRun reads a run or field: its text, the address that it links to, and whether it is bold.
+// drawnRun reads a run or field and returns its text, its link address, and whether it is bold.
 func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string, bold bool) {
 	var b strings.Builder
 	sc.Each(func(e xml.StartElement) bool {
@@ -119,7 +119,7 @@ func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string,
 	return strings.ReplaceAll(b.String(), "_x000B_", "\n"), link, bold
 }
 
-// LinkAddress is where an external relationship leads; "" for others.
+// LinkAddress returns the address of an external relationship, "" for others.
 func LinkAddress(rels map[string]Relation, id string) string {
 	if r := rels[id]; r.External {
 		return r.Target
@@ -127,8 +127,8 @@ func LinkAddress(rels map[string]Relation, id string) string {
 	return ""
 }
 
-// ChooseOne walks alternate content, whose start was returned last: the first choice that gives anything, as length
-// tells, and the fallback where none does.
+// ChooseOne walks the alternate content whose start was returned last. It takes the first choice that yields content,
+// measured by length, or the fallback if none does.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {
@@ -140,8 +140,8 @@ func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElem
 	})
 }
 
-// AltText is what the author says of a picture, where it is worth reading: not a file name, an address, a name that
-// the program gave, or a guess that it marks as its own.
+// AltText returns the description of a picture if a person wrote it. It returns "" for file names, addresses, default
+// names of programs, and descriptions marked as generated.
 func AltText(s string) string {
 	s = format.OneLine(s)
 	lower := strings.ToLower(s)

@@ -1,5 +1,6 @@
-// Package sandbox runs readers of documents in child processes with few rights and little memory: the protocol between
-// parent and child, the child's restraints, and the cause of its death. Only extract imports it.
+// Package sandbox runs document readers in child processes with minimal rights and bounded memory. It contains the
+// protocol between parent and child, the restrictions of the child, and the diagnosis of its death. Only extract
+// imports it.
 package sandbox
 
 import (
@@ -19,23 +20,24 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// ChildMarker in the environment makes a process a child; its value is the memory it may use, in bytes.
+// ChildMarker is the environment variable that makes a process a child. Its value is the memory limit in bytes.
 const ChildMarker = "SLUICE_EXTRACT_CHILD"
 
-// childCache in a child's environment is the folder of compiled code.
+// childCache is the environment variable with the child's folder for compiled code.
 const childCache = "SLUICE_EXTRACT_CACHE"
 
-// maxStack bounds the stack of a parser that calls itself, in bytes: Go's own limit of 1 GB is most of what a child has.
+// maxStack is the maximum stack size of a recursive parser, in bytes. Go's own limit of 1 GB is most of a child's
+// memory.
 const maxStack = 128 << 20
 
-// exitCPU is the exit code of a child that used up its processor time.
+// exitCPU is the exit code of a child that exceeded its CPU time.
 const exitCPU = 87
 
-// ParseFunc is parse, or what a test has a child do in its place.
+// ParseFunc reads a document in the child. Tests replace it.
 type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.Block) error) (*domain.Document, error)
 
-// RunIfAsked turns the process into a child that reads documents with the function, and does not return, when a
-// parent started it as one; otherwise it does nothing.
+// RunIfAsked runs the process as a child that reads documents with the function, and does not return, if a parent
+// started it as a child. Otherwise it does nothing.
 func RunIfAsked(read ParseFunc) {
 	value, asked := os.LookupEnv(ChildMarker)
 	if !asked {
@@ -47,9 +49,9 @@ func RunIfAsked(read ParseFunc) {
 		os.Exit(2)
 	}
 	out := os.Stdout
-	os.Stdout = os.Stderr // nothing that a library prints may get between frames
-	// A terminal's Ctrl-C and a service manager's stop reach children too. When they end is for the parent to say, which
-	// finishes its documents first; else the document would be blamed for the child's end.
+	os.Stdout = os.Stderr // output printed by a library must not get between frames
+	// A terminal's Ctrl-C and a service manager's stop signal also reach the children. The parent stops them itself after
+	// finishing its documents; a child that died earlier would look as if the document had killed it.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	if err := limitMemory(memory); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -60,7 +62,7 @@ func RunIfAsked(read ParseFunc) {
 	debug.SetMaxStack(maxStack)
 	folders := []string{os.TempDir()}
 	if cache := os.Getenv(childCache); cache != "" {
-		if err := os.MkdirAll(cache, 0o700); err == nil { // without it, code is compiled again and nothing else is lost
+		if err := os.MkdirAll(cache, 0o700); err == nil { // without the folder, code is only compiled again
 			folders = append(folders, cache)
 		}
 	}
@@ -76,12 +78,12 @@ func RunIfAsked(read ParseFunc) {
 type childServer struct {
 	out     io.Writer
 	parse   ParseFunc
-	memory  int64    // what it may use, in bytes
-	missing []string // what it could not give up
+	memory  int64    // memory limit, in bytes
+	missing []string // rights that it could not give up
 }
 
-// serve answers requests until its input ends. Input is watched while a document is read, so that a child whose
-// parent is gone ends at once, whatever it is doing.
+// serve answers requests until its input ends. It watches the input even while a document is read, so that a child
+// whose parent has died exits at once.
 func (c *childServer) serve(in io.Reader) error {
 	requests := make(chan Request)
 	go func() {
@@ -113,14 +115,14 @@ func (c *childServer) serve(in io.Reader) error {
 	return nil
 }
 
-// grown reports whether reading has left the process with so much memory mapped that the next document would be
-// short of it: Go keeps address space that it has used once.
+// grown reports whether the process has so much memory mapped that the next document would have too little. Go never
+// releases address space.
 func (c *childServer) grown() bool {
 	const share = 4
 	return c.memory > 0 && addressSpace() > c.memory/share
 }
 
-// answer reads one document and writes what came of it. It returns an error only when the parent cannot be told.
+// answer reads one document and writes the result. It returns an error only if writing to the parent fails.
 func (c *childServer) answer(req Request) error {
 	f, err := takeFile(req.Path)
 	if err != nil {

@@ -3,19 +3,19 @@ package sandbox
 import "runtime/debug"
 
 const (
-	// heapRoom is how much a child allocates, in bytes, before it looks for garbage for the first time. Go would begin at 4 MiB
-	// and look time and again through a heap that is small throughout: most documents need less than this in all.
+	// heapRoom is the amount that a child allocates before its first garbage collection, in bytes. Most documents need
+	// less in total. Go would start at 4 MiB and collect a small heap again and again.
 	heapRoom = 32 << 20
-	// heapKept is how much memory, in bytes, a child holds on to from one document to the next. Giving it back and asking
-	// for it again takes longer than reading a short document does.
+	// heapKept is the memory that a child keeps from one document to the next, in bytes. Releasing and mapping it again
+	// takes longer than reading a short document.
 	heapKept = 96 << 20
 )
 
-// spareHeap is memory that is never touched, and so takes up addresses alone: Go collects garbage when the heap has doubled, and
-// counts this in.
+// spareHeap returns heap ballast. It is never touched, so it takes only address space, but it counts towards the heap
+// size whose doubling triggers a garbage collection.
 func spareHeap() []byte { return make([]byte, heapRoom) }
 
-// tidy gives memory back to the system that a document has taken, if it is much.
+// tidy returns memory to the system after a document that used more than heapKept.
 func tidy() {
 	if mappedMemory() > heapKept {
 		debug.FreeOSMemory()

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handover passes open files to a child, which so can read documents without being able to open any file.
+// handover passes open files to a child, so that the child can read documents without the right to open files.
 type handover struct{ parent, child *os.File }
 
-// handoverFD is the child's end in the child: the first after the standard three.
+// handoverFD is the file descriptor of the socket in the child: the first after stdin, stdout and stderr.
 const handoverFD = 3
 
 func newHandover() (*handover, error) {
@@ -22,18 +22,18 @@ func newHandover() (*handover, error) {
 	return &handover{os.NewFile(uintptr(pair[0]), "handover"), os.NewFile(uintptr(pair[1]), "handover")}, nil
 }
 
-// files are what the child is to inherit.
+// files returns the files that the child inherits.
 func (h *handover) files() []*os.File { return []*os.File{h.child} }
 
-// started closes what the child alone needs once it runs.
+// started closes the child's end in the parent once the child runs.
 func (h *handover) started() { _ = h.child.Close() }
 
 func (h *handover) close() {
-	_ = h.child.Close() // has an error when started closed it
+	_ = h.child.Close() // fails if started has already closed it
 	_ = h.parent.Close()
 }
 
-// give passes an open file. It does not wait: the child has taken the one before.
+// give passes an open file. It does not block, because the child has already received the previous one.
 func (h *handover) give(f *os.File) error {
 	conn, err := h.parent.SyscallConn()
 	if err != nil {
@@ -58,7 +58,7 @@ func (h *handover) give(f *os.File) error {
 	return nil
 }
 
-// takeFile is the file that the parent has passed for this request.
+// takeFile receives the file that the parent has passed for this request.
 func takeFile(string) (*os.File, error) {
 	oob := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(handoverFD, make([]byte, 1), oob, unix.MSG_CMSG_CLOEXEC)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What Landlock restricts of files, by the version of its interface that has it first.
+// File access rights that Landlock restricts, by the first ABI version that supports them.
 const (
 	landlockFiles1 = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
 		unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -21,20 +21,20 @@ const (
 	landlockFiles5 = landlockFiles3 | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// landlockOwn is what stays allowed in the child's own folders: ordinary files and folders.
+// landlockOwn is the rights that remain in the child's own folders: regular files and directories.
 const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR |
 	unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 
-// limitFiles leaves the process no files but those that are open and those in the folders. Landlock is in Linux since
-// 5.13, where it is switched on; an error says that it is not to be had here.
+// limitFiles restricts the process to files that are already open and to the given folders. It uses Landlock, available
+// since Linux 5.13 if enabled. It returns an error if Landlock is not available.
 func limitFiles(folders []string) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return fmt.Errorf("asking for Landlock: %w", errno)
 	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: landlockFiles1}
-	size := unsafe.Sizeof(attr.Handled_access_fs) // older kernels know the first field alone
+	size := unsafe.Sizeof(attr.Handled_access_fs) // older kernels know only the first field
 	switch {
 	case version >= 5:
 		attr.Handled_access_fs = landlockFiles5
@@ -57,7 +57,7 @@ func limitFiles(folders []string) error {
 			return err
 		}
 	}
-	// A rule holds for the thread that asks for it and for those that it starts, so every thread must ask.
+	// A ruleset applies to the calling thread and to the threads it starts, so every thread must make the call.
 	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
 		return fmt.Errorf("leaving files: %w", errno)
 	}
@@ -67,7 +67,7 @@ func limitFiles(folders []string) error {
 func allowFolder(ruleset int, folder string, access uint64) error {
 	dir, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
-		return nil // what is not there needs no rule
+		return nil // a missing folder needs no rule
 	} else if err != nil {
 		return fmt.Errorf("opening the folder %s: %w", folder, err)
 	}

@@ -13,39 +13,39 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Parent and child speak in frames over the child's standard input and output: four bytes of length, big-endian,
-// one byte that says what follows, and a JSON value.
+// Parent and child exchange frames over the child's standard input and output: a big-endian length of four bytes, one
+// byte for the kind of frame, and a JSON value.
 
 type frameKind byte
 
 const (
-	frameRequest  frameKind = 'R' // to the child: childRequest
-	frameAccepted frameKind = 'A' // from the child: []string, what it could not give up; it has taken the document
-	frameBlocks   frameKind = 'B' // from the child: []domain.Block, as many frames as it takes
-	frameSpent    frameKind = 'S' // from the child: true; it is not to be given another document
-	frameDocument frameKind = 'D' // from the child: domain.Document without blocks; the end
-	frameRefusal  frameKind = 'E' // from the child: Error; the end
-	frameFault    frameKind = 'F' // from the child: a string, why it could not do its work; the end
+	frameRequest  frameKind = 'R' // to the child: Request
+	frameAccepted frameKind = 'A' // from the child: []string, the rights that it could not give up; it has received the document
+	frameBlocks   frameKind = 'B' // from the child: []domain.Block, in any number of frames
+	frameSpent    frameKind = 'S' // from the child: true; it must not receive another document
+	frameDocument frameKind = 'D' // from the child: domain.Document without blocks; ends the answer
+	frameRefusal  frameKind = 'E' // from the child: Error; ends the answer
+	frameFault    frameKind = 'F' // from the child: a string, the error that prevented reading; ends the answer
 )
 
-// maxFrame bounds what a reader of the protocol allocates for one frame.
+// maxFrame is the maximum size of a frame, in bytes.
 const maxFrame = 16 << 20
 
-// batchBytes is about how much text the child gathers into one frame of blocks.
+// batchBytes is the approximate amount of text in one frame of blocks, in bytes.
 const batchBytes = 256 << 10
 
 // Request is one document for a child to read.
 type Request struct {
-	Path       string        `json:"path"` // where files cannot be handed over; "" elsewhere
+	Path       string        `json:"path"` // on systems where open files cannot be passed; "" elsewhere
 	Name       string        `json:"name"`
 	Declared   string        `json:"declared"`
 	URL        string        `json:"url"`
 	PlainRows  bool          `json:"plain_rows"`
-	CPUSeconds uint64        `json:"cpu_seconds"` // processor time this document may use
+	CPUSeconds uint64        `json:"cpu_seconds"` // CPU time limit of the document
 	Limits     format.Limits `json:"limits"`
 }
 
-// refusal carries an *Error with its cause as text.
+// refusal is an *Error with its cause as text.
 type refusal struct {
 	Kind    format.Kind `json:"kind"`
 	Message string      `json:"message"`
@@ -53,7 +53,7 @@ type refusal struct {
 }
 
 func newRefusal(e *format.Error) refusal {
-	const maxMessage, maxCause = 1 << 10, 16 << 10 // a panic's value and stack can be of any length
+	const maxMessage, maxCause = 1 << 10, 16 << 10 // in bytes; a panic's value and stack can be of any length
 	r := refusal{Kind: e.Kind, Message: format.Cut(e.Message, maxMessage)}
 	if e.Err != nil {
 		r.Cause = format.Cut(strings.ToValidUTF8(e.Err.Error(), "\uFFFD"), maxCause)
@@ -88,7 +88,7 @@ func writeFrame(w io.Writer, kind frameKind, v any) error {
 	return nil
 }
 
-// readFrame returns io.EOF, unwrapped, when the other side has closed between frames.
+// readFrame reads one frame. It returns io.EOF, unwrapped, if the other side has closed the pipe between frames.
 func readFrame(r io.Reader) (frameKind, []byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -108,7 +108,7 @@ func readFrame(r io.Reader) (frameKind, []byte, error) {
 	return frameKind(head[4]), payload, nil
 }
 
-// blockBatch gathers blocks into frames of useful size.
+// blockBatch collects blocks into frames of about batchBytes.
 type blockBatch struct {
 	w      io.Writer
 	blocks []domain.Block

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable is the running program itself, also after its file was replaced by another version.
+// executable returns the path of the running program. It stays valid after the file was replaced by another version.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// limitMemory lets the process map that many bytes more than it has mapped now. Go reserves address space at
-// start that it does not use, so a limit on the total would mean little.
+// limitMemory lets the process map the given number of bytes in addition to those mapped now. A limit on the total
+// would mean little, because Go reserves unused address space at start.
 func limitMemory(bytes int64) error {
 	if bytes <= 0 {
 		return nil
@@ -38,15 +38,16 @@ func limitMemory(bytes int64) error {
 	return nil
 }
 
-// Bounds of a child beside memory and time.
+// Bounds of a child other than memory and time.
 const (
-	maxOpenFiles = 64        // it needs some ten
-	maxFileSize  = 512 << 20 // bytes of a temporary file; the largest hold an unpacked sheet
+	maxOpenFiles = 64        // a child needs about ten
+	maxFileSize  = 512 << 20 // bytes of a temporary file; the largest contain an unpacked sheet
 )
 
-// confine takes from the process what reading documents does not need, for good and for all its threads: files outside
-// the folders, the network, other programs and processes, capabilities and new privileges. It returns what this
-// system does not let it give up; the rest is given up then. What the parent did not mean to pass on is closed.
+// confine permanently drops all rights of the process, in all threads, that reading documents does not need: files
+// outside the folders, the network, other programs and processes, capabilities and new privileges. It also closes file
+// descriptors that were inherited by accident. It returns the rights that this system does not let the process drop;
+// the others are dropped nevertheless.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
 		if err != nil {
@@ -64,7 +65,8 @@ func confine(folders []string) (missing []string) {
 	return missing
 }
 
-// refusePrivileges holds for every thread; programs built with cgo cannot make calls on all, and do so in limitCalls.
+// refusePrivileges sets no_new_privs for every thread. Programs built with cgo cannot make a system call on all
+// threads, so limitCalls does it for them.
 func refusePrivileges() error {
 	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
@@ -81,8 +83,8 @@ func lowerLimit(resource int, to uint64) error {
 	return unix.Setrlimit(resource, &limit)
 }
 
-// closeInherited closes the descriptors that came with the process's start, but for those it works with: they are open
-// without the mark that closes them on exec, which Go sets on all that it opens.
+// closeInherited closes the inherited file descriptors except those of the protocol. Inherited descriptors lack the
+// close-on-exec flag, which Go sets on all that it opens.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -94,14 +96,14 @@ func closeInherited() error {
 			continue
 		}
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			_ = unix.Close(fd) // closed is closed, whatever it says
+			_ = unix.Close(fd) // the descriptor is closed even if an error is returned
 		}
 	}
 	unix.CloseOnExec(handoverFD)
 	return nil
 }
 
-// dropCapabilities matters where the service runs as root, as some containers do.
+// dropCapabilities drops all capabilities, which matters if the service runs as root, as in some containers.
 func dropCapabilities() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
@@ -111,14 +113,15 @@ func dropCapabilities() error {
 	return nil
 }
 
-// childAttributes have the system end the child when the thread that started it ends, with its process or before.
+// childAttributes makes the system kill the child when the thread that started it ends, at the latest with the parent
+// process.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// endOnCPU installs the end of a process that has used up its time: Go ignores the signal unless asked.
+// endOnCPU installs the handler of SIGXCPU once: by default, Go ignores the signal.
 var endOnCPU sync.Once
 
-// limitCPU lets the process use that many more seconds of processor time, then ends it. The hard limit is left
-// alone, as it could not be raised again for the next document.
+// limitCPU ends the process after the given number of further seconds of CPU time. The hard limit is unchanged, because
+// it could not be raised again for the next document.
 func limitCPU(seconds uint64) error {
 	if seconds == 0 {
 		return nil

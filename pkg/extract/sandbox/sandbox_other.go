@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// executable is the file of the running program.
+// executable returns the path of the running program.
 func executable() (string, error) { return os.Executable() }
 
-// limitMemory has the process watch itself where address space cannot be limited.
+// limitMemory starts a watchdog, because the address space cannot be limited on this system.
 func limitMemory(bytes int64) error {
 	if bytes > 0 {
 		go watchMemory(bytes)
@@ -18,12 +18,12 @@ func limitMemory(bytes int64) error {
 	return nil
 }
 
-// limitCPU does nothing here: the parent's deadline remains.
+// limitCPU does nothing on this system. The parent's deadline still applies.
 func limitCPU(uint64) error { return nil }
 
-// confine can take nothing from the process here: it keeps the rights of the user that runs the service. That is
-// documented, and nothing that an operator of such a machine could mend, so it is not reported either.
+// confine does nothing on this system: the process keeps the rights of the user that runs the service. It reports no
+// missing restrictions, because the limitation is documented and an operator cannot change it.
 func confine([]string) (missing []string) { return nil }
 
-// childAttributes are none: a child ends when its input does.
+// childAttributes returns nil: a child exits when its input ends.
 func childAttributes() *syscall.SysProcAttr { return nil }

@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// exitMemory is the exit code of a child that its watchdog ended.
+// exitMemory is the exit code of a child ended by its watchdog.
 const exitMemory = 88
 
-// watchEvery is how often the watchdog looks.
+// watchEvery is the interval between checks of the watchdog.
 const watchEvery = 20 * time.Millisecond
 
-// mappedMemory is how much memory Go has mapped and not given back, in bytes.
+// mappedMemory returns the memory that Go has mapped and not released, in bytes.
 func mappedMemory() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
 }
 
-// addressSpace is how much memory Go has mapped, whether it uses it or not, in bytes.
+// addressSpace returns the memory that Go has mapped, used or not, in bytes.
 func addressSpace() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
 
-// WatchMemory ends the process once it holds more than that many bytes, where the system cannot bound it. It sees what
-// Go allocates, and sees it late by up to watchEvery.
+// WatchMemory ends the process once it holds more than the given number of bytes, for systems without a memory limit.
+// It sees only memory allocated by Go, with a delay of up to watchEvery.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

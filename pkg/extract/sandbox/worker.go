@@ -19,25 +19,26 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Worker is a running child. It is used by one goroutine at a time.
+// Worker is a running child. It must be used by one goroutine at a time.
 type Worker struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	Out    *bufio.Reader
 	stderr *headBuffer
 	docs   *handover
-	Dir    string // its temporary files
-	Read   int    // documents so far
-	Spent  bool   // to be replaced: it says that a parser panicked in it, or that it has grown
+	Dir    string // folder for its temporary files
+	Read   int    // number of documents read
+	Spent  bool   // must be replaced: a parser panicked in it, or its memory has grown
 	Dead   bool
-	over   chan struct{} // closed to end it
-	ended  chan struct{} // closed when it has ended
-	// Missing is what the system does not let the child give up; known once it has accepted a document.
+	over   chan struct{} // closed to end the child
+	ended  chan struct{} // closed once the child has ended
+	// Missing lists the rights that the system does not let the child give up. It is known once the child has accepted a
+	// document.
 	Missing []string
 }
 
-// headBuffer keeps the first bytes written to it: a dying runtime says why before it dumps its stacks. The
-// package os/exec writes it from one goroutine, which has ended when Wait returns.
+// headBuffer keeps the first bytes written to it: a dying runtime prints the reason before it dumps its stacks. Package
+// os/exec writes to it from one goroutine, which has ended when Wait returns.
 type headBuffer struct{ data []byte }
 
 func (b *headBuffer) Write(p []byte) (int, error) {
@@ -48,8 +49,8 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Start starts a child that may use maxMemory bytes, with its temporary files in a folder of its own below temp.
-// It can open files nowhere else but there and in the folder cache.
+// Start starts a child that may use maxMemory bytes and has a temporary folder of its own inside temp. The child can
+// open files only in that folder and in cache.
 func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	exe, err := executable()
 	if err != nil {
@@ -65,7 +66,7 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	}
 	//nolint:noctx // the child outlives the document that it was started for; stop ends it
 	w := &Worker{cmd: exec.Command(exe), stderr: &headBuffer{}, docs: docs, Dir: dir, over: make(chan struct{}), ended: make(chan struct{})}
-	// Nothing of the parent's environment: it holds keys that no document's parser should see.
+	// The child does not inherit the parent's environment, which contains secrets.
 	w.cmd.Env = []string{
 		ChildMarker + "=" + strconv.FormatInt(maxMemory, 10), childCache + "=" + cache, "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir,
 		"GOTRACEBACK=single", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
@@ -91,8 +92,8 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	return w, nil
 }
 
-// start starts the process on a thread that lasts as long as it does: the system ends a child with the thread that
-// started it.
+// start starts the process on a thread that lives as long as the child, because the system kills a child with the
+// thread that started it.
 func (w *Worker) start() error {
 	started := make(chan error)
 	go func() {
@@ -104,14 +105,14 @@ func (w *Worker) start() error {
 			return
 		}
 		<-w.over
-		// Errors say that the child has ended already or how it did, which is the purpose.
+		// Errors only mean that the child has already ended, or describe its exit.
 		_ = w.cmd.Process.Kill()
 		_ = w.cmd.Wait()
 	}()
 	return <-started
 }
 
-// Process is the running child.
+// Process returns the running child.
 func (w *Worker) Process() *os.Process { return w.cmd.Process }
 
 // Stop ends the child and removes its temporary files. It may be called more than once.
@@ -120,17 +121,17 @@ func (w *Worker) Stop() {
 		return
 	}
 	w.Dead = true
-	_ = w.in.Close() // it has ended, or will by the kill
+	_ = w.in.Close() // the child has ended, or the kill ends it
 	close(w.over)
 	<-w.ended
 	w.docs.close()
 	_ = os.RemoveAll(w.Dir)
 }
 
-// ErrNotStarted says that the child was gone before it took the document: another may take it.
+// ErrNotStarted means that the child ended before it received the document, so another child can read it.
 var ErrNotStarted = errors.New("the child ended before it took the document")
 
-// Extract has the child read one document. After an error other than a refusal by the parser the child is dead.
+// Extract reads one document in the child. After any error that is not an *Error from the parser, the child is dead.
 func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory int64, timeout time.Duration) (*domain.Document, error) {
 	w.Read++
 	var late atomic.Bool
@@ -155,7 +156,7 @@ func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory
 	if err == nil || format.KindOf(err) != "" && !errors.Is(err, errOverflow) {
 		return doc, err
 	}
-	// The child is gone or talks nonsense.
+	// The child has ended or violates the protocol.
 	w.Stop()
 	switch {
 	case ctx.Err() != nil:
@@ -175,7 +176,7 @@ var (
 	errFault    = errors.New("the child could not do its work")
 )
 
-// receive collects frames up to the one that ends the answer.
+// receive collects frames until the one that ends the answer.
 func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
 	var blocks []domain.Block
 	var text, raw int64
@@ -233,7 +234,7 @@ func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
 	}
 }
 
-// causeOfDeath says in words for people why the child died.
+// causeOfDeath returns an error that explains to users why the child died.
 func (w *Worker) causeOfDeath(maxMemory int64, cpuSeconds uint64, cause error) error {
 	words := string(w.stderr.data)
 	detail := fmt.Errorf("%s: %w: %s", w.cmd.ProcessState, cause, words)
@@ -256,7 +257,7 @@ func (w *Worker) causeOfDeath(maxMemory int64, cpuSeconds uint64, cause error) e
 	return &format.Error{Kind: format.Damaged, Err: detail, Message: "the file is damaged: it stopped the reader"}
 }
 
-// durationText writes a duration as people do: "2m" or "1.5s" become "2 minutes" and "1.5 seconds".
+// durationText formats a duration for people: "2 minutes", "1.5 seconds".
 func durationText(d time.Duration) string {
 	if d >= time.Minute && d%time.Minute == 0 {
 		if d == time.Minute {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// HeaderRows finds the rows that name the columns: the first that fills most columns of the table, holds only short
-// words, mostly distinct, and does not go on as the rows below do. It is of several rows where groups of columns have
-// names of their own. at is -1 where there is none.
+// HeaderRows finds the rows that name the columns: the first row that fills most columns, has only short and mostly
+// distinct words, and does not look like the rows below. The header has several rows if groups of columns have names of
+// their own. at is -1 if there is no header.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
 	for _, r := range rows {
@@ -34,19 +34,19 @@ func HeaderRows(rows [][]string) (at, depth int) {
 	return -1, 0
 }
 
-// isTitle reports whether the first row is a title or note that fills less of the table than the header below it: that
-// row names columns of values, one more than the title fills at least.
+// isTitle reports whether the first row is a title or note above the header. The header names columns of values and
+// fills at least one column more than the title.
 func isTitle(rows [][]string) bool {
 	own := Filled(rows[0])
 	at := slices.IndexFunc(rows, func(r []string) bool { return Filled(r) > own })
 	return at > 0 && len(rows[0]) == own && namesColumns(rows[at]) && valuesBelow(rows[at:])
 }
 
-// MaxHeaderRows is how many rows are taken for a table's header.
+// MaxHeaderRows is the maximum number of rows of a header.
 const MaxHeaderRows = 4
 
-// mergedHeader finds a header of several rows by its merged cells: names that reach down beside names of groups that
-// reach over columns. at is -1 where there is none.
+// mergedHeader finds a header of several rows by its merged cells: names that span rows, next to group names that span
+// columns. at is -1 if there is none.
 func mergedHeader(rows []Row) (at, depth int) {
 	for i, r := range rows {
 		if Filled(r.Cells) < 2 {
@@ -64,7 +64,7 @@ func mergedHeader(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// AllNames reports whether no cell holds a value or a text too long for a name.
+// AllNames reports whether no cell contains a value or a text too long for a name.
 func AllNames(cells []string) bool {
 	for _, c := range cells {
 		if utf8.RuneCountInString(c) > 80 || LooksNumeric(c) {
@@ -74,7 +74,7 @@ func AllNames(cells []string) bool {
 	return true
 }
 
-// groupedRows counts the rows of a header that begins with names of groups of columns; 0 where it does not.
+// groupedRows returns the number of rows of a header that begins with names of column groups, or 0.
 func groupedRows(rows [][]string) int {
 	for n := min(MaxHeaderRows, len(rows)-1); n > 1; n-- {
 		if isGrouped(rows, n) {
@@ -84,14 +84,15 @@ func groupedRows(rows [][]string) int {
 	return 0
 }
 
-// isGrouped reports whether all of the first n rows but the last name groups of columns that the row below each divides,
-// the last row naming columns of values: "", "2023", "", "2024", "" over "Region", "Q1", "Q2", "Q1", "Q2".
+// isGrouped reports whether the first n rows are a header in which each row but the last names groups of columns that
+// the row below divides, and the last row names columns of values: "", "2023", "", "2024", "" over "Region", "Q1",
+// "Q2", "Q1", "Q2".
 func isGrouped(rows [][]string, n int) bool {
 	names := rows[n-1]
 	if Filled(names) < 3 || Filled(names) < len(names)-1 || !AllNames(names) || !valuesBelow(rows[n-1:]) {
 		return false
 	}
-	// One year beside names is more likely the value of a first record.
+	// A single year next to names is more likely a value of the first record.
 	if years := slices.IndexFunc(names, IsYear); years >= 0 && !slices.ContainsFunc(names[years+1:], IsYear) {
 		return false
 	}
@@ -103,7 +104,7 @@ func isGrouped(rows [][]string, n int) bool {
 	return true
 }
 
-// hasGap reports whether a name stands over more than its own column, in a table of so many columns.
+// hasGap reports whether a group name applies to more than its own column, in a table with the given number of columns.
 func hasGap(groups []string, columns int) bool {
 	for i, c := range groups {
 		if c != "" && i+1 < columns && (i+1 >= len(groups) || groups[i+1] == "") {
@@ -136,8 +137,8 @@ func valuesBelow(rows [][]string) bool {
 	return false
 }
 
-// repeats reports whether a word of the row stands again below it in the same column, as values do and names do not.
-// Rows that are the header once more, as in joined files, say nothing.
+// repeats reports whether a word of the row occurs again below it in the same column. Values repeat, names do not.
+// Repetitions of the whole header, as in concatenated files, are ignored.
 func repeats(row []string, below [][]string) bool {
 	hits := 0
 	for _, r := range below {
@@ -170,7 +171,7 @@ func namesColumns(row []string) bool {
 }
 
 // LooksNumeric reports whether a cell is a value rather than a name: a number, a date, an amount with its unit. A bare
-// year is taken for a column name, as in tables of figures by year.
+// year counts as a column name, as in tables of figures by year.
 func LooksNumeric(s string) bool {
 	if IsYear(s) {
 		return false
@@ -196,7 +197,7 @@ func IsYear(s string) bool {
 	return err == nil && n >= 1900 && n <= 2100
 }
 
-// Filled counts the cells with text.
+// Filled returns the number of cells with text.
 func Filled(row []string) int {
 	n := 0
 	for _, c := range row {

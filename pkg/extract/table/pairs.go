@@ -16,13 +16,13 @@ const (
 	maxQuestion = 200
 )
 
-// PairColumns are the two columns, from 0, of a table that tells of one thing: each row is a property and its value.
+// PairColumns are the two columns, from 0, of a property table: each row is a property and its value.
 type PairColumns struct {
 	label, value int
 }
 
-// PairsOf finds the two columns of rows that can be pairs of a label and a value: short words, each once, mostly with
-// something beside them. ok is false for rows of any other shape.
+// PairsOf finds the two columns of rows that can be pairs of a label and a value: distinct short labels, mostly with a
+// value next to them. ok is false for rows of any other shape.
 func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for _, r := range rows {
@@ -38,7 +38,7 @@ func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 			}
 		}
 	}
-	if c.label < 0 || c.label > c.value { // no row has a cell, or the first had its value alone
+	if c.label < 0 || c.label > c.value { // no row has a cell, or the first row has only a value
 		return c, false
 	}
 	seen, pairs := make(map[string]bool, len(rows)), 0
@@ -55,8 +55,8 @@ func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	return c, pairs >= 2 && pairs*2 >= len(rows)
 }
 
-// Headless finds the columns of labels and values in a table that marks no header; nil where there are none, and where
-// the first row may name columns all the same, since numbers stand below its word.
+// Headless finds the columns of labels and values in a table without a marked header. It returns nil if there are none,
+// or if the first row may still name columns because there are numbers below its word.
 func Headless(rows [][]string) *PairColumns {
 	c, ok := PairsOf(rows)
 	if !ok || valuesBelow(rows) && !c.Differ(rows) && !c.known(rows) {
@@ -65,7 +65,7 @@ func Headless(rows [][]string) *PairColumns {
 	return &c
 }
 
-// cells are the label and the value of a row; "" for what it lacks.
+// cells returns the label and the value of a row, or "" for a missing one.
 func (c PairColumns) cells(row []string) (label, value string) {
 	if c.label < len(row) {
 		label = row[c.label]
@@ -76,7 +76,7 @@ func (c PairColumns) cells(row []string) (label, value string) {
 	return label, value
 }
 
-// Line writes a row as "label: value". ok is false for rows that have more or less than these.
+// Line formats a row as "label: value". ok is false for rows with more or fewer cells.
 func (c PairColumns) Line(row []string) (text string, ok bool) {
 	label, value := c.cells(row)
 	if label == "" || value == "" || Filled(row) != 2 {
@@ -85,7 +85,7 @@ func (c PairColumns) Line(row []string) (text string, ok bool) {
 	return PairLine(label, value), true
 }
 
-// PairLine writes a property and its value, or a question and its answer.
+// PairLine formats a property and its value, or a question and its answer.
 func PairLine(label, value string) string {
 	if isQuestion(label) || endsAsQuestion(label) {
 		return label + " " + value
@@ -93,7 +93,7 @@ func PairLine(label, value string) string {
 	return strings.TrimRight(label, ":： ") + ": " + value
 }
 
-// colons reports whether most labels that have a value end as labels do.
+// colons reports whether most labels that have a value end with a colon.
 func (c PairColumns) colons(rows [][]string) bool {
 	with, all := 0, 0
 	for _, r := range rows {
@@ -108,8 +108,8 @@ func (c PairColumns) colons(rows [][]string) bool {
 	return with*2 > all
 }
 
-// Differ reports whether the values are of kinds that differ from row to row, as those of properties do and those of a
-// column do not. The first pair is not asked, since it can be what names a column.
+// Differ reports whether the kinds of the values differ from row to row. Those of properties do, those of a column do
+// not. The first pair is ignored, because it can be a header.
 func (c PairColumns) Differ(rows [][]string) bool {
 	at := slices.IndexFunc(rows, func(r []string) bool { return c.label < len(r) && c.value < len(r) && r[c.value] != "" })
 	if at < 0 || namesValues(rows[at][c.value]) {
@@ -123,14 +123,14 @@ func (c PairColumns) Differ(rows [][]string) bool {
 			most, all = max(most, kinds[kind]), all+1
 		}
 	}
-	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // names and numbers, and dates
+	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // names, numbers and dates
 		return kinds["figures"]*2 <= all
 	}
-	// Two kinds are a column with remarks, or without some of its numbers.
+	// Only two kinds occur in a column with remarks or with missing numbers.
 	return len(kinds) > 2 && most*3 <= all*2 && kinds["number"]*2 <= all
 }
 
-// namesValues reports whether a text is what a column of values of all kinds is called.
+// namesValues reports whether a text is a usual name of a column of mixed values, such as "Value".
 func namesValues(s string) bool {
 	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
 }
@@ -138,7 +138,8 @@ func namesValues(s string) bool {
 // shortDate matches a date of three numbers, which looks like an amount with separators.
 var shortDate = regexp.MustCompile(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
 
-// valueKind tells kinds of values apart: amounts by their units, since the amounts of one column have the same.
+// valueKind returns the kind of a value. The kind of an amount is its unit, because the amounts of one column have the
+// same unit.
 func valueKind(s string) string {
 	if shortDate.MatchString(s) {
 		return "figures"
@@ -153,14 +154,14 @@ func valueKind(s string) string {
 		return "year"
 	case LooksNumeric(s) && format.CountLetters(s) < 5:
 		return "number"
-	case LooksNumeric(s): // dates, times, numbers of telephones
+	case LooksNumeric(s): // dates, times, telephone numbers
 		return "figures"
 	}
 	return "text"
 }
 
-// amountUnit is the unit of an amount: of letters after a number or of a currency beside it, "" for a bare number. ok is
-// false for what is no amount.
+// amountUnit returns the unit of an amount: the letters after a number, the currency before or after it, or "" for a
+// bare number. ok is false if the text is not an amount.
 func amountUnit(s string) (unit string, ok bool) {
 	if IsYear(s) {
 		return "", false
@@ -200,12 +201,12 @@ func isUnit(s string) bool {
 	})
 }
 
-// isWord reports whether a text is of letters alone.
+// isWord reports whether a text consists of letters only.
 func isWord(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// isLabel reports whether a text can name a property: what is a row of its own cannot.
+// isLabel reports whether a text can name a property. Text that would be a row of its own cannot.
 func isLabel(s string) bool {
 	most := MaxLabel
 	if isQuestion(s) {

@@ -1,5 +1,5 @@
-// Package table turns the rows of a table into blocks that can be understood alone: it finds header rows, properties and
-// values, and names the columns of each cell. All formats with tables use it.
+// Package table converts the rows of a table to blocks that can be understood alone. It finds header rows, properties
+// and values, and adds the column name to each cell. All formats with tables use it.
 package table
 
 import (
@@ -11,44 +11,44 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// HeaderSample is how many rows are looked at to find the header row.
+// HeaderSample is the number of rows examined to find the header row.
 const HeaderSample = 20
 
-// Row is a row of a table: its cells, where it stands, and what it links to.
+// Row is a row of a table: its cells, its position, and its links.
 type Row struct {
-	Number int // in its sheet or file, from 1; 0 where that means nothing
+	Number int // in its sheet or file, from 1; 0 if rows have no numbers
 	Cells  []string
-	Header bool   // it is known to name the columns
-	Marked []bool // of its cells: set off by bold letters or a ground; nil unknown
+	Header bool   // the document marks it as a header row
+	Marked []bool // for each cell, whether it is highlighted by bold text or a background; nil if unknown
 	Merged []Merged
 	Links  []domain.BlockLink
-	// Targets are the addresses to write after the cells, by column; nil for none.
+	// Targets are the addresses to write after the cells, by column; nil if there are none.
 	Targets []string
 }
 
-// Merged is a cell that covers others to its right and below it.
+// Merged is a cell that spans columns to its right or rows below it.
 type Merged struct {
 	Column       int // from 0
-	Across, Down int // columns and rows it covers, itself among them
+	Across, Down int // columns and rows it spans, including its own
 }
 
-// Writer turns the rows of a table into blocks. Once it has seen enough of them to tell which row names the
-// columns, it writes each following row as "column: value; …", which can be found and understood on its own. Rows of a
-// property and its value each are written as "property: value".
+// Writer converts the rows of a table to blocks. Once it has seen enough rows to find the header, it writes each
+// following row as "column: value; …", which can be found and understood alone. Rows with a property and its value are
+// written as "property: value".
 type Writer struct {
 	Out      *format.Sink
 	Page     int
 	Sheet    string
-	Plain    bool // cells parted by tabs, whatever the header
+	Plain    bool // tab-separated cells, without column names
 	IsHeader bool // the caller knows that the first row is the header
 
 	Header  []string
-	pairs   *PairColumns // nil where rows are no pairs
+	pairs   *PairColumns // nil if the rows are not pairs
 	pending []Row
 	Decided bool
 }
 
-// Add takes the next row. Empty rows are passed over.
+// Add adds the next row. Empty rows are ignored.
 func (w *Writer) Add(r Row) error {
 	row := make([]string, 0, min(len(r.Cells), format.MaxColumns))
 	for _, c := range r.Cells[:min(len(r.Cells), format.MaxColumns)] {
@@ -77,10 +77,10 @@ func (w *Writer) Add(r Row) error {
 	return w.decide(false)
 }
 
-// Gap says that an empty row stands here: what follows may be another table, with a header row of its own.
+// Gap marks an empty row. The following rows may be another table with a header of its own.
 func (w *Writer) Gap() error {
 	if !w.Decided {
-		// A single row is the title of what follows.
+		// A single row is the title of the following table.
 		if len(w.pending) < 2 {
 			return nil
 		}
@@ -92,7 +92,7 @@ func (w *Writer) Gap() error {
 	return nil
 }
 
-// Flush writes what is still held back; call it after the last row.
+// Flush writes the pending rows. Call it after the last row.
 func (w *Writer) Flush() error {
 	if w.Decided {
 		return nil
@@ -100,7 +100,7 @@ func (w *Writer) Flush() error {
 	return w.decide(false)
 }
 
-// decide tells header, records and pairs apart in the rows held back; ended says that an empty row follows.
+// decide finds header, records and pairs in the pending rows and writes them. ended is set if an empty row follows.
 func (w *Writer) decide(ended bool) error {
 	w.Decided = true
 	rows := w.pending
@@ -130,7 +130,7 @@ func (w *Writer) decide(ended bool) error {
 	}
 	at, depth := w.headerAt(rows, cells)
 	if ended && len(rows) == 2 && at == 0 && !rows[0].Header && !valuesBelow(cells) && Filled(cells[0]) == 2 && w.Header == nil {
-		at = -1 // two lines above a table say what it is about, more often than they are a table of one record
+		at = -1 // two lines above a table are more often its title than a table with one record
 	}
 	if w.pairs = w.pairsIn(rows, cells, at); w.pairs != nil {
 		w.Header, at = nil, -1
@@ -143,7 +143,7 @@ func (w *Writer) decide(ended bool) error {
 			}
 			w.Header = JoinHeaders(names)
 		}
-		if i < at && Filled(r.Cells) < Filled(cells[at+depth-1]) { // a title of the table that begins below it
+		if i < at && Filled(r.Cells) < Filled(cells[at+depth-1]) { // a title of the table below
 			if err := w.emit(r, strings.Join(r.shown(), "\t")); err != nil {
 				return err
 			}
@@ -162,7 +162,7 @@ func (w *Writer) decide(ended bool) error {
 	return nil
 }
 
-// headerAt finds the rows that name the columns; at is -1 where there are none.
+// headerAt finds the rows that name the columns. at is -1 if there are none.
 func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	at, depth = mergedHeader(rows)
 	if at < 0 {
@@ -174,13 +174,14 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	if known := slices.IndexFunc(rows, func(r Row) bool { return r.Header }); known >= 0 {
 		at, depth = known, 1
 	} else if w.Header != nil && at >= 0 && !valuesBelow(cells[at+depth-1:]) {
-		at = -1 // rows after a gap that look no different from those before it
+		at = -1 // rows after a gap that look like those before it
 	}
 	return at, depth
 }
 
-// pairsIn finds the columns of labels and values in rows that tell of one thing; nil for rows of records. at is where a
-// header would be. A row that is set off, or known, as a header is one, and the rows of a table go on after a gap.
+// pairsIn finds the columns of labels and values in the rows of a property table. It returns nil for records. at is the
+// possible header row. A row that is highlighted or marked as a header is one, and the rows of a table continue after a
+// gap.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {
@@ -195,10 +196,10 @@ func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	return nil
 }
 
-// isMarked reports whether the cell in a column is set off.
+// isMarked reports whether the cell in a column is highlighted.
 func (r *Row) isMarked(column int) bool { return column < len(r.Marked) && r.Marked[column] }
 
-// allMarked reports whether all of the row's cells are set off.
+// allMarked reports whether all cells of the row are highlighted.
 func (r *Row) allMarked() bool {
 	for i, c := range r.Cells {
 		if c != "" && !r.isMarked(i) {
@@ -208,7 +209,7 @@ func (r *Row) allMarked() bool {
 	return true
 }
 
-// labelsMarked reports whether the labels of all rows are set off and their values are not.
+// labelsMarked reports whether the labels of all rows are highlighted and their values are not.
 func labelsMarked(rows []Row, c PairColumns) bool {
 	for _, r := range rows {
 		if !r.isMarked(c.label) || r.isMarked(c.value) {
@@ -230,7 +231,7 @@ func (w *Writer) write(r Row) error {
 	return w.emit(r, NamedCells(w.Header, r.shown()))
 }
 
-// NamedCells writes a row as "column: value; …", which can be found and understood on its own.
+// NamedCells formats a row as "column: value; …", which can be found and understood alone.
 func NamedCells(header, row []string) string {
 	var b strings.Builder
 	for i, cell := range row {
@@ -248,8 +249,8 @@ func NamedCells(header, row []string) string {
 	return b.String()
 }
 
-// isNote reports whether a row of a table is no record of it: a heading or a remark between its rows, words in the
-// first column alone, or the header once more.
+// isNote reports whether a row is not a record: a heading or remark between the rows, words only in the first column,
+// or a repetition of the header.
 func (w *Writer) isNote(cells []string) bool {
 	if slices.Equal(cells, w.Header) {
 		return true
@@ -262,8 +263,8 @@ func (w *Writer) emit(r Row, text string) error {
 	return w.Out.Add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.Page, Sheet: w.Sheet, Row: r.Number, Links: r.Links})
 }
 
-// shown returns the cells, each with the address that it links to, unless a cell has it. As many columns can have one as a
-// block can have links.
+// shown returns the cells, each followed by its link address unless the text contains it. The number of addresses is
+// limited to the number of links that a block can have.
 func (r *Row) shown() []string {
 	if r.Targets == nil {
 		return r.Cells
@@ -279,13 +280,13 @@ func (r *Row) shown() []string {
 	return cells
 }
 
-// ColumnNames is a header row spread over the columns.
+// ColumnNames is a header row with one name per column.
 type ColumnNames struct {
 	Cells []string
-	Exact bool // merged cells say which columns a name covers
+	Exact bool // merged cells define the columns of each name
 }
 
-// names spreads a header row over the columns that its merged cells cover.
+// names repeats each cell of a header row in all columns that it spans.
 func (r *Row) names() ColumnNames {
 	n := ColumnNames{Cells: slices.Clone(r.Cells)}
 	for _, m := range r.Merged {
@@ -305,8 +306,8 @@ func (r *Row) names() ColumnNames {
 	return n
 }
 
-// JoinHeaders names each column by all header rows above it: "2024 Revenue". Where no cells are merged, a group's name
-// stands in its first column alone, so it holds for the empty cells to its right.
+// JoinHeaders joins the names of each column from all header rows: "2024 Revenue". If no cells are merged, a group's
+// name is only in its first column and also applies to the empty cells to its right.
 func JoinHeaders(rows []ColumnNames) []string {
 	names := slices.Clone(rows[len(rows)-1].Cells)
 	for _, row := range slices.Backward(rows[:len(rows)-1]) {
@@ -329,5 +330,5 @@ func JoinHeaders(rows []ColumnNames) []string {
 	return names
 }
 
-// MaxMergedText is how long a merged cell may be to be said again in the rows that it covers, in bytes.
+// MaxMergedText is the maximum length of a merged cell that is repeated in the rows it spans, in bytes.
 const MaxMergedText = 200

@@ -14,9 +14,9 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 	return PropertyRows(cells, func(i int) bool { return rows[i].Header }, func(i int) bool { return rows[i].wide() })
 }
 
-// PropertyRows returns the number of rows at the start that hold properties and values, including title rows: those above a
-// table of items, or all rows if each has its properties side by side. It is 0 if there are none. header reports whether a
-// row is marked as a header, wide whether it has merged cells next to others.
+// PropertyRows returns the number of rows at the start that contain properties and values, including title rows: those
+// above a table of items, or all rows if each has several properties. It is 0 if there are none. header reports whether
+// a row is marked as a header, wide whether it has merged cells next to others.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return Filled(r) > 2 && !labelledCells(r) })
 	first := -1 // column of the first name in the table of items
@@ -115,7 +115,7 @@ func IsColonLabel(s string) bool {
 	return (strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")) && isLabel(strings.TrimRight(s, ":："))
 }
 
-// HoldsSheet reports whether rows are properties and their values, one or two of each in a row, or begin with such.
+// HoldsSheet reports whether the rows are, or begin with, properties and their values, one or two pairs per row.
 func (w *Writer) HoldsSheet(rows []Row) bool {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	maxDigits   = 30 // that a format may ask for behind the point, as many as Excel allows
-	maxFraction = 6  // digits of a second; what a sheet stores of a time is not finer
+	maxDigits   = 30 // decimal places of a format, the maximum of Excel
+	maxFraction = 6  // digits of a second, the precision of times in a sheet
 )
 
-// codePart is what one piece of a number format writes.
+// codePart is the kind of a piece of a number format.
 type codePart int
 
 const (
-	codeLiteral  codePart = iota // its text, as it stands
-	codeDigit                    // a digit: "0" always, "#" where there is one, "?" or a space in its place
+	codeLiteral  codePart = iota // literal text
+	codeDigit                    // a digit: "0" always a digit, "#" a digit if there is one, "?" a digit or a space
 	codePoint                    // the decimal point
 	codeExponent                 // "E+" or "E-"
-	codeGeneral                  // the number as it is
+	codeGeneral                  // the number in General format
 	codeDate                     // a run of y, m, d, h or s
-	codeElapsed                  // a run of h, m or s that does not begin anew after a day, an hour, a minute
-	codeFraction                 // digits of a second, with the point before them
+	codeElapsed                  // a run of h, m or s that does not restart after a day, an hour or a minute
+	codeFraction                 // fraction of a second, with its decimal point
 	codeHalf                     // "AM/PM" or "A/P"
 )
 
@@ -34,22 +34,22 @@ type codeToken struct {
 	text string
 }
 
-// codeSection is one of the up to four parts of a number format, for numbers of its own.
+// codeSection is one of up to four sections of a number format. Each applies to certain numbers.
 type codeSection struct {
 	tokens    []codeToken
-	condition string // "<", ">=" …; "" for none
+	condition string // "<", ">=" …; "" if there is none
 	bound     float64
 	thousands bool // digits are grouped
-	shift     int  // powers of ten by which percent signs and commas move the point
-	places    int  // digits behind the point, or of a second
-	dated     bool // it shows a date or time
-	foreign   bool // it asks for what is not written here: fractions, eras, names in other languages
+	shift     int  // power of ten by which percent signs and commas shift the decimal point
+	places    int  // decimal places, or digits of a fraction of a second
+	dated     bool // it formats a date or time
+	foreign   bool // it uses features left to excelize: fractions, eras, names in other languages
 }
 
-// numberCode is a number format: what Excel calls a format code.
+// numberCode is a parsed number format, called a format code in Excel.
 type numberCode []codeSection
 
-// parseCode reads a format code. What Excel would refuse is read as literal text.
+// parseCode parses a format code. Invalid parts are read as literal text.
 func parseCode(code string) numberCode {
 	var sections numberCode
 	for {
@@ -62,10 +62,10 @@ func parseCode(code string) numberCode {
 	}
 }
 
-// parseSection reads a section; rest begins with the semicolon after it.
+// parseSection parses a section. rest begins with the semicolon after it.
 func parseSection(code string) (s codeSection, rest string) {
 	literal := func(text string) { s.tokens = append(s.tokens, codeToken{codeLiteral, text}) }
-	digits, commas := false, 0 // the last piece was a digit, and how many commas have followed it
+	digits, commas := false, 0 // whether the last piece was a digit, and the number of commas after it
 	for code != "" && code[0] != ';' {
 		c, size := utf8.DecodeRuneInString(code)
 		was := digits
@@ -80,7 +80,7 @@ func parseSection(code string) (s codeSection, rest string) {
 			_, n := utf8.DecodeRuneInString(code[1:])
 			literal(code[1 : 1+n])
 			size = 1 + n
-		case c == '_', c == '*': // room as wide as a character, and what fills the cell
+		case c == '_', c == '*': // a space as wide as a character, and a fill character
 			_, n := utf8.DecodeRuneInString(code[1:])
 			if c == '_' {
 				literal(" ")
@@ -100,7 +100,7 @@ func parseSection(code string) (s codeSection, rest string) {
 			}
 			s.tokens = append(s.tokens, codeToken{codeDigit, string(c)})
 			digits, commas = true, 0
-		case c == ',' && (was || commas > 0): // between digits it groups them, behind them it divides by a thousand
+		case c == ',' && (was || commas > 0): // a comma between digits groups them; after the digits it divides by a thousand
 			commas++
 		case c == '.':
 			s.tokens = append(s.tokens, codeToken{codePoint, "."})
@@ -121,8 +121,8 @@ func parseSection(code string) (s codeSection, rest string) {
 	return s, code
 }
 
-// word reads the keyword or run of letters that the code begins with, or else a character of size bytes that stands for
-// itself. It returns how many bytes it took.
+// word parses the keyword or run of letters at the start of the code, or else a literal character of size bytes. It
+// returns the number of bytes read.
 func (s *codeSection) word(code string, size int) int {
 	for _, w := range []struct {
 		word string
@@ -143,7 +143,7 @@ func (s *codeSection) word(code string, size int) int {
 		}
 		s.tokens = append(s.tokens, codeToken{codeDate, strings.ToLower(code[:n])})
 		return n
-	case c == 'e', c == 'g', c == 'b', c == 'a': // years of eras, names of days in other languages
+	case c == 'e', c == 'g', c == 'b', c == 'a': // era years, day names in other languages
 		s.foreign = true
 	default:
 		s.tokens = append(s.tokens, codeToken{codeLiteral, code[:size]})
@@ -151,7 +151,7 @@ func (s *codeSection) word(code string, size int) int {
 	return size
 }
 
-// bracket reads what stands in square brackets: a condition, a currency and language, an elapsed time, or a colour.
+// bracket parses the content of square brackets: a condition, a currency and language, an elapsed time, or a colour.
 func (s *codeSection) bracket(inside string) {
 	lower := strings.ToLower(inside)
 	switch {
@@ -172,8 +172,8 @@ func (s *codeSection) bracket(inside string) {
 	}
 }
 
-// isEnglish reports whether a language, as a format code names it, has English names of months: "409", "en-GB". The
-// lower ten bits of a number are the language, and those for the system's own format say nothing of it.
+// isEnglish reports whether a language in a format code ("409", "en-GB") has English month names. The lower ten bits of
+// a number are the language. The numbers of the system's own formats contain no language and count as English.
 func isEnglish(language string) bool {
 	if id, err := strconv.ParseUint(language, 16, 64); err == nil {
 		return id&0x3ff == 9 || id == 0 || id&0xffff == 0xf800 || id&0xffff == 0xf400
@@ -182,8 +182,8 @@ func isEnglish(language string) bool {
 	return lower == "" || strings.HasPrefix(lower, "en") || strings.HasPrefix(lower, "x-sys")
 }
 
-// finish tells dates from numbers, and the points of one from those of the other. Names of a language matter in dates
-// alone.
+// finish decides whether the section formats dates or numbers, which determines the meaning of its points. The language
+// matters only in dates.
 func (s *codeSection) finish() {
 	for _, t := range s.tokens {
 		s.dated = s.dated || t.part == codeDate || t.part == codeElapsed || t.part == codeHalf
@@ -208,7 +208,7 @@ func (s *codeSection) finish() {
 	s.places = min(s.places, maxDigits)
 }
 
-// datedTokens makes the zeros behind seconds digits of a second, and other digits and points text.
+// datedTokens converts zeros after seconds to digits of a fraction of a second, and other digits and points to text.
 func (s *codeSection) datedTokens() {
 	var kept []codeToken
 	seconds := false // since the last date or time
@@ -237,10 +237,10 @@ func (s *codeSection) datedTokens() {
 	s.tokens = kept
 }
 
-// of chooses the section for a number, and reports whether that says by itself that the number is below zero. It returns
-// nil where no section is for the number.
+// of returns the section for a number, and whether that section marks negative numbers itself. It returns nil if no
+// section applies.
 func (c numberCode) of(n float64) (s *codeSection, signed bool) {
-	sections := c[:min(len(c), 3)] // the fourth is for texts
+	sections := c[:min(len(c), 3)] // the fourth section is for text
 	if last := len(sections) - 1; last > 0 && sections[last].isText() {
 		sections = sections[:last]
 	}
@@ -262,12 +262,12 @@ func (c numberCode) of(n float64) (s *codeSection, signed bool) {
 	return nil, false
 }
 
-// isText reports whether the section is for texts.
+// isText reports whether the section is for text.
 func (s *codeSection) isText() bool {
 	return slices.ContainsFunc(s.tokens, func(t codeToken) bool { return t.part == codeGeneral && t.text == "@" })
 }
 
-// holds reports whether the section's condition does.
+// holds reports whether the section's condition is true for the number.
 func (s *codeSection) holds(n float64) bool {
 	switch c := cmp.Compare(n, s.bound); s.condition {
 	case "<":

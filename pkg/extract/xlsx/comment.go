@@ -17,7 +17,7 @@ import (
 
 const (
 	maxRemarks     = 20_000  // maximum number of commented cells of one sheet
-	maxRemarkBytes = 8 << 20 // of the comments of one sheet
+	maxRemarkBytes = 8 << 20 // bytes of the comments of one sheet
 )
 
 // sheetRemarks are the comments on the cells of a sheet.

@@ -8,8 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// drawings emits what stands in text boxes and titles of charts upon a sheet, in the order in which they were drawn. name
-// is called before the first.
+// drawings emits the text boxes and chart titles of a sheet in drawing order. It calls name before the first.
 func (w *workbook) drawings(s sheetRef, name func() error) error {
 	emit := func(b domain.Block) error {
 		if err := name(); err != nil {
@@ -49,7 +48,7 @@ func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 				if !ok || rel.External {
 					return false
 				}
-				// What it draws stands in the cells of some sheet, names of axes included; its title stands nowhere else.
+				// The chart's data, including the axis labels, is in cells of some sheet. Only its title is stored here.
 				titled := false
 				title := func(b domain.Block) error {
 					if titled || b.Kind != domain.BlockParagraph {

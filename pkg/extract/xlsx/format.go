@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	maxNumberFormats = 4096    // distinct formats of one workbook; numbers in others are shown as they are
+	maxNumberFormats = 4096    // distinct formats of one workbook; numbers in further formats are shown unformatted
 	maxCellStyles    = 100_000 // Excel's limit is 65,490
-	shownCache       = 4096    // values whose text is remembered
-	maxForeignCode   = 255     // characters, as many as Excel lets a format have; the time that excelize takes grows with them
+	shownCache       = 4096    // number of cached formatted values
+	maxForeignCode   = 255     // characters of a format, the maximum of Excel; bounds the time taken by excelize
 )
 
-// builtInFormats are the formats known by number alone. Dates without an order of their own are written as ISO 8601
-// does: which order the sheet shows depends on whose computer it is opened on.
+// builtInFormats are the predefined formats by number. Dates whose order depends on the locale of the computer are
+// written in ISO 8601.
 var builtInFormats = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "#,##0", 6: "#,##0", 7: "#,##0.00", 8: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
 	12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",
@@ -34,23 +34,23 @@ var builtInFormats = map[int]string{
 	51: "yyyy-mm-dd", 52: "yyyy-mm-dd", 53: "yyyy-mm-dd", 54: "yyyy-mm-dd", 57: "yyyy-mm-dd", 58: "yyyy-mm-dd",
 }
 
-// sheetStyles turn numbers into what the sheet shows.
+// sheetStyles formats numbers as the sheet shows them.
 type sheetStyles struct {
-	formats  []string // by the number of a cell's style; "" is General
-	marked   []bool   // by the same: bold, or on a ground of its own
+	formats  []string // by style number of a cell; "" is General
+	marked   []bool   // by style number: bold, or with a background
 	scratch  *excelize.File
-	columns  map[string]string // of the scratch sheet, where the formats stand
+	columns  map[string]string // columns of the scratch sheet by format
 	codes    map[string]numberCode
 	shown    map[[2]string]string
 	date1904 bool
 }
 
-// cellStyle is what counts here of how a cell is shown, by numbers of a number format, a font and a ground.
+// cellStyle is the style of a cell: the indexes of its number format, font and fill.
 type cellStyle struct {
 	format, font, fill int
 }
 
-// readSheetStyles reads how cells are shown; a workbook without the part has no styles. Close them.
+// readSheetStyles reads the cell styles. A workbook without the part has no styles. The caller closes the result.
 func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles, error) {
 	s := &sheetStyles{columns: map[string]string{}, codes: map[string]numberCode{}, shown: map[[2]string]string{}, date1904: date1904}
 	custom := map[int]string{}
@@ -100,8 +100,8 @@ func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles
 	return s, err
 }
 
-// styleMarks tells of each font or ground of the list whose start was returned last whether it has an element that says
-// so.
+// styleMarks reports, for each font or fill in the list whose start was returned last, whether says is true for one of
+// its elements.
 func styleMarks(sc *xmlscan.Scanner, says func(e xml.StartElement) bool) []bool {
 	var marks []bool
 	sc.Each(func(xml.StartElement) bool {
@@ -118,7 +118,7 @@ func styleMarks(sc *xmlscan.Scanner, says func(e xml.StartElement) bool) []bool 
 	return marks
 }
 
-// styleNumber is a number of a style's description, 0 where it is none.
+// styleNumber returns a numeric attribute of a style, 0 if it is not a number.
 func styleNumber(e xml.StartElement, name string) int {
 	n, err := strconv.Atoi(xmlscan.Attr(e, name))
 	if err != nil || n < 0 {
@@ -129,17 +129,17 @@ func styleNumber(e xml.StartElement, name string) int {
 
 func (s *sheetStyles) close() {
 	if s.scratch != nil {
-		_ = s.scratch.Close() // it was never written
+		_ = s.scratch.Close() // nothing was written to disk
 	}
 }
 
-// marks reports whether the style of a cell, as its attribute names it, sets it off from others.
+// marks reports whether the style of a cell highlights it.
 func (s *sheetStyles) marks(style string) bool {
 	n, err := strconv.Atoi(style)
 	return err == nil && n >= 0 && n < len(s.marked) && s.marked[n]
 }
 
-// show is a stored number as the cell of the style shows it.
+// show formats a stored number in the style.
 func (s *sheetStyles) show(value string, style int) string {
 	code := ""
 	if style >= 0 && style < len(s.formats) {
@@ -167,8 +167,8 @@ func (s *sheetStyles) show(value string, style int) string {
 	return shown
 }
 
-// generalNumber writes a number that has no format: all 15 digits that a sheet keeps, since it may be an article number,
-// and none of the noise of binary fractions behind them.
+// generalNumber formats a number without a format. It writes all 15 significant digits, because the number may be an
+// article number, but no rounding noise after them.
 func generalNumber(n float64) string {
 	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
 		return strconv.FormatFloat(n, 'f', 0, 64)
@@ -183,8 +183,8 @@ func generalNumber(n float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// format applies a format: by our own rules, which show fractions of seconds, conditions and text between digits as Excel
-// does, or by those of excelize for what these do not know.
+// format applies a number format. The code in this package handles fractions of seconds, conditions and text between
+// digits as Excel does; other formats are left to excelize.
 func (s *sheetStyles) format(value string, n float64, code string) (string, error) {
 	parsed, ok := s.codes[code]
 	if !ok {
@@ -210,7 +210,7 @@ func (s *sheetStyles) format(value string, n float64, code string) (string, erro
 	return section.number(n, signed), nil
 }
 
-// foreign has excelize apply a format, in a sheet that has a column for each.
+// foreign applies a format with excelize, in a scratch sheet with one column per format.
 func (s *sheetStyles) foreign(value, code string) (shown string, err error) {
 	defer func() {
 		if x := recover(); x != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// number writes a number by a section that shows no date. signed says that the section marks numbers below zero itself.
+// number formats a number in a section without dates. signed is set if the section marks negative numbers itself.
 func (s *codeSection) number(n float64, signed bool) string {
 	var b strings.Builder
 	if n < 0 && !signed {
@@ -23,7 +23,7 @@ func (s *codeSection) number(n float64, signed bool) string {
 	return b.String()
 }
 
-// exponentAt is where the exponent begins; -1 for none.
+// exponentAt returns the index of the exponent, or -1.
 func (s *codeSection) exponentAt() int {
 	for i, t := range s.tokens {
 		if t.part == codeExponent {
@@ -33,8 +33,8 @@ func (s *codeSection) exponentAt() int {
 	return -1
 }
 
-// scientific writes a number with a power of ten: as many digits before the point as the format has places for, so that
-// "##0.0E+0" counts in thousands.
+// scientific formats a number with a power of ten. The exponent is a multiple of the number of digit places before the
+// point, so "##0.0E+0" counts in thousands.
 func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	step := 0
 	for _, t := range s.tokens[:at] {
@@ -55,7 +55,7 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	}
 	exp := power(n)
 	whole, rest := decimalDigits(n, -exp, s.places)
-	if len(whole) > step { // rounding has made it longer
+	if len(whole) > step { // rounding added a digit
 		exp += step
 		whole, rest = decimalDigits(n, -exp, s.places)
 	}
@@ -70,8 +70,8 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
 }
 
-// digits fills the places of the tokens with the digits before and behind the point; digits before it that find no place
-// go before the first.
+// digits fills the digit places of the tokens with the digits before and after the decimal point. Surplus digits before
+// the point are written at the first place.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {
@@ -84,7 +84,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 	before, behind, first := max(places, len(whole)), 0, true
 	point := false
-	put := func(to int) { // the digits whose place, counted from the point, is above to
+	put := func(to int) { // writes the digits whose position, counted from the point, is greater than to
 		for ; before > to; before-- {
 			if at := len(whole) - before; at >= 0 {
 				b.WriteByte(whole[at])
@@ -131,7 +131,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 }
 
-// emptyPlace is what stands in a place that has no digit.
+// emptyPlace returns the text for a digit place without a digit.
 func emptyPlace(place string) string {
 	switch place {
 	case "0":
@@ -142,7 +142,7 @@ func emptyPlace(place string) string {
 	return ""
 }
 
-// significant gives the 15 digits that a sheet keeps of a number above zero, and the power of ten of the first.
+// significant returns the 15 significant digits of a positive number, and the power of ten of the first.
 func significant(n float64) (digits string, exp int) {
 	mantissa, power, _ := strings.Cut(strconv.FormatFloat(n, 'e', 14, 64), "e")
 	exp, err := strconv.Atoi(power)
@@ -152,16 +152,16 @@ func significant(n float64) (digits string, exp int) {
 	return strings.Replace(mantissa, ".", "", 1), exp
 }
 
-// decimalDigits gives the digits of n times ten to the power of shift, rounded to so many places behind the point. Halves
-// are rounded up from the digits that are shown of a number, as sheets do: 1.005 becomes 1.01, though its binary form is
-// below.
+// decimalDigits returns the digits of n·10^shift, rounded to the given number of decimal places. Rounding starts from
+// the decimal digits and rounds halves up, as spreadsheets do: 1.005 becomes 1.01, although its binary value is
+// smaller.
 func decimalDigits(n float64, shift, places int) (whole, rest string) {
 	digits, exp := significant(n)
 	if n == 0 {
 		return "", strings.Repeat("0", places)
 	}
 	exp += shift
-	// digits[exp+1:] are behind the point; keep is how many are shown.
+	// digits[exp+1:] are the decimal places; keep is the number of digits shown.
 	keep := exp + 1 + places
 	switch {
 	case keep < 0:

@@ -25,7 +25,7 @@ const (
 	maxHyperlinks = 100_000 // of one sheet
 	maxTables     = 1000    // of one sheet
 	maxMerged     = 100_000 // merged cells of one sheet
-	maxMergedDown = 256     // merged cells that cover one row from above
+	maxMergedDown = 256     // merged cells from above that span one row
 	maxRowText    = 1 << 20 // bytes of the cells of one row; further cells are left out
 )
 
@@ -33,19 +33,19 @@ const (
 type sheetReader struct {
 	w       *workbook
 	ref     sheetRef
-	name    func() error // writes the sheet's name before its first row
+	name    func() error // writes the sheet's name; called before its first row
 	links   map[string]string
 	remarks *sheetRemarks
-	headers map[int]bool           // rows that a table or a filter says are header rows
-	merged  map[int][]table.Merged // by the row they begin in
-	above   map[int]mergedText     // by column: what covers the rows that follow
+	headers map[int]bool           // header rows of tables and filters
+	merged  map[int][]table.Merged // by first row
+	above   map[int]mergedText     // by column: merged text that spans the following rows
 	rows    *table.Writer
-	row     int // the number of the last row
+	row     int // number of the last row
 	lacking bool
 	unknown int // formulas without a result
 }
 
-// mergedText is the text of a cell that covers rows below its own.
+// mergedText is the text of a cell that spans rows below its own.
 type mergedText struct {
 	text string
 	last int // row
@@ -110,7 +110,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 		} else {
 			ref = ""
 		}
-		if column >= format.MaxColumns { // what it says is not even looked up
+		if column >= format.MaxColumns { // the value is not looked up
 			if hasValue(sc) {
 				r.w.p.Out.Warn("rows with more than " + strconv.Itoa(format.MaxColumns) + " columns were cut")
 			}
@@ -165,7 +165,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 	return r.rows.Add(row)
 }
 
-// mark notes of a cell whether it is set off.
+// mark records whether a cell is highlighted.
 func mark(r *table.Row, column int, marked bool) {
 	for len(r.Marked) < column {
 		r.Marked = append(r.Marked, false)
@@ -173,7 +173,8 @@ func mark(r *table.Row, column int, marked bool) {
 	r.Marked = append(r.Marked[:column], marked)
 }
 
-// cover says in a row what merged cells above it say of it, and notes those that begin in it. A long text is said once.
+// cover copies the texts of merged cells from above into a row, and records the merged cells that begin in it. Long
+// texts are not repeated.
 func (r *sheetReader) cover(row *table.Row) {
 	for column, m := range r.above {
 		if m.last < row.Number {
@@ -197,7 +198,7 @@ func (r *sheetReader) cover(row *table.Row) {
 	}
 }
 
-// hasValue reports whether the cell whose start was returned last has one.
+// hasValue reports whether the cell whose start was returned last has a value.
 func hasValue(sc *xmlscan.Scanner) bool {
 	found := false
 	sc.Each(func(e xml.StartElement) bool {
@@ -207,7 +208,7 @@ func hasValue(sc *xmlscan.Scanner) bool {
 	return found
 }
 
-// columnOf is the column of a reference such as "AB12", from 0.
+// columnOf returns the column of a reference such as "AB12", from 0.
 func columnOf(ref string) (int, bool) {
 	n := 0
 	for i := 0; i < len(ref) && i < 4; i++ {
@@ -296,15 +297,15 @@ func formulaLink(formula string) (text, address string) {
 	return cmp.Or(strings.ReplaceAll(m[2], `""`, `"`), address), address
 }
 
-// readTail reads what follows the rows and has to be known before: links, and where tables and filters have their
-// header rows. The rows themselves are passed over unparsed.
+// readTail reads the elements after the rows that are needed before reading the rows: links, and the header rows of
+// tables and filters. It skips the rows without parsing them.
 func (r *sheetReader) readTail() error {
 	part, err := r.w.a.Open(r.ref.part)
 	if err != nil {
-		return nil // reading the rows says so
+		return nil // reading the rows returns the error
 	}
 	defer part.Close()
-	if !r.w.tails[r.ref.part] { // it is unpacked a second time for the rows, which is what counts
+	if !r.w.tails[r.ref.part] { // unpacked again for the rows; only that pass counts towards the limit
 		r.w.tails[r.ref.part] = true
 		before := r.w.a.Left
 		defer func() { r.w.a.Left = before }()
@@ -352,7 +353,7 @@ func (r *sheetReader) readTail() error {
 	return r.readTables(rels)
 }
 
-// readTables notes the header rows of the sheet's tables.
+// readTables records the header rows of the sheet's tables.
 func (r *sheetReader) readTables(rels []ooxml.Relation) error {
 	tables := 0
 	for _, rel := range rels {
@@ -374,7 +375,7 @@ func (r *sheetReader) readTables(rels []ooxml.Relation) error {
 	return nil
 }
 
-// mergedRange reads the reference of merged cells, such as "B2:C4": the row they begin in, and what they cover.
+// mergedRange parses a reference of merged cells, such as "B2:C4". It returns the first row and the merged cell.
 func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	first, last, _ := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	col1, row1, err1 := excelize.CellNameToCoordinates(first)
@@ -385,7 +386,7 @@ func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	return row1, table.Merged{Column: col1 - 1, Across: col2 - col1 + 1, Down: row2 - row1 + 1}, true
 }
 
-// headerOf notes the first row of a range of at least two columns and rows.
+// headerOf records the first row of a range as a header if the range has at least two columns and rows.
 func (r *sheetReader) headerOf(ref string) {
 	first, last, ok := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	if !ok {
@@ -398,7 +399,7 @@ func (r *sheetReader) headerOf(ref string) {
 	}
 }
 
-// skipRows reads up to the end of the rows: "</sheetData>", whatever prefix the name has.
+// skipRows reads to the end of the rows: "</sheetData>", with any namespace prefix.
 func skipRows(in *bufio.Reader) error {
 	for {
 		tag, err := in.ReadSlice('>')

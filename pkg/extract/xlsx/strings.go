@@ -11,14 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// maxSheetText is how much of a shared text is shown in a cell, in bytes: a cell holds 32,767 characters. Any number of
-// cells may refer to one text.
+// maxSheetText is the maximum size of a shared text in a cell, in bytes: a cell holds 32,767 characters. Any number of
+// cells may refer to the same text.
 const maxSheetText = 4 * 32_767
 
-// sharedStrings are the texts that cells refer to by number, kept end to end: a workbook can have a million of them.
+// sharedStrings are the texts that cells refer to by number, stored in one buffer, because a workbook can have a
+// million of them.
 type sharedStrings struct {
 	text string
-	ends []uint32 // where each text ends
+	ends []uint32 // end offset of each text
 }
 
 func (s *sharedStrings) at(i int) (string, bool) {
@@ -32,7 +33,8 @@ func (s *sharedStrings) at(i int) (string, bool) {
 	return format.Cut(s.text[start:s.ends[i]], maxSheetText), true
 }
 
-// readSharedStrings reads the part; without it there are none. Its size is bounded by that of any part.
+// readSharedStrings reads the part with the shared strings. A workbook without the part has none. The limit on the size
+// of a part bounds the memory.
 func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	s := &sharedStrings{}
 	var text strings.Builder
@@ -53,8 +55,7 @@ func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	return s, err
 }
 
-// richText is the text of the si or is element whose start was returned last, without the phonetic text that tells how
-// to pronounce it.
+// richText returns the text of the si or is element whose start was returned last, without its phonetic text.
 func richText(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	var take func(e xml.StartElement) bool
@@ -75,7 +76,7 @@ func richText(sc *xmlscan.Scanner) string {
 
 var xstringEscape = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
-// unescapeXstring resolves the escapes for characters that XML cannot hold: "_x000D_".
+// unescapeXstring decodes the escapes for characters that XML cannot contain: "_x000D_".
 func unescapeXstring(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s

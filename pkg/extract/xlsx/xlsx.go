@@ -17,10 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// maxSheets is the most sheets that are read of one workbook.
+// maxSheets is the maximum number of sheets of a workbook that are read.
 const maxSheets = 10_000
 
-// workbook is an xlsx file being read: what its sheets share.
+// workbook is the state of reading an xlsx file, shared by its sheets.
 type workbook struct {
 	p       *format.Parser
 	a       *ooxml.Package
@@ -28,14 +28,14 @@ type workbook struct {
 	strings *sharedStrings
 	styles  *sheetStyles
 	cells   int
-	tails   map[string]bool // parts of sheets whose end has been read
+	tails   map[string]bool // sheet parts whose tail has been read
 }
 
-// sheetRef is a sheet as the workbook lists it.
+// sheetRef is a sheet in the list of the workbook.
 type sheetRef struct {
 	name, part string
 	hidden     bool
-	unseen     bool // "very hidden": only a program can show it
+	unseen     bool // "very hidden": only a macro can show it
 }
 
 // Format is the format of Excel workbooks.
@@ -44,11 +44,11 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "an xlsx workbook", Label: "Excel (xlsx)", Read: read,
 })
 
-// read reads a workbook sheet by sheet, a row at a time. Values are as shown, in their number formats; formulas count by
-// the value stored with them. Hidden rows and columns are read, since mostly a filter has hidden them, and hidden sheets
-// with a warning; what only a macro could show is left out. The parts are read by our own walker, which bears what
-// producers get wrong (relationships, references, missing styles) and holds one row; excelize applies the formats that ask
-// for fractions or for other languages.
+// read reads a workbook sheet by sheet and row by row. Values are written in their number formats; formulas by their
+// stored results. Hidden rows and columns are read, because usually a filter has hidden them. Hidden sheets are read
+// with a warning, except those that only a macro can show. The parts are read with xmlscan instead of excelize, because
+// it tolerates common errors of producers (relationships, references, missing styles) and holds only one row in memory.
+// excelize applies the formats with fractions or other languages.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
@@ -90,13 +90,13 @@ func read(p *format.Parser) error {
 			return err
 		}
 	}
-	if p.Src.PlainRows && p.Out.Letters == 0 { // there is nothing but drawings: better these than no text
+	if p.Src.PlainRows && p.Out.Letters == 0 { // the workbook has only drawings, which are better than no text
 		return w.drawnSheets()
 	}
 	return nil
 }
 
-// list reads the workbook part: the sheets in order, and whether days are counted from 1904.
+// list reads the workbook part: the sheets in order, and whether the workbook uses the 1904 date system.
 func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 bool, err error) {
 	err = w.a.Walk(main, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
@@ -118,7 +118,7 @@ func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 b
 				if r, ok := rels[ooxml.RelationID(e, "id")]; ok {
 					s.part = r.Target
 				}
-				if w.a.Files[zip.PartName(s.part)] == nil { // a relationship that leads nowhere
+				if w.a.Files[zip.PartName(s.part)] == nil { // a dangling relationship
 					s.part = fmt.Sprintf("xl/worksheets/sheet%d.xml", len(w.sheets)+1)
 				}
 				w.sheets = append(w.sheets, s)
@@ -129,7 +129,7 @@ func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 b
 	return date1904, err
 }
 
-// findSheets lists the sheets that lie in the file, in the order of their numbers.
+// findSheets lists the sheets in the file, ordered by the numbers in their part names.
 func (w *workbook) findSheets() {
 	for name := range w.a.Files {
 		if path.Base(path.Dir(name)) == "worksheets" && strings.HasSuffix(name, ".xml") {
@@ -149,8 +149,8 @@ func (w *workbook) findSheets() {
 	w.sheets = w.sheets[:min(len(w.sheets), maxSheets)]
 }
 
-// sheet reads one sheet: its rows, then the texts and charts drawn upon it. Its name comes before the first of them.
-// Where cells are asked for as other tools give them, what is drawn is left out, since it is in no cell.
+// sheet reads one sheet: its name, its rows, then its text boxes and charts. With PlainRows, drawings are left out,
+// because they are not in cells.
 func (w *workbook) sheet(s sheetRef) error {
 	name := w.namer(s)
 	r := &sheetReader{w: w, ref: s, name: name}
@@ -160,7 +160,7 @@ func (w *workbook) sheet(s sheetRef) error {
 	return w.drawings(s, name)
 }
 
-// drawnSheets reads what is drawn upon the sheets that users see.
+// drawnSheets reads the drawings of the visible sheets.
 func (w *workbook) drawnSheets() error {
 	for _, s := range w.sheets {
 		if s.unseen {
@@ -173,7 +173,7 @@ func (w *workbook) drawnSheets() error {
 	return nil
 }
 
-// namer writes the sheet's name when it is called first.
+// namer returns a function that writes the sheet's name on its first call.
 func (w *workbook) namer(s sheetRef) func() error {
 	named := false
 	return func() error {

@@ -1,4 +1,4 @@
-// Package xmlscan walks XML without building a tree, within bounds of depth, time and memory. Formats made of XML use it.
+// Package xmlscan walks XML without building a tree, with bounded depth, time and memory. XML-based formats use it.
 package xmlscan
 
 import (
@@ -16,20 +16,20 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Scanner walks the elements of an XML part without building a tree. It expands no entities but the five of XML
-// itself and refuses nesting beyond maxDepth. Once something has stopped it, it says at every level that the element
-// is over, so that whoever walks comes back to the top with what was read before; err and damage say why.
+// Scanner walks the elements of an XML part without building a tree. It expands only the five predefined entities and
+// rejects nesting beyond MaxDepth. After an error, it reports the end of the element at every level, so that the walk
+// returns to the top with the content read so far. Err and Damage hold the reason.
 type Scanner struct {
 	ctx    context.Context
 	dec    *xml.Decoder
 	depth  int
 	tokens int
 	Over   bool
-	Err    error // what ends the document: a limit, the context, whoever takes the blocks
-	Damage error // what ends this part alone
+	Err    error // ends the document: a limit, the context, or an error of the sink
+	Damage error // ends only this part
 }
 
-// New makes a scanner of an XML part in any encoding that it declares.
+// New returns a scanner of an XML part in any declared encoding.
 func New(ctx context.Context, r io.Reader) *Scanner {
 	buf := bufio.NewReaderSize(r, 32<<10)
 	var in io.Reader = buf
@@ -44,7 +44,7 @@ func New(ctx context.Context, r io.Reader) *Scanner {
 	return &Scanner{ctx: ctx, dec: dec}
 }
 
-// next returns the next token; nil at the end, at damage, and after stop.
+// next returns the next token. It is nil at the end, at damaged XML, and after Stop.
 func (s *Scanner) next() xml.Token {
 	if s.Over {
 		return nil
@@ -78,7 +78,7 @@ func (s *Scanner) next() xml.Token {
 	return tok
 }
 
-// Stop ends the walk; the first reason is kept. A nil error stops nothing.
+// Stop ends the walk and keeps the first error. A nil error does nothing.
 func (s *Scanner) Stop(err error) {
 	if err == nil {
 		return
@@ -89,8 +89,8 @@ func (s *Scanner) Stop(err error) {
 	}
 }
 
-// child returns the next element inside the one whose start was returned last and whose earlier children have been
-// walked or skipped; false at its end.
+// child returns the next child of the element whose start was returned last, after its earlier children have been
+// walked or skipped. It returns false at the end of the element.
 func (s *Scanner) child() (xml.StartElement, bool) {
 	for {
 		switch t := s.next().(type) {
@@ -102,8 +102,7 @@ func (s *Scanner) child() (xml.StartElement, bool) {
 	}
 }
 
-// Each walks the children of the element whose start was returned last. take returns false for those it leaves
-// alone, which are skipped.
+// Each walks the children of the element whose start was returned last. It skips children for which take returns false.
 func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	for e, ok := s.child(); ok; e, ok = s.child() {
 		if !take(e) {
@@ -112,8 +111,8 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Descend walks all elements below the one whose start was returned last, at any depth; take returns true for those
-// that it has walked itself.
+// Descend walks all descendants of the element whose start was returned last. take returns true for elements that it
+// has walked itself.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
@@ -129,8 +128,8 @@ func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Mixed walks the text and the elements below the one whose start was returned last, at any depth and in order; take
-// returns true for elements that it has walked itself.
+// Mixed walks the text and all descendants of the element whose start was returned last, in order. take returns true
+// for elements that it has walked itself.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
@@ -148,10 +147,10 @@ func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	}
 }
 
-// Skip passes over the rest of the element whose start was returned last.
+// Skip skips the rest of the element whose start was returned last.
 func (s *Scanner) Skip() { s.Descend(func(xml.StartElement) bool { return false }) }
 
-// Text is the character data directly in the element whose start was returned last, to its end.
+// Text returns the character data directly in the element whose start was returned last, and moves to its end.
 func (s *Scanner) Text() string {
 	var b strings.Builder
 	for {
@@ -166,7 +165,7 @@ func (s *Scanner) Text() string {
 	}
 }
 
-// Root moves to the start of the part's outermost element; false when there is none.
+// Root moves to the start of the root element. It returns false if there is none.
 func (s *Scanner) Root() (xml.StartElement, bool) {
 	for {
 		switch t := s.next().(type) {
@@ -178,7 +177,7 @@ func (s *Scanner) Root() (xml.StartElement, bool) {
 	}
 }
 
-// Attr is the value of the attribute with the local name, in whatever name space.
+// Attr returns the value of the attribute with the local name, in any namespace.
 func Attr(e xml.StartElement, local string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == local {
@@ -188,7 +187,7 @@ func Attr(e xml.StartElement, local string) string {
 	return ""
 }
 
-// On reads a property that is on when its element is there and does not say otherwise.
+// On reads a Boolean property: it is true if the element is present and its value is not false.
 func On(e xml.StartElement) bool {
 	switch strings.ToLower(Attr(e, "val")) {
 	case "0", "false", "off", "none":

@@ -12,17 +12,17 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// The fixed part of the header that stands before each packed part.
+// The fixed fields of the local header, which precedes each packed part.
 const (
 	localHeaderSize = 30
 	localSignature  = "PK\x03\x04"
 )
 
-// maxSalvage is the most bytes of a container without a directory that are packed anew, in memory.
+// maxSalvage is the maximum size of a container without a directory that is repacked in memory, in bytes.
 const maxSalvage = 64 << 20
 
-// salvage opens a container whose directory, which stands at its end, is lost: an upload or download that was cut
-// short. The parts are found by the headers before each and packed anew, the last one as far as it goes.
+// salvage opens a container whose directory is lost. The directory is at the end, so truncated uploads and downloads
+// lack it. The parts are found by their local headers and repacked; the last one may be incomplete.
 func salvage(p *format.Parser, cause error) (*zip.Reader, error) {
 	what := p.Formats.PackedNames() + " file"
 	if p.Src.Size > maxSalvage {
@@ -49,8 +49,8 @@ func salvage(p *format.Parser, cause error) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// repack writes a container of the parts that it finds by their local headers, and returns how many there are. It
-// returns a TooLarge *Error when they unpack to more than limit bytes, and the context's error once that is over.
+// repack writes a new container with the parts that it finds by their local headers, and returns their number. It
+// returns a TooLarge *Error if they unpack to more than limit bytes, and the context's error once ctx ends.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
 	for range format.MaxZipEntries {
@@ -68,7 +68,7 @@ func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found 
 			continue
 		}
 		start := len(data) - len(body)
-		if method == zip.Store { // its end is known by its size alone
+		if method == zip.Store { // only its size tells where it ends
 			body = body[:min(int64(len(body)), int64(binary.LittleEndian.Uint32(data[18:])))]
 		}
 		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
@@ -96,7 +96,7 @@ func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found 
 	return found, nil
 }
 
-// localHeader reads the header at the start of data; body is all that follows it.
+// localHeader reads the header at the start of data. body is the rest of data.
 func localHeader(data []byte) (name string, method uint16, body []byte, ok bool) {
 	le := binary.LittleEndian
 	flags, method := le.Uint16(data[6:]), le.Uint16(data[8:])
@@ -108,8 +108,8 @@ func localHeader(data []byte) (name string, method uint16, body []byte, ok bool)
 	return name, method, data[localHeaderSize+nameLen+extraLen:], true
 }
 
-// unpackInto unpacks one part as far as it goes, up to one byte more than limit. It returns how many bytes of the
-// container it took and how many it became.
+// unpackInto unpacks one part, or its intact beginning, up to limit+1 bytes. It returns the packed and the unpacked
+// size.
 func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
 	if method == zip.Store {
 		n, err := w.Write(body[:min(int64(len(body)), limit+1)])
@@ -119,7 +119,7 @@ func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, li
 		return n, int64(n), nil
 	}
 	src := bytes.NewReader(body)
-	// flate reads a source that gives single bytes no further than it must.
+	// flate does not read beyond the end of its data if the source is an io.ByteReader.
 	size, err = io.Copy(w, io.LimitReader(contextReader{ctx, flate.NewReader(src)}, limit+1))
 	var corrupt flate.CorruptInputError
 	if ctx.Err() != nil {
@@ -131,7 +131,7 @@ func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, li
 	return len(body) - src.Len(), size, nil
 }
 
-// contextReader reads until its context is over.
+// contextReader stops reading once its context ends.
 type contextReader struct {
 	ctx context.Context
 	io.Reader

@@ -1,5 +1,5 @@
-// Package zip opens documents that are zip files of parts, checks their sizes before anything is unpacked, and finds the
-// parts of those that were cut short. Packed formats read their parts through it.
+// Package zip opens documents that are zip files, checks their sizes before anything is unpacked, and recovers the
+// parts of truncated files. Packed formats read their parts through it.
 package zip
 
 import (
@@ -15,20 +15,20 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// Archive is an office container whose sizes have been checked before anything is unpacked.
+// Archive is an opened zip file whose declared sizes have been checked.
 type Archive struct {
 	P     *format.Parser
-	Files map[string]*zip.File // by partName
-	Twice bool                 // some part is packed more than once
-	cut   bool                 // some of it is lost: its directory, or the end of a part
-	Left  int64                // bytes that may still be unpacked
+	Files map[string]*zip.File // by PartName
+	Twice bool                 // two parts have the same name
+	cut   bool                 // truncated: its directory or the end of a part is lost
+	Left  int64                // remaining bytes that may be unpacked
 	max   int64
 }
 
-// Format reads what is packed in a zip file as the format whose parts it has.
+// Format reads a zip file as the packed format that its parts belong to.
 var Format = format.Format{Type: format.TypeZip, Packed: true, Read: read}
 
-// read opens the zip file, decides by its parts which format it is, and reads it.
+// read opens the zip file, detects its format from its parts, and reads it.
 func read(p *format.Parser) error {
 	zr, whole := zip.NewReader(p.Src.Data, p.Src.Size)
 	if whole != nil {
@@ -54,16 +54,16 @@ func read(p *format.Parser) error {
 	if err := f.Read(p); err != nil {
 		return err
 	}
-	if a.cut && p.Out.Letters == 0 { // the text is in the part that is lost
+	if a.cut && p.Out.Letters == 0 { // the text was in the lost part
 		return format.NotA(p.Formats.PackedNames()+" file", whole)
 	}
 	return nil
 }
 
-// Opened is the archive of a packed document, which has been opened before its format reads it.
+// Opened returns the archive of a packed document. It is opened before the format's Read is called.
 func Opened(p *format.Parser) *Archive { return p.Container.(*Archive) }
 
-// Open opens the whole zip file that the document is; what says what it should be.
+// Open opens the document as a zip file that must be complete. what names the expected format in errors.
 func Open(p *format.Parser, what string) (*Archive, error) {
 	zr, err := zip.NewReader(p.Src.Data, p.Src.Size)
 	if err != nil {
@@ -72,8 +72,8 @@ func Open(p *format.Parser, what string) (*Archive, error) {
 	return newArchive(p, zr)
 }
 
-// newArchive refuses containers that promise to unpack to too much. Promises can be false, so reads are bounded too.
-// Of parts with the same name the first counts: what a later one would put in its place is never read.
+// newArchive rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be false, so reads
+// are bounded too. If several parts have the same name, the first is used and the others are never read.
 func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	if len(zr.File) > format.MaxZipEntries {
 		return nil, format.Errorf(format.TooLarge, "the file packs %d parts, more than the %d that are read", len(zr.File), format.MaxZipEntries)
@@ -104,8 +104,8 @@ func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	return a, nil
 }
 
-// PartName is the name by which a part is looked up: producers agree neither on case nor on slashes, and names that
-// climb out of the container are names within it.
+// PartName normalises the name of a part for lookups: producers differ in case and in the direction of slashes. Names
+// that would leave the container with ".." are resolved inside it.
 func PartName(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/"))
 }
@@ -114,7 +114,7 @@ func (a *Archive) tooLarge() *format.Error {
 	return format.Errorf(format.TooLarge, "the file unpacks to more than %s", format.SizeText(a.max))
 }
 
-// Has reports whether any part lies in the folder.
+// Has reports whether the folder contains any part.
 func (a *Archive) Has(folder string) bool {
 	for name := range a.Files {
 		if strings.HasPrefix(name, folder) {
@@ -124,7 +124,7 @@ func (a *Archive) Has(folder string) bool {
 	return false
 }
 
-// ErrNoPart says that the archive has no part of a name.
+// ErrNoPart means that the archive has no part with the requested name.
 var ErrNoPart = errors.New("the part is missing")
 
 // partReader unpacks a part within the bounds of maxPart and of the archive's total.
@@ -135,7 +135,7 @@ type partReader struct {
 	left int64
 }
 
-// Read returns a TooLarge *Error when a bound is reached.
+// Read returns a TooLarge *Error if a bound is exceeded.
 func (r *partReader) Read(b []byte) (int, error) {
 	n, err := r.r.Read(b)
 	r.left -= int64(n)
@@ -151,7 +151,7 @@ func (r *partReader) Read(b []byte) (int, error) {
 
 func (r *partReader) Close() error { return r.r.Close() }
 
-// Open unpacks one part as a stream; errNoPart when there is none. Close it.
+// Open returns a reader that unpacks one part, or ErrNoPart. The caller closes it.
 func (a *Archive) Open(name string) (*partReader, error) {
 	f := a.Files[PartName(name)]
 	if f == nil {
@@ -164,7 +164,7 @@ func (a *Archive) Open(name string) (*partReader, error) {
 	return &partReader{a: a, name: name, r: r, left: format.MaxPart}, nil
 }
 
-// Read unpacks one part as a whole. With an error it returns what was read before it.
+// Read unpacks a whole part. With an error it also returns the bytes read so far.
 func (a *Archive) Read(name string) ([]byte, error) {
 	r, err := a.Open(name)
 	if err != nil {
@@ -178,8 +178,8 @@ func (a *Archive) Read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Walk scans one part as it is unpacked. It returns errors that end the document; damage of the part alone is left
-// in the scanner for take to look at, and a part that is not there is not walked.
+// Walk scans one part while it is unpacked. It returns errors that end the document. Damage to the part alone stays in
+// the scanner, where take can check it. A missing part is not an error, and take is not called.
 func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	r, err := a.Open(name)
 	if err != nil {
@@ -194,7 +194,7 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan lets take walk the part, and notes when it is damaged.
+// Scan calls take with the part, and notes in the archive if the part is damaged.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil
