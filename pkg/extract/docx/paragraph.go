@@ -121,7 +121,7 @@ func (w *walker) sign(e xml.StartElement) bool {
 	return true
 }
 
-// drawing reads the text in an element of a drawing: its chart or diagram, or the description of its picture.
+// drawing reads an element of a drawing with text: a chart, a diagram, WordArt, or the description of a picture.
 func (w *walker) drawing(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "chart":

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	maxHyperlinks = 100_000 // of one sheet
-	maxTables     = 1000    // of one sheet
+	maxHyperlinks = 100_000 // hyperlinks per sheet
+	maxTables     = 1000    // tables per sheet
 	maxMerged     = 100_000 // merged cells of one sheet
 	maxMergedDown = 256     // merged cells from above that span one row
 	maxRowText    = 1 << 20 // bytes of the cells of one row; further cells are left out
