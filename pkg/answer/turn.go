@@ -70,7 +70,7 @@ func (a *Answerer) keepTurn(ctx context.Context, conversationID, holder string) 
 	}
 }
 
-// turns admits one question per conversation at a time, in order of arrival as far as sync.Mutex preserves it.
+// turns admits one question per conversation at a time, in order of arrival as far as the runtime preserves it.
 type turns struct {
 	mu   sync.Mutex
 	busy map[string]*turn

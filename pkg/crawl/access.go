@@ -103,8 +103,8 @@ func (a *Access) forBrowser(req *http.Request) *http.Request {
 	return req.WithContext(WithAccess(req.Context(), a))
 }
 
-// accessing is a RoundTripper that adds the headers in a request's context. It sees each redirect as a separate request, so
-// a redirect to another origin is sent without them.
+// accessing is a RoundTripper that adds the headers in a request's context. It sees each redirect as a separate
+// request, so a redirect to another origin is sent without them.
 type accessing struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

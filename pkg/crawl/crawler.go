@@ -51,8 +51,8 @@ type Options struct {
 	Renderer Renderer
 	// TempDir is the directory for bodies larger than 1 MiB. Default: the system's.
 	TempDir string
-	// Proxy is the address of the proxy for all requests: http, https or socks5, optionally with user and password. The address
-	// guard also applies to the servers behind the proxy. nil: no proxy.
+	// Proxy is the address of the proxy for all requests: http, https or socks5, optionally with user and password. The
+	// address guard also applies to the servers behind the proxy. nil: no proxy.
 	Proxy *url.URL
 	// Resolver resolves host names. nil: the system's.
 	Resolver *net.Resolver

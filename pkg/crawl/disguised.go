@@ -16,12 +16,12 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Some servers answer 200 where they mean 404 or 401. If indexed, such pages would appear in the results of any query that
-// matches their few words.
+// Some servers answer 200 where they mean 404 or 401. If indexed, such pages would appear in the results of any query
+// that matches their few words.
 
 const (
-	// maxNotFoundLetters is the maximum number of letters, without navigation, of a page that reports a missing page. A longer page is
-	// an article about such pages.
+	// maxNotFoundLetters is the maximum number of letters, without navigation, of a page that reports a missing page. A
+	// longer page is an article about such pages.
 	maxNotFoundLetters = 800
 	// maxBareLetters is the same bound for a page without a heading.
 	maxBareLetters = 400
@@ -69,8 +69,8 @@ func saysNotFound(s string) bool {
 // notFoundPath matches the addresses of error pages.
 var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
 
-// isNotFound reports a soft 404: title and heading say that the page does not exist, and there is little other text. An article about
-// missing pages has more text, or "404" in a path of several segments.
+// isNotFound reports whether the page is a soft 404: title and heading say that the page does not exist, and there is
+// little other text. An article about missing pages has more text, or "404" in a path of several segments.
 func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
 	case p.shell.letters > maxNotFoundLetters || !saysNotFound(p.title):

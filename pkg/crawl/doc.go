@@ -5,15 +5,15 @@
 // the address guard after DNS and again when connecting. Bodies are limited in size after decompression. Headers,
 // redirects, time, nesting and numbers of links are limited too.
 //
-// gocolly/colly drives each fetch: it keeps the cookies of one fetch and parses HTML. The transport that this package
-// gives to colly closes its gaps:
+// gocolly/colly drives each fetch: it manages the cookies of one fetch and parses HTML. The transport that this package
+// passes to colly compensates for its gaps:
 //
-//   - colly treats a robots.txt that answers 5xx as permission, fetches it without a context, fails on a malformed one, and
-//     matches rules against an address whose query it has reordered. The transport therefore enforces robots.txt itself,
-//     with a cache that all fetches share.
-//   - colly caps a body before unpacking it, truncates it silently and keeps it in memory: the transport unpacks,
-//     bounds and stores it, and hands colly only HTML.
-//   - colly follows redirects without asking the target's robots.txt: here each hop is a request of its own.
-//   - colly's limits hold within one collector and sleep through a cancelled context: the transport takes the host's
-//     turn from Turns, which all crawlers of a fleet share, and leaves hosts alone that fail or ask for it.
+//   - colly treats a robots.txt with a 5xx status as permission, fetches it without a context, fails on a malformed
+//     one, and matches rules against an address whose query it has reordered. The transport therefore enforces
+//     robots.txt itself, with a cache that all fetches share.
+//   - colly limits a body before decompressing it, truncates it silently and keeps it in memory. The transport
+//     decompresses, limits and stores it, and passes only HTML to colly.
+//   - colly follows redirects without checking the target's robots.txt. Here each hop is a separate request.
+//   - colly's rate limits apply within one collector and sleep even after the context is cancelled. The transport waits
+//     for the host's turn from Turns, which all crawlers of a fleet share, and pauses hosts that fail or ask for it.
 package crawl

@@ -15,8 +15,8 @@ import (
 )
 
 // Error is the reason for which an address could not be fetched. Its fields determine the next step: Permanent means
-// that a retry is useless until somebody changes something; any other error is worth a retry. Errors of other types
-// come from the caller: its cancelled context, or its own emit function.
+// that a retry is useless until the cause is removed; any other error is worth a retry. Errors of other types come from
+// the caller: its cancelled context, or its own emit function.
 type Error struct {
 	Permanent  bool
 	Deferred   bool          // no request was sent: the host's turn has not come, or (if Err is set) the host is failing

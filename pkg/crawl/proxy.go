@@ -58,9 +58,9 @@ func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	return errors.Join(newErrProxy(res, o.Now()), res.Body.Close())
 }
 
-// useProxy makes the transport send its requests through the proxy. The guard cannot check the proxy's own connections, so
-// it resolves each target itself, and refuses the request if any address of the target is refused. A SOCKS proxy then
-// receives the checked address. An HTTP proxy receives the name, because its rules are by name.
+// useProxy makes the transport send its requests through the proxy. The guard cannot check the proxy's own connections,
+// so it resolves each target itself, and refuses the request if any address of the target is refused. A SOCKS proxy
+// then receives the checked address. An HTTP proxy receives the name, because its rules are by name.
 func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
 	if !o.httpProxy() {
@@ -162,7 +162,8 @@ func leaveVerdict(ctx context.Context, targets []netip.AddrPort) {
 	})
 }
 
-// socksConn is a connection through a SOCKS proxy. Its remote address is that of the target, which the guard has checked.
+// socksConn is a connection through a SOCKS proxy. Its remote address is that of the target, which the guard has
+// checked.
 type socksConn struct {
 	net.Conn
 	target netip.AddrPort

@@ -12,15 +12,16 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// Static sites cannot send a redirect status, so they publish pages that redirect: by a refresh, in HTML or in a header, or
-// by a script. Only a page with hardly any text is treated as a redirect; in a page with content, the target is a link.
+// Static sites cannot send a redirect status, so they publish pages that redirect: by a refresh, in HTML or in a
+// header, or by a script. Only a page with hardly any text is treated as a redirect; in a page with content, the target
+// is a link.
 
 const (
-	// maxRefreshDelay is the maximum delay of a refresh that counts as a redirect. A page with a longer one is meant to be
-	// read.
+	// maxRefreshDelay is the maximum delay of a refresh that counts as a redirect. A page with a longer one is meant to
+	// be read.
 	maxRefreshDelay = 30
-	// maxScriptText is the maximum size of the scripts and handlers that are searched for a redirect. Redirecting pages have
-	// short scripts.
+	// maxScriptText is the maximum size of the scripts and handlers that are searched for a redirect. Redirecting pages
+	// have short scripts.
 	maxScriptText = 32 << 10
 	// maxScriptTargets is the maximum number of addresses read from the scripts of one page.
 	maxScriptTargets = 10
@@ -32,8 +33,8 @@ type refresh struct {
 	target string // as written; "" if the page only reloads itself
 }
 
-// parseRefresh parses `5; url=/next` as the HTML standard specifies: also with a comma or a space, with quotation marks,
-// and without "url=".
+// parseRefresh parses `5; url=/next` as the HTML standard specifies: also with a comma or a space, with quotation
+// marks, and without "url=".
 func parseRefresh(content string) (refresh, bool) {
 	s := strings.TrimSpace(content)
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
@@ -153,8 +154,8 @@ func elsewhere(base *weburl.Base, target string, at *url.URL) *url.URL {
 	return u
 }
 
-// A script leaves the page by assigning to location, location.href or location.pathname, or by calling location.replace or
-// location.assign.
+// A script leaves the page by assigning to location, location.href or location.pathname, or by calling location.replace
+// or location.assign.
 var (
 	leaving = regexp.MustCompile(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
 		`(?:(?:\.\s*(?:href|pathname)\s*)?=\s*(?:new\s+URL\s*\(\s*)?(?:[^=\s])|\.\s*(?:replace|assign)\s*\(\s*(?:new\s+URL\s*\(\s*)?\S)`)
@@ -195,8 +196,8 @@ func scriptTargets(script string, at *url.URL) []string {
 	return out
 }
 
-// evaluate reads a sum of strings and known variables at the beginning of a script. A term for the fragment or query of the
-// old address counts as empty and ends the sum.
+// evaluate reads a sum of strings and known variables at the beginning of a script. A term for the fragment or query of
+// the old address counts as empty and ends the sum.
 func evaluate(script string, known map[string]string) (string, bool) {
 	var b strings.Builder
 	for s := script; ; {

@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// transport sends requests. net/http rejects a whole response for one malformed header line, where browsers ignore the line.
-// Such a request is repeated over connections that drop malformed lines.
+// transport sends requests. net/http rejects a whole response for one malformed header line, where browsers ignore the
+// line. Such a request is repeated over connections that drop malformed lines.
 type transport struct {
 	*http.Transport
 	tolerant func() *http.Transport
@@ -46,8 +46,8 @@ func (t *transport) checked(req *http.Request, res *http.Response, err error) (*
 	return res, nil
 }
 
-// tolerant is a copy of a transport whose connections drop malformed header lines. A connection serves one response, because the end
-// of a body is not known here. It speaks HTTP/1.1, the only version with header lines.
+// tolerant is a copy of a transport whose connections drop malformed header lines. A connection serves one response,
+// because the end of a body is not known here. It speaks HTTP/1.1, the only version with header lines.
 func tolerant(of *http.Transport) *http.Transport {
 	t := of.Clone()
 	t.DisableKeepAlives = true
@@ -112,8 +112,8 @@ func (c *cleanConn) Read(p []byte) (int, error) {
 	return c.in.Read(p)
 }
 
-// cleanHeader reads the header of a response, with those of interim responses before it, and returns it without malformed
-// lines. It fails for a header larger than maxHeaderBytes.
+// cleanHeader reads the header of a response, with those of interim responses before it, and returns it without
+// malformed lines. It fails for a header larger than maxHeaderBytes.
 func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	var (
 		out     []byte

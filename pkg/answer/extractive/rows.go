@@ -6,17 +6,18 @@ import (
 	"unicode"
 )
 
-// recordLine is a row of a table or an object of a list as extraction writes them: "name: value; name: value".
+// recordLine matches a row of a table or an object of a list in the form that extraction writes: "name: value; name:
+// value".
 var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
 
-// cellSeparator parts the cells of a row with the names of its columns.
+// cellSeparator separates the cells of a row with column names.
 const cellSeparator = "; "
 
-// maxColumnBytes is how long the name of a column may be.
+// Maximum length of a column name, in bytes.
 const maxColumnBytes = 80
 
-// entries are the lines of a list or a table. One that ends in a colon takes the others along; one that only names the
-// columns of those below it is a heading, and gives its names to rows that lack them.
+// entries returns the lines of a list or table as parts. A first line that ends in a colon includes the following
+// lines. A line with only column names is a heading, and its names are added to the rows below that lack them.
 func entries(lines []string) []part {
 	var out []part
 	if announces(lines[0]) && len(lines) > 1 {
@@ -43,8 +44,8 @@ func entries(lines []string) []part {
 	return out
 }
 
-// headsTable reports whether a line names the columns of the next one: each of its cells has letters and none begins with
-// a figure, and the next line is a row of as many cells, or one that has the names itself.
+// headsTable reports whether a line contains the column names of the next one: each of its cells contains letters and
+// does not begin with a digit, and the next line is a row with as many cells, or one that already contains the names.
 func headsTable(line, next string) bool {
 	cells := strings.Split(line, "\t")
 	if len(cells) < 2 {
@@ -59,7 +60,7 @@ func headsTable(line, next string) bool {
 	return strings.Count(next, "\t") == len(cells)-1 || recordLine.MatchString(next) && strings.Contains(next, strings.TrimSpace(cells[0])+": ")
 }
 
-// row gives the cells of a row the names of their columns. A line that is no row of the table stays as it is.
+// row adds the column names to the cells of a row. It returns other lines unchanged.
 func row(columns []string, line string) string {
 	cells := strings.Split(line, "\t")
 	if len(columns) < 2 || len(cells) != len(columns) {
@@ -74,7 +75,7 @@ func row(columns []string, line string) string {
 	return strings.Join(out, cellSeparator)
 }
 
-// columnsOf are the names of a row's columns.
+// columnsOf returns the column names of a row.
 func columnsOf(row string) string {
 	var out []string
 	for cell := range strings.SplitSeq(row, cellSeparator) {

@@ -121,8 +121,8 @@ func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) 
 	return body, sent
 }
 
-// alternating merges consecutive turns of the same role, because the templates of many models require alternating roles.
-// Instructions for a model without a system role are put before the first user turn.
+// alternating merges consecutive turns of the same role, because the templates of many models require alternating
+// roles. Instructions for a model without a system role are put before the first user turn.
 func alternating(turns []chat.Turn, instructions string) []chat.Turn {
 	if instructions != "" {
 		turns = append([]chat.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)

@@ -52,8 +52,8 @@ func (q Quirk) Most(n int) float64 {
 // overMost matches the output limit in an error message.
 var overMost = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
-// SystemRole represents, among the parameters, a message with the role system. The templates of some models reject it, or accept
-// only user and assistant turns.
+// SystemRole represents, among the parameters, a message with the role system. The templates of some models reject it,
+// or accept only user and assistant turns.
 const SystemRole = "system role"
 
 // refusesSystem matches the errors with which servers and model templates reject a system message.

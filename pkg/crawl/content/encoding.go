@@ -28,7 +28,7 @@ const (
 	encodingHead = 512
 )
 
-// EncodingError is a Content-Encoding that cannot be decoded.
+// EncodingError is the error for a Content-Encoding that cannot be decoded.
 type EncodingError string
 
 func (e EncodingError) Error() string { return fmt.Sprintf("unknown content encoding %q", string(e)) }
@@ -36,8 +36,8 @@ func (e EncodingError) Error() string { return fmt.Sprintf("unknown content enco
 // Decode decodes a Content-Encoding (RFC 9110, section 8.4). Formats that were not requested are decoded too: some
 // servers keep only one form. The caller bounds the number of bytes that it reads.
 //
-// The first bytes of the body win over the declaration. A value that is not an encoding, such as "UTF-8", is ignored. A body
-// that its media type says to be text is decompressed even if no encoding is declared.
+// The first bytes of the body take precedence over the declaration. A value that is not an encoding, such as "UTF-8", is
+// ignored. A body with a text media type is decompressed even if no encoding is declared.
 func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
 	if len(layers) > maxEncodings {
@@ -59,8 +59,8 @@ func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	return r, nil
 }
 
-// isText reports media types whose bodies cannot begin like compressed data. XML is excepted: compressed sitemaps are often
-// declared so, and sitemap.Read decompresses them.
+// isText reports whether bodies of a media type cannot begin like compressed data. XML is excepted: compressed sitemaps
+// are often declared as XML, and sitemap.Read decompresses them.
 func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
 }
@@ -70,8 +70,8 @@ func isEncoding(layer string) bool {
 	return !isNoEncoding(layer)
 }
 
-// isNoEncoding reports values without effect on the body: "identity", and names of other things, mostly character
-// encodings, that misconfigured servers send.
+// isNoEncoding reports whether a value has no effect on the body: "identity", and names of other things, mostly
+// character encodings, that misconfigured servers send.
 func isNoEncoding(layer string) bool {
 	switch layer {
 	case "", "identity", "none", "null", "binary", "7bit", "8bit", "chunked", "aws-chunked", "text", "html":
@@ -123,7 +123,8 @@ func isReadable(head []byte) bool {
 	return media != "application/octet-stream" && (media != "text/plain" || validUTF8Prefix(head))
 }
 
-// inflate reads both forms of "deflate": with the zlib header, as the RFC requires, and without, as some servers send it.
+// inflate decodes both forms of "deflate": with the zlib header, as the RFC requires, and without, as some servers send
+// it.
 func inflate(br *bufio.Reader, head []byte) io.Reader {
 	if len(head) >= 2 && head[0]&0x0f == 8 && (uint16(head[0])<<8|uint16(head[1]))%31 == 0 {
 		if z, err := zlib.NewReader(br); err == nil {

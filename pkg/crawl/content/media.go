@@ -11,22 +11,24 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// mediaExtensions are the extensions of files without text that sites link to in large numbers: pictures, films, sound, fonts,
-// archives. Links to them are not followed. Pages with such a name are rare; they are fetched if a sitemap lists them.
+// mediaExtensions are the extensions of files without text that sites link to in large numbers: pictures, films, sound,
+// fonts, archives. Links to them are not followed. Pages with such a name are rare; they are fetched if a sitemap lists
+// them.
 var mediaExtensions = wordset.Of(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
 	.ogg .ogv .webm .avi .mov .mkv .flac .aac .woff .woff2 .ttf .otf .eot .zip .gz .tgz .bz2 .xz .7z .rar .tar .deb .rpm
 	.apk .torrent`)
 
-// codeExtensions are the extensions of other files without text. Some pages have such names: Node.js, scale.ai. Links to them
-// are followed, and the type of the response decides before the body is read.
+// codeExtensions are the extensions of other files without text. Some pages have such names: Node.js, scale.ai. Links
+// to them are followed, and the type of the response decides before the body is read.
 var codeExtensions = wordset.Of(`.css .js .mjs .map .ai .bin .jar .exe .wasm .psd .eps .swf .pkg .iso .msi .dmg`)
 
-// IsMedia reports the path of a file that certainly has no text. Wiki pages about files (File:Harbour.jpg) are excepted.
+// IsMedia reports whether a path is that of a file that certainly has no text. Wiki pages about files
+// (File:Harbour.jpg) are excepted.
 func IsMedia(p string) bool {
 	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
 }
 
-// IsDownloadOf reports a link whose attributes declare a file without text.
+// IsDownloadOf reports whether the attributes of a link declare a file without text.
 func IsDownloadOf(href, mediaType string, download bool) bool {
 	if mediaType != "" && IsBinary(Declared(mediaType).Media) {
 		return true
@@ -57,7 +59,7 @@ var binaryTypes = wordset.Of(`text/css text/javascript text/ecmascript applicati
 	application/x-mpegurl application/vnd.apple.mpegurl application/dash+xml application/vnd.sqlite3 application/x-sqlite3
 	application/x-xpinstall application/x-chrome-extension`)
 
-// IsBinary reports media types without text. Their bodies are not read.
+// IsBinary reports whether a media type has no text. Bodies of such types are not read.
 func IsBinary(media string) bool {
 	for _, family := range []string{"image/", "video/", "audio/", "font/"} {
 		if strings.HasPrefix(media, family) {
@@ -73,8 +75,8 @@ var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nup
 // HeadBytes is the number of bytes examined to recognise the kind of a body.
 const HeadBytes = 4 << 10
 
-// HoldsNoText reports whether a body of this kind that begins with head has no text. In doubt it returns false: extraction sees
-// the whole body and decides.
+// HoldsNoText reports whether a body of this kind that begins with head has no text. In doubt it returns false:
+// extraction sees the whole body and decides.
 func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	if IsBinary(kind.Media) {
 		return true

@@ -131,8 +131,8 @@ func lines(text []byte) iter.Seq[[]byte] {
 // separators are ignored in keys: "User-agent" and "useragent" are equal.
 var separators = strings.NewReplacer(" ", "", "\t", "", "-", "", "_", "")
 
-// lineParts splits "Key: value # comment". The key is in lower case, without separators. A missing colon is accepted if the
-// line holds only a key and a value.
+// lineParts splits "Key: value # comment". The key is in lower case, without separators. A missing colon is accepted if
+// the line holds only a key and a value.
 func lineParts(line []byte) (key, value string, ok bool) {
 	if len(line) > maxLine {
 		return "", "", false
@@ -166,8 +166,8 @@ func withoutControls(s string) string {
 	return string(b)
 }
 
-// delayForm matches the value of a Crawl-delay: seconds, optionally with a unit or a decimal comma, which are nonstandard
-// but common.
+// delayForm matches the value of a Crawl-delay: seconds, optionally with a unit or a decimal comma, which are
+// nonstandard but common.
 var delayForm = regexp.MustCompile(`(?i)^(\d*[.,]?\d+(?:e\+?\d+)?)\s*(ms|msecs?|milliseconds?|s|secs?|seconds?|m|min|mins|minutes?)?\.?$`)
 
 func delayOf(v string) time.Duration {

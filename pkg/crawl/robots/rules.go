@@ -18,8 +18,8 @@ type rule struct {
 func newRule(value string, allow bool) rule {
 	r := rule{allow: allow}
 	value, r.end = strings.CutSuffix(value, "$")
-	// The RFC does not allow addresses here, or paths without a leading slash. Their meaning is clear, and ignoring them
-	// would fetch pages that the site wants to exclude.
+	// The RFC does not allow addresses here, or paths without a leading slash. Their meaning is clear, and ignoring
+	// them would fetch pages that the site wants to exclude.
 	if rest, ok := cutOrigin(value); ok {
 		value = rest
 	}
@@ -72,8 +72,8 @@ func (r rule) matches(path string) bool {
 	return !r.end || path == ""
 }
 
-// allowedBy reports whether rules allow the address: the most specific one that matches decides, and an Allow wins over a
-// Disallow of the same length. An address without a matching rule is allowed.
+// allowedBy reports whether rules allow the address: the most specific one that matches decides, and an Allow wins over
+// a Disallow of the same length. An address without a matching rule is allowed.
 func allowedBy(rules []rule, u *url.URL) bool {
 	path, best, allowed := addressOf(u), -1, true
 	for _, r := range rules {
@@ -97,12 +97,12 @@ func addressOf(u *url.URL) string {
 	return normalise(s, false)
 }
 
-// normalise gives a path with a query, or a pattern of one, the form in which both are compared:
+// normalise returns the form in which paths (with their queries) and patterns are compared:
 //
 //   - Escapes of unreserved characters are decoded. The remaining escapes are in upper case.
 //   - Characters that an address may not contain are escaped, including brackets and everything beyond ASCII.
-//   - Escapes of reserved characters are decoded too: the RFC treats ":" and "%3A" as equal. Delimiters are excepted: "/" and
-//     "?" in a path, "&", "=" and "+" in a query differ from their escapes.
+//   - Escapes of reserved characters are decoded too: the RFC treats ":" and "%3A" as equal. Delimiters are excepted:
+//     "/" and "?" in a path, "&", "=" and "+" in a query differ from their escapes.
 //   - "*" and "$" are escaped, except a pattern's asterisks.
 func normalise(s string, pattern bool) string {
 	var b strings.Builder

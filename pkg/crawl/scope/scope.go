@@ -32,7 +32,8 @@ const (
 	RefusedMedia     Refusal = "an image, a style sheet or another file without text"
 	// RefusedNoFollow is for links with rel nofollow, ugc or sponsored.
 	RefusedNoFollow Refusal = "its link asks not to be followed"
-	// RefusedRoute is for links to client-side routes of single-page applications ("#/guide"). Such sites need a sitemap.
+	// RefusedRoute is for links to client-side routes of single-page applications ("#/guide"). Such sites need a
+	// sitemap.
 	RefusedRoute Refusal = `a view that scripts show within one page ("#/…")`
 )
 
