@@ -274,7 +274,7 @@ func (p *plan) start(it *planned) {
 	p.fetches.Go(func() { it.done <- p.fetch(it) })
 }
 
-// fetch fetches a page. It retries where a crawl would reschedule the job.
+// fetch fetches a page. It retries in cases in which a crawl would reschedule the job.
 func (p *plan) fetch(it *planned) planResult {
 	patience := planPatience
 	for try := 1; ; {

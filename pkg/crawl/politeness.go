@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxCrawlDelay is the maximum Crawl-delay that is obeyed.
+	// maxCrawlDelay is the maximum interval between two requests. A longer Crawl-delay is reduced to it.
 	maxCrawlDelay = time.Minute
 	// turnLease is the lease after which an unreleased turn is reclaimed. Few requests take longer, and the host of a
 	// killed crawler is blocked for no longer.

@@ -148,7 +148,7 @@ func (s *shell) element(n *html.Node) {
 		atom.Input, atom.Textarea, atom.Table:
 		s.shows = true
 	case atom.Meta:
-		// The page redirects by itself.
+		// A refresh redirects without any action of the reader.
 		s.shows = s.shows || strings.EqualFold(attr(n, "http-equiv"), "refresh")
 	default:
 		if !s.emptyRoot && s.roots < maxRoots && isRoot(n) {
