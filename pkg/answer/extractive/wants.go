@@ -37,9 +37,9 @@ var (
 	countWords   = wordset.Of(`many much viele viel wieviel wieviele combien cuánto cuántos cuánta cuántas quanti quante quanto quanta quantos quantas hoeveel сколько`)
 	afterHow     = wordset.Of(`many much viel viele`) // count only after one of countLeads
 	countLeads   = wordset.Of(`how wie so`)
-	howWords     = wordset.Of(`how wie`)
-	doingWords   = wordset.Of(`do does did can could to should would kann können muss soll sollte mache geht funktioniert`) // after howWords
-	longWords    = wordset.Of(`long lange lang`)                                                                            // with howWords
+	mannerWords  = wordset.Of(`how wie`)
+	doingWords   = wordset.Of(`do does did can could to should would kann können muss soll sollte mache geht funktioniert`) // after mannerWords
+	longWords    = wordset.Of(`long lange lang`)                                                                            // with mannerWords
 	lastingWords = wordset.Of(`temps dure durent dura duran tiempo tempo durano`)                                           // with countWords
 	moneyWords   = wordset.Of(`cost costs price prices priced fee fees kostet kosten preis preise teuer gebühr gebühren coûte coûtent coûter prix tarif tarifs
 		cuesta cuestan precio precios costa costano prezzo prezzi custa custam preço kost prijs стоит стоят цена стоимость`)
@@ -52,8 +52,8 @@ var (
 	// otherWords ask for something else, whatever the subject: who pays the costs, where the price list is.
 	otherWords = wordset.Of(`who whom whose where why wer wem wen wo warum wieso wozu qui où pourquoi quién dónde chi dove perché quem onde waar waarom кто где почему`)
 
-	// whatWords ask for something without showing its kind.
-	whatWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
+	// genericWords ask for something without showing its kind.
+	genericWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 
 	// occasionWords only say that an event takes place, which a date in the text implies.
 	occasionWords = wordset.Of(`begin begins beginning start starts starting take takes place happen happens occur occurs held due
@@ -74,13 +74,13 @@ func wantIn(question string) want {
 	}
 	asked := 0
 	for _, w := range words {
-		if otherWords[w] || timeWords[w] || howWords[w] || whatWords[w] {
+		if otherWords[w] || timeWords[w] || mannerWords[w] || genericWords[w] {
 			asked++
 		}
 	}
 	count := countAt(words)
 	switch {
-	case asked > 1, has(otherWords), len(words) > 1 && howWords[words[0]] && doingWords[words[1]]:
+	case asked > 1, has(otherWords), len(words) > 1 && mannerWords[words[0]] && doingWords[words[1]]:
 		return want{}
 	case slices.ContainsFunc(words[:min(maxLead, len(words))], func(w string) bool { return timeWords[w] }):
 		return want{kind: wantTime}
@@ -94,7 +94,7 @@ func wantIn(question string) want {
 		return want{kind: wantMoney}
 	case has(massWords):
 		return want{kind: wantMass}
-	case has(longWords) && has(howWords), count >= 0 && has(lastingWords):
+	case has(longWords) && has(mannerWords), count >= 0 && has(lastingWords):
 		return want{kind: wantDuration}
 	case count >= 0:
 		return want{kind: wantCount, units: unitsIn(words[count+1:])}

@@ -122,7 +122,7 @@ func testLinks(t *testing.T, open world.Open) {
 		}
 		t.Parallel()
 		w := world.New(t, open)
-		p, urls := manyPages()
+		p, urls := twoBatches()
 		for i, u := range urls {
 			p[u] = world.Answer{Content: u, Same: true, Links: []string{urls[(i+1)%len(urls)], urls[(i*7)%len(urls)]}}
 		}

@@ -15,8 +15,8 @@ import (
 
 const pageC = "https://pumps.example/c"
 
-// manyPages returns more pages than two batches of work on a site.
-func manyPages() (p world.Pages, urls []string) {
+// twoBatches returns more pages than two batches of work on a site.
+func twoBatches() (p world.Pages, urls []string) {
 	p = world.Pages{}
 	for i := range 450 {
 		url := fmt.Sprintf("https://pumps.example/many/%03d", i)
@@ -49,7 +49,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		}
 		t.Parallel()
 		w := world.New(t, open)
-		p, urls := manyPages()
+		p, urls := twoBatches()
 		site := listed(w, p, urls)
 		site = crawlAgain(w, site, complete, urls[:10]...)
 		world.Equal(t, domain.RestRemoved, w.Get(site.ID).Crawl.Rest)
@@ -104,7 +104,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		}
 		t.Parallel()
 		w := world.New(t, open)
-		p, urls := manyPages()
+		p, urls := twoBatches()
 		site := listed(w, p, urls)
 		crawlAgain(w, site, complete, urls[0])
 		for _, j := range w.PublishAll() {
@@ -237,7 +237,7 @@ func testStops(t *testing.T, open world.Open) {
 	t.Run("stopping a crawl withdraws what waits, in the outbox and in the stream, lets what was fetched be read, and settles the site", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		p, urls := manyPages()
+		p, urls := twoBatches()
 		site := listed(w, p, urls[:3])
 		site = w.FetchAgain(site)
 		discovery := w.PublishAll()[0]
@@ -349,7 +349,7 @@ func testStops(t *testing.T, open world.Open) {
 				return now()
 			}
 		})
-		_, urls := manyPages()
+		_, urls := twoBatches()
 		site := w.CreateSite(domain.DatasourceConfig{})
 		discover(w, site, urls[:1])
 		running := w.PublishAll()
