@@ -66,13 +66,13 @@ const (
 
 	heldAtLeast     = 0.2 // minimum share of the question's words, whatever the other evidence
 	scoreOfNoSecond = 0.2 // minimum score assumed for a missing second fragment
-	maxLead         = 0.3 // maximum lead assumed for the only fragment
+	maxAhead        = 0.3 // maximum lead assumed for the only fragment
 )
 
 // answered reports whether the best sentence is likely to be an answer, given the fragments found.
 func (e evidence) answered(fragments []domain.Fragment) bool {
 	best := fragments[0].Score
-	second := min(best, max(scoreOfNoSecond, best-maxLead))
+	second := min(best, max(scoreOfNoSecond, best-maxAhead))
 	if len(fragments) > 1 {
 		second = fragments[1].Score
 	}
