@@ -11,17 +11,18 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// gram is how many words in a row are looked for. Fewer meet by accident.
+// gram is the number of consecutive words that are compared. Shorter sequences match by accident.
 const gram = 4
 
-// extractIndex finds texts of a page in what an extractor made of it. Extractors of main content know which text is
-// content and lose what it was: levels, tables, code, lists. So they only choose, and the page itself is read.
+// extractIndex finds texts of a page in the output of an article extractor. Extractors find the main content but lose
+// its structure: heading levels, tables, code, lists. So the extract only selects content, which is read from the page
+// itself.
 type extractIndex struct {
 	grams map[[gram]string]int
-	lines map[string]bool // its blocks of few words, whole
+	lines map[string]bool // whole blocks of fewer than gram words
 }
 
-// indexExtract takes in the text of an extract.
+// indexExtract indexes the text of an extract.
 func indexExtract(n *html.Node) *extractIndex {
 	x := &extractIndex{grams: map[[gram]string]int{}, lines: map[string]bool{}}
 	words := wordsOf(nodeText(n))
@@ -55,7 +56,7 @@ func indexExtract(n *html.Node) *extractIndex {
 	return x
 }
 
-// has reports whether an extract holds a text, most of it at least.
+// has reports whether the extract contains most of a text.
 func (x *extractIndex) has(text string) bool {
 	words := wordsOf(text)
 	if len(words) == 0 {
@@ -73,7 +74,7 @@ func (x *extractIndex) has(text string) bool {
 	return found*2 >= n
 }
 
-// wordsOf parts a text into words, and scripts without spaces into characters.
+// wordsOf splits a text into words, and text in scripts without spaces into characters.
 func wordsOf(s string) []string {
 	var words []string
 	start := -1
@@ -97,15 +98,15 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose returns which blocks of a page are content by an extract of it: those the extract holds, and those that it
-// lost although they stand among what it holds.
+// choose returns which blocks of a page are content: those in the extract, and those that the extractor lost although
+// they are surrounded by content.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := make([]bool, len(blocks))
 	for i, b := range blocks {
 		keep[i] = x.has(b.Text)
 	}
 	x.tellOnce(blocks, keep)
-	parents := map[*html.Node]int{} // how many kept blocks stand in an element
+	parents := map[*html.Node]int{} // number of kept blocks in each element
 	first, last := len(blocks), -1
 	for i, k := range keep {
 		if k {
@@ -118,7 +119,7 @@ func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 			keep[i] = rescued(blocks[i], parents, t)
 		}
 	}
-	// A heading goes with what it heads.
+	// A heading is kept if the block after it is kept.
 	for i := len(blocks) - 2; i >= 0; i-- {
 		if blocks[i].Kind == domain.BlockHeading && !keep[i] && keep[i+1] && related(blocks[i].node, blocks[i+1].node) {
 			keep[i] = true
@@ -127,8 +128,8 @@ func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	return keep
 }
 
-// tellOnce drops blocks that repeat text of the extract outside the element that holds most of it: teasers of the page
-// itself, in lists of the latest pages.
+// tellOnce drops blocks that repeat text of the extract outside the element with most of it, such as teasers of the
+// page itself in lists of recent pages.
 func (x *extractIndex) tellOnce(blocks []block, keep []bool) {
 	center := centerOf(blocks, keep)
 	told := map[[gram]string]int{}
@@ -163,7 +164,7 @@ func (x *extractIndex) tellOnce(blocks []block, keep []bool) {
 	}
 }
 
-// centerOf is the deepest element that holds three quarters of the text kept.
+// centerOf returns the deepest element that contains three quarters of the kept text.
 func centerOf(blocks []block, keep []bool) *html.Node {
 	letters := map[*html.Node]int{}
 	total := 0
@@ -190,7 +191,7 @@ func centerOf(blocks []block, keep []bool) *html.Node {
 	return nil
 }
 
-// deepest goes down from an element that holds most of the text as long as one child does.
+// deepest descends from an element with most of the text as long as a single child contains most of it.
 func deepest(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	for c := n.FirstChild; c != nil; {
 		if letters[c]*4 >= total*3 {
@@ -211,8 +212,8 @@ func within(n, outer *html.Node) bool {
 	return false
 }
 
-// rescued reports whether a block that an extractor lost stands among those it kept: code, rows, quotations and items in
-// the same part of the page.
+// rescued reports whether a block that the extractor lost belongs to the content: code, rows, quotations and list items
+// in the same part of the page as kept blocks.
 func rescued(b block, parents map[*html.Node]int, t *pageTree) bool {
 	n := b.node
 	switch b.Kind {
@@ -247,7 +248,7 @@ func rescued(b block, parents map[*html.Node]int, t *pageTree) bool {
 	return false
 }
 
-// related reports whether a heading and the block after it stand in the same part of the page.
+// related reports whether a heading and the block after it are in the same part of the page.
 func related(heading, next *html.Node) bool {
 	up := heading.Parent
 	for range 2 {

@@ -48,7 +48,7 @@ func headingAnchors(doc *html.Node) map[*html.Node]string {
 
 // anchorScan is one pass over a page in document order.
 type anchorScan struct {
-	owner   map[string]*html.Node // the element that each id leads to
+	owner   map[string]*html.Node // the element of each id
 	text    int                   // visible letters and digits so far
 	element int                   // elements so far
 	open    []openElement         // open elements, innermost last
@@ -61,8 +61,8 @@ type anchorScan struct {
 type anchorChoice struct {
 	id      string
 	at      int      // number of the element that has it
-	text    int      // of a mark: letters and digits before its end
-	section *section // that has the id; nil: another element
+	text    int      // for marks: number of letters and digits before its end
+	section *section // the section with the id; nil for other elements
 	linked  bool     // usable only if the heading links to it
 }
 
@@ -76,7 +76,7 @@ type openElement struct {
 // section is an element that begins with a heading.
 type section struct {
 	level   int  // of the heading
-	several bool // it holds another heading of that level or above
+	several bool // it contains another heading of that level or above
 }
 
 // anchorID returns the fragment that leads to an element, "" if there is none.

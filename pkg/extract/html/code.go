@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// gutters are the classes under which highlighters put line numbers and buttons into code.
+// gutters are the classes that highlighters give to line numbers and buttons in code.
 var gutters = []string{
 	"lineno", "linenos", "linenodiv", "line-number", "line-numbers", "line-numbers-rows", "linenumber", "lnt", "gutter", "rouge-gutter",
 	"blob-num", "hljs-ln-numbers", "code-gutter", "cm-gutters", "CodeMirror-gutter", "copy", "copybtn", "copy-button", "copy-btn", "btn-copy",
@@ -20,7 +20,7 @@ func isGutter(n *html.Node) bool {
 		return false
 	}
 	for _, g := range gutters {
-		// A pre of class line-numbers has numbers drawn by a style: the class is of the code itself.
+		// A pre with class line-numbers is the code itself: its numbers are drawn by CSS.
 		if hasClass(n, g) && n.DataAtom != atom.Pre && n.DataAtom != atom.Code && n.DataAtom != atom.Table {
 			return true
 		}
@@ -28,7 +28,7 @@ func isGutter(n *html.Node) bool {
 	return false
 }
 
-// codeText is the text of code as it is typed: its line breaks and indentation, without line numbers and buttons.
+// codeText returns the text of code with its line breaks and indentation, without line numbers and buttons.
 func codeText(n *html.Node) string {
 	var b strings.Builder
 	newline := func() {
@@ -46,7 +46,7 @@ func codeText(n *html.Node) string {
 			case c.DataAtom == atom.Br:
 				b.WriteByte('\n')
 			case c.DataAtom == atom.Button, c.DataAtom == atom.Style, c.DataAtom == atom.Script, c.DataAtom == atom.Svg, attr(c, "aria-hidden") == "true":
-			case c.DataAtom == atom.Td: // a cell beside the numbers; its row is the line
+			case c.DataAtom == atom.Td: // a cell next to the line number; its row is the line
 				walk(c)
 			case isBlockElement(c.DataAtom):
 				newline()
@@ -61,7 +61,8 @@ func codeText(n *html.Node) string {
 	return b.String()
 }
 
-// codeTable reports tables and divisions that lay out code: one row or one cell for each line, its number beside it.
+// codeTable reports whether a table or division lays out code: one row or cell per line, with the line number next to
+// it.
 func codeTable(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Table:

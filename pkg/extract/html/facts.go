@@ -10,20 +10,20 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// nodeFacts are what is asked of the visible text of an element, without making the text: of each element that is asked
-// about, and of those in it, they are found once, however deep elements stand in each other.
+// nodeFacts are properties of the visible text of an element, computed without building the text. They are computed
+// once per element, so deep nesting does not multiply the cost.
 type nodeFacts struct {
-	bytes, words int  // of the text on one line: bytes of its words, and how many these are
-	open, closed bool // no space stands before its first word, and none after its last
-	wordy        bool // there is a letter or digit in it
+	bytes, words int  // of the text on one line: number of words and their total size in bytes
+	open, closed bool // no space before its first word, and none after its last
+	wordy        bool // it contains a letter or digit
 }
 
-// size is the length of the text, in bytes: that of nodeText.
+// size returns the length of nodeText, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add appends the facts of what follows.
+// add appends the facts of the following text.
 func (f *nodeFacts) add(next nodeFacts) {
-	if next.bytes == 0 && next.open { // nothing at all
+	if next.bytes == 0 && next.open { // empty
 		return
 	}
 	if f.bytes == 0 && f.open {
@@ -37,13 +37,13 @@ func (f *nodeFacts) add(next nodeFacts) {
 	f.closed = next.closed
 }
 
-// noText are the facts of an empty text, and aSpace those of white space.
+// noText is the facts of an empty text, and aSpace those of white space.
 var (
 	noText = nodeFacts{open: true, closed: true}
 	aSpace = nodeFacts{}
 )
 
-// factsOfText are the facts of a text.
+// factsOfText returns the facts of a text.
 func factsOfText(s string) nodeFacts {
 	if s == "" {
 		return noText
@@ -58,7 +58,7 @@ func factsOfText(s string) nodeFacts {
 	return f
 }
 
-// factsOf are the facts of an element.
+// factsOf returns the facts of an element.
 func (w *walker) factsOf(n *html.Node) nodeFacts {
 	if f, known := w.facts[n]; known {
 		return f

@@ -1,4 +1,4 @@
-// Package html reads web pages: the main region of a page or all of it, with metadata, tables, lists and links.
+// Package html reads web pages: the main content of a page or the whole page, with metadata, tables, lists and links.
 package html
 
 import (
@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	maxArticleBytes = 4 << 20 // larger pages are not given to the extractor of articles, whose time grows faster than size
+	maxArticleBytes = 4 << 20 // larger pages are not passed to the article extractor, whose time grows faster than the size
 	maxArticleNodes = 60_000
-	maxWeighedNodes = 500_000 // on larger pages only elements such as nav and footer are left out
+	maxWeighedNodes = 500_000 // on larger pages, only elements such as nav and footer are left out
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is the number of bytes of visible text below which an article is read whole: article extractors
-	// take little text for a failure and fall back on guesses that lose structure, and there is little to leave out.
+	// minArticleText is the size of visible text below which an article is read whole, in bytes. Article extractors take
+	// short text for a failure and fall back on guesses that lose structure, and there is little to leave out.
 	minArticleText = 1000
 )
 
-// read reads a page: its main content where one can be told from navigation and boilerplate, else all its text.
+// read reads a page: its main content if that can be separated from navigation and boilerplate, otherwise all its text.
 func read(in *format.Parser) error {
 	p := &reader{Parser: in}
 	if err := p.page(); err != nil {
@@ -40,7 +40,7 @@ func read(in *format.Parser) error {
 // reader reads one page.
 type reader struct {
 	*format.Parser
-	anchors map[*html.Node]string // of the headings and defined terms of a page with an address
+	anchors map[*html.Node]string // anchors of headings and defined terms, for pages with an address
 }
 
 func (p *reader) page() error {
@@ -54,7 +54,7 @@ func (p *reader) page() error {
 	}
 	doc, err := parseHTML(page)
 	if err != nil {
-		// Nesting beyond what the parser bears: the text is still there.
+		// The elements are nested too deeply for the parser, so read only the tokens.
 		p.Doc.Route = "html/tokens/" + enc
 		p.Out.Warn("the page is nested too deeply for its structure to be read; its text was kept")
 		return p.htmlFragment(page)
@@ -104,7 +104,7 @@ func hasScripts(doc *html.Node) bool {
 
 var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)
 
-// pageCharset is the encoding the page claims, in the order of precedence of HTTP and HTML.
+// pageCharset returns the declared encoding of the page, in the order of precedence of HTTP and HTML.
 func (p *reader) pageCharset(data []byte) string {
 	if cs := p.DeclaredCharset(); cs != "" {
 		return cs
@@ -115,7 +115,7 @@ func (p *reader) pageCharset(data []byte) string {
 	return ""
 }
 
-// pageBase is the address that those in the page are relative to, or nil where it is not known.
+// pageBase returns the base address of relative links, or nil if it is unknown.
 func (p *reader) pageBase(doc *html.Node) *url.URL {
 	base, err := url.Parse(p.Src.URL)
 	if err != nil || !base.IsAbs() {
@@ -137,7 +137,7 @@ func (p *reader) pageBase(doc *html.Node) *url.URL {
 	return base
 }
 
-// setAtoms fills in what extractors leave out of the nodes they make.
+// setAtoms sets the DataAtom of nodes, which extractors leave out.
 func setAtoms(n *html.Node) {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.DataAtom == 0 {
@@ -146,7 +146,7 @@ func setAtoms(n *html.Node) {
 	}
 }
 
-// measurePage counts nodes and the bytes of text a reader sees.
+// measurePage counts nodes and the bytes of visible text.
 func measurePage(doc *html.Node) (nodes, visible int) {
 	var walk func(n *html.Node)
 	walk = func(n *html.Node) {
@@ -164,7 +164,7 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 	return nodes, visible
 }
 
-// readPiece emits HTML that stands inside another format, all of it. A source that is declared as XHTML is read as such.
+// readPiece emits all of the HTML embedded in another format. A source declared as XHTML is read as XHTML.
 func readPiece(in *format.Parser, r io.Reader) error {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -181,7 +181,7 @@ func readPiece(in *format.Parser, r io.Reader) error {
 	return (&walker{p: p}).run(doc)
 }
 
-// htmlFragment emits a piece of HTML by its tokens alone, without building a tree.
+// htmlFragment emits a piece of HTML from its tokens, without building a tree.
 func (p *reader) htmlFragment(s string) error {
 	z := html.NewTokenizer(strings.NewReader(s))
 	var b strings.Builder

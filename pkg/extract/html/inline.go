@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// writeInline appends text as browsers show it: white space, line ends of the source included, is one space.
+// writeInline appends text as browsers show it: each run of white space, including line breaks of the source, becomes
+// one space.
 func writeInline(b *strings.Builder, s string) {
 	for s != "" {
 		i := strings.IndexAny(s, "\t\n\r\f")
@@ -27,7 +28,7 @@ func writeInline(b *strings.Builder, s string) {
 	}
 }
 
-// anchor reads a link: its text stays in place, its address goes beside it.
+// anchor reads a link: its text stays in place, and its address is recorded.
 func (w *walker) anchor(n *html.Node) {
 	from := w.buf.Len()
 	w.children(n)
@@ -35,7 +36,7 @@ func (w *walker) anchor(n *html.Node) {
 	if link.URL == "" || w.err != nil || len(w.links) >= domain.MaxBlockLinks {
 		return
 	}
-	if w.buf.Len() >= from { // else the link holds blocks, and its text has gone with them
+	if w.buf.Len() >= from { // otherwise the link contains blocks, and its text was emitted with them
 		link.Text = format.OneLine(w.buf.String()[from:])
 	}
 	if link.Text != "" {
@@ -43,7 +44,7 @@ func (w *walker) anchor(n *html.Node) {
 	}
 }
 
-// address is where a link leads, absolute where that is known, or "" where it leads nowhere else.
+// address returns the address of a link, absolute if the base is known, or "" if it does not lead to another page.
 func (w *walker) address(n *html.Node) string {
 	href := strings.TrimSpace(attr(n, "href"))
 	if href == "" || strings.HasPrefix(href, "#") || len(href) > format.MaxURL {
@@ -64,7 +65,7 @@ func (w *walker) address(n *html.Node) string {
 	return u.String()
 }
 
-// linksIn are the links of an element that is read as one text.
+// linksIn returns the links of an element that is read as one text.
 func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	var b strings.Builder
 	var links []domain.BlockLink
@@ -72,14 +73,14 @@ func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	return links
 }
 
-// inline is the text of an element on one line, without what is left out elsewhere.
+// inline returns the text of an element on one line, without the elements that are left out elsewhere.
 func (w *walker) inline(n *html.Node) string {
 	var b strings.Builder
 	w.inlineTo(&b, n, nil)
 	return format.OneLine(b.String())
 }
 
-// inlineTo writes the text of an element, and notes its links where they are asked for.
+// inlineTo writes the text of an element, and records its links if links is not nil.
 func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.BlockLink) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {
@@ -112,8 +113,8 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space before an element that follows another at once, word to word, where no text stands beside them:
-// styles set them apart, as names from dates.
+// part writes a space between two adjacent elements without text around them, such as a name and a date, because styles
+// separate them visually.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {
@@ -136,7 +137,7 @@ func isText(n *html.Node) bool {
 	return n != nil && n.Type == html.TextNode && strings.TrimSpace(n.Data) != ""
 }
 
-// firstRune is the first character of an element, or 0.
+// firstRune returns the first character of an element, or 0.
 func firstRune(n *html.Node) rune {
 	for c := n.FirstChild; c != nil; c = c.FirstChild {
 		if c.Type == html.TextNode && c.Data != "" {
@@ -147,7 +148,8 @@ func firstRune(n *html.Node) rune {
 	return 0
 }
 
-// rubyText is annotated text: the base whole, so that its words stay words, then the reading in brackets.
+// rubyText returns annotated text: the whole base text, so that its words are not split, then the reading in
+// parentheses.
 func rubyText(n *html.Node) string {
 	var base, reading strings.Builder
 	for c := range n.Descendants() {
@@ -176,7 +178,7 @@ func rubyText(n *html.Node) string {
 	return base.String() + "(" + reading.String() + ")"
 }
 
-// mathText is a formula once: as TeX where the page has it, else the characters of its MathML.
+// mathText returns a formula once: as TeX if the page has it, else as the characters of its MathML.
 func mathText(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.Data == "annotation" && strings.Contains(attr(c, "encoding"), "tex") {
@@ -195,7 +197,7 @@ func mathText(n *html.Node) string {
 	return " " + b.String() + " "
 }
 
-// plainTeX takes off what only sets the size of a formula.
+// plainTeX removes commands that only set the size of a formula.
 func plainTeX(s string) string {
 	if inner, ok := strings.CutPrefix(s, `{\displaystyle `); ok && strings.HasSuffix(inner, "}") {
 		return strings.TrimSpace(inner[:len(inner)-1])
@@ -203,8 +205,8 @@ func plainTeX(s string) string {
 	return s
 }
 
-// decoration reports elements that stand in the content and say nothing: signs that link to the heading they stand in,
-// buttons, markers of notes, second drawings of a formula.
+// decoration reports whether an element in the content has no information: permalinks of headings, buttons, note
+// markers, duplicate renderings of a formula.
 func (w *walker) decoration(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Button:
@@ -238,13 +240,13 @@ func (w *walker) decoration(n *html.Node) bool {
 	return false
 }
 
-// marksNote reports whether an element holds nothing but a link to a note on the same page.
+// marksNote reports whether an element contains only a link to a note on the same page.
 func marksNote(n *html.Node) bool {
 	c := n.FirstChild
 	return c != nil && c.NextSibling == nil && c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#")
 }
 
-// hasClass reports whether a class of the element has the name.
+// hasClass reports whether the element has the class.
 func hasClass(n *html.Node, name string) bool {
 	class := attr(n, "class")
 	if !strings.Contains(class, name) {
@@ -258,7 +260,7 @@ func hasClass(n *html.Node, name string) bool {
 	return false
 }
 
-// tabLabels are the names of the tabs in a list of tabs.
+// tabLabels returns the labels of the tabs in a tab list.
 func tabLabels(n *html.Node) []string {
 	const most = 20
 	var labels []string

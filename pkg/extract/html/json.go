@@ -8,27 +8,27 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Bounds of what is read from a page's linked data.
+// Bounds of a page's linked data.
 const (
 	maxLinkedData  = 1 << 20 // bytes of one script
 	maxLinkedDepth = 16
 	maxLinkedNodes = 5000
 )
 
-// linkedData is what the JSON-LD of a page says about it.
+// linkedData is the metadata in the JSON-LD of a page.
 type linkedData struct {
 	types                         map[string]bool
 	headline, description, site   string
 	published, modified, language string
 	authors, keywords             []string
 	nodes, rank                   int
-	subjects                      []map[string]any // what the page may be about, for pages without text of their own
+	subjects                      []map[string]any // possible subjects of the page, for pages without text of their own
 }
 
-// wrappedScript matches a script inside the comments that hide it from old browsers and XML parsers.
+// wrappedScript matches a script inside comments that hide it from old browsers and XML parsers.
 var wrappedScript = regexp.MustCompile(`(?s)^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|(?://\s*)?<!\[CDATA\[)(.*?)(?:(?://\s*)?-->|/\*\s*\]\]>\s*\*/|(?://\s*)?\]\]>)\s*$`)
 
-// read takes in one script of JSON-LD. What is not well-formed is passed over: much of it is not.
+// read reads one JSON-LD script. Malformed scripts, which are common, are ignored.
 func (l *linkedData) read(script string) {
 	if len(script) > maxLinkedData {
 		return
@@ -50,7 +50,7 @@ func (l *linkedData) read(script string) {
 	l.collect(v, 0)
 }
 
-// visit walks the entities of a graph. Of several it believes the one that is most likely the page's subject.
+// visit walks the entities of a graph and takes the metadata from the most likely subject of the page.
 func (l *linkedData) visit(v any, depth int) {
 	if l.nodes++; depth > maxLinkedDepth || l.nodes > maxLinkedNodes {
 		return
@@ -84,7 +84,7 @@ func (l *linkedData) visit(v any, depth int) {
 	}
 }
 
-// subjectRank orders types of entities by how likely they are what the page is about; 0 is none.
+// subjectRank ranks entity types by how likely they are the subject of a page; 0 for types that never are.
 func subjectRank(t string) int {
 	switch {
 	case strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting") || strings.HasSuffix(t, "Posting"), t == "Report", t == "Review":
@@ -99,7 +99,7 @@ func subjectRank(t string) int {
 	return 0
 }
 
-// subject takes what an entity says of itself for what the page does.
+// subject takes the properties of an entity as the metadata of the page.
 func (l *linkedData) subject(v map[string]any) {
 	text := func(keys ...string) string {
 		for _, k := range keys {
@@ -138,7 +138,7 @@ func (l *linkedData) subject(v map[string]any) {
 	}
 }
 
-// stringsIn are the strings of a value that may be one or a list of them.
+// stringsIn returns the strings of a value that is a string or a list of strings.
 func stringsIn(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -155,7 +155,7 @@ func stringsIn(v any) []string {
 	return nil
 }
 
-// namesIn are the names of people or organisations, written as strings or as entities.
+// namesIn returns the names of people or organisations, given as strings or entities.
 func namesIn(v any) []string {
 	switch v := v.(type) {
 	case string:

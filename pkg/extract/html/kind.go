@@ -7,14 +7,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// generators are programs that make documentation, wikis and forums, as they name themselves in the generator element.
+// generators are programs for documentation, wikis and forums, by their names in the generator element.
 var generators = []string{
 	"docusaurus", "mkdocs", "sphinx", "vitepress", "vuepress", "rustdoc", "doxygen", "javadoc", "gitbook", "antora", "starlight", "mdbook",
 	"docfx", "docsify", "nextra", "mintlify", "jsdoc", "typedoc", "pdoc", "asciidoctor", "swagger", "redoc", "just the docs", "hugo book", "docbook", "quarto",
 	"mediawiki", "dokuwiki", "xwiki", "moinmoin", "pukiwiki", "discourse", "phpbb", "vbulletin", "xenforo", "nodebb", "flarum", "mybb", "smf", "invision",
 }
 
-// wholeMarks are classes and ids that the themes of such programs give to the main part of a page.
+// wholeMarks are classes and ids of the main part of a page in the themes of such programs.
 var wholeMarks = []string{
 	"theme-doc-markdown", "rst-content", "documentwrapper", "md-content", "vp-doc", "rustdoc", "contents-wrapper", "markdown-section", "mw-parser-output",
 	"mw-content-text", "bodyContent", "topic-body", "crawler-post", "postbody", "viewtopic", "js-post-body", "s-prose", "postcontent", "message-body",
@@ -41,7 +41,7 @@ func declaresArticle(f *pageFacts, doc *html.Node) bool {
 	return article || entries(doc) == 1
 }
 
-// marked reports whether an element bears a name of wholeMarks.
+// marked reports whether an element has a class or id in wholeMarks.
 func marked(doc *html.Node) bool {
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || n.DataAtom != atom.Div && n.DataAtom != atom.Main && n.DataAtom != atom.Article && n.DataAtom != atom.Body && n.DataAtom != atom.Section {

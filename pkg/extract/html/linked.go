@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits on the blocks that are made of a page's linked data.
+// Limits on the blocks from a page's linked data.
 const (
 	maxLinkedSubjects = 50
 	maxLinkedBlocks   = 2000
@@ -24,7 +24,7 @@ const (
 var notSubjects = format.WordSet(`Organization NewsMediaOrganization Corporation WebSite BreadcrumbList SearchAction Person ImageObject SiteNavigationElement
 	WPHeader WPFooter WPSideBar ReadAction EntryPoint ListItem`)
 
-// collect notes the entities that a page may be about.
+// collect records the possible subjects of a page.
 func (l *linkedData) collect(v any, depth int) {
 	if depth > maxLinkedDepth || len(l.subjects) >= maxLinkedSubjects {
 		return
@@ -51,7 +51,7 @@ type linkedWriter struct {
 	err    error
 }
 
-// linkedBlocks reads the entities that a page is about as its content.
+// linkedBlocks reads the subjects of a page as its content.
 func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[string]any) ([]block, error) {
 	w := &linkedWriter{node: doc, texts: func(s string) ([]block, error) { return p.fragmentBlocks(doc, base, []string{s}) }}
 	for _, s := range subjects {

@@ -14,7 +14,7 @@ import (
 type list struct {
 	ordered bool
 	next    int    // number of the next item
-	step    int    // -1 for lists that count down
+	step    int    // -1 for reversed lists
 	style   string // the type attribute: 1, a, A, i, I
 }
 
@@ -52,7 +52,7 @@ func (w *walker) listItem(n *html.Node) {
 	w.item, w.at = was, wasAt
 }
 
-// number is the number of an item of an ordered list, which browsers show and the source leaves out.
+// number returns the number of an item of an ordered list, which browsers show but the source does not contain.
 func (w *walker) number(li *html.Node) string {
 	if len(w.lists) == 0 || li.Parent == nil || li.Parent.DataAtom != atom.Ol {
 		return ""

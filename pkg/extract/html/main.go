@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mainContent reads the main content of a page. It reports false when nothing was emitted. page is the source of the page,
-// or "" for a page that is too large to be read as an article.
+// mainContent reads the main content of a page. It returns false if nothing was emitted. page is the source of the
+// page, or "" if the page is too large for the article extractor.
 //
 // The whole main region is content, except for the parts that surroundings finds by their structure. If a page declares
 // itself an article, the article extractor chooses from the region.
@@ -55,7 +55,8 @@ func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]b
 	return blocks, err
 }
 
-// untitle drops the title of an article, which the document tells apart from its text, and all its repetitions.
+// untitle drops the title of an article and its repetitions, because a document stores the title separately from its
+// text.
 func (p *reader) untitle(blocks []block, keep []bool) {
 	title, left := lettersOf(p.Doc.Title), 0
 	for i, b := range blocks {
@@ -70,12 +71,12 @@ func (p *reader) untitle(blocks []block, keep []bool) {
 	}
 	for i, b := range blocks {
 		if left == 0 && lettersOf(b.Text) == title {
-			keep[i] = true // a page of nothing else
+			keep[i] = true // a page with nothing else
 		}
 	}
 }
 
-// inRegion returns which blocks stand in the main part of a page, or are its heading.
+// inRegion returns which blocks are in the main part of a page, or are its heading.
 func inRegion(blocks []block, region *html.Node) []bool {
 	keep := make([]bool, len(blocks))
 	titled := false
@@ -104,7 +105,7 @@ func keepHeadingBefore(blocks []block, keep []bool, region *html.Node) {
 	}
 }
 
-// emitAll emits what was read, unless reading failed.
+// emitAll emits the blocks unless err is set.
 func (p *reader) emitAll(route string, blocks []block, err error) (bool, error) {
 	if err != nil {
 		return false, err

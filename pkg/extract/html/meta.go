@@ -14,24 +14,24 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// pageFacts is what a page says about itself outside its text.
+// pageFacts is the metadata of a page.
 type pageFacts struct {
-	named  map[string]string // meta elements, by lower-case name, property, http-equiv or itemprop; the first one
+	named  map[string]string // first meta element by lower-case name, property, http-equiv or itemprop
 	all    map[string][]string
 	props  map[string][]string // microdata of the page, by itemprop
-	title  string              // of the title element
+	title  string              // text of the title element
 	h1     []string
-	banner string // the heading of what heads all pages of the site
+	banner string // heading in the banner of the site
 	link   string // canonical address
 	lang   string
-	types  map[string]bool // schema.org types, of JSON-LD and microdata, without the vocabulary's address
+	types  map[string]bool // schema.org types in JSON-LD and microdata, without the vocabulary's address
 	ld     linkedData
 }
 
-// maxFacts bounds how many values of one kind are kept: a page may repeat them without end.
+// maxFacts is the maximum number of values of one kind that are kept. A page can repeat them without limit.
 const maxFacts = 50
 
-// pageFacts gathers what the page says of itself.
+// pageFacts collects the metadata of the page.
 func (p *reader) pageFacts(doc *html.Node) *pageFacts {
 	f := &pageFacts{named: map[string]string{}, all: map[string][]string{}, props: map[string][]string{}, types: map[string]bool{}}
 	for n := range doc.Descendants() {
@@ -73,7 +73,7 @@ func (p *reader) pageFacts(doc *html.Node) *pageFacts {
 	return f
 }
 
-// inBanner reports whether a heading stands in what heads all pages of a site.
+// inBanner reports whether a heading is in the banner that all pages of a site share.
 func inBanner(n *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		if attr(n, "role") == "banner" {
@@ -104,7 +104,7 @@ func (f *pageFacts) meta(n *html.Node) {
 	}
 }
 
-// microdata records what the attributes of schema.org tell of the page, not of the people and things in it.
+// microdata records the schema.org attributes of the page, but not those of people and things in it.
 func (f *pageFacts) microdata(n *html.Node) {
 	if t := attr(n, "itemtype"); t != "" && len(f.types) < maxFacts {
 		f.types[t[strings.LastIndexByte(t, '/')+1:]] = true
@@ -146,7 +146,7 @@ func (f *pageFacts) first(names ...string) string {
 	return ""
 }
 
-// pageMetadata notes what the page says about itself.
+// pageMetadata records the metadata of the page in the document.
 func (p *reader) pageMetadata(f *pageFacts) {
 	p.Doc.Language = languageTag(f.lang)
 	if p.Doc.Language == "" {
@@ -182,7 +182,7 @@ func (p *reader) pageMetadata(f *pageFacts) {
 	p.Meta(domain.MetaKeywords, joinDistinct(append(keywords, f.ld.keywords...)))
 }
 
-// pageDates notes when the page was published and changed, from the most to the least certain source.
+// pageDates records when the page was published and changed, trying the most reliable sources first.
 func (p *reader) pageDates(f *pageFacts) {
 	note := func(key string, values ...string) {
 		for _, v := range values {
@@ -192,7 +192,7 @@ func (p *reader) pageDates(f *pageFacts) {
 			}
 		}
 	}
-	one := func(prop string) string { // more than one are those of posts and comments
+	one := func(prop string) string { // several values belong to posts and comments
 		if v := f.props[prop]; len(v) == 1 {
 			return v[0]
 		}
@@ -205,7 +205,7 @@ func (p *reader) pageDates(f *pageFacts) {
 		one("dateModified"), f.first("dcterms.modified", "dc.date.modified", "last-modified", "lastmod", "revised"))
 }
 
-// dateText writes a time as RFC 3339, or the date alone where no time is told; "" for what is no date.
+// dateText formats a time as RFC 3339, or a date without a time as a date. It returns "" if s is not a date.
 func dateText(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > 64 {
@@ -215,7 +215,7 @@ func dateText(s string) string {
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
 		"2006-01-02 15:04:05 MST", time.RFC1123, time.RFC1123Z,
 	} {
-		// In UTC: names of other zones mean what the place of this machine says, or nothing.
+		// Parse in UTC: the meaning of other zone names would depend on this machine's location.
 		t, err := time.ParseInLocation(layout, s, time.UTC)
 		if err != nil || !plausible(t) {
 			continue
@@ -238,7 +238,7 @@ func dateText(s string) string {
 
 func plausible(t time.Time) bool { return t.Year() > 1000 && t.Year() < 2200 }
 
-// languageTag makes a language tag of what pages write as one, or "" of what is none.
+// languageTag normalises the language tag of a page. It returns "" if the text is not a tag.
 func languageTag(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), ",")
 	s = strings.ReplaceAll(strings.TrimSpace(s), "_", "-")
@@ -250,7 +250,7 @@ func languageTag(s string) string {
 	return s
 }
 
-// pageAuthors are the people that the page names as its authors. Addresses of their profiles are no names.
+// pageAuthors returns the names of the page's authors. Profile addresses are ignored.
 func pageAuthors(f *pageFacts) string {
 	var names []string
 	add := func(values ...string) {
@@ -275,7 +275,7 @@ func pageAuthors(f *pageFacts) string {
 	return joinDistinct(names)
 }
 
-// joinDistinct joins values by "; ", each once.
+// joinDistinct joins the distinct values with "; ".
 func joinDistinct(values []string) string {
 	var kept []string
 	seen := map[string]bool{}
@@ -289,16 +289,16 @@ func joinDistinct(values []string) string {
 	return strings.Join(kept, "; ")
 }
 
-// titleSeparators part the title of a page from the name of its site.
+// titleSeparators separate the title of a page from the name of its site.
 var titleSeparators = []string{" | ", " — ", " – ", " - ", " · ", " • ", " :: ", " » ", " « ", " / ", "｜", " ‹ ", " › "}
 
-// pageTitle is what the page calls itself, without the name of its site.
+// pageTitle returns the title of the page without the name of its site.
 func pageTitle(f *pageFacts, site, host string) string {
 	h1 := ""
 	for _, h := range f.h1 {
 		if h != "" {
 			if h1 != "" && h != h1 {
-				h1 = "" // several: none is the title of the page
+				h1 = "" // if there are several, none is the title of the page
 				break
 			}
 			h1 = h
@@ -315,8 +315,8 @@ func pageTitle(f *pageFacts, site, host string) string {
 	return site
 }
 
-// withoutSite cuts the site's name off a title: what follows, or precedes, the main heading; what is the name the page
-// gives for its site; or what the address says.
+// withoutSite removes the site's name from a title: the part before or after the main heading, the name that the page
+// gives for its site, or the name in the address.
 func withoutSite(title, h1, site, host string) string {
 	title = format.OneLine(title)
 	if title == "" || strings.EqualFold(title, h1) {
@@ -359,7 +359,7 @@ func namesSite(part, site, host string) bool {
 	return part == lettersOf(host)
 }
 
-// lettersOf are the letters and digits of a name, lower case.
+// lettersOf returns the letters and digits of a name in lower case.
 func lettersOf(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

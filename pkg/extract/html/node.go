@@ -15,7 +15,7 @@ func chrome(n *html.Node) bool {
 	case atom.Nav, atom.Button:
 		return true
 	case atom.Footer:
-		return enclosing(n, atom.Blockquote) == nil // there it names who is quoted
+		return enclosing(n, atom.Blockquote) == nil // in a quotation, it names the author
 	case atom.Header, atom.Aside:
 		return !inMain(n)
 	}
@@ -26,7 +26,7 @@ func chrome(n *html.Node) bool {
 	return false
 }
 
-// inMain reports whether an element stands in what the page marks as its main part or an article.
+// inMain reports whether an element is in the marked main part of the page or in an article.
 func inMain(n *html.Node) bool {
 	for n = n.Parent; n != nil; n = n.Parent {
 		if n.DataAtom == atom.Main || n.DataAtom == atom.Article || attr(n, "role") == "main" {
@@ -48,7 +48,7 @@ func isBlockElement(a atom.Atom) bool {
 	return false
 }
 
-// nodeText is the text of a subtree on one line, with spaces where blocks meet.
+// nodeText returns the text of a subtree on one line, with spaces between blocks.
 func nodeText(n *html.Node) string {
 	var b strings.Builder
 	var walk func(n *html.Node)
@@ -76,7 +76,7 @@ func nodeText(n *html.Node) string {
 	return format.OneLine(b.String())
 }
 
-// squeeze folds white space within lines and drops empty lines.
+// squeeze collapses white space within lines and drops empty lines.
 func squeeze(s string) string {
 	lines := strings.Split(s, "\n")
 	joined := make([]string, 0, len(lines))
@@ -105,7 +105,7 @@ func isHeading(a atom.Atom) bool {
 	return false
 }
 
-// field reports form fields for input.
+// field reports whether an element is a form field for input.
 func field(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Textarea, atom.Select:
@@ -122,7 +122,7 @@ func field(n *html.Node) bool {
 	return false
 }
 
-// isButton reports buttons of any kind.
+// isButton reports whether an element is a button of any kind.
 func isButton(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Button:

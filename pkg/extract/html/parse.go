@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// parseHTML builds the tree of a page and settles in it which elements that are hidden from screen readers are shown to
-// everybody else, so that nobody has to look through their content again.
+// parseHTML builds the tree of a page. It unmarks elements that are hidden only from screen readers but visible to
+// other users, so that later steps need not examine their content again.
 func parseHTML(page string) (*html.Node, error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
@@ -20,8 +20,8 @@ func parseHTML(page string) (*html.Node, error) {
 	return doc, nil
 }
 
-// showHidden takes the mark off elements that are hidden from screen readers alone: pages hide their body while a dialog
-// is open, and divisions of paragraphs that are drawn otherwise. It reports whether there is a paragraph in the element.
+// showHidden removes aria-hidden from elements that are hidden only from screen readers: a page hides its body while a
+// dialog is open, or text that is also drawn in another way. It reports whether the element contains a paragraph.
 func showHidden(n *html.Node) bool {
 	paragraph := false
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

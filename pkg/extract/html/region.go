@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// pageTree weighs the elements of a page: how much text each holds and how much of that is links.
+// pageTree holds the weights of the elements of a page: the amount of text in each and its share of links.
 type pageTree struct {
 	weights  map[*html.Node]weight
 	total    clearWeight         // of the whole page
@@ -20,15 +20,15 @@ type pageTree struct {
 type weight struct {
 	letters, linked int
 	links           int
-	fragments       int  // links that lead to places in the same page
-	children        int  // elements directly in it
-	controls        int  // buttons and fields of forms
-	fields          int  // fields that a reader fills in
+	fragments       int  // links to positions in the same page
+	children        int  // child elements
+	controls        int  // buttons and form fields
+	fields          int  // input fields
 	headings        int  // h1 to h6
 	titles          int  // h1 elements with the title of the page, not of the site
-	main            bool // holds main
-	quote           bool // holds a quotation
-	code            bool // holds pre
+	main            bool // contains a main element
+	quote           bool // contains a quotation
+	code            bool // contains a pre element
 	clear           clearWeight
 }
 

@@ -12,12 +12,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits on labels in letters, and on the number of controls that are noted.
+// Limits on labels, in letters, and on the number of recorded controls.
 const (
-	maxLabelLetters = 200 // of the text that opens a panel
+	maxLabelLetters = 200 // text that opens a panel
 	maxControls     = 20_000
-	minHiddenSpan   = 40 // of the rest of a paragraph; shorter ones are icons and states
-	minHiddenText   = 40 // of a panel that a button with a single word opens
+	minHiddenSpan   = 40 // rest of a paragraph; shorter spans are icons and states
+	minHiddenText   = 40 // panel that is opened by a button with a single word
 )
 
 // reveal makes content visible that a page hides until a reader opens it: answers below questions, panels of tabs, dialogs

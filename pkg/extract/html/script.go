@@ -97,7 +97,7 @@ func proseIn(scripts []string) []string {
 		dec := json.NewDecoder(strings.NewReader(s))
 		for len(texts) < maxScriptTexts {
 			tok, err := dec.Token()
-			if err != nil { // the end, or no JSON
+			if err != nil { // end of the script, or not JSON
 				break
 			}
 			if text, ok := tok.(string); ok && isProse(text) && !seen[text] {
@@ -109,7 +109,7 @@ func proseIn(scripts []string) []string {
 	return texts
 }
 
-// isProse tells sentences and pieces of HTML from names, addresses, classes and code.
+// isProse reports whether a text is a sentence or piece of HTML, not a name, address, class or code.
 func isProse(s string) bool {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "<") && strings.Contains(s, "</") {

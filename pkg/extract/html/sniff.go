@@ -6,14 +6,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format is HTML.
+// Format is the HTML format.
 var Format = format.Format{
 	Type: format.TypeHTML, Aliases: []string{"application/xhtml+xml"}, Extensions: []string{".html", ".htm", ".xhtml", ".shtml"},
 	Name: "an HTML page", Label: "HTML", Text: true, Sniff: sniffHTML, Read: read, Piece: readPiece,
 }
 
-// sniffHTML takes a page saved under the name of another text format for a page. A piece of a page that is named as text
-// is text about pages.
+// sniffHTML recognises a page even if it is named as another text format. A fragment of HTML in a file named as text is
+// not a page but text about HTML.
 func sniffHTML(head []byte, named string) bool {
 	switch named {
 	case format.TypeHTML:
@@ -26,7 +26,7 @@ func sniffHTML(head []byte, named string) bool {
 	return looksHTML(head)
 }
 
-// looksWholePage reports whether the text is surely a page from its first element on, not a piece of one.
+// looksWholePage reports whether the text is certainly a complete page, not a fragment.
 func looksWholePage(head []byte) bool {
 	s := format.PageStart(head)
 	return bytes.HasPrefix(s, []byte("<!doctype html")) || bytes.HasPrefix(s, []byte("<html")) ||

@@ -13,18 +13,18 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// Bounds of tables: what spans more than this is an accident of markup or an attack.
+// Bounds of tables. Larger tables are markup errors or attacks.
 const (
 	maxSpan      = 100
-	maxRepeated  = 200     // bytes of a cell that are told again in the other rows and columns it spans
-	maxTableSize = 200_000 // cells of one table after spans are laid out; the rest is read without spans
+	maxRepeated  = 200     // maximum size of a cell that is repeated in all rows and columns it spans, in bytes
+	maxTableSize = 200_000 // cells of one table after expanding spans; larger tables are read without spans
 )
 
-// gridCell is a cell where it stands in the grid of a table.
+// gridCell is one position in the grid of a table.
 type gridCell struct {
 	text  string
-	head  bool // a th
-	first bool // false: a place that a cell of an earlier row or column covers
+	head  bool // a th element
+	first bool // false for positions covered by a cell of an earlier row or column
 }
 
 // gridRow is one row of the grid and the element it was read from.
@@ -34,7 +34,7 @@ type gridRow struct {
 	thead bool
 }
 
-// table emits the rows of a table. A table that lays out a page is read as if it were not there.
+// table emits the rows of a table. The cells of a layout table are read as ordinary content.
 func (w *walker) table(t *html.Node) {
 	if codeTable(t) {
 		w.code(t)
@@ -67,7 +67,7 @@ func (w *walker) table(t *html.Node) {
 	w.emitRows(mergeHeads(rows))
 }
 
-// layout reads the cells of a table of layout one after the other.
+// layout reads the cells of a layout table one after another.
 func (w *walker) layout(t *html.Node) {
 	for n := range ownNodes(t) {
 		if (n.DataAtom == atom.Td || n.DataAtom == atom.Th || n.DataAtom == atom.Caption) && !w.skipped(n, t) {
@@ -76,7 +76,7 @@ func (w *walker) layout(t *html.Node) {
 	}
 }
 
-// ownNodes are the elements in a table without those of tables in it.
+// ownNodes iterates over the elements of a table, except those of nested tables.
 func ownNodes(table *html.Node) func(yield func(*html.Node) bool) {
 	return func(yield func(*html.Node) bool) {
 		var walk func(n *html.Node) bool
@@ -92,7 +92,7 @@ func ownNodes(table *html.Node) func(yield func(*html.Node) bool) {
 	}
 }
 
-// skipped reports whether an element or what it stands in, up to the table, is left out.
+// skipped reports whether an element, or an ancestor of it within the table, is left out.
 func (w *walker) skipped(n, table *html.Node) bool {
 	for ; n != nil && n != table; n = n.Parent {
 		if invisible(n) || isGutter(n) || w.skip != nil && w.skip(n) {
@@ -102,7 +102,7 @@ func (w *walker) skipped(n, table *html.Node) bool {
 	return false
 }
 
-// grid lays the cells of a table out by their spans.
+// grid lays out the cells of a table according to their spans.
 func (w *walker) grid(t *html.Node) []gridRow {
 	type cover struct {
 		cell gridCell
@@ -151,7 +151,7 @@ func (w *walker) grid(t *html.Node) []gridRow {
 			place(cell, down)
 			wide := gridCell{head: cell.head}
 			if len(cell.text) <= maxRepeated {
-				wide.text = cell.text // it is told of each of the columns
+				wide.text = cell.text // repeated in each column that it spans
 			}
 			for range span(c, "colspan") - 1 {
 				if size <= maxTableSize && len(row.cells) < format.MaxColumns {
@@ -175,8 +175,8 @@ func span(n *html.Node, key string) int {
 	return min(v, maxSpan)
 }
 
-// vertical returns the rows of a table that names what it tells in its first column, as sheets of properties do: two
-// columns, the first all th or all short, and nothing that heads the columns. It returns nil for other tables.
+// vertical returns the rows of a property table: two columns, the first with only th or short cells, and no row that
+// heads the columns. It returns nil for other tables.
 func (w *walker) vertical(rows []gridRow) []gridRow {
 	heads, pairs := 0, 0
 	for _, r := range rows {
@@ -191,7 +191,7 @@ func (w *walker) vertical(rows []gridRow) []gridRow {
 			pairs++
 			heads++
 		case len(r.cells) == 2 && r.cells[0].head && r.cells[1].head && r.cells[1].first:
-			return nil // a row that heads two columns
+			return nil // a header of two columns
 		}
 	}
 	if heads == 0 || pairs*2 < len(rows) {
@@ -214,7 +214,7 @@ func labelCells(rows []gridRow) [][]string {
 	return cells
 }
 
-// wide reports whether a cell covers several columns in a row with other cells.
+// wide reports whether a cell spans several columns in a row with other cells.
 func (r gridRow) wide() bool {
 	return !r.single() && slices.ContainsFunc(r.cells, func(c gridCell) bool { return !c.first })
 }
@@ -236,7 +236,7 @@ func (w *walker) emitPairs(rows []gridRow) {
 	}
 }
 
-// mergeHeads joins the rows that head the columns to one row: the names of groups, then those of columns.
+// mergeHeads joins the header rows into one: group names, then column names.
 func mergeHeads(rows []gridRow) []gridRow {
 	heads := 0
 	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || reachesDown(rows[heads-1], rows[heads]))) {
@@ -260,7 +260,7 @@ func mergeHeads(rows []gridRow) []gridRow {
 	return append([]gridRow{merged}, rows[heads:]...)
 }
 
-// reachesDown reports whether a cell of the upper row covers one of the lower.
+// reachesDown reports whether a cell of the upper row spans into the lower row.
 func reachesDown(upper, lower gridRow) bool {
 	for i, c := range lower.cells {
 		if !c.first && c.text != "" && i < len(upper.cells) && upper.cells[i].text == c.text {
@@ -283,7 +283,7 @@ func allHeads(r gridRow) bool {
 	return heads > 1
 }
 
-// emitRows writes a table with or without a row that names the columns.
+// emitRows writes a table with or without a header row.
 func (w *walker) emitRows(rows []gridRow) {
 	kept := make([]gridRow, 0, len(rows))
 	texts := make([][]string, 0, len(rows))
@@ -297,7 +297,7 @@ func (w *walker) emitRows(rows []gridRow) {
 	case len(kept) < 2:
 	case (kept[0].thead || allHeads(kept[0])) && table.Filled(texts[0]) > 1:
 		head = 0
-	case len(kept[0].cells) > 2: // two columns without a heading are as often pairs
+	case len(kept[0].cells) > 2: // two columns without a header are as often pairs
 		if at, depth := table.HeaderRows(texts[:min(len(texts), table.HeaderSample)]); depth == 1 {
 			head = at
 		}
@@ -320,8 +320,8 @@ func (w *walker) emitRows(rows []gridRow) {
 	}
 }
 
-// texts are the texts of a row's cells up to the last that is not empty. Cells that stand for several rows are told in
-// each of them, since a row must be understood on its own; once tells them where the page shows them.
+// texts returns the texts of a row's cells up to the last non-empty one. Cells that span several rows are repeated in
+// each, because a row must be understood alone. If once is set, they are only in the row where the page shows them.
 func (r gridRow) texts(once bool) []string {
 	texts, single := make([]string, len(r.cells)), r.single()
 	if single {
@@ -338,7 +338,7 @@ func (r gridRow) texts(once bool) []string {
 	return texts
 }
 
-// single reports whether one cell spans the row: it heads the rows below, and is told once.
+// single reports whether one cell spans the whole row. It heads the rows below and is written once.
 func (r gridRow) single() bool {
 	for i, c := range r.cells {
 		if i > 0 && (c.first || c.text != "" && c.text != r.cells[0].text) {
@@ -348,8 +348,8 @@ func (r gridRow) single() bool {
 	return len(r.cells) > 0
 }
 
-// layoutTable reports whether a table lays out a page: it says so, holds sections, long texts or other tables, or has
-// one column or row.
+// layoutTable reports whether a table is used for layout: it is marked so, contains sections, long texts or other
+// tables, or has only one column or row.
 func (w *walker) layoutTable(t *html.Node) bool {
 	switch attr(t, "role") {
 	case "presentation", "none":

@@ -11,24 +11,24 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// walker turns a tree of HTML into blocks. The parser of golang.org/x/net bounds the depth of trees (512), so
-// recursion is safe.
+// walker converts a tree of HTML to blocks. Recursion is safe, because the parser of golang.org/x/net limits the depth
+// of trees to 512.
 type walker struct {
 	p    *reader
-	base *url.URL              // what addresses are relative to; nil unknown
-	skip func(*html.Node) bool // elements to leave out besides invisible ones; nil none
-	alts bool                  // tell what pictures show
-	take func(block) error     // where blocks go; nil: to the sink
+	base *url.URL              // base of relative addresses; nil if unknown
+	skip func(*html.Node) bool // elements to leave out in addition to invisible ones; may be nil
+	alts bool                  // read descriptions of pictures
+	take func(block) error     // receives the blocks; nil for the sink
 
 	buf    strings.Builder
 	links  []domain.BlockLink
-	at     *html.Node      // the block element that the text in buf stands in
-	lists  []list          // open lists, the innermost last
-	marker string          // number of the item whose text comes next
+	at     *html.Node      // block element of the text in buf
+	lists  []list          // open lists, innermost last
+	marker string          // number of the list item whose text follows
 	item   bool            // the text in buf belongs to a list item
-	told   map[string]bool // what pictures show, each once
-	tabs   []string        // labels of tabs whose panels are still to come
-	inCode bool            // the text stands in code of one line
+	told   map[string]bool // picture descriptions already written
+	tabs   []string        // labels of tabs whose panels follow
+	inCode bool            // the text is in inline code
 	entry  string          // anchor of the term that is being defined; "" outside definitions
 	around string          // entry around the innermost definition list
 	facts  map[*html.Node]nodeFacts
@@ -37,12 +37,12 @@ type walker struct {
 
 // block is a block and the element it was read from.
 type block struct {
-	domain.Block // of a table row, the text that the page shows: which blocks are content must not depend on named
+	domain.Block // for table rows, the text as shown on the page: the choice of content must not depend on named
 	node         *html.Node
-	named        string // of a table row: with the names of its columns; "" where that is the same
+	named        string // for table rows, the text with column names; "" if it is the same
 }
 
-// shown is the block as it is emitted.
+// shown returns the block as it is emitted.
 func (b block) shown(plain bool) domain.Block {
 	if !plain && b.named != "" {
 		b.Text = b.named
@@ -58,7 +58,7 @@ func (w *walker) run(n *html.Node) error {
 	return w.err
 }
 
-// flush emits the text gathered so far as a paragraph or list item.
+// flush emits the text collected so far as a paragraph or list item.
 func (w *walker) flush() {
 	text := squeeze(w.buf.String())
 	links := w.links
@@ -76,7 +76,7 @@ func (w *walker) flush() {
 	w.emit(b, w.at)
 }
 
-// emitRow emits a row of a table as the page shows it and as it can be understood on its own.
+// emitRow emits a row of a table, both as shown on the page and with column names.
 func (w *walker) emitRow(r gridRow, plain, named string) {
 	if strings.TrimSpace(plain) == "" && !w.p.Src.PlainRows {
 		plain = named
@@ -106,7 +106,7 @@ func (w *walker) children(n *html.Node) {
 	}
 }
 
-// block emits the text before an element, its content, and the text in it, apart from each other.
+// block emits the text before an element and the content of the element as separate blocks.
 func (w *walker) block(n *html.Node) {
 	w.flush()
 	was := w.at
@@ -156,7 +156,7 @@ func (w *walker) node(n *html.Node) {
 			return
 		}
 		was := w.inCode
-		w.inCode = true // code within code of one line is of one line too
+		w.inCode = true // code within inline code is also inline
 		w.children(n)
 		w.inCode = was
 	case atom.Table:
@@ -177,7 +177,7 @@ func (w *walker) node(n *html.Node) {
 		w.term(n)
 	case atom.Br:
 		if s := strings.TrimRight(w.buf.String(), " "); strings.HasSuffix(s, "\n") {
-			w.flush() // an empty line: as good as a paragraph
+			w.flush() // an empty line ends the paragraph
 			return
 		}
 		w.buf.WriteByte('\n')
@@ -194,7 +194,7 @@ func (w *walker) node(n *html.Node) {
 	}
 }
 
-// other reads elements whose role or style tells what they are, and those that say nothing.
+// other reads elements whose role or style defines their meaning, and elements without meaning.
 func (w *walker) other(n *html.Node) {
 	switch role := attr(n, "role"); {
 	case role == "heading" && isBlockElement(n.DataAtom):
@@ -222,7 +222,7 @@ func (w *walker) other(n *html.Node) {
 	w.children(n)
 }
 
-// hidden reads of an invisible element what stands for something visible: formulas are drawn from them by scripts.
+// hidden reads the sources of formulas in an invisible element, from which scripts draw the visible formula.
 func (w *walker) hidden(n *html.Node) {
 	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
 		writeInline(&w.buf, " "+n.FirstChild.Data+" ")
@@ -232,7 +232,7 @@ func (w *walker) hidden(n *html.Node) {
 func (w *walker) heading(n *html.Node, level int) {
 	w.flush()
 	if len(w.lists) > 0 && w.marker != "" {
-		w.marker = "" // the number of an item that is a section of its own
+		w.marker = "" // drop the number of a list item that is a section of its own
 	}
 	w.emit(domain.Block{Kind: domain.BlockHeading, Level: level, Text: w.inline(n), Links: w.linksIn(n), Anchor: w.p.anchors[n]}, n)
 }
@@ -242,7 +242,7 @@ func (w *walker) code(n *html.Node) {
 	w.emit(domain.Block{Kind: domain.BlockCode, Text: codeText(n), Links: w.linksIn(n)}, n)
 }
 
-// term reads what a definition defines or details are about: a line of its own before them.
+// term reads the term of a definition or the summary of a details element as a separate line.
 func (w *walker) term(n *html.Node) {
 	if n.DataAtom == atom.Summary && firstHeading(n) != nil {
 		w.block(n)
@@ -255,8 +255,8 @@ func (w *walker) term(n *html.Node) {
 	w.at = was
 }
 
-// enter notes the anchor of a term. A term without one belongs to the term before it, if both share a definition, or else to
-// the entry around the list.
+// enter records the anchor of a term. A term without one belongs to the term before it, if both share a definition, or
+// else to the entry around the list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return
@@ -268,14 +268,14 @@ func (w *walker) enter(n *html.Node) {
 	}
 }
 
-// image tells what a picture shows where its description is a phrase, not the name of a file or of a logo.
+// image writes the description of a picture if it is a phrase, not the name of a file or logo.
 func (w *walker) image(n *html.Node) {
 	if alt := w.shown(n); alt != "" {
 		w.buf.WriteString(" " + alt + " ")
 	}
 }
 
-// shown is what a picture shows, or "" where that is not told or is told beside it.
+// shown returns the description of a picture. It is "" if there is none or if the text next to the picture repeats it.
 func (w *walker) shown(img *html.Node) string {
 	alt := format.OneLine(attr(img, "alt"))
 	if !w.alts || !informative(alt) {
@@ -305,8 +305,8 @@ func (w *walker) shown(img *html.Node) string {
 	return alt
 }
 
-// startText is the text of the first elements of a subtree, so that asking it of every picture of a page costs little,
-// whatever the page's size.
+// startText returns the text of the first elements of a subtree. The bound keeps it cheap to call for every picture of
+// a large page.
 func startText(n *html.Node) string {
 	const mostNodes, mostBytes = 200, 8 << 10
 	var b strings.Builder
@@ -322,7 +322,7 @@ func startText(n *html.Node) string {
 	return b.String()
 }
 
-// informative reports whether a description of a picture says something of its own.
+// informative reports whether a description of a picture has useful content.
 func informative(alt string) bool {
 	words := strings.Fields(alt)
 	lower := strings.ToLower(alt)
@@ -339,7 +339,7 @@ func informative(alt string) bool {
 	return len(words) > 1 || strings.ContainsFunc(alt, func(r rune) bool { return r > 0x2e80 })
 }
 
-// titles emits the main headings of a header that is left out otherwise: many pages put theirs there.
+// titles emits the main headings of a header whose other content is left out: many pages have their heading there.
 func (w *walker) titles(header *html.Node) {
 	if header.DataAtom != atom.Header {
 		return
@@ -370,7 +370,7 @@ func firstHeading(n *html.Node) *html.Node {
 	return nil
 }
 
-// invisible reports elements whose text no reader sees.
+// invisible reports whether the text of an element is not visible.
 func invisible(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe,
@@ -378,14 +378,14 @@ func invisible(n *html.Node) bool {
 		return true
 	}
 	if attr(n, "role") == "tabpanel" {
-		return false // shown when its tab is chosen
+		return false // visible when its tab is selected
 	}
 	for _, a := range n.Attr {
 		switch a.Key {
 		case "hidden":
 			return a.Val != "until-found"
 		case "aria-hidden":
-			return a.Val == "true" // showHidden has taken it off where it is wrong
+			return a.Val == "true" // showHidden has removed wrong ones
 		case "style":
 			style := strings.ToLower(strings.ReplaceAll(a.Val, " ", ""))
 			if (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")) && !drawnFormula(n) {
@@ -396,7 +396,7 @@ func invisible(n *html.Node) bool {
 	return false
 }
 
-// drawnFormula reports the MathML of a formula that is shown as a picture.
+// drawnFormula reports whether an element is the MathML of a formula that is shown as a picture.
 func drawnFormula(n *html.Node) bool {
 	return n.FirstChild != nil && n.FirstChild.DataAtom == atom.Math
 }

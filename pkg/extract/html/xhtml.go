@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// void are the elements that HTML does not close.
+// void is the set of elements without an end tag in HTML.
 var void = format.WordSet("area base basefont bgsound br col command embed frame hr image img input keygen link meta param source track wbr")
 
-// ExpandXHTML writes the empty elements of an XHTML page as HTML does: <script/> becomes <script></script>. A parser of HTML
-// takes the former for a start tag, and the rest of the page for its content.
+// ExpandXHTML rewrites the empty elements of an XHTML page for HTML parsers: <script/> becomes <script></script>. An
+// HTML parser would read the former as a start tag, and the rest of the page as its content.
 func ExpandXHTML(page string) string {
 	var out strings.Builder
 	out.Grow(len(page) + len(page)/8)

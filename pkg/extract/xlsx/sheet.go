@@ -48,7 +48,7 @@ type sheetReader struct {
 // mergedText is the text of a cell that spans rows below its own.
 type mergedText struct {
 	text string
-	last int // row
+	last int // number of its last row
 }
 
 func (r *sheetReader) read() error {
