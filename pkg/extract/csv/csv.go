@@ -297,7 +297,7 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators are tried in this order. The second value favours those that seldom stand in text or numbers.
+// separators are tried in this order. The second value favours separators that are rare in text and numbers.
 var separators = []struct {
 	r    rune
 	edge float64

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// maxInside bounds what is unpacked of a document to change it inside, in bytes.
+// maxInside is the maximum unpacked size of a document that is changed inside, in bytes.
 const maxInside = 64 << 20
 
 // inside changes what a document packs and packs it again, so that the change is met by what reads the content and not

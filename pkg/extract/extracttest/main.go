@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Documents is the folder of the sample documents, which stands in the root of the module.
+// Documents is the folder of the sample documents, in the root of the module.
 var Documents = func() string {
 	dir := "."
 	for range 10 {

@@ -1,4 +1,4 @@
-// Package extracttest damages documents on purpose, so that tests can show what readers make of them.
+// Package extracttest creates damaged documents, so that tests can show how readers handle them.
 //
 // All damage follows from a document's name and a seed: the same call makes the same bytes on every machine.
 package extracttest

@@ -100,7 +100,7 @@ func StrangePDF(strangeLines ...int) []byte {
 	for i, n := range strangeLines {
 		var strange strings.Builder
 		strange.WriteString("BT /F9 11 Tf 72 600 Td 14 TL ")
-		for line := range n { // no two alike: PDFium reads what is shown twice once
+		for line := range n { // all different: PDFium reads text that is shown twice only once
 			strange.WriteString("<")
 			for c := range 60 {
 				fmt.Fprintf(&strange, "%02x", 14+(line+c*(line+1))%18)

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// shownNumbers is how many numbers of a longer run are shown: nobody looks for the thousandth coordinate.
+	// shownNumbers is the number of values shown of a longer run of numbers: the thousandth coordinate is not searched
+	// for.
 	shownNumbers = 8
 	// manyNumbers is the length of a run from which on it is shortened.
 	manyNumbers = 64
@@ -58,7 +59,7 @@ func (w *walker) array(path []string, level int, rec *record) error {
 	return err
 }
 
-// elements walks an array: objects are records of their own unless they stand in one, other values go to list.
+// elements walks an array. Objects are records of their own unless they are inside a record; other values go to list.
 func (w *walker) elements(path []string, level int, rec *record, list *list) error {
 	for {
 		if err := w.p.Ctx.Err(); err != nil {
@@ -112,7 +113,7 @@ func (w *walker) elements(path []string, level int, rec *record, list *list) err
 // element walks an object or array in an array.
 func (w *walker) element(tok token, path []string, level int, rec *record, list *list) error {
 	list.flush(path, rec)
-	if rec.row { // what stands inside a record stays part of it
+	if rec.row { // values inside a record stay part of it
 		return w.value(tok, path, level, rec)
 	}
 	if err := rec.flush(w.p.Out); err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// probeSize is how much of a text is looked at to tell whether it is JSON, and whether it is JSON Lines.
+// probeSize is the size of the sample for detecting JSON and JSON Lines, in bytes.
 const probeSize = 64 << 10
 
 // read reads JSON and JSON Lines as they come. Objects become headings and "path: value" lines, each object of an array
-// becomes one row, so that a record is found and shown as a whole. What is not JSON is read as plain text.
+// becomes one row, so that a record is found and shown as a whole. Invalid JSON is read as plain text.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("json", "utf-8") // RFC 8259, section 8.1
 	if err != nil {
@@ -76,7 +76,7 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 // record gathers the "path: value" pairs that belong into one block.
 type record struct {
 	row   bool // an element of an array: one block, pairs parted by "; "
-	at    int  // line of a JSON Lines file that it stands in; 0 in others
+	at    int  // its line in a JSON Lines file; 0 in other files
 	plain bool // names that the pair before has too are not written again
 	pairs []string
 	last  []string // the path of the pair before
@@ -114,7 +114,7 @@ func (r *record) flush(out *format.Sink) error {
 	return out.Add(b)
 }
 
-// walker turns tokens into blocks. It holds no more than one record.
+// walker converts tokens to blocks. It holds at most one record.
 type walker struct {
 	p          *format.Parser
 	scan       *scanner
@@ -201,7 +201,7 @@ func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	return nil
 }
 
-// scalar is the text of the string or word just read; "" for null and for data that nobody reads.
+// scalar is the text of the string or word just read; "" for null and for data that is not text for people.
 func (w *walker) scalar(tok token) (string, error) {
 	text := w.scan.text
 	if tok == word {

@@ -16,10 +16,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// softBreak stands for a line end of the source that is none in the text, until what is on both sides is known.
+// softBreak marks a line end of the source that is not a line break in the text, until the characters on both sides are
+// known.
 const softBreak = '\x00'
 
-// templateMark matches what is for the site generator and not for readers: shortcodes, tags of templates, anchors.
+// templateMark matches markup for the site generator, not for readers: shortcodes, template tags, anchors.
 var templateMark = regexp.MustCompile(`\{\{[<%].*?[%>]\}\}|\{%.*?%\}|\s*\{[#.][\w:.# -]+\}\s*$`)
 
 // inline is the text of a block without markup, and what it links to.
@@ -34,7 +35,7 @@ func (w *walker) inline(n ast.Node) (string, []domain.BlockLink) {
 	return joinSoft(text), w.links
 }
 
-// hasCode reports whether a piece of code stands in the text, where braces mean themselves.
+// hasCode reports whether the text contains code, in which braces are literal.
 func hasCode(n ast.Node) bool {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if c.Kind() == ast.KindCodeSpan {
@@ -107,7 +108,7 @@ func (w *walker) writeInline(b *strings.Builder, n ast.Node, depth int) {
 	}
 }
 
-// target writes the text of a link, or what stands in place of a picture.
+// target writes the text of a link, or the description of a picture.
 func (w *walker) target(b *strings.Builder, n ast.Node, address, title string, link bool, depth int) {
 	at := b.Len()
 	w.writeInline(b, n, depth+1)

@@ -87,7 +87,7 @@ func (r *reader) isTitle(name string) bool {
 	return false
 }
 
-// label writes the number of an item with what stands around it; "" for bullets.
+// label returns the number of an item with its prefix and suffix; "" for bullets.
 func (l listLevel) label(n int) string {
 	formats := map[string]string{"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 	if l.format == "" {

@@ -189,7 +189,7 @@ func (p *paragraph) element(e xml.StartElement) bool {
 	return false
 }
 
-// within is a walker for what stands in the paragraph and comes after it.
+// within returns a walker for content inside the paragraph that is emitted after it.
 func (p *paragraph) within() *walker {
 	return &walker{r: p.w.r, sc: p.w.sc, tables: p.w.tables, emit: func(b domain.Block) error {
 		p.after = append(p.after, b)
@@ -223,7 +223,7 @@ func (p *paragraph) note() {
 	})
 }
 
-// comment reads what somebody remarks on the text.
+// comment reads a comment on the text.
 func (p *paragraph) comment() {
 	if p.w.r.p.Src.PlainRows {
 		p.w.r.p.Out.Warn("the document has comments, which are indexed and are not in its plain text")

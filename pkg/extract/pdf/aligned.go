@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// Bounds of tables whose columns only their alignment tells, in parts of the font size where nothing else is said.
+// Bounds of tables whose columns are recognised only by alignment, as multiples of the font size unless noted.
 const (
-	alignedLines   = 60   // lines that are looked at as one table
-	alignedGap     = 0.45 // room between two cells; spaces between words are narrower
-	typedGap       = 1.6  // the same in a typewriter font, in parts of the width of its characters
+	alignedLines   = 60   // maximum number of lines of one table
+	alignedGap     = 0.45 // minimum gap between two cells; spaces between words are narrower
+	typedGap       = 1.6  // the same in a monospaced font, as a multiple of the character width
 	pairGap        = 0.6  // the same in a table without a column of values
 	alignedEdge    = 0.35 // distance between the edges of the cells of a column
 	alignedRow     = 200  // bytes of a row
@@ -21,21 +21,21 @@ const (
 	fewestAligned  = 3    // rows of a table without a header
 	maxAlignedHead = 6    // baselines of a header
 	maxAligned     = 40   // columns
-	samePitch      = 0.85 // part of the distance between rows below which two lines belong to one row
+	samePitch      = 0.85 // fraction of the row distance below which two lines belong to one row
 )
 
-// alignedCells are the cells of a row of the page, by the room between them.
+// alignedCells are the cells of a row of the page, split at wide gaps.
 type alignedCells struct {
 	y, size float64
 	cells   []pdftext.Cell
-	lines   []int // that the row is made of
-	split   bool  // cells stand closer than those of a line do
+	lines   []int // indexes of the lines of the row
+	split   bool  // some cells are closer together than separate cells of a line
 }
 
-// partedLine is the cells of a line by the room between its words.
+// partedLine is the cells of a line, split at wide gaps between its words.
 type partedLine struct {
 	cells []pdftext.Cell
-	split bool // a cell of the line was parted
+	split bool // a cell of the line was split
 }
 
 // alignedBlock is a range of rows whose cells are aligned in columns.
@@ -45,8 +45,8 @@ type alignedBlock struct {
 	at       [][]int // by row: the columns of its cells
 }
 
-// takeAligned takes a table off the front of lines that only the alignment of its text shows. It returns nil if there is
-// none.
+// takeAligned takes a table that is recognised only by the alignment of its text from the front of lines. It returns
+// nil if there is none.
 func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) {
 	rows := l.alignedRows(lines)
 	b := findAligned(rows)
@@ -59,7 +59,7 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	}
 	for _, r := range rows[:b.to] {
 		if slices.Max(r.lines) >= used {
-			return nil, lines // other lines stand between
+			return nil, lines // there are other lines between
 		}
 	}
 	rtl := mostlyRTL(lines[:used])
@@ -108,7 +108,7 @@ func interleaved(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
 
-// woven reports whether a row consists of several lines that have cells between one another's.
+// woven reports whether a row consists of several lines whose cells alternate.
 func woven(rows []alignedCells, lines []pdftext.Line) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool {
 		end := math.Inf(-1)
@@ -123,8 +123,8 @@ func woven(rows []alignedCells, lines []pdftext.Line) bool {
 	})
 }
 
-// alignedRows puts lines on one baseline together and parts them where there is more room than between words. It ends
-// where a table cannot go on.
+// alignedRows joins lines on one baseline and splits them at gaps wider than those between words. It stops where a
+// table cannot continue.
 func (l *layout) alignedRows(lines []pdftext.Line) []alignedCells {
 	var rows []alignedCells
 	for i, line := range lines[:min(len(lines), alignedLines)] {
@@ -155,7 +155,7 @@ func (l *layout) alignedRows(lines []pdftext.Line) []alignedCells {
 	return rows
 }
 
-// partAligned parts the cells of a line where there is more room than between words.
+// partAligned splits the cells of a line at gaps wider than those between words.
 func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	for _, c := range line.Cells {
 		words := c.Words()
@@ -178,7 +178,7 @@ func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	return cells, split
 }
 
-// findAligned returns the block that ends lowest, or nil. Rows above the block may be a header.
+// findAligned returns the block with the lowest end, or nil. Rows above the block may be a header.
 func findAligned(rows []alignedCells) *alignedBlock {
 	head := rows[:min(len(rows), maxAlignedHead+2)]
 	if !slices.ContainsFunc(head, func(r alignedCells) bool { return len(r.cells) > 1 }) {
@@ -188,7 +188,7 @@ func findAligned(rows []alignedCells) *alignedBlock {
 	for from, r := range rows[:min(len(rows), maxAlignedHead+1)] {
 		b := growAligned(rows, from)
 		if b != nil && (best == nil || b.to > best.to || b.to == best.to && len(b.columns) < len(best.columns)) {
-			best = b // names in the middle of columns whose numbers are at the right would be columns of their own
+			best = b // centred names above right-aligned numbers would be columns of their own
 		}
 		if best != nil && holdsValue(r) {
 			break
@@ -241,7 +241,7 @@ func growAligned(rows []alignedCells, from int) *alignedBlock {
 	return b
 }
 
-// grown are the columns of a block with a row more; nil where its cells do not fit them.
+// grown returns the columns of the block extended by a row, or nil if the cells of the row do not fit.
 func (b *alignedBlock) grown(r alignedCells) []column {
 	columns := slices.Clone(b.columns)
 	last := -1
@@ -252,7 +252,7 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 				continue
 			}
 			if at >= 0 {
-				return nil // over two columns
+				return nil // the cell spans two columns
 			}
 			at = k
 		}
@@ -291,7 +291,7 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 		most, n := 0, len(p[0])
 		for _, xs := range p {
 			slices.Sort(xs)
-			for i := range xs { // the most that lie within an edge of one another
+			for i := range xs { // largest number of edges within the tolerance of one another
 				end, _ := slices.BinarySearch(xs, xs[i]+edge)
 				most = max(most, end-i)
 			}

@@ -15,7 +15,7 @@ type alignedBody struct {
 	rows    []alignedCells
 	at      [][]int // by row: the columns of its cells
 	pitch   float64 // usual distance of rows, in points
-	spans   bool    // names of rows stand between the rows that they reach over
+	spans   bool    // row names are between the rows that they span
 	joined  bool    // lines of several cells were joined
 }
 
@@ -26,7 +26,7 @@ type joinedRow struct {
 	lines []int
 }
 
-// body is the block without the rows of the header.
+// body returns the block without the header rows.
 func (b *alignedBlock) body(rows []alignedCells, head int) *alignedBody {
 	skip := head - b.from
 	body := &alignedBody{rows: rows[head:b.to], at: b.at[skip:]}
@@ -61,13 +61,13 @@ func (b *alignedBlock) body(rows []alignedCells, head int) *alignedBody {
 	return body
 }
 
-// near reports whether two rows of the page stand closer than two rows of the table.
+// near reports whether two rows of the page are closer together than two rows of the table.
 func (b *alignedBody) near(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
 
-// join joins the lines of cells that take several to rows, and gives each row the name that reaches over it and others.
-// The names of rows are in the first column, from the right in right-to-left text.
+// join joins the lines of multi-line cells into rows, and gives each row the name that spans it. Row names are in the
+// first column, which is the rightmost in right-to-left text.
 func (b *alignedBody) join(rtl bool) []joinedRow {
 	first, second := 0, 1
 	if rtl {
@@ -75,7 +75,7 @@ func (b *alignedBody) join(rtl bool) []joinedRow {
 	}
 	var out []joinedRow
 	var names []spanName
-	last := 0 // row that was not the name of others
+	last := 0 // last row that was not a spanning name
 	for i, r := range b.rows {
 		switch n := len(out); {
 		case i > 0 && len(r.cells) == 1 && b.at[i][0] == first && b.near(i-1, i) && b.near(i, i+1) && !b.near(i-1, i+1) &&
@@ -136,7 +136,7 @@ func (j *joinedRow) add(r alignedCells, at []int) {
 	j.lines = append(j.lines, r.lines...)
 }
 
-// cellOf is the first or the last cell of a row.
+// cellOf returns the first or the last cell of a row.
 func cellOf(r alignedCells, first int, rtl bool) string {
 	if rtl && first > 0 {
 		return r.cells[len(r.cells)-1].Text
@@ -150,8 +150,8 @@ type spanName struct {
 	row alignedCells
 }
 
-// spansOf returns the first and the last row that each name covers. Names are in the middle of their rows, or all of them on
-// the first. It returns nil if neither holds.
+// spansOf returns the first and the last row that each name spans. Either all names are in the middle of their rows, or
+// all are on the first row. It returns nil otherwise.
 func spansOf(names []spanName, rows int) [][2]int {
 	if len(names) == 0 {
 		return nil
@@ -181,20 +181,20 @@ func spansOf(names []spanName, rows int) [][2]int {
 	return spans
 }
 
-// layoutSigns holds the signs that aligned rows are a table.
+// layoutSigns holds the evidence that aligned rows are a table.
 type layoutSigns struct {
 	head        int  // rows of the header
-	tight       bool // cells of the header stand closer than those of a line do
+	tight       bool // cells of the header are closer together than separate cells of a line
 	bold        bool // the first row is bold
 	reaches     bool // names reach over several columns or rows
 	interleaved bool // lines of one row are shown with those of another row between them
-	woven       bool // lines have cells between one another's
+	woven       bool // cells of several lines alternate
 	rtl         bool // the text runs from right to left
 }
 
-// isTable reports whether aligned rows are a table: they have a header and a column of values or names over several columns,
-// or labels that end in colons, or they run from right to left, or their lines cannot be told apart in another way. It returns
-// false for lists and for text in columns.
+// isTable reports whether aligned rows are a table: they have a header and a column of values or names over several
+// columns, or labels that end in colons, or they run from right to left, or their lines cannot be separated in another
+// way. It returns false for lists and for text in columns.
 func (b *alignedBody) isTable(s layoutSigns) bool {
 	const prose, proseColumns = 25, 2 // average characters of a line of prose; columns of prose that make text in columns
 	head, rtl := s.head, s.rtl
@@ -253,5 +253,5 @@ func (b *alignedBody) isTable(s layoutSigns) bool {
 	return tight && named && (values || s.reaches && head > 0 || (rtl || s.bold) && least > pairGap) || s.woven && values
 }
 
-// middleOf is the place in the middle of a cell.
+// middleOf returns the horizontal centre of a cell.
 func middleOf(c pdftext.Cell) float64 { return (c.X0 + c.X1) / 2 }

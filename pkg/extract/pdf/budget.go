@@ -7,37 +7,38 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// What PDFium is asked for is bounded by what it was asked before and what came of it, never by time: a file has the
+// The use of PDFium is limited by the number of earlier calls and their results, never by time, so that a file has the
 // same text on every machine.
 const (
-	// maxPDFiumCalls is how many calls into the sandbox a file may cost, which is the text of some 1,500 ordinary
-	// pages and half a minute. The page on which it is reached is read to its end.
+	// maxPDFiumCalls is the maximum number of calls into the sandbox per file: the text of about 1,500 ordinary pages, or
+	// half a minute. The page that reaches the limit is read to its end.
 	maxPDFiumCalls = 2_000_000
-	// maxHelpless is how many pages in a row PDFium may be asked for without knowing most of their characters. After
-	// these it is asked for a part of the pages.
+	// maxHelpless is the maximum number of consecutive pages for which PDFium does not know most characters. After that,
+	// only every helplessShare-th doubtful page is passed to PDFium.
 	maxHelpless = 32
-	// helplessShare is of how many doubtful pages PDFium is asked for one after that, as others may follow that it
-	// knows.
+	// helplessShare is the number of doubtful pages per page passed to PDFium after that. Later pages may be readable
+	// again.
 	helplessShare = 16
 )
 
-// pdfiumBudget says which of the pages that our own layer did not understand are put to PDFium. Its zero value is ready.
+// pdfiumBudget decides which of the pages that the text layer could not decode are passed to PDFium. Its zero value is
+// ready to use.
 type pdfiumBudget struct {
-	helpless int // pages in a row of which PDFium did not know most characters
-	passed   int // doubtful pages since PDFium was last asked for one, once there are maxHelpless of them
+	helpless int // consecutive pages for which PDFium did not know most characters
+	passed   int // doubtful pages since the last one passed to PDFium, once helpless is maxHelpless
 }
 
-// unasked says why a page was not put to PDFium.
+// unasked is the reason why a page was not passed to PDFium.
 type unasked int
 
 const (
 	wasAsked   unasked = iota
-	noHelp             // it did not know the characters of the pages before
-	spentCalls         // it has cost as much as it may
+	noHelp             // it did not know the characters of the previous pages
+	spentCalls         // its calls have reached the limit
 )
 
-// next says whether PDFium is asked for the next doubtful page, after it has cost so many calls. There has to be
-// another text of the page to be content with (alternative) for it to be left out as no help.
+// next decides whether the next doubtful page is passed to PDFium, given the number of calls so far. The result noHelp
+// requires that there is another text of the page (alternative).
 func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 	if calls >= maxPDFiumCalls {
 		return spentCalls
@@ -51,10 +52,10 @@ func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 	return wasAsked
 }
 
-// exhausted reports whether PDFium has shown itself to be no help.
+// exhausted reports whether PDFium was of no help for maxHelpless pages.
 func (b *pdfiumBudget) exhausted() bool { return b.helpless >= maxHelpless }
 
-// came takes account of what PDFium found on a page. Pages without characters say nothing about it.
+// came records the result of PDFium for a page. Pages without characters are ignored.
 func (b *pdfiumBudget) came(text pdfiumPage) {
 	switch {
 	case text.chars == 0:
@@ -65,13 +66,14 @@ func (b *pdfiumBudget) came(text pdfiumPage) {
 	}
 }
 
-// hasMeaning reports whether a reader knew what a character is. Those that PDFium does not know have the code 0, the
-// number of their glyph, which is mostly a control character, or one for private use; our own layer has a sign for them.
+// hasMeaning reports whether a reader could decode a character. For unknown characters, PDFium returns code 0, the
+// glyph number, which is mostly a control character, or a private-use character; the text layer returns a marker.
 func hasMeaning(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }
 
-// meaningful leaves out of lines what has no meaning, which else would be most of a page that neither reader knows.
+// meaningful removes undecoded characters from lines. Otherwise they would be most of a page that neither reader can
+// decode.
 func meaningful(lines []pdftext.Line) []pdftext.Line {
 	var out []pdftext.Line
 	for _, line := range lines {

@@ -11,19 +11,19 @@ import (
 )
 
 var (
-	// leader is the row of dots that leads from a title to its page, with or without blanks between.
+	// leader is the row of dots between a title and its page number, with or without blanks.
 	leader = regexp.MustCompile(`[ \t]*(?:(?:[.·•‧․_][ \t]?){4,}|[…⋯][ \t]*(?:[….·⋯][ \t]*)+)[ \t]*`)
-	// contentsEnd is the page at the end of an entry, as it is after the leader has been replaced.
+	// contentsEnd is the page number at the end of an entry, after the leader has been replaced.
 	contentsEnd = regexp.MustCompile(` … (?:[A-Za-z]{1,3}[-–])?(?:\d{1,5}|[ivxlcIVXLC]{1,8})(?:[-–]\d{1,5})?$`)
-	// numbering is the number that a section begins with.
+	// numbering is the number at the start of a section title.
 	numbering = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,5})\.?\s+\S`)
 )
 
-// leaderText takes the place of a row of dots.
+// leaderText replaces a row of dots.
 const leaderText = " … "
 
-// joinContents makes one cell of each entry of a table of contents: its title, a sign for the row of dots, and its page.
-// Writers show the dots in many ways, some of them as lines of their own.
+// joinContents joins each entry of a table of contents to one cell: its title, leaderText, and its page number.
+// Programs write the dots in many ways, some as separate lines.
 func joinContents(lines []pdftext.Line) []pdftext.Line {
 	if !slices.ContainsFunc(lines, func(l pdftext.Line) bool {
 		return strings.ContainsAny(l.Text(), ".·•‧․_…⋯") && leader.MatchString(l.Text())
@@ -47,11 +47,11 @@ func joinContents(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// onlyLeader reports whether a text is of dots alone.
+// onlyLeader reports whether a text consists of dots only.
 func onlyLeader(s string) bool { return s != "" && strings.Trim(s, ".·•‧․_…⋯ ") == "" }
 
-// contentsCells joins the cells of entries of a table of contents; nil for a line that is none. Two entries may stand side
-// by side.
+// contentsCells joins the cells of each entry of a table of contents. It returns nil for other lines. A line may have
+// two entries side by side.
 func contentsCells(cells []pdftext.Cell) []pdftext.Cell {
 	var entries []pdftext.Cell
 	open := -1
@@ -96,8 +96,8 @@ func endsInPage(s string) bool {
 // isContents reports whether a line is an entry of a table of contents, or the end of one.
 func isContents(text string) bool { return contentsEnd.MatchString(text) }
 
-// numbersOn reports whether a line begins with the number of a section that comes after the one that begins another: "5.1"
-// after "5.", "5.2" after "5.1.3", "6" after "5.2".
+// numbersOn reports whether the section number at the start of a line follows that of another line: "5.1" after "5.",
+// "5.2" after "5.1.3", "6" after "5.2".
 func numbersOn(text, before string) bool {
 	a, b := numbering.FindStringSubmatch(before), numbering.FindStringSubmatch(text)
 	if a == nil || b == nil {

@@ -23,7 +23,7 @@ const (
 	maxSearchWords = 20_000
 )
 
-// joinDropCaps joins an initial that reaches down over several lines to the text that it begins.
+// joinDropCaps joins a drop cap, an initial that spans several lines, to its text.
 func joinDropCaps(lines []pdftext.Line) []pdftext.Line {
 	var caps []int
 	for i, line := range lines {
@@ -62,15 +62,15 @@ func joinDropCaps(lines []pdftext.Line) []pdftext.Line {
 	return kept
 }
 
-// isInitial reports whether a text is one letter, behind an opening quotation mark perhaps.
+// isInitial reports whether a text is a single letter, optionally after an opening quotation mark.
 func isInitial(s string) bool {
 	s = strings.TrimLeft(s, "\"'“‘„«»‚‹¿¡")
 	r, n := utf8.DecodeRuneInString(s)
 	return n > 0 && n == len(s) && unicode.IsUpper(r)
 }
 
-// besideInitial returns the index of the line that continues after an initial at its height, or -1. Lines that are indented
-// for the initial are certain to belong to it, so the highest of them is chosen.
+// besideInitial returns the index of the line next to an initial that continues its word, or -1. Lines that are
+// indented for the initial certainly belong to it, so the highest of them is chosen.
 func besideInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	best, least, highest := -1, math.Inf(1), math.Inf(-1)
 	letter := initial.Cells[0]
@@ -112,15 +112,16 @@ func wordCounts(lines []pdftext.Line) map[string]int {
 	return counts
 }
 
-// oneLetterWords are the letters that are words, in the languages that most documents are in.
+// oneLetterWords are the letters that are words in common languages.
 const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 
-// afterOneLetter are words that often follow "A" or "I" at the beginning of a text, and end no word that begins so.
+// afterOneLetter are words that often follow "A" or "I" at the start of a text and do not complete a word with that
+// letter.
 var afterOneLetter = format.WordSet("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
 
-// isWordBefore reports whether an initial is a word of its own, as the "A" of "A new day". The other words of the page
-// tell, if they can.
+// isWordBefore reports whether an initial is a word of its own, like the "A" of "A new day". It looks for both forms
+// among the other words of the page.
 func isWordBefore(initial, text string, words map[string]int) bool {
 	letter, _ := utf8.DecodeLastRuneInString(initial)
 	rest := text
@@ -136,7 +137,7 @@ func isWordBefore(initial, text string, words map[string]int) bool {
 		return slices.Contains([]string{"time", "way", "while", "day", "night", "line", "list", "history", "road", "series"}, strings.Trim(next, ",.;"))
 	}
 	whole := string(unicode.ToLower(letter)) + rest
-	const itself = 1 // the text behind the initial is counted too
+	const itself = 1 // the text after the initial is also counted
 	switch apart, joined := words[rest] > itself, words[whole] > 0; {
 	case apart != joined:
 		return apart

@@ -12,21 +12,21 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// Bounds of where the label of a field stands, in points or in parts of its font size.
+// Bounds of the position of a field's label, in points or as multiples of its font size.
 const (
 	labelLeft     = 220 // points from a label to the text field on its right
 	labelRight    = 40  // points from a box to the label on its right
-	labelAbove    = 1.6 // times its size that a label stands above a field, at most
-	labelSlack    = 4   // points that a label may reach into a field
+	labelAbove    = 1.6 // maximum distance of a label above a field, as a multiple of its size
+	labelSlack    = 4   // points that a label may overlap a field
 	maxPageFields = 2_000
 )
 
-// blankToFill is what a form prints for a value to be written on.
+// blankToFill matches the dots or underscores that a form prints for a value.
 var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
 
-// placeFields puts the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on the
-// page gets the name that the form itself has for the field, and stands where it is shown. In a table to be filled in, the
-// names of its columns are the labels.
+// placeFields joins the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on
+// the page gets the field's name in the form, at the position of the field. In a table with fields, the column names
+// are the labels.
 func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []pdftext.Line {
 	if len(fields) == 0 {
 		return lines
@@ -36,7 +36,7 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []p
 		f.lines[i].Cells = slices.Clone(f.lines[i].Cells)
 	}
 	slices.SortStableFunc(f.fields, func(a, b pdftext.Field) int {
-		if a.Box.Y0 < b.Box.Y1 && b.Box.Y0 < a.Box.Y1 { // side by side: from the right, so that labels keep their places
+		if a.Box.Y0 < b.Box.Y1 && b.Box.Y0 < a.Box.Y1 { // side by side: process from the right, so that the indexes of labels stay valid
 			return cmp.Compare(b.Box.X0, a.Box.X0)
 		}
 		return cmp.Compare(b.Box.Y1, a.Box.Y1)
@@ -52,8 +52,8 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []p
 	return f.lines
 }
 
-// inTables returns for each field whether it is in a table to be filled in: no cell of its row but the first has other
-// text, the first row names its column, and another such field is in the same row.
+// inTables returns for each field whether it is in a table with fields: only the first cell of its row has other text,
+// the first row names its column, and another such field is in the same row.
 func (f *fieldPlacer) inTables(grids []grid) []bool {
 	in := make([]bool, len(f.fields))
 	for g := range grids {
@@ -96,7 +96,7 @@ func (f *fieldPlacer) inTables(grids []grid) []bool {
 	return in
 }
 
-// columnIn is the column between ascending borders in which a place is.
+// columnIn returns the column of x between ascending borders.
 func columnIn(xs []float64, x float64) int {
 	at, _ := slices.BinarySearch(xs, x)
 	return min(max(at-1, 0), len(xs)-2)
@@ -166,12 +166,13 @@ func (f *fieldPlacer) place(field pdftext.Field) {
 	f.insert(field, value)
 }
 
-// leadingBlank is the row of signs at the start of a text that a value is written on.
+// leadingBlank returns the dots or underscores for a value at the start of a text.
 func leadingBlank(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "_.… \t"))]
 }
 
-// withColon is a label with a sign that parts it from its value, and without a row of signs to write on.
+// withColon returns a label with a colon or another separator before its value, without the dots or underscores for the
+// value.
 func withColon(label pdftext.Cell) pdftext.Cell {
 	text := strings.TrimRight(blankToFill.ReplaceAllString(label.Text, ""), " \t_")
 	last, _ := utf8.DecodeLastRuneInString(text)
@@ -181,7 +182,7 @@ func withColon(label pdftext.Cell) pdftext.Cell {
 	return pdftext.Placed(text, label.X0, label.X1)
 }
 
-// placeBox puts a mark for a box that is ticked or not to its label.
+// placeBox joins a mark for a ticked or empty box to its label.
 func (f *fieldPlacer) placeBox(field pdftext.Field) {
 	cell := pdftext.Placed(markOf(field), field.Box.X0, field.Box.X1)
 	if i, k := f.labelBeside(field, labelRight); i >= 0 && f.labelsBefore(field) {
@@ -230,8 +231,8 @@ func (f *fieldPlacer) placeBox(field pdftext.Field) {
 	f.insert(field, cell)
 }
 
-// labelsBefore reports whether the boxes at the height of a box have their labels on the left: each box is much nearer to
-// the word before it than to the word behind it.
+// labelsBefore reports whether the boxes at the height of a box have their labels on the left: each box is much nearer
+// to the word before it than to the word after it.
 func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
 	const nearer = 2
 	boxes := 0
@@ -274,14 +275,14 @@ func beside(line pdftext.Line, b pdftext.Box) bool {
 	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1
 }
 
-// boxBetween reports whether another field stands between a box and a place on its right.
+// boxBetween reports whether there is another field between a box and a position on its right.
 func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box.X0 >= field.Box.X1-1 && o.Box.X0 < x-1 && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
 	})
 }
 
-// labelBeside finds the cell whose words end left of a field, the nearest; -1 for none.
+// labelBeside finds the nearest cell whose words end left of a field, or -1.
 func (f *fieldPlacer) labelBeside(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {
@@ -300,14 +301,14 @@ func (f *fieldPlacer) labelBeside(field pdftext.Field, within float64) (at, cell
 	return at, cell
 }
 
-// fieldOver reports whether another text field stands between a place and a field on its right.
+// fieldOver reports whether there is another text field between a position and a field on its right.
 func (f *fieldPlacer) fieldOver(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box != field.Box && o.Box.X1 <= field.Box.X0+1 && o.Box.X0 >= x-labelSlack && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
 	})
 }
 
-// labelOver finds the cell that stands right above a field; -1 for none.
+// labelOver finds the cell directly above a field, or -1.
 func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
@@ -326,7 +327,7 @@ func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// labelUnder finds the cell that stands right below a field and is the label of none below it; -1 for none.
+// labelUnder finds the cell directly below a field that is not the label of a field below it, or -1.
 func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
@@ -350,7 +351,7 @@ func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// insert adds a line for a value without a label, behind the line above it.
+// insert adds a line for a value without a label, after the line above it.
 func (f *fieldPlacer) insert(field pdftext.Field, cell pdftext.Cell) {
 	const usual = 10
 	size := min(usual, max(field.Box.Y1-field.Box.Y0, 1))

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// content is a page's lines without the headers and footers that have been shown before.
+// content returns a page's lines without headers and footers that earlier pages have shown.
 func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	now := map[string]float64{}
 	drop := map[standing]bool{}
@@ -24,7 +24,7 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 			continue
 		}
 		numbers, before := numbersOf(text), l.shown[masked]
-		// In letters as large as a heading's, "Part 2" on the second page names what follows.
+		// In the size of a heading, "Part 2" on the second page is a heading of the following text.
 		heads := !e.Artifact && e.Size >= l.body*largerThanBody && format.CountLetters(masked) > 0 && !slices.Equal(numbers, before.numbers)
 		if !heads && (before.page == 0 && format.CountLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers})) {
 			drop[standingOf(e)] = true
@@ -40,8 +40,8 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	return slices.DeleteFunc(slices.Clone(lines), func(line pdftext.Line) bool { return drop[standingOf(line)] })
 }
 
-// furnitureLines are the lines of a page that may be headers or footers: those at its edges, unless it has only a few,
-// and those that the file itself calls so.
+// furnitureLines returns the lines of a page that may be headers or footers: those at its edges, unless the page has
+// only a few lines, and those marked as artifacts in the file.
 func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	var found []pdftext.Line
 	if len(lines) > fewLines {
@@ -59,7 +59,7 @@ func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	return found
 }
 
-// standing tells the lines of a page apart.
+// standing identifies a line of a page.
 type standing struct {
 	x, y float64
 	text string
@@ -67,8 +67,8 @@ type standing struct {
 
 func standingOf(l pdftext.Line) standing { return standing{l.Cells[0].X0, l.Y, l.Text()} }
 
-// running reports whether a line at the edge of a page stood there on two of the pages just before, as the heading of a
-// chapter does.
+// running reports whether a line at the edge of a page was there on two of the preceding pages, like the running title
+// of a chapter.
 func (l *layout) running(masked string, y float64) bool {
 	n := 0
 	for _, page := range l.recent {
@@ -79,17 +79,17 @@ func (l *layout) running(masked string, y float64) bool {
 	return n >= 2 && isFurniture(masked)
 }
 
-// mostShown bounds the repeated lines that are remembered.
+// mostShown is the maximum number of repeated lines that are stored.
 const mostShown = 10_000
 
-// numberedLine is a repeated line as it was on a page.
+// numberedLine is a repeated line with its numbers and page.
 type numberedLine struct {
 	page    int
 	numbers []int
 }
 
-// countsPages reports whether two lines that are the same but for their numbers differ as pages do. A line with another
-// number, an invoice's say, tells something new.
+// countsPages reports whether two lines that are the same except for their numbers differ as page numbers do. A line
+// with another number, such as that of an invoice, is new information.
 func countsPages(a, b numberedLine) bool {
 	if len(a.numbers) != len(b.numbers) {
 		return false
@@ -102,7 +102,7 @@ func countsPages(a, b numberedLine) bool {
 	return true
 }
 
-// numbersOf are the numbers in a text.
+// numbersOf returns the numbers in a text.
 func numbersOf(s string) []int {
 	var numbers []int
 	for _, digits := range strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' }) {
@@ -113,16 +113,16 @@ func numbersOf(s string) []int {
 	return numbers
 }
 
-// sameHeight is how far apart the baselines of a repeated line may be on different pages, in points.
+// sameHeight is the maximum distance of the baselines of a repeated line on different pages, in points.
 const sameHeight = 4
 
-// isFurniture reports whether a repeated text is words or a page's number, and not the figures of a table that goes on
-// over pages.
+// isFurniture reports whether a repeated text is words or a page number, not the figures of a table that continues over
+// pages.
 func isFurniture(masked string) bool {
 	return format.CountLetters(masked) > 0 || strings.Count(masked, "#") <= 2 && len(masked) <= 12
 }
 
-// edgeLines are the two highest and the two lowest lines of a page.
+// edgeLines returns the two highest and the two lowest lines of a page.
 func edgeLines(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	var upright []pdftext.Line
@@ -138,8 +138,8 @@ func edgeLines(lines []pdftext.Line) []pdftext.Line {
 	return append(upright[:2:2], upright[len(upright)-2:]...)
 }
 
-// maskNumbers replaces every number by one sign, so that lines which differ in the page's number are the same. A line
-// that is a Roman number alone is one too.
+// maskNumbers replaces every number with one character, so that lines that differ only in the page number are equal. A
+// line that is only a Roman numeral is also a number.
 func maskNumbers(s string) string {
 	if len(s) <= 8 && s != "" && strings.Trim(s, "ivxlcIVXLC") == "" {
 		return "#"

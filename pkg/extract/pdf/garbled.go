@@ -15,11 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// A font of a PDF may lack the map from its glyphs to characters, or have a wrong one. The page looks right and its
-// text is garbage. Two signs of that are measured: words of characters without a meaning, and letters that follow
-// each other as in no language.
+// A font of a PDF may lack the map from its glyphs to characters, or have a wrong one. The page looks right but its
+// text is garbage. Two signs are measured: words of undecoded characters, and letter pairs that are unlike any
+// language.
 
-// garbledPages gathers the pages, numbered from 1, whose text shows one of these signs.
+// garbledPages collects the pages, numbered from 1, whose text shows one of these signs.
 type garbledPages struct {
 	unmapped []int
 	unlikely []int
@@ -45,22 +45,22 @@ func (g *garbledPages) warn(out *format.Sink) {
 	}
 }
 
-// unknownChars counts the characters of a page that no reader knew and that stand as words. Bullets, arrows and other
-// signs of symbol fonts stand alone; they are no loss of text.
+// unknownChars counts the undecoded characters of a page that form words. Single ones, such as bullets, arrows and
+// other symbols, are not a loss of text.
 type unknownChars struct {
-	chars   int // of all words
-	unknown int // in words with several unknown characters
+	chars   int // characters of all words
+	unknown int // unknown characters, in words that contain several
 }
 
-// many reports whether so much is unknown that a reader of the text would miss it.
+// many reports whether the unknown characters are a noticeable loss of text.
 func (u unknownChars) many() bool {
 	const aLine = 20
 	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
 }
 
-// add takes account of a word. The code 0 is a character that PDFium does not know.
+// add counts the characters of a word. Code 0 is a character unknown to PDFium.
 func (u *unknownChars) add(word []rune) {
-	const text = 3 // unknown characters that a word has at least
+	const text = 3 // minimum number of unknown characters of a word
 	unknown, alike := 0, true
 	var first rune
 	for _, r := range word {
@@ -73,12 +73,12 @@ func (u *unknownChars) add(word []rune) {
 		alike = alike && r == first
 	}
 	u.chars += len(word)
-	if drawn := alike && unicode.Is(unicode.Co, first); unknown >= text && !drawn { // a line of one ornament is drawn
+	if drawn := alike && unicode.Is(unicode.Co, first); unknown >= text && !drawn { // a line of one repeated ornament is a drawing
 		u.unknown += unknown
 	}
 }
 
-// addWords takes account of the words of a text.
+// addWords counts the characters of the words of a text.
 func (u *unknownChars) addWords(text []rune) {
 	from := 0
 	for n, r := range text {
@@ -90,7 +90,7 @@ func (u *unknownChars) addWords(text []rune) {
 	u.add(text[from:])
 }
 
-// unknownOf counts the unknown characters of lines.
+// unknownOf returns the counts of the unknown characters of lines.
 func unknownOf(lines []pdftext.Line) unknownChars {
 	var u unknownChars
 	for _, line := range lines {
@@ -101,22 +101,22 @@ func unknownOf(lines []pdftext.Line) unknownChars {
 	return u
 }
 
-// The bounds of likeNoLanguage. Text of 30 languages, source code, lists and listings of assembler reach a share of
-// common pairs between 0.4 and 0.9, text with exchanged letters one between 0.15 and 0.35.
+// The bounds of likeNoLanguage. The share of common letter pairs is 0.4 to 0.9 in text in 30 languages, source code,
+// lists and assembler listings, but 0.15 to 0.35 in text with substituted letters.
 const (
-	minLetters     = 200  // a shorter sample proves nothing
-	maxLetters     = 4000 // a longer one proves no more
+	minLetters     = 200  // a shorter sample is no evidence
+	maxLetters     = 4000 // a longer sample adds no evidence
 	minCommonShare = 0.35 // of the pairs of letters
-	// minCoincidence is the probability that two letters of the sample are the same. It is 0.05 to 0.08 in all languages and
-	// stays when letters are exchanged for others; random codes and part numbers have 0.04.
+	// minCoincidence is the probability that two letters of the sample are the same. It is 0.05 to 0.08 in all languages
+	// and does not change if letters are substituted; random codes and part numbers have 0.04.
 	minCoincidence = 0.055
 	// minRepeated is the share of the words that occur more than once, which lists of codes do not have.
 	minRepeated = 0.15
-	minWords    = 20 // different ones
+	minWords    = 20 // different words
 )
 
-// likeNoLanguage reports whether Latin letters follow each other as in no language though they are distributed and
-// repeated as in one. That is the mark of a map that gives each letter as another.
+// likeNoLanguage reports whether the pairs of Latin letters are unlike any language although the letters are
+// distributed and repeated as in a language. This is the sign of a character map that substitutes letters.
 func likeNoLanguage(lines []pdftext.Line) bool {
 	var s letterSample
 	for _, line := range lines {
@@ -156,8 +156,8 @@ func (s *letterSample) add(text string) {
 	}
 }
 
-// isPlainWord reports whether a word may be one of a sentence: of letters alone, neither an abbreviation nor a part of
-// a formula nor a name from a program.
+// isPlainWord reports whether a word may be part of a sentence: only letters, not an abbreviation, a part of a formula
+// or an identifier.
 func isPlainWord(word string) bool {
 	const short, shortCapitals, long = 3, 5, 30
 	lower, upper := 0, 0
@@ -200,7 +200,7 @@ func (s *letterSample) word(word string) {
 	}
 }
 
-// coincidence is the index of coincidence.
+// coincidence returns the index of coincidence.
 func (s *letterSample) coincidence() float64 {
 	same := 0
 	for _, n := range s.of {
@@ -220,7 +220,7 @@ func (s *letterSample) repeats() bool {
 	return len(s.words) >= minWords && float64(again) >= minRepeated*float64(all)
 }
 
-// commonShare is the share of the pairs of letters that are common in the language that fits best.
+// commonShare returns the share of the letter pairs that are common in the best matching language.
 func (s *letterSample) commonShare() float64 {
 	var all int
 	in := make([]int, len(commonPairs()))
@@ -240,13 +240,13 @@ func (s *letterSample) commonShare() float64 {
 	return float64(slices.Max(in)) / float64(max(all, 1))
 }
 
-// letterpairs.txt holds a language a line: its code, a colon, and for each letter the letters that often follow it. They
-// are the pairs in the trigrams by which whatlanggo 1.0.1 knows the language, diacritics removed.
+// letterpairs.txt has one language per line: its code, a colon, and for each letter the letters that often follow it.
+// The pairs are taken from the trigrams of the language in whatlanggo 1.0.1, without diacritics.
 //
 //go:embed letterpairs.txt
 var letterPairsText string
 
-// pairSet has for each letter the bits of those that often follow it.
+// pairSet has for each letter a bit set of the letters that often follow it.
 type pairSet [alphabetSize]uint32
 
 var commonPairs = sync.OnceValue(func() []pairSet {

@@ -7,14 +7,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// placed is what stands at a place of a page: a line, or a table made of several.
+// placed is an item of a page: a line, or a table made of several lines.
 type placed struct {
 	line  pdftext.Line
 	table *pageTable
 }
 
-// takeGrids takes the lines that stand in the grids of tables out of a page's lines and puts a table where the first of
-// them stood. Inner grids come first, so that a table in a cell of another is a table.
+// takeGrids replaces the lines in each grid of a table with a table at the position of the first of them. Inner grids
+// are processed first, so that a table in a cell of another table is recognised.
 func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	items := make([]placed, len(lines))
 	for i, line := range lines {
@@ -28,7 +28,7 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 		return cmp.Compare((a.right()-a.left())*(a.top()-a.bottom()), (b.right()-b.left())*(b.top()-b.bottom()))
 	})
 	tried := 0
-	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- { // rules between rows end at names of several rows
+	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- { // rules between rows end at names that span several rows
 		if grids[i].parts == nil {
 			tried++
 			items = l.takeReaching(&grids[i], items)
@@ -40,10 +40,11 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	return items
 }
 
-// maxReaching is how many of a page's grids are tried as tables whose names reach over several columns or rows.
+// maxReaching is the maximum number of grids per page that are tried as tables with names that span several columns or
+// rows.
 const maxReaching = 20
 
-// takeGrid puts a table in place of the lines inside a grid, if they make one.
+// takeGrid replaces the lines inside a grid with a table, if they form one.
 func (l *layout) takeGrid(g *grid, items []placed) []placed {
 	if !slices.ContainsFunc(items, func(i placed) bool { return i.table == nil && g.beside(i.line) }) {
 		return items
@@ -81,8 +82,8 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 	return slices.Insert(rest, first, placed{table: table})
 }
 
-// takeReaching puts a table in place of the lines between the rules of a grid, and of those of a header above them, if the
-// table has names that reach over several columns or rows. In other tables the rules tell more.
+// takeReaching replaces the lines between the rules of a grid, and those of a header above, with a table, if the table
+// has names that span several columns or rows. Other tables are read better by their rules.
 func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	const header = 8 // lines above the first rule
 	first, last := -1, -1
@@ -104,7 +105,7 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 			}
 		}
 		if len(lines) <= last-from {
-			continue // another table stands between
+			continue // there is another table between
 		}
 		if table, rest := l.takeAligned(lines); table != nil && table.reaches && len(rest) == 0 {
 			return slices.Concat(items[:from], []placed{{table: table}}, items[last+1:])
@@ -113,23 +114,23 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	return items
 }
 
-// framesPage reports whether a few rules across have most of a page's many lines between them, as those below a running
-// title and above a footer have.
+// framesPage reports whether a few horizontal rules enclose most lines of a page with many lines, like the rules below
+// a running title and above a footer.
 func (g *grid) framesPage(inside, all int) bool {
 	const fewRules, manyLines = 4, 20
 	return g.parts == nil && len(g.ys) <= fewRules && inside > manyLines && inside*5 > all*3
 }
 
-// middleHeight is how far above its baseline the middle of a line is, in parts of its size.
+// middleHeight is the height of the middle of a line above its baseline, as a multiple of its size.
 const middleHeight = 0.3
 
-// beside reports whether a line stands at the height of the grid and runs in its direction.
+// beside reports whether a line is at the height of the grid and has its direction.
 func (g *grid) beside(line pdftext.Line) bool {
 	y := line.Y + middleHeight*line.Size
 	return line.Turn == g.turn && y <= g.top() && y >= g.bottom()
 }
 
-// divide parts a line into what stands inside the grid and what stands beside it.
+// divide splits a line into the parts inside and outside the grid.
 func (g *grid) divide(line pdftext.Line) (in, out pdftext.Line) {
 	if !g.beside(line) {
 		return pdftext.Line{}, line

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// gridRows are the rows of a table. A cell's lines are joined; a row of the grid that holds several rows of the table,
-// as where no rules run between them, is taken apart.
+// gridRows returns the rows of a table. The lines of a cell are joined. A row of the grid that contains several rows of
+// the table, because there are no rules between them, is split.
 func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.Row {
 	filledBands, firstBand := 0, -1
 	for r, band := range t.bands {
@@ -47,7 +47,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 		}
 		row := table.Row{Cells: make([]string, t.columns()), Marked: t.boldCells(t.cells[r]...), Links: linksOf(l.links, band...)}
 		for _, c := range byRow[r] {
-			if _, told := texts[c]; !told { // the rows above were taken apart, if it begins in one
+			if _, told := texts[c]; !told { // missing if the region begins in a row above that was split
 				down := c.row + c.down - r
 				texts[c] = t.regionText(region{r, c.column, down, c.across})
 				row.Cells[c.column] = texts[c]
@@ -63,7 +63,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 	return slices.DeleteFunc(rows, func(r table.Row) bool { return table.Filled(r.Cells) == 0 })
 }
 
-// boldCells says which cells of lines are bold on all of them.
+// boldCells returns which cells are bold in all lines.
 func (t *gridText) boldCells(lines ...[]pdftext.Cell) []bool {
 	bold, plain := make([]bool, t.columns()), make([]bool, t.columns())
 	for _, cells := range lines {
@@ -78,7 +78,7 @@ func (t *gridText) boldCells(lines ...[]pdftext.Cell) []bool {
 	return bold
 }
 
-// wideLines is how many lines of a row have text in several columns.
+// wideLines returns the number of lines of a row with text in several columns.
 func (t *gridText) wideLines(r int) int {
 	n := 0
 	for _, cells := range t.cells[r] {
@@ -106,17 +106,17 @@ func (t *gridText) regionText(c region) string {
 	return string(text)
 }
 
-// severalRows reports whether the lines of a grid's row are rows of their own: two columns or more have text on nearly
-// every line, and the lines are not those of wrapped text. Such a line ends where the next one's first word has no room
-// on it, has more than a word or two, and is no number and does not end in dots that lead to the next column. In a
-// header, which is wrapped by hand, only numbers tell.
+// severalRows reports whether the lines of a grid's row are separate rows: two or more columns have text on nearly
+// every line, and the lines are not wrapped text. A wrapped line has no space left for the first word of the next line,
+// has more than a word or two, is not a number and does not end in leader dots. Headers are wrapped by hand, so only
+// numbers count in them.
 func (t *gridText) severalRows(r int, header bool) bool {
 	lines := t.cells[r]
 	if len(lines) < 2 {
 		return false
 	}
 	some, full, breaks, forced, words, cells := 0, 0, 0, 0, 0, 0
-	numbers := false // in some column on every line
+	numbers := false // some column has a number on every line
 	for k := range t.columns() {
 		n := 0
 		for _, line := range lines {
@@ -132,7 +132,7 @@ func (t *gridText) severalRows(r int, header bool) bool {
 		}
 		full++
 		numeric := n == len(lines)
-		const padding = 1.5 // times the size of the text, left and right together
+		const padding = 1.5 // sum of left and right, as a multiple of the font size
 		width := t.xs[k+1] - t.xs[k] - padding*t.bands[r][0].Size
 		for _, line := range lines {
 			width = max(width, line[k].X1-line[k].X0)
@@ -162,8 +162,8 @@ func (t *gridText) severalRows(r int, header bool) bool {
 	return numbers || forced*2 > breaks || len(lines) > 2 && full == some && words <= 2*cells
 }
 
-// keyColumn is the first column that has a value on most lines of a grid's row, each of them the beginning of a row of the
-// table whose other cells may take several lines; -1 for none.
+// keyColumn returns the first column with values on most lines of a grid's row, or -1. Each value begins a row of the
+// table whose other cells may have several lines.
 func (t *gridText) keyColumn(r int) int {
 	const fewest = 3 // values
 	lines := t.cells[r]
@@ -184,7 +184,7 @@ func (t *gridText) keyColumn(r int) int {
 	return -1
 }
 
-// keyedRows begins a row at each line that has text in the key's column.
+// keyedRows begins a row at each line with text in the key column.
 func (l *layout) keyedRows(t *gridText, r, key int) []table.Row {
 	var rows []table.Row
 	for i, row := range l.lineRows(t, r, nil) {
@@ -201,7 +201,7 @@ func (l *layout) keyedRows(t *gridText, r, key int) []table.Row {
 	return rows
 }
 
-// isValue reports whether a text is a number, with its unit perhaps, a date or the like.
+// isValue reports whether a text is a number, optionally with a unit, a date or a similar value.
 func isValue(s string) bool {
 	if s != "" && s[0] >= '0' && s[0] <= '9' && strings.Count(s, " ") < 2 {
 		return true
@@ -215,7 +215,7 @@ func isValue(s string) bool {
 	return digits*2 > format.CountLetters(s)
 }
 
-// firstWordWidth is the room that the first word of a cell takes.
+// firstWordWidth returns the width of the first word of a cell.
 func firstWordWidth(c pdftext.Cell) float64 {
 	words := c.Words()
 	if len(words) == 0 {
@@ -224,8 +224,8 @@ func firstWordWidth(c pdftext.Cell) float64 {
 	return words[0].X1 - words[0].X0
 }
 
-// lineRows makes a row of each line of a grid's row; with columns, lines that look like the second line of a cell are
-// joined to the row above.
+// lineRows converts each line of a grid's row to a row. If columns are given, lines that look like the second line of a
+// cell are joined to the row above.
 func (l *layout) lineRows(t *gridText, r int, columns []column) []table.Row {
 	lines := make([]pdftext.Line, 0, len(t.bands[r]))
 	for i, line := range t.bands[r] {
@@ -253,7 +253,7 @@ func (l *layout) lineRows(t *gridText, r int, columns []column) []table.Row {
 	return rows
 }
 
-// spans are the columns of the grid.
+// spans returns the columns of the grid.
 func (g *grid) spans() []column {
 	columns := make([]column, g.columns())
 	for k := range columns {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// ruledTable makes a table of the lines inside a grid. It returns nil where the text is not that of a table: boxes
-// around paragraphs, forms to be filled in, drawings, pages with a frame.
+// ruledTable returns a table with the lines inside a grid. It returns nil if the grid is not a table but a box around
+// paragraphs, a form, a drawing or a page frame.
 func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 	if g = g.trimmed(lines); g == nil {
 		return nil
@@ -50,10 +50,10 @@ func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 	return table
 }
 
-// isTable reports whether text fills a grid as it fills tables: most cells have some, and it is no
-// prose. Few cells are merged: those of a form are all of different widths.
+// isTable reports whether the text in a grid is that of a table: most cells have text, it is not prose, and few cells
+// are merged. In forms, most cells have different widths.
 func (t *gridText) isTable(regions []region) bool {
-	const proseCell = 400 // bytes of a cell, on average, from which on it is text set in columns
+	const proseCell = 400 // average bytes per cell from which the text is prose in columns
 	full, size, merged := 0, 0, 0
 	for _, c := range regions {
 		n := 0
@@ -73,7 +73,7 @@ func (t *gridText) isTable(regions []region) bool {
 	return full >= 4 && full*2 >= len(regions) && merged*5 <= 2*len(regions) && size < proseCell*full
 }
 
-// tabular reports whether at least two rows and two columns have cells that stand side by side.
+// tabular reports whether at least two rows and two columns have adjacent cells.
 func tabular(rows []table.Row) bool {
 	wide, some := 0, 0
 	for _, r := range rows {
@@ -123,7 +123,7 @@ func mostlyRTL(lines []pdftext.Line) bool {
 	return rtl*2 > all
 }
 
-// mirror puts the first column, which stands on the right, first.
+// mirror reverses the columns of a right-to-left table, so that the rightmost comes first.
 func (t *pageTable) mirror() {
 	n := len(t.columns)
 	for i := range t.rows {
@@ -141,7 +141,7 @@ func (t *pageTable) mirror() {
 	}
 }
 
-// dropEmptyColumns takes columns out that have no text in any row, as those between double rules.
+// dropEmptyColumns removes columns without text in any row, such as those between double rules.
 func (t *pageTable) dropEmptyColumns() {
 	for k := len(t.columns) - 1; k >= 0; k-- {
 		if slices.ContainsFunc(t.rows, func(r table.Row) bool { return r.Cells[k] != "" }) {
@@ -165,8 +165,8 @@ func (t *pageTable) dropEmptyColumns() {
 	}
 }
 
-// names reports whether the first row below titles can name the columns: it names all of them, but for the one of the
-// names of rows perhaps, or says by merged cells which it names.
+// names reports whether the first row below titles can name the columns: it names all of them, except perhaps the
+// column of row names, or its merged cells show which columns it names.
 func (t *pageTable) names() bool {
 	for _, r := range t.rows {
 		if table.Filled(r.Cells) < 2 {

@@ -8,21 +8,21 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// gridText is the text of a grid, by rows.
+// gridText is the text of a grid by rows.
 type gridText struct {
 	*grid
-	stacked bool               // the columns are not parted by rules
-	bands   [][]pdftext.Line   // by row of the grid: its lines, highest first; those on one baseline are one
+	stacked bool               // there are no rules between the columns
+	bands   [][]pdftext.Line   // by row of the grid: its lines, highest first; lines on one baseline are joined
 	cells   [][][]pdftext.Cell // by row, line and column
 }
 
-// rowAt is the row of the grid in which a line stands.
+// rowAt returns the row of the grid that contains a line.
 func (g *grid) rowAt(line pdftext.Line) int {
 	y := line.Y + middleHeight*line.Size
 	return sort.Search(g.rows()-1, func(r int) bool { return y >= g.ys[r+1] })
 }
 
-// textOf puts lines into the rows of a grid and parts them at its columns.
+// textOf assigns lines to the rows of a grid and splits them at its columns.
 func (g *grid) textOf(lines []pdftext.Line) *gridText {
 	t := &gridText{grid: g, bands: make([][]pdftext.Line, g.rows()), cells: make([][][]pdftext.Cell, g.rows())}
 	for _, line := range lines {
@@ -35,7 +35,7 @@ func (g *grid) textOf(lines []pdftext.Line) *gridText {
 	return t
 }
 
-// baselines sorts lines from top to bottom and joins those that stand side by side.
+// baselines sorts lines from top to bottom and joins those on one baseline.
 func baselines(lines []pdftext.Line) []pdftext.Line {
 	slices.SortStableFunc(lines, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })
 	var out []pdftext.Line
@@ -45,13 +45,13 @@ func baselines(lines []pdftext.Line) []pdftext.Line {
 			out[n-1].Bold = out[n-1].Bold && line.Bold
 			continue
 		}
-		line.Cells = slices.Clip(line.Cells) // those of the page stay as they are
+		line.Cells = slices.Clip(line.Cells) // do not modify the lines of the page
 		out = append(out, line)
 	}
 	return out
 }
 
-// part parts the lines of all rows at the borders of their columns.
+// part splits the lines of all rows at the borders of their columns.
 func (t *gridText) part() {
 	for r, band := range t.bands {
 		if t.openRow(r) && t.apart(band) {
@@ -60,7 +60,7 @@ func (t *gridText) part() {
 			}
 		}
 		var cuts []float64
-		columns := []int{0} // that begin before the first cut and behind each
+		columns := []int{0} // the columns that begin before the first cut and after each cut
 		for k := range t.columns() - 1 {
 			if t.parts[r][k] {
 				cuts, columns = append(cuts, t.xs[k+1]), append(columns, k+1)
@@ -72,8 +72,8 @@ func (t *gridText) part() {
 	}
 }
 
-// partLine parts a line at the borders of columns. Where none but the text tells the columns, a title over several
-// stands in the one in which it begins.
+// partLine splits a line at the borders of columns. If the columns are derived from the text only, a title over several
+// columns goes to the first of them.
 func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []pdftext.Cell {
 	cells, texts := make([]pdftext.Cell, t.columns()), make([][]byte, t.columns())
 	put := func(at int, c pdftext.Cell) {
@@ -103,7 +103,7 @@ func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []
 	return cells
 }
 
-// openRow reports whether no rule parts the cells of a row.
+// openRow reports whether there are no rules between the cells of a row.
 func (t *gridText) openRow(r int) bool {
 	for k := range t.columns() - 1 {
 		if t.parts[r][k] {
@@ -113,7 +113,7 @@ func (t *gridText) openRow(r int) bool {
 	return true
 }
 
-// apart reports whether the text of a row stands in columns although no rules part them, as where only every other row
+// apart reports whether the text of a row is in columns without rules between them, for example if only every other row
 // has a background.
 func (t *gridText) apart(band []pdftext.Line) bool {
 	parts := 0

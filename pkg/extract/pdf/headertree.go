@@ -10,29 +10,30 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// Bounds of the names of columns, in parts of the font size, and what a name costs that does not stand as names do.
+// Bounds of column names, as multiples of the font size, and costs of names in unusual positions.
 const (
 	farFromMiddle = 1.2 // distance of a name from the middle or the edge of its columns
-	unnamedGroup  = 0.6 // a column is left out that has a name right below
-	reachingDown  = 0.3 // a column is included whose name reaches down to the level of the names below
-	overOthers    = 1.0 // a name stands over another column too
+	unnamedGroup  = 0.6 // a column with a name directly below is left out
+	reachingDown  = 0.3 // a column whose name extends to the level of the names below is included
+	overOthers    = 1.0 // a name is also above another column
 	wrappedName   = 0.1 // a name has two lines
 	besideColumn  = 0.3 // a name starts outside its column: cost per font size of distance
 	farFromColumn = 4   // such parts
-	farHeader     = 1.7 // times the distance of rows between two rows of names
+	farHeader     = 1.7 // maximum distance of two header rows, as a multiple of the row distance
 )
 
-// headerTree gives names to columns: of rows of names, some over several columns and some that reach down over rows.
+// headerTree names columns from several header rows, with names that span several columns or rows.
 type headerTree struct {
 	columns []column
 	size    float64
-	pitch   float64 // of the rows of the table, in points
+	pitch   float64 // distance of the rows of the table, in points
 	rtl     bool
 	nodes   []headerNode
-	grouped bool // a name stands over several columns
+	grouped bool // a name spans several columns
 }
 
-// headerNode is columns that have a name in common, and where that stands. A column without a name is one too.
+// headerNode is a range of columns with a common name, and the position of the name. A column without a name is also a
+// node.
 type headerNode struct {
 	from, to int // columns
 	names    []string
@@ -41,8 +42,8 @@ type headerNode struct {
 	y, low   float64 // baselines of the highest and the lowest name
 }
 
-// add takes the rows of a header, from top to bottom. It reports whether each column but the one of the names of rows got
-// a name.
+// add adds the rows of a header, from top to bottom. It reports whether each column except the one with row names got a
+// name.
 func (h *headerTree) add(rows []alignedCells) bool {
 	h.nodes = make([]headerNode, len(h.columns))
 	for k, c := range h.columns {
@@ -74,7 +75,7 @@ func (h *headerTree) names() []string {
 	return names
 }
 
-// addRow puts the names of a row over those below.
+// addRow adds the names of a row above those below.
 func (h *headerTree) addRow(r alignedCells) bool {
 	runs := h.place(r)
 	if runs == nil || len(runs) == 1 && runs[0][0] == 0 && runs[0][1] == len(h.nodes)-1 {
@@ -119,9 +120,9 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	cells, nodes := len(r.cells), len(h.nodes)
 	type choice struct {
 		cost float64
-		end  int // last node of the cell; -1 where the node is passed over
+		end  int // last node of the cell; -1 if the node is skipped
 	}
-	best := make([][]choice, cells+1) // by cell and node: cost of the cells and nodes from there on
+	best := make([][]choice, cells+1) // by cell and node: cost of that cell and node and all following ones
 	for i := range best {
 		best[i] = make([]choice, nodes+1)
 	}
@@ -160,7 +161,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	return h.evenRuns(runs)
 }
 
-// cost rates a cell as the name of nodes; infinite if it cannot be their name.
+// cost returns the cost of a cell as the name of nodes. It is infinite if the cell cannot be their name.
 func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow func(headerNode) bool) float64 {
 	first, last := h.nodes[from], h.nodes[to]
 	if from == to {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendLine joins a line to the text before it, which it may change: without a space between characters of scripts that
-// have none, without the hyphen of a word that was divided, and with the hyphen of a compound that was parted there.
+// appendLine appends a line to a text, which it may modify. It adds no space in scripts without spaces, removes the
+// hyphen of a divided word, and keeps the hyphen of a compound that was split there.
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {
 		return append(text, line...)
@@ -32,7 +32,7 @@ func appendLine(text []byte, line string) []byte {
 	return append(text, line...)
 }
 
-// hyphenated reports whether the last word of a text has a hyphen already, as a compound of several words has.
+// hyphenated reports whether the last word of a text already contains a hyphen, like a compound of several words.
 func hyphenated(text []byte) bool {
 	word := text[bytes.LastIndexAny(text, " \t\n")+1:]
 	at := bytes.IndexAny(word, "-‐")

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	largerThanBody   = 1.15 // times the size of body text that a heading has at least
+	largerThanBody   = 1.15 // minimum size of a heading, as a multiple of the body text
 	mostHeadingLines = 5
 )
 
-// layout turns the lines of PDF pages into blocks: headings by size, tables by cells, lists by their marks,
-// paragraphs by distance and indent.
+// layout converts the lines of PDF pages to blocks. It recognises headings by size, tables by cells, lists by their
+// markers, and paragraphs by distance and indent.
 type layout struct {
 	*survey
 	p      *format.Parser
-	shown  map[string]numberedLine // repeated lines as they were last
+	shown  map[string]numberedLine // last occurrence of each repeated line
 	recent [4]map[string]float64   // lines at the edges of the last pages and their heights
 
 	outline outlineLevels
 	links   []pdftext.Link               // on the page
 	grids   []grid                       // on the page
-	indents []float64                    // where the items of the open list and those above them begin, outermost first
-	parted  map[*pdftext.Cell]partedLine // lines of the page that were parted, by their first cell
-	open    *openTable                   // the table that ended last, as long as nothing came after it
+	indents []float64                    // left edges of the items of the open lists, outermost first
+	parted  map[*pdftext.Cell]partedLine // split lines of the page, by first cell
+	open    *openTable                   // the last table, while nothing has followed it
 
-	// The paragraph being gathered.
+	// The current paragraph.
 	para   []pdftext.Line
 	kind   domain.BlockKind
 	number int // of the page
@@ -41,7 +41,7 @@ func newPDFLayout(p *format.Parser, survey *survey) *layout {
 	return &layout{survey: survey, p: p, shown: map[string]numberedLine{}}
 }
 
-// page emits the blocks of one page. Paragraphs do not cross pages, so that a block has one page to cite.
+// page emits the blocks of one page. Paragraphs do not cross pages, so that each block has a single page for citations.
 func (l *layout) page(number int, lines []pdftext.Line) error {
 	l.number, l.parted = number, nil
 	lines = readingOrder(joinMarks(joinContents(joinDropCaps(l.content(lines)))))
@@ -73,7 +73,7 @@ func (l *layout) page(number int, lines []pdftext.Line) error {
 
 // text emits the blocks of lines that follow one another.
 func (l *layout) text(lines []pdftext.Line, leading float64) error {
-	prose := 0 // lines from here on that are known to be no table
+	prose := 0 // number of following lines that are known not to be a table
 	for len(lines) > 0 {
 		if prose--; prose < 0 {
 			if table, rest := l.takeAligned(lines); table != nil {
@@ -117,7 +117,7 @@ func (l *layout) text(lines []pdftext.Line, leading float64) error {
 	return l.flush()
 }
 
-// usualLeading is the median distance of a page's lines, in parts of their size.
+// usualLeading returns the median distance of a page's lines, as a multiple of their size.
 func usualLeading(lines []pdftext.Line) float64 {
 	var gaps []float64
 	for i := 1; i < len(lines); i++ {
@@ -185,19 +185,19 @@ func (l *layout) continues(line pdftext.Line, kind domain.BlockKind, leading flo
 	return true
 }
 
-// endsEntry reports whether a line is the last one of an entry of a table of contents that takes several.
+// endsEntry reports whether a line is the last one of a table-of-contents entry with several lines.
 func (l *layout) endsEntry(line, last pdftext.Line, leading float64) bool {
 	text := line.Text()
 	gap := (last.Y - line.Y) / max(line.Size, 1)
 	return isContents(text) && !startsItem(text) && numbering.FindString(text) == "" && numbering.MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
-// small reports whether one of two lines is a superscript or a fraction beside the other.
+// small reports whether one of two lines is a superscript or a fraction next to the other.
 func (l *layout) small(a, b pdftext.Line) bool {
 	return math.Abs(a.Y-b.Y) < 0.8*max(a.Size, b.Size)
 }
 
-// flush emits the paragraph gathered.
+// flush emits the current paragraph.
 func (l *layout) flush() error {
 	if len(l.para) == 0 {
 		return nil
@@ -231,17 +231,17 @@ func (l *layout) flush() error {
 	}
 	l.open = nil
 	if block.Kind != domain.BlockListItem && len(l.indents) > 0 && first.Cells[0].X0 < l.indents[0]+sameIndent*first.Size {
-		l.indents = nil // the list has ended: text that belongs to an item is indented more than its mark
+		l.indents = nil // the list has ended, because text of an item is indented more than its marker
 	}
 	return l.p.Out.Add(block)
 }
 
 const (
-	sameIndent = 0.5 // how far apart the marks of one level may begin, in parts of the font size
-	farIndent  = 10  // a mark this far from the one before is in another column
+	sameIndent = 0.5 // maximum distance between the markers of one level, as a multiple of the font size
+	farIndent  = 10  // a marker this far from the previous one is in another column
 )
 
-// itemLevel is the level of a list's item by how far it is indented.
+// itemLevel returns the level of a list item from its indent.
 func (l *layout) itemLevel(first pdftext.Line) int {
 	x, size := first.Cells[0].X0, first.Size
 	if n := len(l.indents); n > 0 && max(x-l.indents[n-1], l.indents[n-1]-x) > farIndent*size {
@@ -256,7 +256,7 @@ func (l *layout) itemLevel(first pdftext.Line) int {
 	return len(l.indents)
 }
 
-// level is the rank of a heading's size.
+// level returns the heading level of a font size.
 func (l *layout) level(size float64) int {
 	rank := 1
 	for i, s := range l.levels {
@@ -273,7 +273,7 @@ func endsSentence(s string) bool {
 	return strings.ContainsRune(".!?:;。！？：؟", r)
 }
 
-// startsItem reports whether a line starts with the mark of a list: a bullet, "3." or "b)".
+// startsItem reports whether a line starts with a list marker: a bullet, "3." or "b)".
 func startsItem(s string) bool {
 	first, n := utf8.DecodeRuneInString(s)
 	if strings.ContainsRune("•◦▪▫■□●○‣⁃∙·–—*-", first) || first == 0xf0b7 {

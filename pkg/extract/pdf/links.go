@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// describe takes over what the document says of itself.
+// describe records the metadata of the document.
 func (s *source) describe(p *format.Parser) {
 	if s.own == nil {
 		p.Doc.Title = s.pdfium.title
@@ -30,11 +30,11 @@ func (s *source) describe(p *format.Parser) {
 	p.Meta(domain.MetaModified, timeText(about.Modified))
 }
 
-// placeholders are what programs write where nobody has said anything.
+// placeholders are the default values that programs write for empty properties.
 var placeholders = format.WordSet("anonymous untitled unspecified unknown none author title subject")
 
-// said is a property that somebody has given, "" for a placeholder. What word processors put before a file's name says
-// nothing of the document.
+// said returns the value of a property, "" for a placeholder. It removes prefixes that word processors put before a
+// file name.
 func said(text string) string {
 	for _, program := range []string{"Microsoft Word - ", "Microsoft PowerPoint - ", "Microsoft Excel - "} {
 		text = strings.TrimPrefix(text, program)
@@ -52,10 +52,10 @@ func timeText(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// maxPageLinks bounds the links of a page that are looked for on its lines.
+// maxPageLinks is the maximum number of links of a page that are matched with its lines.
 const maxPageLinks = 1000
 
-// links are the links on page i, from 0.
+// links returns the links on page i, from 0.
 func (s *source) links(i int) []pdftext.Link {
 	if s.own == nil {
 		return nil
@@ -64,15 +64,15 @@ func (s *source) links(i int) []pdftext.Link {
 	return links[:min(len(links), maxPageLinks)]
 }
 
-// linkFinder gathers the links of a block from its lines.
+// linkFinder collects the links of a block from its lines.
 type linkFinder struct {
 	links []pdftext.Link // of the page
 	found []domain.BlockLink
-	on    int // the line that the last link found is on
+	on    int // line of the last found link
 	line  int
 }
 
-// linksOf are the links that lie on lines, with the words that they lie on.
+// linksOf returns the links on lines, with the words that they cover.
 func linksOf(links []pdftext.Link, lines ...pdftext.Line) []domain.BlockLink {
 	f := linkFinder{links: links}
 	for _, line := range lines {
@@ -90,7 +90,7 @@ func (f *linkFinder) look(line pdftext.Line) {
 		}
 		if n := len(f.found); n > 0 && f.found[n-1].URL == link.URL && f.on == f.line-1 {
 			if len(f.found[n-1].Text) < format.MaxLinkText {
-				f.found[n-1].Text = joinLines(f.found[n-1].Text, text) // it goes on from the line above
+				f.found[n-1].Text = joinLines(f.found[n-1].Text, text) // the link continues from the line above
 			}
 		} else if n < domain.MaxBlockLinks {
 			f.found = append(f.found, domain.BlockLink{Text: text, URL: link.URL})
@@ -99,9 +99,9 @@ func (f *linkFinder) look(line pdftext.Line) {
 	}
 }
 
-// linkText is the part of a line that a link lies on, "" for none.
+// linkText returns the part of a line that a link covers, "" if there is none.
 func linkText(link pdftext.Link, line pdftext.Line) string {
-	const middle = 0.3 // of small letters: their height above the baseline, in parts of the font size
+	const middle = 0.3 // height of the middle of small letters above the baseline, as a multiple of the font size
 	x0, x1, y0, y1 := alongLine(pdftext.Box{X0: link.X0, Y0: link.Y0, X1: link.X1, Y1: link.Y1}, line.Turn)
 	if y := line.Y + middle*line.Size; y < y0 || y > y1 {
 		return ""
@@ -115,7 +115,7 @@ func linkText(link pdftext.Link, line pdftext.Line) string {
 	return strings.Join(parts, " ")
 }
 
-// alongLine is where a box of a page lies along and across lines of a direction.
+// alongLine returns the coordinates of a box along and across lines with a direction.
 func alongLine(b pdftext.Box, turn int) (x0, x1, y0, y1 float64) {
 	switch turn {
 	case 1:

@@ -7,11 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// farMark is how far before its item a mark may begin, in parts of the font size.
+// farMark is the maximum distance between the start of a list marker and its item, as a multiple of the font size.
 const farMark = 5
 
-// joinMarks joins the marks of lists to their items: some writers show all marks after the text, others leave so much
-// room that mark and item look like cells of a table.
+// joinMarks joins list markers to their items. Some programs write all markers after the text; others leave so much
+// space that marker and item look like cells of a table.
 func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	out := make([]pdftext.Line, 0, len(lines))
 	var marks []pdftext.Line
@@ -39,7 +39,7 @@ func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// itemOf is the line of one cell that begins right of a mark on its baseline, the nearest of them; -1 for none.
+// itemOf returns the index of the nearest single-cell line to the right of a marker on its baseline, or -1.
 func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	at, least := -1, math.Inf(1)
 	for i, line := range lines {
@@ -53,14 +53,14 @@ func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	return at
 }
 
-// near reports whether a cell begins behind a mark as an item does.
+// near reports whether a cell begins after a marker at the distance of an item.
 func near(mark, item pdftext.Cell, size float64) bool {
 	const overlap = 0.3 // times the size of the text
 	return item.X0 >= mark.X1-overlap*size && item.X0 <= mark.X0+farMark*size
 }
 
-// isMark reports whether a text is the mark of a list's item and nothing else: a bullet, "3." or "(b)".
+// isMark reports whether a text is only a list marker: a bullet, "3." or "(b)".
 func isMark(s string) bool {
-	const dashes = "–—*-" // in a table they stand for nothing
+	const dashes = "–—*-" // in a table they mark an empty cell
 	return len(s) <= 5 && !strings.ContainsAny(s, " \t") && startsItem(s+" x") && !strings.Contains(dashes, s)
 }

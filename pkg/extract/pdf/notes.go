@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	widerLeading = 1.12 // times the usual distance of lines that parts a caption from text
-	smallerNote  = 0.25 // points that a note is smaller than the text above it, at least
+	widerLeading = 1.12 // distance between a caption and text, as a multiple of the usual line distance
+	smallerNote  = 0.25 // minimum difference in size between a note and the text above, in points
 )
 
-// startsApart reports whether a line begins a caption or a footnote, or ends one, where distance and indent need not
-// tell it from the paragraph before.
+// startsApart reports whether a line begins, or follows, a caption or footnote. Distance and indent may not separate
+// these from the paragraph before.
 func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	last, text := para[len(para)-1], line.Text()
 	ended := endsSentence(last.Text())
@@ -30,7 +30,7 @@ func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	return last.Size-line.Size > smallerNote && ended || follows(startsNote(para[0].Text()), startsNote(text)) && ended
 }
 
-// captionWords begin captions, in the languages that most documents are in; a number and a sign follow.
+// captionWords begin captions in common languages, before a number and a punctuation mark.
 var captionWords = map[string]bool{
 	"figure": true, "fig": true, "table": true, "chart": true, "listing": true, "algorithm": true, "scheme": true, "exhibit": true, "plate": true,
 	"abbildung": true, "abb": true, "tabelle": true, "tab": true, "schaubild": true, "tableau": true, "figura": true, "tabla": true, "tabela": true, "tabella": true,
@@ -38,8 +38,8 @@ var captionWords = map[string]bool{
 	"図": true, "表": true, "图": true, "圖": true, "그림": true, "표": true,
 }
 
-// isCaption reports whether a line begins as the caption of a figure or table does: "Figure 3:", "Tab. 2.1 –". In a
-// sentence, no sign follows the number.
+// isCaption reports whether a line begins like the caption of a figure or table: "Figure 3:", "Tab. 2.1 –". In a
+// sentence, no punctuation mark follows the number.
 func isCaption(s string) bool {
 	at := strings.IndexFunc(s, func(r rune) bool { return unicode.IsDigit(r) })
 	const longestWord = 24 // bytes
@@ -55,7 +55,7 @@ func isCaption(s string) bool {
 	return rest == "" || strings.ContainsRune(":.|–—：．", first)
 }
 
-// startsNote is the mark that a footnote begins with: a number that its text follows without a stop, or a sign.
+// startsNote returns the mark at the start of a footnote: a number without a full stop, or a symbol.
 func startsNote(s string) string {
 	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	const longestNumber = 3
@@ -71,7 +71,7 @@ func startsNote(s string) string {
 	return s[:n]
 }
 
-// follows reports whether a note's mark comes after another's.
+// follows reports whether one note mark follows another in order.
 func follows(a, b string) bool {
 	if a == "" || b == "" {
 		return false

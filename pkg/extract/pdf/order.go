@@ -8,9 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// readingOrder puts the lines of a page into the order in which they are read. Nearly all writers show text in that
-// order, columns and boxes included, so it is kept unless the page itself speaks against it: then the places of the
-// lines decide. Text that runs in another direction than most, as stamps at the margin do, comes last.
+// readingOrder sorts the lines of a page into reading order. Nearly all programs write text in that order, including
+// columns and boxes, so the order of the file is kept unless it is implausible; then the positions of the lines decide.
+// Text in another direction than most, such as stamps in the margin, comes last.
 func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	main := make([]pdftext.Line, 0, len(lines))
@@ -28,8 +28,8 @@ func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	return append(main, turned...)
 }
 
-// scattered reports whether lines are shown in an order that nobody reads: again and again one above the line before
-// it, in the same column.
+// scattered reports whether the order of lines is implausible: many lines are above the line before them, in the same
+// column.
 func scattered(lines []pdftext.Line) bool {
 	const atLeast = 6
 	if len(lines) < atLeast {
@@ -45,7 +45,7 @@ func scattered(lines []pdftext.Line) bool {
 	return back*3 >= len(lines)
 }
 
-// extent is the part of the page's width that a line takes.
+// extent returns the horizontal range of a line.
 func extent(l pdftext.Line) (from, to float64) {
 	from, to = math.Inf(1), math.Inf(-1)
 	for _, c := range l.Cells {
@@ -54,7 +54,7 @@ func extent(l pdftext.Line) (from, to float64) {
 	return from, to
 }
 
-// overlap is how much of the narrower of two lines stands above or below the other, from 0 to 1.
+// overlap returns the fraction of the narrower of two lines that is above or below the other, from 0 to 1.
 func overlap(a, b pdftext.Line) float64 {
 	a0, a1 := extent(a)
 	b0, b1 := extent(b)
@@ -62,8 +62,8 @@ func overlap(a, b pdftext.Line) float64 {
 	return max(0, min(a1, b1)-max(a0, b0)) / width
 }
 
-// byPlace sorts lines by cutting the page along its white space: first into columns where a gap runs through all
-// lines, else across where it is widest, and so on with the parts.
+// byPlace sorts lines by recursive cuts of the page along white space: into columns if a gap runs through all lines,
+// otherwise horizontally at the widest gap.
 func byPlace(lines []pdftext.Line, depth int) []pdftext.Line {
 	const deepest = 24
 	if len(lines) < 2 {
@@ -88,8 +88,8 @@ func byPlace(lines []pdftext.Line, depth int) []pdftext.Line {
 	return lines
 }
 
-// cutColumns parts lines at the widest gap between them that runs from top to bottom, if both sides are columns of
-// text and not the columns of a table.
+// cutColumns splits lines at the widest gap that runs from top to bottom, if both sides are columns of text and not
+// columns of a table.
 func cutColumns(lines []pdftext.Line) (left, right []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int {
@@ -121,7 +121,7 @@ func cutColumns(lines []pdftext.Line) (left, right []pdftext.Line) {
 	return left, right
 }
 
-// isColumn reports whether lines are text that is read downwards, by their length.
+// isColumn reports whether lines are long enough for a column of text.
 func isColumn(lines []pdftext.Line) bool {
 	long := 0
 	for _, l := range lines {
@@ -132,7 +132,7 @@ func isColumn(lines []pdftext.Line) bool {
 	return len(lines) >= 2 && long*2 >= len(lines)
 }
 
-// cutAcross parts lines at the highest white stripe that is wider than the distance of lines.
+// cutAcross splits lines at the highest horizontal gap that is wider than the line distance.
 func cutAcross(lines []pdftext.Line) (upper, lower []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })

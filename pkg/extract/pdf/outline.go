@@ -7,17 +7,17 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// outlineLevels are the levels of the headings that the document's outline names, by page and title.
+// outlineLevels are the levels of the headings in the document's outline, by page and title.
 type outlineLevels map[outlineKey]int
 
-// outlineKey is an entry of an outline: its page, from 1, and its title without white space and signs.
+// outlineKey is an entry of an outline: its page, from 1, and its title as returned by titleKey.
 type outlineKey struct {
 	page  int
 	title string
 }
 
 const (
-	deepestHeading = 6   // level that a heading may have
+	deepestHeading = 6   // maximum level of a heading
 	longestHeading = 300 // bytes
 )
 
@@ -35,8 +35,8 @@ func (s *source) outline() outlineLevels {
 	return levels
 }
 
-// level is the level that the outline gives a text on a page, 0 where it does not name it. Entries often leave out the
-// number before a heading.
+// level returns the outline level of a text on a page, 0 if the outline does not contain it. Entries often leave out
+// the number before a heading.
 func (o outlineLevels) level(page int, text string) int {
 	if len(o) == 0 || len(text) > longestHeading {
 		return 0
@@ -50,7 +50,8 @@ func (o outlineLevels) level(page int, text string) int {
 	return 0
 }
 
-// levelOf is the level that the outline gives lines: all of them, as one heading, or one, as below "Chapter 3".
+// levelOf returns the outline level of lines: of all lines as one heading, or of one line, as for a title below
+// "Chapter 3".
 func (o outlineLevels) levelOf(page int, text string, lines []pdftext.Line) int {
 	if len(o) == 0 {
 		return 0
@@ -62,7 +63,8 @@ func (o outlineLevels) levelOf(page int, text string, lines []pdftext.Line) int 
 	return level
 }
 
-// titleKey is a title without white space and signs, in lower case: outlines and pages part and mark words differently.
+// titleKey returns a title in lower case without white space and punctuation, which can differ between outlines and
+// pages.
 func titleKey(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {

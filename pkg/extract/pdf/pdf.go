@@ -1,5 +1,5 @@
-// Package pdf reads PDF files: pages by a text layer of our own, or by PDFium where that does not understand them, and
-// their layout: reading order, headings, tables, furniture, forms and links.
+// Package pdf reads PDF files. Pages are read with package pdftext, or with PDFium if pdftext cannot decode them. The
+// package recognises their layout: reading order, headings, tables, headers and footers, forms and links.
 package pdf
 
 import (
@@ -14,21 +14,21 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// Format is the Portable Document Format.
+// Format is the format of PDF files.
 var Format = format.Format{
 	Type: "application/pdf", Aliases: []string{"application/x-pdf"}, Extensions: []string{".pdf"},
 	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read,
 }
 
-// isPDF looks for the header where readers tolerate it: anywhere in the first 1,024 bytes, unless these are the words
-// of a text that speaks of it.
+// isPDF reports whether the PDF header is in the first 1,024 bytes, where readers tolerate it, unless those bytes are a
+// text about PDF.
 func isPDF(head []byte, _ string) bool {
 	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
 	return at == 0 || at > 0 && (!utf8.Valid(head[:at]) || format.CountLetters(string(head[:at])) == 0 || head[at-1] == '\n' || head[at-1] == '\r')
 }
 
-// read reads PDF files page by page. What must be known of the whole document, such as the size of its body text, is
-// gathered from a sample of its pages first; memory does not grow with their number.
+// read reads PDF files page by page. Properties of the whole document, such as the size of body text, are first
+// collected from a sample of its pages, so memory does not grow with the number of pages.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -62,7 +62,7 @@ func read(p *format.Parser) error {
 	return s.finish()
 }
 
-// finish says which way the pages took, warns of what could not be read and fails where there is no text at all.
+// finish records the route of the pages, warns of unreadable pages, and returns an error if there is no text at all.
 func (s *source) finish() error {
 	p := s.p
 	if s.letters == 0 {
@@ -89,7 +89,7 @@ func (s *source) finish() error {
 	return nil
 }
 
-// route names the readers of the pages in one line.
+// route returns the readers of the pages in one line.
 func (s *source) route() string {
 	r := "pdf/own"
 	switch {
@@ -104,7 +104,7 @@ func (s *source) route() string {
 	return r
 }
 
-// noText says why no page has text.
+// noText returns the error that explains why no page has text.
 func (s *source) noText() error {
 	switch {
 	case format.KindOf(s.pdfiumErr) == format.Encrypted:
@@ -134,12 +134,12 @@ func pagesAre(n int) string {
 	return fmt.Sprintf("its %d pages are", n)
 }
 
-// damagedPDF says in one line what is wrong with the file; what its readers complained of is the cause, for logs.
+// damagedPDF returns the error for a damaged file, with one line for users. The readers' error is the cause, for logs.
 func damagedPDF(what string, cause error) *format.Error {
 	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; make it anew, or send the document in another format"}
 }
 
-// refusedPDF is what is wrong with a file that neither reader opens.
+// refusedPDF returns the error for a file that neither reader can open.
 func refusedPDF(own, other error) error {
 	switch {
 	case format.KindOf(other) == format.Encrypted, format.KindOf(other) == format.TooLarge:
@@ -150,7 +150,7 @@ func refusedPDF(own, other error) error {
 	return damagedPDF("its structure cannot be read", errors.Join(own, other))
 }
 
-// pageNumbers writes ascending page numbers for people: "pages 1 to 3, 7".
+// pageNumbers formats ascending page numbers for people: "pages 1 to 3, 7".
 func pageNumbers(pages []int) string {
 	const most = 20
 	var ranges []string

@@ -23,15 +23,15 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// pdfiumPages bounds the memory of the sandbox, in WebAssembly pages of 64 KiB: 256 MiB.
+// pdfiumPages is the maximum memory of the sandbox, in WebAssembly pages of 64 KiB: 256 MiB.
 const pdfiumPages = 4096
 
-// pdfiumGC is the growth of the heap, in percent, at which garbage is collected while a file is open in PDFium: every
-// call into the sandbox leaves 10 KiB, and what stays is large and cheap to look through.
+// pdfiumGC is the heap growth that triggers a garbage collection while a file is open in PDFium, in percent. Every call
+// into the sandbox leaves 10 KiB of garbage, and the live heap is large but cheap to scan.
 const pdfiumGC = 20
 
-// pdfiumRuntime is the compiled PDFium of this process. Compiling takes seconds, so it is done at most once, and
-// only by a process that meets a file which needs it.
+// pdfiumRuntime is the compiled PDFium of this process. Compiling takes seconds, so it is done at most once, and only
+// if a file needs it.
 var pdfiumRuntime struct {
 	once sync.Once
 	pool pdfium.Pool
@@ -50,7 +50,7 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 		}
 		r.pool, r.err = webassembly.Init(webassembly.Config{
 			Context: context.Background(), MinIdle: 0, MaxIdle: 1, MaxTotal: 1,
-			FSConfig:      wazero.NewFSConfig(), // no files: the default would show it the whole disk
+			FSConfig:      wazero.NewFSConfig(), // no files: the default would expose the whole disk
 			RuntimeConfig: config,
 			Stdout:        io.Discard, Stderr: io.Discard,
 		})
@@ -61,9 +61,9 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// compileAlone waits until no other process compiles into the folder, and keeps others from it until the function is called
-// that it returns: children that need PDFium at the same moment would each compile it for seconds, where all but the first
-// find it there. Without a lock there is only more work.
+// compileAlone locks the folder against compilation by other processes until done is called. Without the lock, children
+// that need PDFium at the same time would each compile it for seconds; with it, all but the first find the compiled
+// code. A failed lock only causes more work.
 func compileAlone(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}
@@ -75,19 +75,19 @@ func compileAlone(cacheDir string) (done func()) {
 	return func() { _ = lock.Unlock() }
 }
 
-// pdfiumReader is a file open in PDFium. Close it.
+// pdfiumReader is a file open in PDFium. The caller closes it.
 type pdfiumReader struct {
 	instance pdfium.Pdfium
 	doc      references.FPDF_DOCUMENT
 	pages    int
 	title    string
-	calls    int         // into the sandbox, for characters and objects
-	gc       int         // what collected garbage before
-	unwatch  func() bool // ends the watch that kills the instance when the context is done
+	calls    int         // calls into the sandbox for characters and objects
+	gc       int         // previous garbage collection percentage
+	unwatch  func() bool // ends the watch that kills the instance when the context ends
 }
 
-// openPDFium opens a file in PDFium, which reads it where it lies in memory. It returns an Encrypted *Error for files
-// that need a password.
+// openPDFium opens a file in PDFium, which reads it directly from memory. It returns an Encrypted *Error for files that
+// need a password.
 func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	defer recoverPDFium(&err)
 	pool, err := startPDFium(p.Lim.CacheDir)
@@ -126,7 +126,7 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	return r, nil
 }
 
-// close gives the instance back. One that has trapped cannot close in order; it is dropped either way.
+// close returns the instance. An instance that has trapped cannot be closed properly; it is dropped in any case.
 func (r *pdfiumReader) close() {
 	var err error
 	defer recoverPDFium(&err)
@@ -135,7 +135,7 @@ func (r *pdfiumReader) close() {
 	_ = r.instance.Close()
 }
 
-// recoverPDFium turns a panic inside the sandbox's host into an error.
+// recoverPDFium converts a panic of the sandbox's host to an error.
 func recoverPDFium(err *error) {
 	if x := recover(); x != nil {
 		*err = fmt.Errorf("PDFium: %v", x)
@@ -146,7 +146,7 @@ func recoverPDFium(err *error) {
 func (r *pdfiumReader) hasImage(i int) (has bool) {
 	var err error
 	defer recoverPDFium(&err)
-	const most, image = 200, 3 // objects that are looked at; PDFium's number for pictures
+	const most, image = 200, 3 // maximum number of objects examined; PDFium's type number of pictures
 	page := r.pageAt(i)
 	count, err := r.instance.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
 	if err != nil {

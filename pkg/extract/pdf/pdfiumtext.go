@@ -15,10 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// maxPDFiumChars is how many characters of a page PDFium is asked for.
+// maxPDFiumChars is the maximum number of characters per page requested from PDFium.
 const maxPDFiumChars = 500_000
 
-// Words whose characters differ in height are parted: the least difference, in points, and the longest word.
+// Bounds for splitting words whose characters differ in height: the minimum difference, in points, and the maximum
+// length of a word.
 const (
 	uneven        = 0.5
 	maxUnevenWord = 64
@@ -27,14 +28,14 @@ const (
 // pdfiumPage is a page as PDFium reads it.
 type pdfiumPage struct {
 	lines []pdftext.Line
-	chars int // that it found on the page, blanks left out
-	known int // of these, the ones that it knows
+	chars int // characters found on the page, without blanks
+	known int // characters that PDFium could decode
 
-	unknown unknownChars // the others, where they stand as words
+	unknown unknownChars // undecoded characters that form words
 }
 
-// page reads the lines of page i, from 0, from the places of PDFium's words, so that its pages get the same layout as
-// others.
+// page reads the lines of page i, from 0, from the positions of PDFium's words, so that its pages go through the same
+// layout analysis as others.
 func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (read pdfiumPage, err error) {
 	defer recoverPDFium(&err)
 	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})
@@ -82,9 +83,9 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 	return read, nil
 }
 
-// pdfiumWords passes the words of a page on, each as one glyph. A call into the sandbox costs as much as laying out a
-// line, so only the first and the last character of a word are asked where they stand, and what a run of words shares
-// is asked once a run.
+// pdfiumWords passes on the words of a page, each as one glyph. A call into the sandbox costs as much as laying out a
+// line, so it requests positions only for the first and last character of a word, and the common properties of a run of
+// words only once.
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE
@@ -101,7 +102,7 @@ type pdfiumWords struct {
 	bold        bool
 }
 
-// units are the code units of a page's characters: one for each, or two beyond 16 bits.
+// units returns the UTF-16 code units of a page's characters.
 func (c *pdfiumWords) units(count int) ([]rune, error) {
 	units := make([]rune, 0, count)
 	if count == 0 {
@@ -112,7 +113,7 @@ func (c *pdfiumWords) units(count int) ([]rune, error) {
 	if err == nil {
 		for _, r := range strings.TrimSuffix(all.Text, "\x00") {
 			if r >= 0x10000 {
-				break // then places and text do not go together
+				break // otherwise positions and text would not match
 			}
 			units = append(units, r)
 		}
@@ -132,7 +133,7 @@ func (c *pdfiumWords) units(count int) ([]rune, error) {
 	return units, nil
 }
 
-// PDFium's signs for the hyphen that divides a word at the end of a line.
+// PDFium's characters for a hyphen that divides a word at the end of a line.
 const (
 	pdfiumHyphen       = 2
 	pdfiumNoncharacter = 0xfffe
@@ -143,7 +144,7 @@ func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfi
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
 
-// word passes on a word, or a blank, whose first character has the number n.
+// word passes on a word, or a blank, whose first character has the index n.
 func (c *pdfiumWords) word(units []rune, n int) {
 	if isBlank(units[0]) {
 		if units[0] == ' ' {
@@ -153,14 +154,14 @@ func (c *pdfiumWords) word(units []rune, n int) {
 	}
 	first, ok := c.box(n)
 	if !ok {
-		return // made up by PDFium, with no place on the page
+		return // inserted by PDFium, without a position on the page
 	}
 	last, raised := first, first
 	if len(units) > 1 {
 		if b, ok := c.box(n + len(units) - 1); ok {
 			last, raised = b, b
 		}
-		if end := lastLetter(units); end > 0 && end < len(units)-1 { // "m2)" ends on the line again
+		if end := lastLetter(units); end > 0 && end < len(units)-1 { // in "m2)", the end is on the baseline again
 			if b, ok := c.box(n + end); ok {
 				raised = b
 			}
@@ -179,7 +180,7 @@ func (c *pdfiumWords) word(units []rune, n int) {
 	c.out.Glyph(wordText(units), c.size, c.dx, c.dy, from, to, c.bold)
 }
 
-// lastLetter is the last letter or digit of a word; -1 for none.
+// lastLetter returns the index of the last letter or digit of a word, or -1.
 func lastLetter(units []rune) int {
 	end := len(units) - 1
 	for end >= 0 && !unicode.IsLetter(units[end]) && !unicode.IsDigit(units[end]) {
@@ -188,13 +189,13 @@ func lastLetter(units []rune) int {
 	return end
 }
 
-// differ reports whether two characters stand at different heights or differ in size.
+// differ reports whether two characters differ in height or size.
 func differ(a, b structs.FPDF_FS_RECTF) bool {
 	return math.Abs(float64(a.Top-b.Top)) > uneven || math.Abs(float64(a.Bottom-b.Bottom)) > uneven
 }
 
-// parts passes on the parts of a word whose characters differ in height, as a number and its exponent do. It reports whether
-// there are several.
+// parts passes on the parts of a word whose characters differ in height, such as a number and its exponent. It reports
+// whether there are several parts.
 func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bool {
 	last, from := first, 0
 	for i := 1; i < len(units); i++ {
@@ -221,7 +222,7 @@ func (c *pdfiumWords) box(n int) (structs.FPDF_FS_RECTF, bool) {
 	return b.Rect, true
 }
 
-// beside reports whether a word stands beside the page, where nobody sees it.
+// beside reports whether a word is outside the page, where it is invisible.
 func (c *pdfiumWords) beside(first, last structs.FPDF_FS_RECTF) bool {
 	if c.page.Right <= c.page.Left || c.page.Top <= c.page.Bottom {
 		return false
@@ -230,7 +231,7 @@ func (c *pdfiumWords) beside(first, last structs.FPDF_FS_RECTF) bool {
 		min(first.Bottom, last.Bottom) >= c.page.Top || max(first.Top, last.Top) <= c.page.Bottom
 }
 
-// wordText turns PDFium's code units into text.
+// wordText converts PDFium's code units to text.
 func wordText(units []rune) string {
 	var b strings.Builder
 	for i := 0; i < len(units); i++ {
@@ -247,7 +248,7 @@ func wordText(units []rune) string {
 	return b.String()
 }
 
-// startRun asks for what the characters of a run share. It reports whether there is enough to go on.
+// startRun requests the common properties of the characters of a run. It reports whether they are sufficient.
 func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	i := c.r.instance
 	c.r.calls += 4 // for origin, matrix, size and font
@@ -278,8 +279,8 @@ func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	return c.size > 0 && c.size < 1e5
 }
 
-// span is where a word begins and ends on its baseline. Boxes lie along the page's edges, so those of turned text
-// are measured along its direction.
+// span returns the start and the end of a word on its baseline. Boxes are parallel to the page's edges, so those of
+// rotated text are measured along its direction.
 func (c *pdfiumWords) span(first, last structs.FPDF_FS_RECTF) (from, to [2]float64) {
 	left, right := float64(min(first.Left, last.Left)), float64(max(first.Right, last.Right))
 	bottom, top := float64(min(first.Bottom, last.Bottom)), float64(max(first.Top, last.Top))

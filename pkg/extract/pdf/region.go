@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// trimmed is the grid without rows at its top and bottom that hold no text, as where a picture touches a table, and
-// without borders that part nothing then. It returns nil where nothing is left that a table needs.
+// trimmed returns the grid without empty rows at its top and bottom, as next to a picture that touches a table, and
+// without borders that are then unused. It returns nil if the rest is too small for a table.
 func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	first, last := g.rows(), -1
 	for _, line := range lines {
@@ -34,7 +34,7 @@ func (g *grid) trimmed(lines []pdftext.Line) *grid {
 			out.parts[r], out.below[r] = slices.Delete(out.parts[r], k, k+1), slices.Delete(out.below[r], k, k+1)
 		}
 	}
-	for r := out.rows() - 2; r >= 0; r-- { // rules down may begin and end where nothing runs across
+	for r := out.rows() - 2; r >= 0; r-- { // vertical rules may begin and end at a border without horizontal rules
 		if slices.Contains(out.below[r], true) {
 			continue
 		}
@@ -51,14 +51,14 @@ func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	return out
 }
 
-// region is a cell of a table, which may cover several of the grid.
+// region is a cell of a table, which can span several cells of the grid.
 type region struct {
 	row, column  int
 	down, across int
 }
 
-// regions joins the cells of a grid that no rule parts. ok is false where they are no rectangles: then the rules are
-// those of a drawing.
+// regions joins the cells of a grid without rules between them. ok is false if the results are not rectangles: then the
+// rules belong to a drawing.
 func (g *grid) regions() (all []region, ok bool) {
 	columns := g.columns()
 	seen := make([]bool, g.rows()*columns)
@@ -103,12 +103,12 @@ func (g *grid) regions() (all []region, ok bool) {
 	return all, true
 }
 
-// split parts a region into which rules down reach that end inside it, as those do that begin below a name of several
-// columns: in each row of the grid they part it, and what stands below the same columns with no rule between is one with
-// them. A region without such rules stays whole.
+// split splits a region with vertical rules that end inside it, such as those below a name of several columns. The
+// rules split each row of the grid; parts below each other with the same columns and no rule between them are joined. A
+// region without such rules stays whole.
 func (g *grid) split(c region) []region {
 	var all []region
-	above := make([]int, c.across) // by column: which part began there in the row above, counted from 1; 0 for none
+	above := make([]int, c.across) // by column: number of the part, from 1, that began there in the row above; 0 if none
 	for r := c.row; r < c.row+c.down; r++ {
 		here := make([]int, c.across)
 		for k := c.column; k < c.column+c.across; {

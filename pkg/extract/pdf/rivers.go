@@ -8,12 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// withColumns finds the columns of a table that has rules between rows only: where white space runs down between the
-// words of all its lines. It returns nil where there are no two columns.
+// withColumns finds the columns of a table that has rules only between rows: the borders are vertical white space
+// between the words of all lines. It returns nil if there are fewer than two columns.
 func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	t := g.textOf(lines)
 	body := t.bodyLines()
-	const fewest = 3 // lines that must agree
+	const fewest = 3 // minimum number of lines
 	if len(body) < fewest {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 		return nil
 	}
 	slices.SortFunc(words, func(a, b pdftext.Cell) int { return cmp.Compare(a.X0, b.X0) })
-	const river = 0.1 // times the size of the text that the white space is wide, at least
+	const river = 0.1 // minimum width of the white space, as a multiple of the font size
 	out := &grid{turn: g.turn, ys: g.ys, xs: []float64{g.left()}}
 	reach, rivers := words[0].X1, 0
 	for _, w := range words[1:] {
@@ -51,10 +51,10 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	return out
 }
 
-// maxRivers bounds the places where white space runs down through a table that are looked at.
+// maxRivers is the maximum number of vertical white spaces in a table that are examined.
 const maxRivers = 500
 
-// lineWords are the words of each of the lines.
+// lineWords returns the words of each line.
 func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 	words := make([][]pdftext.Cell, len(lines))
 	for i, line := range lines {
@@ -65,8 +65,8 @@ func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 	return words
 }
 
-// parted reports whether most lines, whose words are given, have more room at a place than stands between words. By
-// chance, words of a text part there too.
+// parted reports whether most lines, whose words are given, have a gap at a position that is wider than a word space.
+// Smaller gaps also occur in text by chance.
 func parted(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	const room = 0.5 // times the size of the text
 	n := 0
@@ -86,8 +86,8 @@ func parted(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	return n*3 >= len(lines)*2
 }
 
-// bodyLines are the lines that tell the columns: all but the upper ones of the header, whose names may reach over several
-// columns, and titles between rows.
+// bodyLines returns the lines that define the columns: all except titles between rows and the upper header lines, whose
+// names may span several columns.
 func (t *gridText) bodyLines() []pdftext.Line {
 	var body []pdftext.Line
 	header, several := true, 0
@@ -110,7 +110,7 @@ func (t *gridText) bodyLines() []pdftext.Line {
 }
 
 // headed reports whether the first row of a table without rules between its columns names at least two of them in few
-// lines, none of them the mark of a list, and what follows is not text in columns.
+// lines, without list markers, and the rows below are not text in columns.
 func (t *gridText) headed() bool {
 	const headerLines = 3
 	header := -1
@@ -143,8 +143,8 @@ func (t *gridText) headed() bool {
 	return names >= 2 && (len(t.ys) > 5 || proseColumns(lines) == nil)
 }
 
-// keepNamed takes the borders out of a grid behind which the first row has no word: a gap that runs through all rows by
-// chance is none of the header's. The column of the names of rows need not have a name.
+// keepNamed removes borders of a grid without a header word after them: a gap that runs through all rows by chance does
+// not separate header words. The column of row names need not have a name.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {
@@ -154,7 +154,7 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// keepFilled takes the borders out behind which few lines, whose words are given, have text.
+// keepFilled removes borders after which only a few lines, whose words are given, have text.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {
@@ -170,7 +170,7 @@ func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	}
 }
 
-// inColumn reports whether one of the words stands in a column, as Cell.Cut tells it.
+// inColumn reports whether one of the words is in a column, according to Cell.Cut.
 func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	return slices.ContainsFunc(words, func(w pdftext.Cell) bool {
 		middle := (w.X0 + w.X1) / 2
@@ -178,8 +178,8 @@ func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	})
 }
 
-// reachesOver reports whether a cell is a title over several columns: at no border that it crosses is there more room
-// than between words.
+// reachesOver reports whether a cell is a title over several columns: it has no gap wider than a word space at the
+// borders that it crosses.
 func reachesOver(c pdftext.Cell, borders []float64, size float64) bool {
 	const room = 0.5 // times the size of the text
 	words := c.Words()
@@ -199,8 +199,8 @@ func reachesOver(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
-// framesText reports whether a few rules frame the text of a page rather than a table: there are headings between them,
-// or lists.
+// framesText reports whether a few rules frame the text of a page rather than a table, because there are headings or
+// lists between them.
 func (l *layout) framesText(t *gridText) bool {
 	marks, all := 0, 0
 	for _, band := range t.bands {
@@ -216,8 +216,8 @@ func (l *layout) framesText(t *gridText) bool {
 	return marks*4 > all
 }
 
-// reachUp adds a row on top of a grid without a rule above its header: names stand just above the first rule, one over
-// each column of the rows below.
+// reachUp adds a row at the top of a grid without a rule above its header: there are names just above the first rule,
+// one above each column.
 func (g *grid) reachUp(items []placed) {
 	var inside []pdftext.Line
 	for _, item := range items {
@@ -232,14 +232,14 @@ func (g *grid) reachUp(items []placed) {
 	if columns == nil {
 		return
 	}
-	const near = 2.2 // times the size of the names that they stand above the rule, at most
+	const near = 2.2 // maximum distance of the names from the rule, as a multiple of their size
 	above := *g
 	above.ys = []float64{g.top() + near*inside[0].Size, g.top()}
 	var names []pdftext.Line
 	for _, item := range items {
 		if in, out := above.divide(item.line); item.table == nil && len(in.Cells) > 0 {
 			if len(out.Cells) > 0 {
-				return // text that runs on beside the table
+				return // text that continues next to the table
 			}
 			names = append(names, in)
 		}
@@ -250,7 +250,7 @@ func (g *grid) reachUp(items []placed) {
 	taller := &grid{turn: g.turn, xs: g.xs, ys: append(above.ys[:1:1], g.ys...)}
 	with := taller.withColumns(append(names, inside...))
 	if with == nil || with.columns() < columns.columns() {
-		return // it is a text over the table
+		return // the line is text above the table
 	}
 	named := lineWords(names)
 	for k := range with.columns() - 1 {

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	sameRule     = 3     // points that pieces of one rule, or the rules that meet in a corner, may be apart
-	shortestRule = 6     // points below which a rule parts no cells
-	maxGridRules = 2_000 // of one direction on a page; more is a drawing
+	sameRule     = 3     // maximum gap between pieces of one rule, or between rules that meet in a corner, in points
+	shortestRule = 6     // minimum length of a rule between cells, in points
+	maxGridRules = 2_000 // rules of one direction on a page; more are a drawing
 	maxGridCells = 20_000
 	maxGridText  = 1_000_000 // cells of lines times columns of a grid
-	maxGridWork  = 2_000_000 // grids times lines of a page; more is a drawing
-	closing      = 0.6       // of a cell's side that a rule must run along to part it from the next cell
+	maxGridWork  = 2_000_000 // grids times lines of a page; more are a drawing
+	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate it from the next cell
 )
 
-// grid is where rules part the cells of a table, in the coordinates of lines that run in its direction.
+// grid is the grid of rules of a table, in the coordinates of lines in its direction.
 type grid struct {
 	turn int
 	xs   []float64 // borders of columns, ascending
 	ys   []float64 // borders of rows, descending
-	// parts[r][k] says that a rule parts the cells k and k+1 of row r, below[r][k] that one parts cell k of row r from
-	// the next row's. Both are nil where all rules run across: then the columns must be found in the text.
+	// parts[r][k] is true if a rule separates cells k and k+1 of row r, below[r][k] if a rule separates cell k of row r
+	// from the next row. Both are nil if all rules are horizontal; then the columns must be found in the text.
 	parts, below [][]bool
 }
 
@@ -36,10 +36,10 @@ func (g *grid) right() float64  { return g.xs[len(g.xs)-1] }
 func (g *grid) top() float64    { return g.ys[0] }
 func (g *grid) bottom() float64 { return g.ys[len(g.ys)-1] }
 
-// rule is a line across at y, from x0 to x1; for rules that run down, the axes are swapped.
+// rule is a horizontal line at y, from x0 to x1. For vertical rules, the axes are swapped.
 type rule struct{ at, from, to float64 }
 
-// gridsOf finds what may be the grids of tables among what a page draws. Whether they are, their text tells.
+// gridsOf finds possible table grids in the drawings of a page. Their text decides later whether they are tables.
 func gridsOf(d pdftext.Drawn, turn int) []grid {
 	across, down := rulesOf(d, turn)
 	const fewest = 3 // rules of a table
@@ -47,7 +47,7 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 		return nil
 	}
 	var grids []grid
-	var lone []rule // rules across that no rule down parts
+	var lone []rule // horizontal rules without vertical rules between them
 	for _, c := range connected(across, down) {
 		if g, ok := lattice(c.across, c.down); ok {
 			g.turn = turn
@@ -63,8 +63,8 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 	return grids
 }
 
-// rulesOf are the rules of a page, pieces of one joined, in the coordinates of lines of a direction. The sides of filled
-// rectangles are rules too: rows and cells may be told apart by what lies behind them.
+// rulesOf returns the rules of a page, with pieces joined, in the coordinates of lines in a direction. The sides of
+// filled rectangles are also rules, because rows and cells can be separated by their backgrounds.
 func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	add := func(b pdftext.Box) {
 		x0, x1, y0, y1 := alongLine(b, turn)
@@ -86,7 +86,7 @@ func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	return joinRules(across), joinRules(down)
 }
 
-// joinRules joins the pieces of rules that lie on one line and touch.
+// joinRules joins pieces of rules that touch on one line.
 func joinRules(rules []rule) []rule {
 	slices.SortFunc(rules, func(a, b rule) int { return cmp.Compare(a.at, b.at) })
 	var joined []rule
@@ -158,7 +158,7 @@ func connected(across, down []rule) []ruleSet {
 	return found
 }
 
-// lattice makes a grid of rules that meet, if they part at least two rows and two columns.
+// lattice returns a grid of intersecting rules, if they form at least two rows and two columns.
 func lattice(across, down []rule) (grid, bool) {
 	if len(down) == 0 || len(across) == 0 {
 		return grid{}, false
@@ -170,7 +170,7 @@ func lattice(across, down []rule) (grid, bool) {
 	for _, v := range down {
 		xs = append(xs, v.at)
 	}
-	// Where a table has no frame, its rules end at its edges.
+	// If a table has no frame, its edges are the ends of its rules.
 	for _, h := range across {
 		xs = append(xs, h.from, h.to)
 	}
@@ -215,7 +215,7 @@ func lattice(across, down []rule) (grid, bool) {
 	return g, true
 }
 
-// borders are sorted places, those that are nearly the same taken as one.
+// borders returns the sorted positions, with nearly equal ones merged.
 func borders(at []float64) []float64 {
 	slices.Sort(at)
 	var out []float64
@@ -230,7 +230,7 @@ func borders(at []float64) []float64 {
 	return out
 }
 
-// nearest is the index of the place that is least far from another.
+// nearest returns the index of the position nearest to another.
 func nearest(places []float64, at float64) int {
 	best, d := 0, math.Inf(1)
 	for i, p := range places {
@@ -246,8 +246,8 @@ func covers(r rule, from, to float64) bool {
 	return min(r.to, to)-max(r.from, from) >= closing*(to-from)
 }
 
-// stacked makes grids of rules across that are equally long and stand one below the other, as those of tables in books
-// are, and the backgrounds of every other row.
+// stacked returns grids of horizontal rules of equal length, one below another, like the rules of tables in books and
+// the backgrounds of alternate rows.
 func stacked(rules []rule) []grid {
 	const fewest = 3
 	slices.SortStableFunc(rules, func(a, b rule) int { return cmp.Compare(b.at, a.at) })

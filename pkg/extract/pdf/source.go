@@ -8,48 +8,48 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// source reads the pages of a file by one of two ways. The first is our own text layer, which knows fonts, table
-// cells and form fields. Pages that measured signals say it did not understand are read by PDFium, compiled to
-// WebAssembly and shut in a sandbox, and so are files that it cannot open at all.
+// source reads the pages of a file with one of two readers. The first is package pdftext, which knows fonts, table
+// cells and form fields. Pages that it could not decode, according to measured signals, and files that it cannot open
+// are read with PDFium, compiled to WebAssembly and confined in a sandbox.
 type source struct {
 	p     *format.Parser
 	data  []byte
 	pages int
-	own   *pdftext.Document // nil where it cannot be opened
+	own   *pdftext.Document // nil if pdftext cannot open the file
 
-	pdfium    *pdfiumReader // opened by the first page that needs it
-	pdfiumErr error         // why PDFium is of no use; it is not asked again
-	poor      bool          // there is hardly any text: pages without are put to PDFium too
+	pdfium    *pdfiumReader // opened for the first page that needs it
+	pdfiumErr error         // why PDFium cannot be used; it is not tried again
+	poor      bool          // there is hardly any text, so pages without text are also passed to PDFium
 	budget    pdfiumBudget
 	kept      map[int]page
 
-	// What came of the pages, numbered from 1.
+	// Results of the pages, numbered from 1.
 	letters  int
-	why      string // the first reason to take PDFium
+	why      string // the first reason for using PDFium
 	byPDFium []int
-	scans    []int // pictures and no text
+	scans    []int // pages with pictures and no text
 	broken   []int
-	noHelp   []int // doubtful, and not put to PDFium, which does not know their characters either
-	spent    []int // doubtful, and not put to PDFium, which has cost what it may
+	noHelp   []int // doubtful pages not passed to PDFium, which does not know their characters either
+	spent    []int // doubtful pages not passed to PDFium, whose calls have reached the limit
 	unseen   unseenPages
 	garbled  garbledPages
 }
 
-// page is what one page shows.
+// page is the content of one page.
 type page struct {
 	lines    []pdftext.Line
-	grids    []grid // what may be those of tables
+	grids    []grid // possible tables
 	letters  int
-	image    bool    // there is a picture on it
+	image    bool    // it has a picture
 	broken   bool    // it could not be read to its end
-	byPDFium string  // why PDFium read it, "" for the own layer
-	unasked  unasked // why PDFium was not asked for it though it is doubtful
+	byPDFium string  // why PDFium read it; "" if pdftext read it
+	unasked  unasked // why PDFium did not read it although it is doubtful
 	fields   []pdftext.Field
 	unseen   pdftext.Unseen
-	unknown  unknownChars // that the reader of the page did not know
+	unknown  unknownChars // characters that the reader could not decode
 }
 
-// openPDF opens a file by the way that works.
+// openPDF opens a file with the first reader that can.
 func openPDF(p *format.Parser, data []byte) (*source, error) {
 	s := &source{p: p, data: data, kept: map[int]page{}}
 	own, err := pdftext.Open(data)
@@ -80,8 +80,8 @@ func (s *source) close() {
 	}
 }
 
-// fallback is PDFium with the file open, or nil where that is impossible or useless. Starting it takes a second, so it
-// is left alone when no page has content that it could find.
+// fallback returns PDFium with the file open, or nil if that is impossible or useless. Starting it takes a second, so
+// it is not started if no page has content that it could find.
 func (s *source) fallback() *pdfiumReader {
 	if s.pdfium != nil || s.pdfiumErr != nil {
 		return s.pdfium
@@ -107,7 +107,7 @@ func (s *source) page(i int) (page, error) {
 	return s.settle(i, page, doubt)
 }
 
-// readOwn reads page i with our own layer and says what is wrong with the result.
+// readOwn reads page i with pdftext and returns its doubt about the result.
 func (s *source) readOwn(i int) (page, doubt) {
 	if s.own == nil {
 		return page{}, doubt{why: "open"}
@@ -124,7 +124,7 @@ func (s *source) readOwn(i int) (page, doubt) {
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }
 
-// settle puts a doubtful page to PDFium and takes what is better.
+// settle passes a doubtful page to PDFium and returns the better result.
 func (s *source) settle(i int, page page, d doubt) (page, error) {
 	if d.why == "" {
 		return page, nil
@@ -137,7 +137,7 @@ func (s *source) settle(i int, page page, d doubt) (page, error) {
 		return page.without(why, d), nil
 	}
 	if page.unseen.Hidden+page.unseen.Beside > 0 && (d.why == "sparse" || d.why == "empty") {
-		return page, nil // PDFium would add only the text that is not visible
+		return page, nil // PDFium would add only invisible text
 	}
 	read, err := other.page(s.p.Ctx, i, page.unseen.Layers)
 	if ctxErr := s.p.Ctx.Err(); ctxErr != nil {
@@ -160,7 +160,7 @@ func (s *source) settle(i int, page page, d doubt) (page, error) {
 	return page, nil
 }
 
-// without is a page as our own layer read it, which has to do because PDFium was not asked or was no help.
+// without returns the page as read by pdftext, for cases in which PDFium was not used or did not help.
 func (page page) without(why unasked, d doubt) page {
 	page.unasked = why
 	if d.why == "open" {
@@ -172,7 +172,7 @@ func (page page) without(why unasked, d doubt) page {
 	return page
 }
 
-// account keeps count of what the pages were.
+// account records the result of a page.
 func (s *source) account(i int, page page) {
 	s.letters += page.letters
 	if page.byPDFium != "" {
@@ -197,14 +197,14 @@ func (s *source) account(i int, page page) {
 	}
 }
 
-// doubt says what is wrong with a page as our own layer read it.
+// doubt is the problem of a page as read by pdftext.
 type doubt struct {
-	why      string // "" for nothing
-	readable bool   // its text is worth something all the same
-	margin   int    // tenths of the letters that PDFium finds which the page must have to be kept
+	why      string // "" if there is none
+	readable bool   // its text is still useful
+	margin   int    // minimum number of letters for keeping the page, in tenths of those found by PDFium
 }
 
-// doubtOf names the first signal that a page was not understood.
+// doubtOf returns the first signal that a page was not decoded correctly.
 func doubtOf(before, after pdftext.Stats, page page, poor bool) doubt {
 	glyphs := after.Glyphs - before.Glyphs
 	undecoded, odd := after.Undecoded-before.Undecoded, after.Odd-before.Odd

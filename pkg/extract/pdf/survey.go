@@ -9,26 +9,26 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// surveyPages is how many pages are read to learn what a document looks like. A document of no more is read once.
+// surveyPages is the number of pages sampled for the survey. Documents with no more pages are read only once.
 const surveyPages = 64
 
-// survey is what is known of a whole document before its first block.
+// survey holds the properties of a whole document that are needed before its first block.
 type survey struct {
 	weight   map[float64]int  // bytes of text by font size
 	edges    map[string]tally // lines at the top or bottom of pages, digits masked
-	pages    int              // that were looked at and have more than a few lines
-	body     float64          // size of most text, in points
+	pages    int              // sampled pages with more than fewLines lines
+	body     float64          // size of body text, in points
 	levels   []float64        // sizes of headings, largest first
 	repeated map[string]bool  // headers and footers, digits masked
 }
 
-// tally counts a text that stands at one height.
+// tally counts a text at one height.
 type tally struct {
 	y     float64
 	pages int
 }
 
-// survey reads a sample of the pages, which runs over the whole document in stretches of neighbours.
+// survey reads a sample of the pages: runs of consecutive pages spread over the whole document.
 func (s *source) survey() (*survey, error) {
 	sample := samplePages(s.pages)
 	type read struct {
@@ -65,7 +65,7 @@ func (s *source) survey() (*survey, error) {
 	return v, nil
 }
 
-// samplePages are the numbers of the pages to survey, from 0.
+// samplePages returns the numbers of the pages to survey, from 0.
 func samplePages(n int) []int {
 	var sample []int
 	if n <= surveyPages {
@@ -86,14 +86,14 @@ func samplePages(n int) []int {
 	return sample
 }
 
-// fewLines is the number of lines up to which all of a page is content.
+// fewLines is the number of lines up to which a page has no headers and footers.
 const fewLines = 6
 
 func (v *survey) add(lines []pdftext.Line) {
-	const most = 1000 // sizes that are told apart
+	const most = 1000 // maximum number of distinct sizes
 	for _, line := range lines {
 		if format.CountLetters(line.Text()) < 2 {
-			continue // an initial has no size that ranks headings
+			continue // the size of a drop cap does not count for headings
 		}
 		if _, known := v.weight[line.Size]; known || len(v.weight) < most {
 			v.weight[line.Size] += len(line.Text())
@@ -134,14 +134,14 @@ func (v *survey) conclude() {
 	v.repeated = map[string]bool{}
 	const atLeast = 3
 	for text, t := range v.edges {
-		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // left and right pages may differ
+		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // lower share, because left and right pages may differ
 			v.repeated[text] = true
 		}
 	}
 	v.weight, v.edges = nil, nil
 }
 
-// mainTurn is the direction of most of a page's text.
+// mainTurn returns the direction of most of a page's text.
 func mainTurn(lines []pdftext.Line) int {
 	var size [4]int
 	for _, l := range lines {

@@ -8,12 +8,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// tableLines bounds what is looked at as one table; a longer one goes on as another.
+// tableLines is the maximum number of lines of one table. A longer table continues as another.
 const tableLines = 400
 
-// takeTable takes the rows of a table off the front of lines: at least two lines with several cells each, with the
-// lines between them on which a cell goes on. It returns the lines that the table is made of, none if there is no
-// table, and the rest.
+// takeTable takes the lines of a table from the front of lines: at least two lines with several cells each, and the
+// lines between them that continue a cell. It returns the lines of the table, none if there is no table, and the rest.
 func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 	n, rows := 0, 0
 	for i := 0; i < min(len(lines), tableLines); i++ {
@@ -34,7 +33,7 @@ func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 		return nil, lines
 	}
 	table, rest = lines[:n], lines[n:]
-	// Some writers show the header after the rows that stand below it.
+	// Some programs write the header after the rows below it.
 	if len(rest) > 0 && len(rest[0].Cells) >= 2 && len(rest[0].Cells) >= len(table[0].Cells) && overlap(rest[0], table[0]) > 0.5 {
 		if up := (rest[0].Y - table[0].Y) / max(rest[0].Size, 1); up > 0.5 && up < 4 {
 			table = append([]pdftext.Line{rest[0]}, table...)
@@ -44,7 +43,7 @@ func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 	return table, rest
 }
 
-// sameRow reports whether a line stands beside the one before it.
+// sameRow reports whether a line is on the same row as the line before it.
 func sameRow(a, b pdftext.Line) bool {
 	_, end := extent(a)
 	from, _ := extent(b)
@@ -60,10 +59,10 @@ func goesOn(above, l pdftext.Line) bool {
 	return l.Cells[0].X0 >= from-0.5*l.Size
 }
 
-// column is where the cells of a table's column stand.
+// column is the horizontal range of a column.
 type column struct{ from, to float64 }
 
-// columnsOf finds the columns of a table from the rows with the most cells. It returns none where they do not agree.
+// columnsOf finds the columns of a table from the rows with the most cells. It returns nil if these rows differ.
 func columnsOf(lines []pdftext.Line) []column {
 	most := 0
 	for _, l := range lines {
@@ -92,7 +91,7 @@ func columnsOf(lines []pdftext.Line) []column {
 	return columns
 }
 
-// columnAt is the column that a cell belongs to: the one it shares most with, else the nearest.
+// columnAt returns the column of a cell: the one with the largest overlap, else the nearest.
 func columnAt(columns []column, c pdftext.Cell) int {
 	best, shared := 0, -1e18
 	for i, col := range columns {
@@ -103,7 +102,7 @@ func columnAt(columns []column, c pdftext.Cell) int {
 	return best
 }
 
-// rowsOf puts the cells of a table's lines under its columns and joins the lines of cells that take several.
+// rowsOf assigns the cells of a table's lines to its columns and joins the lines of multi-line cells.
 func (l *layout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []table.Row {
 	var rows []table.Row
 	pitch := rowPitch(lines)
@@ -137,8 +136,8 @@ func (l *layout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []tabl
 	return rows
 }
 
-// rowPitch is how far apart the rows of a table are. The lines inside a cell are closer; where all lines are equally
-// far apart, each is a row.
+// rowPitch returns the distance between the rows of a table. The lines inside a cell are closer. If all distances are
+// equal, each line is a row.
 func rowPitch(lines []pdftext.Line) float64 {
 	var gaps []float64
 	for i := 1; i < len(lines); i++ {
@@ -153,20 +152,20 @@ func rowPitch(lines []pdftext.Line) float64 {
 	return gaps[len(gaps)*3/4]
 }
 
-// openTable is a table with named columns that may go on, over the page or over more lines than are looked at as one.
+// openTable is a table with named columns that may continue on the next page or after tableLines lines.
 type openTable struct {
 	columns []column
 	header  []string
 }
 
-// goesOnWith reports whether columns are those of the table, which may be shifted as left and right pages are.
+// goesOnWith reports whether columns are those of the table. They may be shifted, as between left and right pages.
 func (t *openTable) goesOnWith(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {
 		return false
 	}
 	shift := columns[0].from - t.columns[0].from
 	for i, c := range columns {
-		// Columns may be set at their left or right, so one edge is as before, or the other.
+		// Columns may be left- or right-aligned, so only one of the edges must be unchanged.
 		left, right := c.from-t.columns[i].from-shift, c.to-t.columns[i].to-shift
 		if min(max(left, -left), max(right, -right)) > size {
 			return false
@@ -175,7 +174,7 @@ func (t *openTable) goesOnWith(columns []column, size float64) bool {
 	return true
 }
 
-// table emits the rows of a table that no rules part.
+// table emits the rows of a table without rules.
 func (l *layout) table(lines []pdftext.Line) error {
 	t := &pageTable{columns: columnsOf(lines), size: lines[0].Size}
 	if t.columns == nil {
@@ -196,14 +195,14 @@ func (l *layout) table(lines []pdftext.Line) error {
 // pageTable is a table of a page.
 type pageTable struct {
 	rows    []table.Row // at least one
-	columns []column    // nil where they are not known
+	columns []column    // nil if unknown
 	size    float64     // of its text, in points
-	named   bool        // a row of it can name the columns
-	header  bool        // the first row is known to name them
-	reaches bool        // names reach over several columns or rows
+	named   bool        // one of its rows can name the columns
+	header  bool        // the first row is known to name the columns
+	reaches bool        // names span several columns or rows
 }
 
-// emitTable emits rows. Columns are named only where they are plain to see: a cell under the wrong name would be misread.
+// emitTable emits rows. It names columns only if they are certain, because a cell with the wrong name would be misread.
 func (l *layout) emitTable(t *pageTable) error {
 	w := &table.Writer{Out: l.p.Out, Page: l.number, IsHeader: t.header}
 	before := l.open
@@ -212,7 +211,7 @@ func (l *layout) emitTable(t *pageTable) error {
 	if before.goesOnWith(t.columns, t.size) {
 		w.Header, w.Decided, named = before.header, true, true
 		if !l.p.Src.PlainRows && slices.Equal(rows[0].Cells, before.header) {
-			rows = rows[1:] // the names stand on every page
+			rows = rows[1:] // the header is repeated on every page
 		}
 	}
 	w.Plain = l.p.Src.PlainRows || !named && !w.HoldsSheet(rows)
@@ -241,8 +240,8 @@ func rightToLeft(lines []pdftext.Line) bool {
 	return n*2 > len(lines)
 }
 
-// proseColumns takes lines that run across two or more columns of prose apart: what looks like a table of long cells
-// that fill their columns. It returns nil for a table.
+// proseColumns splits lines that run across two or more columns of prose, which look like a table with long cells that
+// fill their columns. It returns nil for a table.
 func proseColumns(table []pdftext.Line) []pdftext.Line {
 	columns := columnsOf(table)
 	if len(columns) < 2 || len(columns) > 4 || len(table) < 4 {

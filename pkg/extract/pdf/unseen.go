@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// unseenPages gathers what a reader of the pages does not see.
+// unseenPages collects the pages with invisible text.
 type unseenPages struct {
-	hidden, beside, read []int // page numbers, from 1: with hidden layers, with text outside the page, with other unseen text
+	hidden, beside, read []int // page numbers, from 1: with hidden layers, with text outside the page, with other invisible text
 	sum                  pdftext.Unseen
 }
 
@@ -30,7 +30,7 @@ func (u *unseenPages) add(number int, page pdftext.Unseen) {
 	u.sum.Clipped += page.Clipped
 }
 
-// warn says which pages have text that is not seen, and whether it was read.
+// warn adds warnings about pages with invisible text, and whether it was read.
 func (u *unseenPages) warn(out *format.Sink) {
 	if len(u.hidden) > 0 {
 		out.Warn(pageNumbers(u.hidden) + ": text of hidden layers was left out")

@@ -16,7 +16,7 @@ import (
 type reader struct {
 	p *format.Parser
 	a *ooxml.Package
-	// once holds masters and layouts that were read, and texts of footers: what stands on every slide is said once.
+	// once holds masters and layouts that were read, and texts of footers: text that is on every slide is written once.
 	once  map[string]bool
 	apart bool // the next block has no heading, because its slide has no title
 	// frames holds the positions of the placeholders of layouts and masters, by part.
@@ -197,7 +197,7 @@ func (r *reader) tell(blocks []domain.Block) error {
 	return nil
 }
 
-// inherited emits what the slide's layout and master show beside their placeholders.
+// inherited emits the text of the slide's layout and master outside placeholders.
 func (r *reader) inherited(rels []ooxml.Relation, number int) error {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.Related(rels, kind, "")
@@ -223,7 +223,7 @@ func (r *reader) inherited(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// notes emits the speaker's notes after what stands on the slide.
+// notes emits the speaker's notes after the content of the slide.
 func (r *reader) notes(rels []ooxml.Relation, number int) error {
 	for _, rel := range rels {
 		if rel.Kind() != "notesSlide" || rel.External {

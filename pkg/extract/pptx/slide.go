@@ -170,7 +170,7 @@ func (s *slideWalker) textShape(sc *xmlscan.Scanner) {
 	s.paragraphs(paragraphs, (holder == "body" || holder == "obj") && !s.isNotes)
 }
 
-// heading joins the lines of a title. What is far too long for one is text.
+// heading joins the lines of a title. Text that is much too long for a title is a paragraph.
 func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if len(s.title) > format.MaxTitle {
@@ -182,8 +182,8 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// footer takes the date, number or footer that stands on a slide; a footer once for the whole presentation. Those of pages
-// of notes are the program's.
+// footer reads the date, number or footer of a slide; a footer once for the whole presentation. Those of pages of notes
+// are the program's.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {

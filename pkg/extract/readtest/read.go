@@ -1,5 +1,5 @@
-// Package readtest reads documents in tests of the formats, and looks at what comes of them. It imports package extract;
-// only tests outside the packages of the formats import it.
+// Package readtest reads documents in tests of the formats, and checks the results. It imports package extract; only
+// tests outside the packages of the formats import it.
 package readtest
 
 import (
