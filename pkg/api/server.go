@@ -99,9 +99,12 @@ func New(o Options, d Deps) (http.Handler, error) {
 	return cleanPath(g), nil
 }
 
+// releaseMode switches off the debug output of Gin. The mode is a global variable without a lock, so it is set only once.
+var releaseMode = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
+
 // routes puts every operation under every base.
 func (s *server) routes() http.Handler {
-	gin.SetMode(gin.ReleaseMode)
+	releaseMode()
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
