@@ -106,7 +106,7 @@ func unknownOf(lines []pdftext.Line) unknownChars {
 const (
 	minLetters     = 200  // a shorter sample is no evidence
 	maxLetters     = 4000 // a longer sample adds no evidence
-	minCommonShare = 0.35 // of the pairs of letters
+	minCommonShare = 0.35 // share of common letter pairs
 	// minCoincidence is the probability that two letters of the sample are the same. It is 0.05 to 0.08 in all languages
 	// and does not change if letters are substituted; random codes and part numbers have 0.04.
 	minCoincidence = 0.055

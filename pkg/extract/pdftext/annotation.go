@@ -9,9 +9,9 @@ import (
 
 const maxAnnotations = 5_000 // of one page
 
-// annotations shows the annotations that have text of their own: form fields with their values, free text, stamps.
+// annotations reads the annotations with text of their own: form fields with their values, free text, stamps.
 func (in *interpreter) annotations(list pdf.Value) error {
-	in.covering = false // the ground of a field covers the line to write on
+	in.covering = false // the background of a field covers the line to write on
 	for i := range min(list.Len(), maxAnnotations) {
 		a := list.Index(i)
 		kind := a.Key("Subtype").Name()
@@ -37,7 +37,7 @@ func (in *interpreter) annotations(list pdf.Value) error {
 		if err := in.appearance(a); err != nil {
 			return err
 		}
-		if in.doc.Stats.Glyphs == before { // what the annotation says is not drawn: the viewer is to do it
+		if in.doc.Stats.Glyphs == before { // the annotation has text without an appearance, which viewers draw themselves
 			if kind == "FreeText" {
 				in.place(a.Key("Contents").Text(), a)
 			}
@@ -46,7 +46,7 @@ func (in *interpreter) annotations(list pdf.Value) error {
 	return nil
 }
 
-// appearance runs the normal appearance of an annotation, fitted into its rectangle.
+// appearance runs the normal appearance of an annotation, scaled to its rectangle.
 func (in *interpreter) appearance(a pdf.Value) error {
 	ap := a.Key("AP").Key("N")
 	if ap.Kind() == pdf.Dict {
@@ -71,7 +71,7 @@ func (in *interpreter) appearance(a pdf.Value) error {
 	return in.form(ap, newResources(in.doc, pdf.Value{}), 1)
 }
 
-// inherited is an entry of a field or of the fields above it.
+// inherited returns an entry of a field or of one of its parents.
 func inherited(field pdf.Value, key string) pdf.Value {
 	for range maxDepth {
 		if v := field.Key(key); v.Kind() != pdf.Null {
@@ -84,7 +84,7 @@ func inherited(field pdf.Value, key string) pdf.Value {
 	return pdf.Value{}
 }
 
-// place shows text that the file leaves to be drawn, line by line from the top of an annotation's rectangle.
+// place adds text without an appearance, line by line from the top of the annotation's rectangle.
 func (in *interpreter) place(text string, a pdf.Value) {
 	r, ok := rectOf(a.Key("Rect"))
 	if !ok || strings.TrimSpace(text) == "" {
@@ -109,7 +109,7 @@ func (in *interpreter) place(text string, a pdf.Value) {
 	in.out.breakLine()
 }
 
-// Link is a part of a page that leads elsewhere.
+// Link is an area of a page with a link.
 type Link struct {
 	X0, Y0, X1, Y1 float64 // in points from the lower left corner of the page as it is seen
 	URL            string

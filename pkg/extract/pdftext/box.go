@@ -2,9 +2,9 @@ package pdftext
 
 import "github.com/ledongthuc/pdf"
 
-// pageBox is what of a page is seen, and how it is turned.
+// pageBox is the visible part of a page and its rotation.
 type pageBox struct {
-	toPage        matrix  // from the file's coordinates to those of the page as it is seen, from its lower left corner
+	toPage        matrix  // from the file's coordinates to those of the visible page, from its lower left corner
 	width, height float64 // in points; 0 when unknown
 }
 
@@ -37,7 +37,7 @@ func (d *Document) box(p pageRef) pageBox {
 	return b
 }
 
-// outside reports whether a glyph of a size lies where the page does not show it.
+// outside reports whether a glyph of the given size is outside the visible part of the page.
 func (b pageBox) outside(from, to [2]float64, size float64) bool {
 	if b.width == 0 {
 		return false
@@ -63,7 +63,7 @@ func rectOf(v pdf.Value) (r rect, ok bool) {
 	return r, r.x1 > r.x0 && r.y1 > r.y0 && matrix{n[0], n[1], n[2], n[3]}.finite()
 }
 
-// through is the upright rectangle around r as a matrix maps it.
+// through returns the bounding box of r transformed by a matrix.
 func (r rect) through(m matrix) rect {
 	out := rect{}
 	for i, p := range [4][2]float64{{r.x0, r.y0}, {r.x1, r.y0}, {r.x0, r.y1}, {r.x1, r.y1}} {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cff is an embedded font in the Compact Font Format, as far as it tells which characters its glyphs show.
+// cff is the part of an embedded font in the Compact Font Format that maps glyphs to characters.
 type cff struct {
 	names    []string // of glyphs, by number; "" in CID-keyed fonts
 	cids     []int    // glyph numbers' CIDs in CID-keyed fonts, else nil
@@ -13,7 +13,7 @@ type cff struct {
 	standard bool // the encoding is Adobe's standard one
 }
 
-// parseCFF reads a font; of a broken one, what makes sense. It never returns nil.
+// parseCFF parses a font. If it is damaged, the valid parts are used. It never returns nil.
 func parseCFF(data []byte) *cff {
 	f := &cff{}
 	if len(data) < 4 {
@@ -41,7 +41,7 @@ func parseCFF(data []byte) *cff {
 	return f
 }
 
-// cffIndex reads an INDEX and says where it ends.
+// cffIndex reads an INDEX and returns its end.
 func cffIndex(data []byte, at int) (items [][]byte, end int) {
 	count := u16(data, at)
 	if count == 0 || at < 0 || at+3 > len(data) {
@@ -97,7 +97,7 @@ func cffDict(b []byte) map[int]float64 {
 		case c == 29:
 			args = append(args, float64(int32(u32(b, i))))
 			i += 4
-		case c == 30: // a real number: no offset, only to be passed over
+		case c == 30: // a real number is never an offset, so skip it
 			for i < len(b) && b[i]&0xf != 0xf && b[i]>>4 != 0xf {
 				i++
 			}
@@ -114,7 +114,7 @@ func cffDict(b []byte) map[int]float64 {
 			i++
 		}
 	}
-	for k, v := range dict { // offsets are what is read
+	for k, v := range dict { // only offsets are used
 		if math.IsNaN(v) || v < 0 {
 			dict[k] = 0
 		}
@@ -159,7 +159,7 @@ func cffCharset(data []byte, top map[int]float64, n int) []int {
 	return sids
 }
 
-// readEncoding reads which codes the glyphs have.
+// readEncoding reads the codes of the glyphs.
 func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	if at == 0 {
 		f.standard = true
@@ -204,7 +204,7 @@ func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	}
 }
 
-// glyphText goes from glyph numbers to text by their names; nil where there are none.
+// glyphText returns the text of glyph numbers from their names, or nil if there are none.
 func (f *cff) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for g, name := range f.names {

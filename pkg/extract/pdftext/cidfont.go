@@ -8,10 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext/internal/adobe"
 )
 
-// cidFont is what composite fonts have more than simple ones: codes of several bytes that stand for the glyph numbers
+// cidFont holds the additional properties of composite fonts, whose codes of several bytes map to the glyph numbers
 // (CIDs) of a character collection.
 type cidFont struct {
-	encoding *cmap           // embedded or predefined CMap, nil where codes are CIDs or Unicode
+	encoding *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
 	unicode  unicodeForm     // predefined CMap that is a Unicode encoding
 	numbers  map[rune]uint32 // then, the CIDs of characters
 	half     bool            // then, whether ASCII has half the width
@@ -25,7 +25,7 @@ type cidFont struct {
 	glyphOf   func(cid uint32) uint32
 }
 
-// unicodeForm is how a Unicode CMap writes characters.
+// unicodeForm is the encoding form of a Unicode CMap.
 type unicodeForm byte
 
 const (
@@ -72,8 +72,7 @@ func (f *font) loadComposite(v pdf.Value) {
 	}
 }
 
-// predefined sets up the CMaps that every reader is expected to know. What they encode tells the collection even where
-// the font does not name it.
+// predefined sets up a predefined CMap. Its collection applies even if the font does not name one.
 func (f *font) predefined(name string, collection *string) {
 	if name == "" {
 		return
@@ -101,7 +100,7 @@ func (f *font) predefined(name string, collection *string) {
 	}
 }
 
-// collectionOf is the character collection of a predefined CMap that is no Unicode encoding.
+// collectionOf returns the character collection of a predefined CMap that is not a Unicode encoding.
 func collectionOf(cmapName string) string {
 	switch {
 	case strings.HasPrefix(cmapName, "GB"):
@@ -114,7 +113,7 @@ func collectionOf(cmapName string) string {
 	return "Adobe-Japan1"
 }
 
-// loadGlyphs makes the embedded program tell what the glyphs show, for fonts whose CIDs mean nothing by themselves.
+// loadGlyphs takes the text of glyphs from the embedded program, for fonts whose CIDs have no predefined meaning.
 func (c *cidFont) loadGlyphs(d *Document, desc pdf.Value) {
 	p := d.loadProgram(desc.Key("FontDescriptor"))
 	c.glyphText = p.glyphs()
@@ -135,7 +134,7 @@ func (c *cidFont) loadGlyphs(d *Document, desc pdf.Value) {
 // cidMetrics reads the W or W2 array of a font, whose entries have one or three numbers; the first is kept.
 func cidMetrics(w pdf.Value, numbers int) map[uint32]float64 {
 	out := map[uint32]float64{}
-	budget := maxMapped // of widths set: entries may repeat a long list, or lie one over another
+	budget := maxMapped // limits the number of widths set: entries may repeat a long list or overlap
 	for i := 0; i < min(w.Len(), maxMapped) && budget > 0; {
 		first := uint32(max(0, w.Index(i).Int64()))
 		second := w.Index(i + 1)
@@ -229,7 +228,7 @@ func (c *cidFont) unicodeText(raw string) string {
 	return utf16Text(raw)
 }
 
-// advance is how far the pen moves over a glyph, in thousandths of the font size.
+// advance returns the advance width of a glyph, in thousandths of the font size.
 func (c *cidFont) advance(cid uint32, vertical bool, text string) float64 {
 	if vertical {
 		if h, ok := c.heights[cid]; ok {

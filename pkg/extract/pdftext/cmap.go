@@ -16,7 +16,7 @@ type cmap struct {
 	text       map[uint32]string
 	textRanges []textRange // in order of low
 	cids       []adobe.Range
-	base       *cmap // what usecmap names, or nil
+	base       *cmap // the CMap named by usecmap, or nil
 	vertical   bool
 }
 
@@ -31,7 +31,7 @@ const (
 	maxSpaces = 100     // code spaces, all of which are compared with every code
 )
 
-// parseCMap reads a CMap; of a broken one, what makes sense.
+// parseCMap parses a CMap. If it is damaged, the valid parts are used.
 func parseCMap(data []byte) *cmap {
 	m := &cmap{text: map[uint32]string{}}
 	t := &tokenizer{data: data}
@@ -106,7 +106,7 @@ func (m *cmap) mapRanges(args []token) {
 	for i := 0; i+2 < len(args); i += 3 {
 		low, top, dst := codeOf(args[i].str), codeOf(args[i+1].str), args[i+2]
 		if top < low {
-			top = low // a fault of some writers; the first code is still meant
+			top = low // an error of some programs; the first code is still valid
 		}
 		if dst.kind == tokArray {
 			for j, item := range dst.items {
@@ -139,7 +139,7 @@ func (m *cmap) set(code uint32, text string) {
 	}
 }
 
-// counted is text with its last character moved on by n.
+// counted returns text with its last character increased by n.
 func counted(text string, n uint32) string {
 	if n == 0 {
 		return text
@@ -151,7 +151,7 @@ func counted(text string, n uint32) string {
 	return text[:len(text)-size] + string(r)
 }
 
-// lookup is the text of a code, "" when the map has none.
+// lookup returns the text of a code, "" if the map has none.
 func (m *cmap) lookup(code uint32) string {
 	if s, ok := m.text[code]; ok {
 		return s
@@ -173,7 +173,7 @@ func (m *cmap) lookup(code uint32) string {
 	return ""
 }
 
-// entries is how many characters the map names, by and large.
+// entries returns the approximate number of characters in the map.
 func (m *cmap) entries() int { return len(m.text) + len(m.textRanges) }
 
 // cid is the glyph number of a code of n bytes.

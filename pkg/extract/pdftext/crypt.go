@@ -15,7 +15,7 @@ import (
 // crypt decrypts the strings and streams of a file that opens with an empty password.
 type crypt struct {
 	key      []byte
-	own      uint32 // the object that tells how to decrypt, which is itself plain
+	own      uint32 // number of the encryption dictionary, which is not encrypted
 	strs     method
 	streams  method
 	metadata bool // streams of metadata are encrypted as well
@@ -35,7 +35,7 @@ const (
 // passwordPad fills short passwords, by algorithm 2 of ISO 32000.
 var passwordPad = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
 
-// decrypt sets up decryption where the trailer asks for it. It returns ErrEncrypted where a password is needed.
+// decrypt sets up decryption if the trailer requires it. It returns ErrEncrypted if a password is needed.
 func (f *file) decrypt() error {
 	ref := f.trailer.key("Encrypt")
 	dict := f.resolve(ref)
@@ -110,7 +110,7 @@ func (c *crypt) readFilters(f *file, cf token) {
 
 func (c *crypt) named(name token) method { return c.filters[name.str] }
 
-// security is what the encryption dictionary says, and the file's identifier.
+// security is the content of the encryption dictionary, and the file's identifier.
 type security struct {
 	revision, size    int // size of the key in bytes
 	owner, user       string
@@ -120,7 +120,7 @@ type security struct {
 	metadata          bool
 }
 
-// fileKey makes the key of the file from the empty password, taken as that of the user or of the owner.
+// fileKey derives the file key from the empty password, as user or owner password.
 func (s security) fileKey() ([]byte, error) {
 	switch {
 	case s.revision >= 5:
@@ -172,7 +172,7 @@ func (s security) opens(key []byte) bool {
 	return string(u) == s.user[:16]
 }
 
-// userPassword finds the user's password by the owner's, by algorithm 7.
+// userPassword derives the user password from the owner password (algorithm 7).
 func (s security) userPassword(owner []byte) []byte {
 	sum := md5.Sum(padded(owner))
 	key := sum[:]

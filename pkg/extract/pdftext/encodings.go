@@ -2,7 +2,7 @@ package pdftext
 
 import "golang.org/x/text/encoding/charmap"
 
-// standardHigh is the upper half of Adobe's standard encoding, by octal rows; zero where there is nothing.
+// standardHigh is the upper half of Adobe's standard encoding, by octal rows; zero for unused codes.
 var standardHigh = map[byte]rune{
 	0xa1: '¡', 0xa2: '¢', 0xa3: '£', 0xa4: '⁄', 0xa5: '¥', 0xa6: 'ƒ', 0xa7: '§', 0xa8: '¤', 0xa9: '\'', 0xaa: '“',
 	0xab: '«', 0xac: '‹', 0xad: '›', 0xae: 'ﬁ', 0xaf: 'ﬂ', 0xb1: '–', 0xb2: '†', 0xb3: '‡', 0xb4: '·', 0xb6: '¶',
@@ -41,7 +41,7 @@ var wingdings = map[byte]rune{
 	0xdf: '←', 0xe0: '→', 0xe1: '↑', 0xe2: '↓', 0xe8: '➔', 0xf0: '⇨', 0xfb: '✗', 0xfc: '✓', 0xfd: '☒', 0xfe: '☑',
 }
 
-// dingbatExceptions are the codes of Zapf Dingbats that do not lie in the order of Unicode's block.
+// dingbatExceptions are the codes of Zapf Dingbats that do not follow the order of the Unicode block.
 var dingbatExceptions = map[byte]rune{
 	0x20: ' ', 0x25: '☎', 0x2a: '☛', 0x2b: '☞', 0x48: '★', 0x6c: '●', 0x6e: '■', 0x73: '▲', 0x74: '▼', 0x75: '◆', 0x77: '◗',
 	0xa8: '♣', 0xa9: '♦', 0xaa: '♥', 0xab: '♠', 0xd5: '→', 0xd6: '↔', 0xd7: '↕',
@@ -62,7 +62,7 @@ func dingbat(c byte) rune {
 	return 0
 }
 
-// baseEncoding is the table of a named encoding of simple fonts; "" where a code means nothing.
+// baseEncoding returns the table of a named encoding of simple fonts, with "" for unused codes.
 func baseEncoding(name string) *[256]string {
 	var runes [256]rune
 	for i := 0x20; i < 0x7f; i++ {

@@ -6,10 +6,10 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// FieldKind is what a field of a form takes.
+// FieldKind is the kind of a form field.
 type FieldKind byte
 
-// The kinds of fields whose values are read. Other fields show text like any part of a page.
+// The kinds of fields whose values are read. Other fields are read as text of the page.
 const (
 	TextField   FieldKind = iota // text, or a choice from a list
 	CheckField                   // a box that is ticked or not
@@ -19,7 +19,7 @@ const (
 // Field is a field of a form on a page.
 type Field struct {
 	Kind  FieldKind
-	Name  string // that the form itself has for people; "" none
+	Name  string // the field's name for users; "" if it has none
 	Value string // of a text field
 	On    bool   // a box is ticked
 	Box   Box    // on the page as it is seen
@@ -30,7 +30,7 @@ const (
 	maxFieldValues = 100      // chosen from a list
 )
 
-// field reads a widget's field. ok is false for those that are read by what they show: buttons and signatures.
+// field reads a widget's field. ok is false for buttons and signatures, which are read by their appearance.
 func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	const password, radio, button = 1 << 13, 1 << 15, 1 << 16
 	flags := inherited(a, "Ff").Int64()
@@ -88,7 +88,7 @@ func fieldText(v pdf.Value) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 }
 
-// chosen is the value of a text field or a choice, as it is shown: options may have another name than their value.
+// chosen returns the displayed value of a text field or a choice. The label of an option may differ from its value.
 func chosen(v, options pdf.Value) string {
 	if v.Kind() != pdf.Array {
 		return optionText(fieldText(v), options)

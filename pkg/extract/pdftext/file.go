@@ -10,11 +10,11 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// file is a PDF file as its objects: found, decrypted and unpacked. The library reads it through ReadAt as if each
-// object lay at a place of its own, written plainly and listed in one sound table. So the library's own reading of
-// references, filters and encryption, which ends in loops and panics on imperfect files, has nothing to go wrong on.
+// file is a PDF file as a set of decrypted and unpacked objects. ReadAt presents it to the library as a valid file:
+// each object at a fixed address, unencrypted, and listed in one cross-reference table. The library's own code for
+// cross references, filters and encryption loops or panics on imperfect files, so it never sees them.
 //
-// The address of object n is n*stride. Behind the last object lie the table of references and the end of the file.
+// The address of object n is n*stride. The cross-reference table and the end of the file follow the last object.
 type file struct {
 	data    []byte
 	entries map[uint32]entry
@@ -22,14 +22,14 @@ type file struct {
 	trailer token
 	crypt   *crypt
 
-	scanned map[uint32]entry // where a search through the whole file finds objects; nil before the first search
+	scanned map[uint32]entry // objects found by a search through the whole file; nil before the first search
 	images  *cache[uint32, []byte]
 	packed  *cache[uint32, *objectStream]
-	loading map[uint32]bool // objects being loaded, so that none needs itself
+	loading map[uint32]bool // objects being loaded, to detect cycles
 	budget  int64           // bytes that may still be unpacked
 }
 
-// entry is where an object lies: at an offset of the file, or at an index inside an object stream.
+// entry is the location of an object: an offset in the file, or an index in an object stream.
 type entry struct {
 	kind   byte   // 0 nowhere, 1 at an offset, 2 in a stream
 	at     uint32 // the offset, or the stream's number
@@ -39,7 +39,7 @@ type entry struct {
 const (
 	strideBits  = 26
 	stride      = 1 << strideBits
-	maxObject   = 2_000_000 // numbers above are taken for damage: the library's table has a place for each
+	maxObject   = 2_000_000 // higher object numbers are treated as damage, because the library's table has an entry for each number
 	maxImages   = 8 << 20   // bytes of written objects that are kept
 	maxPacked   = 24 << 20  // bytes of unpacked object streams that are kept
 	maxUnpacked = 8 << 30   // bytes unpacked for one document, over all its streams
@@ -49,8 +49,8 @@ const (
 
 var errUnpacked = errors.New("the file unpacks to too much")
 
-// openFile finds the objects of a file. Where its references are unusable or search is set, it looks for them from
-// start to end.
+// openFile finds the objects of a file. If the cross references are unusable or search is set, it searches the whole
+// file.
 func openFile(data []byte, search bool) (*file, error) {
 	if int64(len(data)) >= 1<<32 {
 		return nil, errors.New("the file is too large")
@@ -71,7 +71,7 @@ func openFile(data []byte, search bool) (*file, error) {
 	return f, f.decrypt()
 }
 
-// reader shows the file to the library.
+// reader returns the file in the form for the library.
 func (f *file) reader() (*pdf.Reader, error) {
 	f.size = 1
 	for n := range f.entries {
@@ -89,7 +89,7 @@ func (f *file) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }
 
-// ReadAt gives the library the bytes that it would find in a file without faults.
+// ReadAt returns the bytes of an equivalent file without errors.
 func (f *file) ReadAt(b []byte, off int64) (int, error) {
 	zone, at := uint32(off>>strideBits), int(off&(stride-1))
 	var image []byte
@@ -143,7 +143,7 @@ func (f *file) readTable(b []byte, at int) (int, error) {
 	return n, nil
 }
 
-// image is an object as it is written for the library. An object that cannot be read is null.
+// image returns an object as serialised for the library. An object that cannot be read is null.
 func (f *file) image(number uint32) []byte {
 	if b, ok := f.images.get(number); ok {
 		return b
@@ -221,11 +221,11 @@ func writeName(b []byte, name string) []byte {
 	return append(b, ' ')
 }
 
-// number is which object a value is, 0 for one that lies inside another.
+// number returns the object number of a value, 0 for a value inside another object.
 func number(v pdf.Value) uint32 { return uint32(v.Key(objectMark).Int64()) }
 
-// cache keeps what was used of late, up to about a size. It has two generations: when the young one is half the size,
-// the old one is dropped.
+// cache keeps recently used entries up to an approximate size. It has two generations: when the young one reaches half
+// the size, the old one is dropped.
 type cache[K comparable, V any] struct {
 	young, old map[K]V
 	size, most int

@@ -52,7 +52,7 @@ func firstKey(dict token, names ...string) token {
 	return token{kind: tokNull}
 }
 
-// firstItem is the first of an array, and anything else itself.
+// firstItem returns the first item of an array, and any other value unchanged.
 func firstItem(v token) token {
 	if v.kind == tokArray && len(v.items) > 0 {
 		return v.items[0]
@@ -60,7 +60,7 @@ func firstItem(v token) token {
 	return v
 }
 
-// decode undoes the step; with an error it returns what could be undone.
+// decode reverses the step. With an error it also returns the data decoded so far.
 func (flt filter) decode(data []byte) ([]byte, error) {
 	var err error
 	switch flt.name {
@@ -76,12 +76,12 @@ func (flt filter) decode(data []byte) ([]byte, error) {
 	case "RunLengthDecode", "RL":
 		return unRunLength(data), nil
 	case "Crypt":
-		return data, nil // seen to when decrypting
+		return data, nil // already done by decryption
 	}
 	return nil, fmt.Errorf("filter %q holds no text", flt.name)
 }
 
-// inflate unpacks zlib data without minding its checksum; where the header is broken, what follows may still be sound.
+// inflate unpacks zlib data and ignores its checksum. If the header is damaged, the data after it may still be valid.
 func inflate(data []byte) ([]byte, error) {
 	data = bytes.TrimLeft(data, "\r\n")
 	if len(data) < 2 {
@@ -113,7 +113,7 @@ func un85(data []byte) ([]byte, error) {
 		}
 	}
 	clean = clean[:min(len(clean), maxStream)]
-	zeros := bytes.Count(clean, []byte{'z'}) // each stands for four bytes, others for four fifths of one
+	zeros := bytes.Count(clean, []byte{'z'}) // each encodes four bytes; each other character four fifths of a byte
 	out := make([]byte, 4*zeros+(len(clean)-zeros)/5*4+8)
 	n, _, err := ascii85.Decode(out, clean, true)
 	return out[:n], err
@@ -177,7 +177,7 @@ func unLZW(data []byte, early bool) []byte {
 			return out // damaged
 		}
 		if last.n > 0 && len(table) < 4096 {
-			table = append(table, item{last.from, last.n + 1}) // what came before and the first byte of this
+			table = append(table, item{last.from, last.n + 1}) // the previous string and the first byte of this one
 		}
 		last = item{at, len(out) - at}
 		for width < 12 && len(table)+ahead >= 1<<width {
@@ -187,7 +187,7 @@ func unLZW(data []byte, early bool) []byte {
 	return out
 }
 
-// unpredict undoes the differences to neighbours that were taken before packing.
+// unpredict reverses the prediction from neighbouring bytes.
 func (flt filter) unpredict(data []byte) []byte {
 	if flt.predictor <= 1 || flt.columns < 1 || flt.colours < 1 || flt.bits < 1 || flt.columns > 1<<20 || flt.colours > 64 || flt.bits > 32 {
 		return data

@@ -14,7 +14,7 @@ type font struct {
 	bold      bool
 	vertical  bool
 	type3     bool
-	scale     float64 // glyph space to text space; 1/1000 but for Type 3
+	scale     float64 // glyph space to text space; 1/1000 except for Type 3
 	toUnicode *cmap
 
 	// Simple fonts.
@@ -27,7 +27,7 @@ type font struct {
 // glyph is one shown character.
 type glyph struct {
 	text  string  // "" when unknown
-	width float64 // how far the pen moves on, in parts of the font size; downwards in vertical writing
+	width float64 // advance as a multiple of the font size; downwards in vertical writing
 	space bool    // the single-byte code 32, to which word spacing applies
 }
 
@@ -43,7 +43,7 @@ func (d *Document) loadFont(v pdf.Value) *font {
 	f := &font{doc: d, scale: 0.001}
 	func() {
 		var err error
-		defer recoverTo(&err) // a broken font shows unknown glyphs
+		defer recoverTo(&err) // with a broken font, glyphs are unknown
 		f.load(v)
 	}()
 	d.Stats.Fonts++
@@ -117,7 +117,7 @@ func firstRune(s string) rune {
 	return 0
 }
 
-// usable reports whether a ToUnicode entry says anything: some writers map codes to nothing or to a control character.
+// usable reports whether a ToUnicode entry is useful: some programs map codes to nothing or to a control character.
 func usable(s string) bool {
 	switch s {
 	case "":
@@ -129,8 +129,8 @@ func usable(s string) bool {
 	return r >= 0x20 && r != 0x7f && r != 0xfffd && r != 0xffff
 }
 
-// simpleTable is the encoding of a simple font: the named or built-in one, changed by Differences. Where these do not
-// name characters, the embedded font program may.
+// simpleTable returns the encoding of a simple font: the named or built-in one, modified by Differences. If these do
+// not name characters, it uses the embedded font program.
 func (f *font) simpleTable(v, desc pdf.Value) *[256]string {
 	enc := v.Key("Encoding")
 	base := enc.Name()
@@ -181,7 +181,7 @@ func (f *font) trueTypeTable(program *program, symbolic bool) *[256]string {
 			found++
 		}
 	}
-	if found == 0 && f.toUnicode == nil { // the codes of a subset mean nothing outside it, but Latin ones often were kept
+	if found == 0 && f.toUnicode == nil { // the codes of a subset have no general meaning, but Latin codes are often kept
 		return latin
 	}
 	return table

@@ -150,7 +150,7 @@ func readable(text, fontName string) string {
 	return out.String()
 }
 
-// privateRune is what a character of the private area is known to stand for; itself when that is unknown.
+// privateRune returns the known meaning of a private-use character, or the character itself.
 func privateRune(r rune, fontName string) rune {
 	switch {
 	case r >= 0xf730 && r <= 0xf739: // old style figures

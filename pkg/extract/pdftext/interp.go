@@ -27,9 +27,9 @@ type interpreter struct {
 	shared map[uint32]*resources // of the page, by the number of their object
 	box    pageBox
 	marks  []mark
-	hidden int    // open marks whose text is replaced
+	hidden int    // open marks with replacement text
 	off    int    // open marks of layers that are switched off
-	actual string // what the glyphs of the innermost replaced mark stand for, until the first is shown
+	actual string // replacement text of the innermost mark with ActualText, until its first glyph is shown
 
 	path  path
 	drawn Drawn
@@ -46,7 +46,7 @@ type interpreter struct {
 	unseen   Unseen
 }
 
-// graphics is what q saves and Q restores.
+// graphics is the graphics state saved by q and restored by Q.
 type graphics struct {
 	ctm                           matrix
 	font                          *font
@@ -55,11 +55,11 @@ type graphics struct {
 	mode                          int
 	width                         float64 // of strokes
 	alpha                         float64 // of fills, from 0 to 1
-	blend                         bool    // fills are mixed with what is below them
+	blend                         bool    // fills are blended with the content below
 	fill                          colour  // of fills
 	white, strokeWhite            bool    // the colours of fills and strokes are white
 	space, strokeSpace            int     // numbers that a colour has in the current spaces; -1 unknown
-	clip                          rect    // around what is seen
+	clip                          rect    // bounding box of the visible region
 	shaped                        bool    // the clip is no rectangle
 }
 
@@ -142,7 +142,7 @@ func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	return err
 }
 
-// drawing notes what a form paints that shows no text.
+// drawing records the painting of a form without text.
 func (in *interpreter) drawing(v pdf.Value) {
 	box, ok := rectOf(v.Key("BBox"))
 	if !ok {

@@ -73,7 +73,7 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	return cells
 }
 
-// partsWords reports whether a gap between two glyphs stands for a space.
+// partsWords reports whether a gap between two glyphs is a space between words.
 func partsWords(a, b piece, gap, word float64) bool {
 	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
 	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {

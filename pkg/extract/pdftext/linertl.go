@@ -140,9 +140,9 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets turns brackets that were kept as they are seen. Some fonts name them by their meaning instead. What
-// stands beside them tells: an opening bracket has white space before it and text after it. Where that does not tell,
-// brackets that open before any has closed are right.
+// mirrorBrackets turns brackets that were kept as they are seen. Some fonts name them by their meaning instead. The
+// context decides: an opening bracket has white space before it and text after it. If the context is ambiguous,
+// brackets are correct if they open before they close.
 func mirrorBrackets(units []unit) {
 	const opening, closing = "([{«", ")]}»"
 	right := 0 // brackets that face what they enclose, less those that do not

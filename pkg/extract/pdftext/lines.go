@@ -62,7 +62,7 @@ type lineBuilder struct {
 	seen   map[string][]place // lines so far, for lines that are shown twice
 }
 
-// mostSizes is how many sizes of glyphs are told apart on a line; real lines have a handful.
+// mostSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
 const mostSizes = 32
 
 // sizeCount is how many visible glyphs of a line have a size.
@@ -100,7 +100,7 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 	}
 	for _, s := range b.last {
 		if s.text == text && text != " " && near(s.from, from, 0.15*size) && (s.from == s.to || !near(s.to, from, 0.01*size)) {
-			return // the same again, a little beside: fake bold
+			return // the same glyph again, slightly shifted: fake bold
 		}
 	}
 	b.last[b.lastAt%len(b.last)] = shown{text, from, to}

@@ -10,15 +10,15 @@ import (
 type object struct {
 	value  token
 	stream bool
-	raw    []byte // of a stream, as it lies in the file
+	raw    []byte // data of a stream as in the file
 	number uint32
 	gen    uint32
-	plain  bool // it is not encrypted by itself, as it was packed in a stream that is
+	plain  bool // it is not encrypted itself, because it was packed in an encrypted stream
 }
 
 var errNoObject = errors.New("no such object")
 
-// load reads an object. One that is not where the references say is looked for in the whole file.
+// load reads an object. If it is not at its cross-referenced location, the whole file is searched for it.
 func (f *file) load(number uint32) (object, error) {
 	e := f.entries[number]
 	if f.loading[number] || len(f.loading) > maxDepth {
@@ -118,7 +118,7 @@ func (f *file) streamEnd(start int, length token) int {
 			return end
 		}
 	}
-	if f.budget < 0 { // what is searched counts like what is unpacked
+	if f.budget < 0 { // searched bytes count like unpacked bytes
 		return start
 	}
 	end := len(f.data)
@@ -137,7 +137,7 @@ func (f *file) streamEnd(start int, length token) int {
 	return end
 }
 
-// resolve follows a reference; what cannot be read is null.
+// resolve follows a reference. Values that cannot be read are null.
 func (f *file) resolve(v token) token {
 	for range 8 {
 		if v.kind != tokRef {
@@ -155,7 +155,7 @@ func (f *file) resolve(v token) token {
 	return token{kind: tokNull}
 }
 
-// stream unpacks the stream with an object's number; of a damaged one, what comes before the damage.
+// stream unpacks the stream with an object number. If the stream is damaged, it returns the data before the damage.
 func (f *file) stream(number uint32) ([]byte, error) {
 	o, err := f.load(number)
 	if err != nil {

@@ -2,8 +2,8 @@
 //
 // It takes the object model from github.com/ledongthuc/pdf and does the rest itself: it finds, decrypts and unpacks the
 // objects of files that the library refuses, walks the page tree, interprets content streams, decodes fonts and builds
-// words and lines from where glyphs stand. The library panics on what it does not know; nothing of that leaves this
-// package. What kills the runtime (memory above all) is for the caller to contain.
+// words and lines from where glyphs stand. The library panics on unexpected input; this package recovers from its
+// panics. The caller must contain fatal runtime errors, such as running out of memory.
 package pdftext
 
 import (
@@ -29,13 +29,13 @@ type Document struct {
 	layers map[uint32]bool // hidden groups of optional content, nil before the first look
 	// Stats counts what the pages read so far consisted of.
 	Stats Stats
-	// Rebuilt says that the file's cross references were unusable and made anew from its objects.
+	// Rebuilt is set if the file's cross references were unusable and have been rebuilt from its objects.
 	Rebuilt bool
 	// CutShort says that the end of a file that had to be rebuilt is missing, and with it perhaps pages.
 	CutShort bool
 }
 
-// Stats tells how well the glyphs of a document could be decoded.
+// Stats counts decoded and undecoded glyphs of a document.
 type Stats struct {
 	Glyphs    int // shown
 	Undecoded int // without a known character
@@ -131,7 +131,7 @@ func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
 // collectPages walks the page tree with bounds on depth and number, whatever its counts say.
 func (d *Document) collectPages() {
 	budget := 4 * maxPages
-	open := map[uint32]bool{} // nodes being walked, or walked: one may stand in one place only
+	open := map[uint32]bool{} // nodes visited so far: a node may occur only once
 	var walk func(node pdf.Value, above *heritage, depth int)
 	walk = func(node pdf.Value, above *heritage, depth int) {
 		above = above.under(node)
@@ -194,7 +194,7 @@ func (d *Document) pageResources(p pageRef) pdf.Value {
 // NumPages is the number of pages found.
 func (d *Document) NumPages() int { return len(d.pages) }
 
-// Page is what was read of a page.
+// Page is the content of a page.
 type Page struct {
 	Lines  []Line // in the order in which they are shown
 	Drawn  Drawn
@@ -202,7 +202,7 @@ type Page struct {
 	Unseen Unseen
 }
 
-// Page reads page i, from 0. What was read before an error is returned with it.
+// Page reads page i, from 0. With an error it also returns the content read so far.
 func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 	in := &interpreter{ctx: ctx, doc: d, out: &lineBuilder{}, budget: 2_000_000, before: d.Stats}
 	func() {
@@ -236,7 +236,7 @@ func recoverTo(err *error) {
 	}
 }
 
-// streamBytes unpacks a stream; of a damaged one, what comes before the damage.
+// streamBytes unpacks a stream. If the stream is damaged, it returns the data before the damage.
 func (d *Document) streamBytes(v pdf.Value) ([]byte, error) {
 	if v.Kind() != pdf.Stream {
 		return nil, errors.New("the object is no stream")
@@ -279,7 +279,7 @@ func (m matrix) inverse() matrix {
 
 func (m matrix) finite() bool {
 	for _, v := range m {
-		if !(math.Abs(v) <= farOff) { // which what is no number is not
+		if !(math.Abs(v) <= farOff) { // the negation also catches NaN
 			return false
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// program is the embedded program of a font, as far as it tells which characters its glyphs show.
+// program is the part of a font's embedded program that maps glyphs to characters.
 type program struct {
 	sfnt  *sfnt
 	cff   *cff
@@ -99,7 +99,7 @@ func (p *program) named(name string) string {
 
 var encodingLine = regexp.MustCompile(`dup\s+(\d{1,3}|8#[0-7]{1,3}|16#[0-9A-Fa-f]{1,2})\s*/([^\s/{}<>()\[\]]+)\s+put`)
 
-// type1Encoding reads the encoding inside an embedded Type 1 font, which stands in its clear part.
+// type1Encoding reads the encoding of an embedded Type 1 font, which is in its unencrypted part.
 func type1Encoding(data []byte) *[256]string {
 	if i := bytes.Index(data, []byte("eexec")); i >= 0 {
 		data = data[:i]

@@ -9,7 +9,7 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// Properties is what a file says of itself. What it does not say is empty.
+// Properties is the metadata of a file. Missing properties are empty.
 type Properties struct {
 	Title, Author, Subject, Keywords string
 	Created, Modified                time.Time
@@ -17,7 +17,7 @@ type Properties struct {
 
 const maxXMP = 1 << 20 // bytes of metadata that are read
 
-// Properties reads the document information, and the XMP metadata for what is missing there.
+// Properties reads the document information, and takes missing properties from the XMP metadata.
 func (d *Document) Properties() (p Properties) {
 	func() {
 		var err error
@@ -43,7 +43,7 @@ func (d *Document) Language() (lang string) {
 	return strings.TrimSpace(d.r.Trailer().Key("Root").Key("Lang").Text())
 }
 
-// readXMP fills what is empty from the XMP metadata.
+// readXMP fills empty properties from the XMP metadata.
 func (d *Document) readXMP(p *Properties) {
 	var data []byte
 	func() {
@@ -93,7 +93,7 @@ func xmpTexts(data []byte) map[string][]string {
 	for {
 		tok, err := dec.Token()
 		if err != nil {
-			return found // at the end or at a fault: what was found counts
+			return found // at the end or at an error: return the texts found so far
 		}
 		switch t := tok.(type) {
 		case xml.StartElement:
@@ -216,7 +216,7 @@ func (d *Document) namedPlaces(root pdf.Value) func(string) pdf.Value {
 		}
 		if tree == nil {
 			tree = map[string]pdf.Value{}
-			budget := 2 * maxOutline // nodes and names, which may stand in many places
+			budget := 2 * maxOutline // nodes and names, which may be referenced repeatedly
 			var walk func(v pdf.Value, depth int)
 			walk = func(v pdf.Value, depth int) {
 				if budget--; budget < 0 || depth > 16 {

@@ -2,8 +2,8 @@ package pdftext
 
 import "github.com/ledongthuc/pdf"
 
-// resources are what a content stream calls by names. The library reads an object anew whenever it is asked for it, so
-// what was found is kept as long as the page is read: operators may ask for one name again and again.
+// resources are the named resources of a content stream. The library reads an object again on every access, so they are
+// cached while the page is read: operators may use one name many times.
 type resources struct {
 	doc   *Document
 	value pdf.Value

@@ -5,7 +5,7 @@ import "math"
 // Box is an upright rectangle on a page, in points from the lower left corner of the page as it is seen.
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
-// Drawn is what a page draws that may part the cells of its tables, clipped to what is seen of it.
+// Drawn holds the drawings of a page that may separate the cells of tables, clipped to the visible part of the page.
 type Drawn struct {
 	Rules []Box // straight strokes and thin rectangles along the edges of the page, without width
 	Fills []Box // filled rectangles, as lie behind cells
@@ -19,7 +19,7 @@ const (
 	shortRule   = 3      // points along below which a rule parts nothing
 	slant       = 0.3    // points that the ends of a rule may be off each other
 	largeFill   = 0.5    // of the page, from which on a filled rectangle is a background of it
-	farthest    = 1e7    // points from the corner of the page up to which places are told apart
+	farthest    = 1e7    // maximum distance of a coordinate from the corner of the page, in points
 )
 
 // path is the path under construction, in the coordinates of the page.
@@ -30,7 +30,7 @@ type path struct {
 	clips     bool  // it becomes the clip
 }
 
-// subpath is what must be known of a part of a path to tell whether it fills a rectangle.
+// subpath holds the properties of a part of a path that decide whether it fills a rectangle.
 type subpath struct {
 	around  rect
 	lines   int  // straight segments
@@ -211,7 +211,7 @@ func (in *interpreter) rule(b Box) {
 
 // seen is the part of a box that lies inside the clip and the page.
 func (in *interpreter) seen(b Box) (Box, bool) {
-	const slack = 1 // point that a line may lie beside the clip and be seen by its width
+	const slack = 1 // point outside the clip at which a line may still be visible because of its width
 	c := in.state.clip
 	if in.box.width > 0 {
 		c = c.within(rect{0, 0, in.box.width, in.box.height})

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// sfnt is an embedded TrueType or OpenType font. It is read with bounds everywhere; what is broken is missing.
+// sfnt is an embedded TrueType or OpenType font. All reads are bounds-checked; damaged parts are treated as missing.
 type sfnt struct {
 	data   []byte
 	tables map[string][]byte
@@ -120,7 +120,7 @@ func (s *sfnt) glyphText() map[uint32]string {
 		}
 		s.walk(m, func(char, glyph int) {
 			g := uint32(glyph)
-			// Of several characters on one glyph, the common one counts: a space rather than a no-break space.
+			// If several characters share a glyph, the most common one is used: a space rather than a no-break space.
 			if old, ok := text[g]; ok && !private(old) || len(text) >= maxMapped || char < 0x20 || char > 0x10ffff {
 				return
 			}

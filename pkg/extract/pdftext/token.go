@@ -171,7 +171,7 @@ func regular(c byte) bool {
 	return !isSpace(c)
 }
 
-// group reads up to the closing bracket. Operators inside are dropped, but for those that end a broken group.
+// group reads up to the closing bracket. Operators inside are dropped, except those that end a broken group.
 func (t *tokenizer) group(kind tokenKind, depth int) token {
 	first := len(t.open)
 	t.gather(kind, depth, first)
@@ -183,7 +183,7 @@ func (t *tokenizer) group(kind tokenKind, depth int) token {
 	return g
 }
 
-// gather reads the items of a group, which lie in open from first on.
+// gather reads the items of a group into open, from index first on.
 func (t *tokenizer) gather(kind tokenKind, depth, first int) {
 	for t.items < maxItems {
 		if depth > maxDepth {
@@ -244,7 +244,7 @@ func (t *tokenizer) number() token {
 			break
 		}
 	}
-	f, _ := strconv.ParseFloat(string(s), 64) // what is no number counts as 0
+	f, _ := strconv.ParseFloat(string(s), 64) // an invalid number counts as 0
 	return token{kind: tokNumber, num: f}
 }
 
@@ -311,7 +311,7 @@ func (t *tokenizer) name() string {
 
 func (t *tokenizer) hex() token { return token{kind: tokString, str: string(t.hexBytes())} }
 
-// hexBytes reads <digits>; the last digit may be missing. What it returns is good until the next string is read.
+// hexBytes reads <digits>; the last digit may be missing. The result is valid until the next string is read.
 func (t *tokenizer) hexBytes() []byte {
 	t.pos++
 	out := t.text[:0]

@@ -8,8 +8,8 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// Unseen counts the characters of a page that a reader does not see. Characters in hidden layers and outside the page are
-// not in the lines.
+// Unseen counts the invisible characters of a page. Characters in hidden layers and outside the page are not in the
+// lines.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the coordinates of the file
 	Hidden      int   // in layers that are off
@@ -63,7 +63,7 @@ type colour struct {
 
 var black = colour{known: true}
 
-// colourOf is the colour that an operator sets, unknown for a pattern.
+// colourOf returns the colour that an operator sets. It is unknown for a pattern.
 func colourOf(args []token) colour {
 	const steps = 64
 	const most = 4
@@ -107,7 +107,7 @@ const (
 	isClipped
 )
 
-// suspicionOf says why the glyphs of a string may not be seen.
+// suspicionOf returns why the glyphs of a string may be invisible.
 func (in *interpreter) suspicionOf(l look) suspicion {
 	s := &in.state
 	type3 := s.font != nil && s.font.type3
@@ -128,7 +128,7 @@ func (in *interpreter) suspicionOf(l look) suspicion {
 	return plain
 }
 
-// suspectRun notes a string.
+// suspectRun records a string.
 func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	if glyphs == 0 || len(in.suspects) >= maxSuspects {
 		return
@@ -144,7 +144,7 @@ func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	in.suspects = append(in.suspects, s)
 }
 
-// painted notes that a region is painted in another colour than white.
+// painted records that a region is painted in a colour other than white.
 func (in *interpreter) painted(r rect, picture bool) {
 	in.paintedBox(paintBox{rect: r, picture: picture})
 }
@@ -183,8 +183,8 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// judge counts the text that is not seen, when the page has been run to its end: a picture may be painted after the text
-// that it makes searchable.
+// judge counts the invisible text at the end of the page, because a picture may be painted after the text that makes it
+// searchable.
 func (in *interpreter) judge() {
 	u := &in.unseen
 	for i, s := range in.suspects {
@@ -239,7 +239,7 @@ func onGround(s suspect, paints []paintBox) bool {
 	return false
 }
 
-// leaveOut notes where a string of a hidden layer stands.
+// leaveOut records the position of a string in a hidden layer.
 func (in *interpreter) leaveOut(at rect) {
 	if len(in.unseen.Layers) < maxUnseen {
 		at = at.through(in.box.toPage.inverse())
@@ -271,7 +271,7 @@ func (in *interpreter) colour(op string, args []token) bool {
 	return true
 }
 
-// whiteOf reports whether the numbers of a colour of light or ink are those of white.
+// whiteOf reports whether the components of an additive or subtractive colour are those of white.
 func whiteOf(args []token) bool {
 	for _, a := range args {
 		switch {
@@ -286,7 +286,7 @@ func whiteOf(args []token) bool {
 	return len(args) == 1 || len(args) == 3 || len(args) == 4
 }
 
-// components is how many numbers a colour of a space has, for spaces in which it is known what white is; else -1.
+// components returns the number of components of a colour space, or -1 if white is not defined in it.
 func (in *interpreter) components(name string) int {
 	switch name {
 	case "DeviceGray", "G", "CalGray":

@@ -176,7 +176,7 @@ func (f *file) search() error {
 	return nil
 }
 
-// scan finds the objects that stand in the file by themselves; of several with a number, the last holds.
+// scan finds the objects outside object streams. If several have the same number, the last is used.
 func (f *file) scan() {
 	f.scanned = map[uint32]entry{}
 	for at := 0; ; {
@@ -215,8 +215,8 @@ func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 	return number, gen, end, ok
 }
 
-// scanPacked adds the objects in object streams, where none of the same number stands by itself; of several, that of the
-// last stream holds.
+// scanPacked adds the objects in object streams, unless scan has found one with the same number. If several have the
+// same number, that of the last stream is used.
 func (f *file) scanPacked() {
 	found := slices.SortedFunc(maps.Keys(f.scanned), func(a, b uint32) int { return cmp.Compare(f.scanned[b].at, f.scanned[a].at) })
 	for _, n := range found {
