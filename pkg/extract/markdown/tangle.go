@@ -2,9 +2,10 @@ package markdown
 
 import "strings"
 
-// What the Markdown parser may be given. It looks at every open block again for each line, and again for the end of an
-// address at each opening of a link, so that some hundred kilobytes made for it would take it minutes and gigabytes. The
-// costs are estimates from above, in steps of a nanosecond or two; documents that people write stay a hundred times under them.
+// Bounds of the input of the Markdown parser. It looks at every open block again for each line, and again for the end
+// of an address at each opening of a link, so that some hundred kilobytes made for it would take it minutes and
+// gigabytes. The costs are estimates from above, in steps of a nanosecond or two; documents that people write stay a
+// hundred times under them.
 const (
 	maxOpenBlocks = 500_000     // blocks that are open, summed over all lines, beyond freeBlocks in each
 	freeBlocks    = 32          // blocks that may be open in a line without counting

@@ -164,7 +164,7 @@ func (f *font) decodeCIDs(s string, do func(glyph)) {
 	}
 }
 
-// codeLength is how many bytes the code at the start of s has.
+// codeLength returns the length of the code at the start of s, in bytes.
 func (c *cidFont) codeLength(s string) int {
 	switch c.unicode {
 	case utf8Form:

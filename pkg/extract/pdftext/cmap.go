@@ -187,7 +187,7 @@ func (m *cmap) cid(code uint32, n int) (uint32, bool) {
 	return 0, false
 }
 
-// codeLength is how many bytes the code at the start of s has.
+// codeLength returns the length of the code at the start of s, in bytes.
 func (m *cmap) codeLength(s string) int {
 	if len(m.spaces) == 0 && m.base != nil {
 		return m.base.codeLength(s)

@@ -14,7 +14,7 @@ type Cell struct {
 	spots []spot
 }
 
-// spot says where a glyph of a cell stands: in its text and along the line.
+// spot is the position of a glyph of a cell: in its text and along the line.
 type spot struct {
 	at     int32 // bytes from the start of the text
 	x0, x1 float32
@@ -34,9 +34,9 @@ func (c Cell) Bold() bool {
 	return n*2 > len(c.spots)
 }
 
-// Between is the part of a cell's text whose glyphs have their middle between two places along the line, without white
-// space at its ends. A cell that was not made by this package has no places inside it: all of its text counts where most
-// of it lies there.
+// Between returns the part of a cell's text whose glyphs have their middle between two positions along the line,
+// without white space at its ends. A cell that was not created by this package has no glyph positions: its whole text
+// is returned if most of the cell is in the range.
 func (c Cell) Between(x0, x1 float64) string {
 	if c.spots == nil {
 		from, to := min(c.X0, c.X1), max(c.X0, c.X1)
@@ -62,15 +62,15 @@ func (c Cell) Between(x0, x1 float64) string {
 	return strings.TrimSpace(c.Text[from:to])
 }
 
-// unit is a glyph on its way into a cell's text.
+// unit is a glyph to be added to a cell's text.
 type unit struct {
 	text   string
 	x0, x1 float64 // along
 	bold   bool
 }
 
-// joinUnits joins the glyphs of a cell, which stand as they are seen from left to right, to text in the order of
-// reading, with white space folded. It says where each of them stands.
+// joinUnits joins the glyphs of a cell, given in visual order from left to right, to text in reading order, with white
+// space collapsed. It also returns the position of each glyph.
 func joinUnits(units []unit, rtl bool) (string, []spot) {
 	if rtl {
 		units = logicalOrder(slices.Clone(units))

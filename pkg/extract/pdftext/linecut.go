@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// word is a part of a cell's text that no rule of a table divides: letters that touch, or one letter of a script that is
-// written without spaces.
+// word is a part of a cell's text that is never split at a column border: adjacent letters, or one letter of a script
+// without spaces.
 type word struct {
 	from, to int    // bytes of the text
 	spots    []spot // of its glyphs
@@ -18,11 +18,11 @@ type word struct {
 
 func (w word) middle() float64 { return (w.x0 + w.x1) / 2 }
 
-// tight is the gap between two glyphs, in parts of the usual width of the cell's, up to which they belong together. The
-// words of neighbouring cells of a table may stand nearer to each other than the words of a text.
+// tight is the maximum gap between two glyphs of a word, as a multiple of the usual glyph width of the cell. Words of
+// neighbouring table cells can be closer to each other than words of a text.
 const tight = 0.15
 
-// words parts a cell's text. A cell that was not made by this package is one word.
+// words splits a cell's text into words. A cell that was not created by this package is one word.
 func (c Cell) words() []word {
 	if len(c.spots) == 0 {
 		return []word{{to: len(c.Text), x0: min(c.X0, c.X1), x1: max(c.X0, c.X1)}}
@@ -53,9 +53,9 @@ func (c Cell) words() []word {
 	return words
 }
 
-// Pitch is the width of the cell's characters if all have the same, letters too, as in typewriter fonts; else 0.
+// Pitch returns the width of the cell's characters if all have the same width, as in monospaced fonts, otherwise 0.
 func (c Cell) Pitch() float64 {
-	const fewest, equal = 4, 0.03 // letters; largest difference in parts of the width
+	const fewest, equal = 4, 0.03 // minimum number of letters; maximum difference as a fraction of the width
 	letters, pitch := 0, 0.0
 	for i, s := range c.spots {
 		end := len(c.Text)
@@ -82,7 +82,7 @@ func (c Cell) Pitch() float64 {
 	return pitch
 }
 
-// Words are the parts of a cell that are never divided, each where it stands.
+// Words returns the parts of a cell that are never split, with their positions.
 func (c Cell) Words() []Cell {
 	words := c.words()
 	cells := make([]Cell, len(words))
@@ -92,8 +92,8 @@ func (c Cell) Words() []Cell {
 	return cells
 }
 
-// Cut parts a cell at ascending places along the line. It returns one cell more than there are places, those without
-// words empty. A word is not divided: it belongs where its middle is.
+// Cut splits a cell at ascending positions along the line. It returns one cell more than there are positions; cells
+// without words are empty. A word is not split: it goes to the cell that contains its middle.
 func (c Cell) Cut(at ...float64) []Cell {
 	parts, texts := make([]Cell, len(at)+1), make([][]byte, len(at)+1)
 	for _, w := range c.words() {
@@ -117,7 +117,7 @@ func (c Cell) Cut(at ...float64) []Cell {
 	return parts
 }
 
-// Placed is a cell of a text that stands between two places of a line, its characters equally wide.
+// Placed returns a cell with a text between two positions of a line, with characters of equal width.
 func Placed(text string, x0, x1 float64) Cell {
 	c := Cell{Text: text, X0: x0, X1: x1}
 	n := utf8.RuneCountInString(text)
@@ -133,7 +133,7 @@ func Placed(text string, x0, x1 float64) Cell {
 	return c
 }
 
-// Prefixed is a cell with a text before it that takes no room of its own.
+// Prefixed returns the cell with a text of zero width before it.
 func (c Cell) Prefixed(text string) Cell {
 	joined := Cell{Text: text + c.Text, X0: c.X0, X1: c.X1}
 	if c.spots == nil {
@@ -147,7 +147,7 @@ func (c Cell) Prefixed(text string) Cell {
 	return joined
 }
 
-// Before joins a cell that stands behind another, with a space between them.
+// Before joins the cell with a following cell, with a space between them.
 func (c Cell) Before(next Cell) Cell {
 	shift := int32(len(c.Text) + 1)
 	joined := Cell{Text: c.Text + " " + next.Text, X0: c.X0, X1: next.X1}

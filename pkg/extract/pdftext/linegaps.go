@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Gaps between glyphs, in parts of the font size.
+// Gaps between glyphs, as multiples of the font size.
 const (
-	wordGap   = 0.15 // sentences that are set tight have spaces of a sixth of the size; pairs of letters stand closer
-	denseGap  = 0.55 // between characters of scripts that are written without spaces
+	wordGap   = 0.15 // tightly set text has spaces of a sixth of the size; gaps between letters are smaller
+	denseGap  = 0.55 // between characters of scripts without spaces
 	cellGap   = 1.6
-	spacedGap = 3.0 // parts cells although there are spaces in it
+	spacedGap = 3.0 // separates cells even if it contains spaces
 
-	overlapping = 0.15 // letters that overlap more than this, most of them, have wrong widths
+	overlapping = 0.15 // if most letters overlap more than this, the widths of the font are wrong
 )
 
-// cellMaker is the room that one line after another is parted in.
+// cellMaker splits lines into cells. It reuses its buffers for each line.
 type cellMaker struct {
 	units []unit
 	gaps  []float64
@@ -26,7 +26,7 @@ type cellMaker struct {
 	base, size float64 // baseline and font size of the line
 }
 
-// cellsOf parts the glyphs of a line into cells and words, in the order of reading.
+// cellsOf splits the glyphs of a line into cells and words, in reading order.
 func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	if rtl {
 		pieces = visualOrder(pieces)
@@ -43,7 +43,7 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 		units = units[:0]
 	}
 	prev := -1 // the last visible piece
-	pen := 0.0 // the end of the piece before, blanks included
+	pen := 0.0 // the end of the previous piece, including blanks
 	for i, p := range pieces {
 		if p.blank {
 			pen = p.x1
@@ -77,7 +77,7 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 func partsWords(a, b piece, gap, word float64) bool {
 	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
 	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {
-		// A superscript or subscript stands off a little. A note's number before its text does not, but is a word.
+		// A superscript or subscript has a small gap before it. A note's number has no gap before its text, but is a word.
 		if a.base > b.base && a.size < 0.85*b.size && isDigits(a.text) && startsLetter(b.text) {
 			return true
 		}
@@ -116,14 +116,14 @@ func denseScript(r rune) bool {
 	return r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
 }
 
-// wordGapOf is the least gap that parts words on a line, in parts of the font size. Two kinds of line need another
-// than the usual: letters that stand apart as a heading's may, and words that were pushed together to fit.
+// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. Two kinds of lines need
+// another value than usual: letter-spaced lines, such as headings, and lines whose words were squeezed to fit.
 func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	gaps, spaces := letterGaps(c.gaps[:0], pieces, startsLetter)
 	c.gaps = gaps
 	const enough = 5
 	short := len(gaps) < enough
-	if short { // digits stand apart like letters
+	if short { // digits are spaced like letters
 		gaps, spaces = letterGaps(gaps[:0], pieces, startsWord)
 		c.gaps = gaps
 	}
@@ -135,7 +135,7 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	case median > 0.12 && spaces == 0 && gaps[len(gaps)/4] > 0.6*median:
 		return max(wordGap, 1.7*median) // letter-spaced
 	case median < -overlapping && spaces == 0:
-		return median + wordGap // the font says that its glyphs are wider than they are
+		return median + wordGap // the font declares its glyphs wider than they are
 	}
 	if short || spaces > 0 || len(gaps) < 4*enough {
 		return wordGap
@@ -164,12 +164,12 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 	return gaps, spaces
 }
 
-// tightGap looks for the gap that parts words where they stand closer than usual: the widest step among the sorted
-// gaps, if it leaves as many words as text has.
+// tightGap finds the gap between words that are closer than usual: the largest step among the sorted gaps, if it gives
+// a plausible number of words.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {
-		return wordGap // as many spaces as words need
+		return wordGap // there are enough spaces between the words
 	}
 	best, at := 0.0, wordGap
 	for i := n * 2 / 3; i < n; i++ {

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// direction is the way in which a character is read.
+// direction is the writing direction of a character.
 type direction byte
 
 const (
-	neutral direction = iota // digits and signs too
+	neutral direction = iota // also digits and punctuation
 	leftToRight
 	rightToLeft
 )
 
-// directionOf is the direction of a text's first letter.
+// directionOf returns the direction of a text's first letter.
 func directionOf(text string) direction {
 	for _, r := range text {
 		switch {
@@ -35,8 +35,7 @@ func directionOf(text string) direction {
 	return neutral
 }
 
-// visualOrder sorts the glyphs of a line from left to right. Marks, which stand above or below their letters, are
-// made part of them.
+// visualOrder sorts the glyphs of a line from left to right. Combining marks are attached to their letters.
 func visualOrder(pieces []piece) []piece {
 	var letters, marks []piece
 	for _, p := range pieces {
@@ -78,7 +77,7 @@ func visualOrder(pieces []piece) []piece {
 	return letters
 }
 
-// logicalOrder turns a right-to-left line around. Numbers and Latin words in it were the right way round.
+// logicalOrder reverses a right-to-left line. Numbers and Latin words keep their order.
 func logicalOrder(units []unit) []unit {
 	slices.Reverse(units)
 	for i := 0; i < len(units); {
@@ -101,7 +100,7 @@ func logicalOrder(units []unit) []unit {
 	return units
 }
 
-// turnWords turns right-to-left words inside a left-to-right line.
+// turnWords reverses right-to-left words inside a left-to-right line.
 func turnWords(units []unit) {
 	for i := 0; i < len(units); {
 		if directionOf(units[i].text) != rightToLeft {
@@ -127,7 +126,7 @@ func latin(unit string) bool {
 	return unicode.IsDigit(r) || directionOf(unit) == leftToRight
 }
 
-// joinsLatin reports whether the sign at j is part of a number, or of a run of Latin words that began at i.
+// joinsLatin reports whether the character at j is part of a number, or of a run of Latin words that began at i.
 func joinsLatin(units []unit, i, j int) bool {
 	if j+1 >= len(units) || !latin(units[j+1].text) {
 		return false
@@ -140,12 +139,12 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets turns brackets that were kept as they are seen. Some fonts name them by their meaning instead. The
+// mirrorBrackets mirrors brackets that the file stores by their shape. Some fonts store them by meaning instead. The
 // context decides: an opening bracket has white space before it and text after it. If the context is ambiguous,
 // brackets are correct if they open before they close.
 func mirrorBrackets(units []unit) {
 	const opening, closing = "([{«", ")]}»"
-	right := 0 // brackets that face what they enclose, less those that do not
+	right := 0 // brackets that face their content, minus those that do not
 	first := ""
 	for i, u := range units {
 		opens := u.text != "" && strings.Contains(opening, u.text)

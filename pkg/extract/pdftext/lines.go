@@ -8,14 +8,14 @@ import (
 
 // Line is a run of text on one baseline.
 type Line struct {
-	Cells []Cell  // parted by wide gaps; at least one
+	Cells []Cell  // separated by wide gaps; at least one
 	Size  float64 // of most of its glyphs, in points
 	Bold  bool    // most of its glyphs
 	Y     float64 // distance of the baseline along the page's upward direction, in points
 	Turn  int     // direction of writing: quarter turns from left-to-right
-	// Artifact says that the file itself calls the line a running title, a page number or the like.
+	// Artifact is set if the file marks the line as an artifact, such as a running title or page number.
 	Artifact bool
-	// Filled says that values of a form's fields were added to the line. This package leaves it unset.
+	// Filled is set if values of form fields were added to the line. This package leaves it unset.
 	Filled bool
 }
 
@@ -28,44 +28,44 @@ func (l Line) Text() string {
 	return strings.Join(parts, "\t")
 }
 
-// Steps of the pen that part lines, in parts of the font size.
+// Movements of the pen that separate lines, as multiples of the font size.
 const (
 	backGap    = 0.6  // a pen this far back starts a new line
-	bracketGap = 0.5  // a blank this near on the left of a number leaves room for the bracket between them
-	shiftLine  = 0.45 // a baseline this far off is another line; less is a superscript or subscript
+	bracketGap = 0.5  // a blank this close to the left of a number leaves space for a bracket
+	shiftLine  = 0.45 // a baseline at this distance is another line; a closer one is a superscript or subscript
 )
 
-// lineBuilder makes lines of glyphs in the order in which they are shown, which is the reading order of nearly all
-// writers: columns and tables come out right without guessing. Right-to-left text may be shown in either direction;
-// it becomes one line as long as it stays on its baseline.
+// lineBuilder builds lines from glyphs in the order of the file. Nearly all programs write in reading order, so columns
+// and tables need no guessing. Right-to-left text may be written in either direction; it becomes one line as long as it
+// stays on its baseline.
 type lineBuilder struct {
 	lines []Line
 
 	open     bool
 	dx, dy   float64 // direction of writing
 	base     float64 // of the line's first glyph: distance from the origin, across
-	end      float64 // where the pen stands, along
-	left     float64 // the least place that the line's glyphs reach, along
+	end      float64 // position of the pen along the line
+	left     float64 // leftmost position of the line's glyphs along the line
 	pieces   []piece
 	cells    cellMaker
 	sizes    []sizeCount
 	common   float64 // size of most glyphs so far
-	most     int     // how many they are
+	most     int     // number of glyphs with that size
 	bold     int     // visible glyphs that are bold, and all of them
 	visible  int
 	rtl, ltr int // glyphs of either direction
 
 	artifact bool // glyphs to come belong to running titles
 
-	last   [4]shown // for text that is shown several times to look bold
+	last   [4]shown // last glyphs, to detect text that is repeated to look bold
 	lastAt int
-	seen   map[string][]place // lines so far, for lines that are shown twice
+	seen   map[string][]place // lines so far, to detect repeated lines
 }
 
 // mostSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
 const mostSizes = 32
 
-// sizeCount is how many visible glyphs of a line have a size.
+// sizeCount is the number of visible glyphs of a line with a size.
 type sizeCount struct {
 	size   float64
 	glyphs int
@@ -81,13 +81,13 @@ type piece struct {
 	bold   bool
 }
 
-// shown is a glyph that has just been shown.
+// shown is a recently shown glyph.
 type shown struct {
 	text     string
 	from, to [2]float64
 }
 
-// place is where a line stands.
+// place is the position of a line.
 type place struct {
 	x, y float64
 	turn int
@@ -139,7 +139,7 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 	if p.x0-b.end >= -backGap*size {
 		return false
 	}
-	// The pen goes back. Right-to-left text goes on at the left.
+	// The pen moves back. Right-to-left text continues on the left.
 	beside := p.x1 <= b.left+0.3*size
 	switch {
 	case way == rightToLeft && b.rtl >= b.ltr, way == neutral && b.rtl > b.ltr:
@@ -150,21 +150,21 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 	return true
 }
 
-// raises reports whether a small glyph that stands high above the open line, or low below it, is written on it as a
-// superscript or subscript: right behind its last word.
+// raises reports whether a small glyph above or below the open line is a superscript or subscript: directly after the
+// last word of the line.
 func (b *lineBuilder) raises(p piece) bool {
 	const small, smallest, besideRaised, fewest = 0.8, 0.4, 0.3, 2 // times the size of the line; glyphs of that size
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
 		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < besideRaised*b.common
 }
 
-// setArtifact says whether the glyphs to come belong to running titles, page numbers and the like.
+// setArtifact sets whether the following glyphs belong to artifacts, such as running titles and page numbers.
 func (b *lineBuilder) setArtifact(is bool) {
 	b.breakLine()
 	b.artifact = is
 }
 
-// extend moves the pen over glyphs whose text was given otherwise.
+// extend moves the pen over glyphs whose text was replaced.
 func (b *lineBuilder) extend(x, y float64) {
 	if n := len(b.pieces); b.open && n > 0 {
 		b.end = x*b.dx + y*b.dy
@@ -227,7 +227,7 @@ func (b *lineBuilder) breakLine() {
 	}
 }
 
-// again reports whether a line was shown before at the same place, as shadows and outlines are.
+// again reports whether the same line was shown before at the same position, as for shadows and outlines.
 func (b *lineBuilder) again(l Line) bool {
 	if b.seen == nil {
 		b.seen = map[string][]place{}
@@ -250,18 +250,18 @@ func (b *lineBuilder) finish() []Line {
 	return b.lines
 }
 
-// Builder makes lines of glyphs that another reader has placed on a page. The zero value is ready.
+// Builder builds lines from glyphs with positions from another reader. The zero value is ready to use.
 type Builder struct{ b lineBuilder }
 
 // Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner, in a direction
 // of writing of length 1. Text without a known character is "".
 func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
-	if shown := readable(text, ""); shown != "" || text == "" { // else a sign without a look of its own
+	if shown := readable(text, ""); shown != "" || text == "" { // otherwise a character without a visible form
 		b.b.glyph(shown, size, dx, dy, from, to, bold)
 	}
 }
 
-// Blank adds a space that takes no room, after the last glyph.
+// Blank adds a space of zero width after the last glyph.
 func (b *Builder) Blank() {
 	if n := len(b.b.pieces); b.b.open && n > 0 && !b.b.pieces[n-1].blank {
 		last := b.b.pieces[n-1]

@@ -7,7 +7,7 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// maxMarks bounds the sequences of marked content that stand open.
+// maxMarks is the maximum number of open marked-content sequences.
 const maxMarks = 4096
 
 // mark is an open marked-content sequence.
@@ -17,8 +17,8 @@ type mark struct {
 	artifact bool
 }
 
-// beginMark opens marked content. Where it says what its text really is (ligatures, hyphenation), that is taken
-// in place of the glyphs.
+// beginMark opens marked content. If it has a replacement text (ligatures, hyphenation), that replaces the text of the
+// glyphs.
 func (in *interpreter) beginMark(args []token, properties bool) {
 	m := mark{}
 	tag := str(args, 0)
@@ -55,7 +55,7 @@ func (in *interpreter) beginMark(args []token, properties bool) {
 	in.marks = append(in.marks, m)
 }
 
-// pagination reports whether an artifact is a running title, a page number or the like.
+// pagination reports whether an artifact is a running title, a page number or similar.
 func pagination(kind, subtype string) bool {
 	return kind == "Pagination" || subtype == "Header" || subtype == "Footer"
 }
@@ -67,7 +67,7 @@ func (in *interpreter) endMark() {
 	}
 	m := in.marks[n-1]
 	if m.replaced {
-		if in.actual != "" && in.state.font != nil && in.off == 0 { // no glyph was shown: a picture of the text
+		if in.actual != "" && in.state.font != nil && in.off == 0 { // no glyph was shown: the text is a picture
 			in.showActual()
 		}
 		in.hidden--
@@ -82,7 +82,7 @@ func (in *interpreter) endMark() {
 	}
 }
 
-// endMarks closes what a content stream left open.
+// endMarks closes the marks that a content stream left open.
 func (in *interpreter) endMarks(left int) {
 	for len(in.marks) > left {
 		in.endMark()

@@ -60,7 +60,7 @@ func (f *file) loadAt(number uint32, e entry) (object, error) {
 	return object{}, errNoObject
 }
 
-// parse reads the object at an offset and says where it ends.
+// parse reads the object at an offset and returns its end.
 func (f *file) parse(at int) (object, int, error) {
 	if at < 0 || at >= len(f.data) {
 		return object{}, at, errors.New("the object lies outside the file")
@@ -108,7 +108,8 @@ func (t *tokenizer) value() token {
 	return v
 }
 
-// streamEnd finds where a stream ends: where its length says, if the word that ends it stands there, else at that word.
+// streamEnd returns the end of a stream: according to its length, if the keyword endstream is there, else at that
+// keyword.
 func (f *file) streamEnd(start int, length token) int {
 	n := f.resolve(length)
 	if n.kind == tokNumber && n.num >= 0 && n.num <= float64(len(f.data)-start) {
@@ -192,7 +193,7 @@ type objectStream struct {
 	data    []byte
 	numbers []uint32
 	offsets []int
-	index   map[uint32]int // where a number stands last; nil before it is asked for
+	index   map[uint32]int // last index of each number; nil before first use
 }
 
 func (f *file) objectStream(number uint32) (*objectStream, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// ErrEncrypted says that the file opens only with a password.
+// ErrEncrypted means that the file needs a password.
 var ErrEncrypted = errors.New("the file is encrypted")
 
 // Document is an open PDF file. It is used by one goroutine at a time.
@@ -31,7 +31,7 @@ type Document struct {
 	Stats Stats
 	// Rebuilt is set if the file's cross references were unusable and have been rebuilt from its objects.
 	Rebuilt bool
-	// CutShort says that the end of a file that had to be rebuilt is missing, and with it perhaps pages.
+	// CutShort is set if the end of a rebuilt file is missing, possibly with some pages.
 	CutShort bool
 }
 
@@ -44,7 +44,8 @@ type Stats struct {
 	Fonts     int // fonts used
 }
 
-// endWindow is in how many of the last bytes a file says that it ends (ISO 32000-1, section 7.5.5, note on readers).
+// endWindow is the number of bytes at the end of a file that contain its end marker (ISO 32000-1, section 7.5.5, note
+// on readers).
 const endWindow = 1024
 
 const (
@@ -53,8 +54,8 @@ const (
 	maxStream = 64 << 20 // unpacked bytes of one stream
 )
 
-// Open opens a file: by its cross references if they are sound, else by finding its objects. It returns ErrEncrypted
-// for files that need a password.
+// Open opens a file with its cross references if they are valid, else by searching for its objects. It returns
+// ErrEncrypted for files that need a password.
 func Open(data []byte) (*Document, error) {
 	start := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
 	if start < 0 {
@@ -94,8 +95,8 @@ func open(data []byte, search bool) (d *Document, err error) {
 	return d, nil
 }
 
-// HasContent reports whether the bytes hold what pages are made of: objects, and streams, in which all that a page shows
-// and all packed objects lie. Where it is false, no reader can find text or pictures, whatever it repairs.
+// HasContent reports whether the bytes contain objects and streams. Streams hold all page content and all packed
+// objects, so without them no reader can find text or pictures.
 func HasContent(data []byte) bool {
 	if !bytes.Contains(data, []byte("stream")) {
 		return false
@@ -105,15 +106,15 @@ func HasContent(data []byte) bool {
 	return len(f.scanned) > 0
 }
 
-// pageRef is a page and what it inherits.
+// pageRef is a page with its inherited attributes.
 type pageRef struct {
 	kids  pdf.Value // of its parent: the page itself is read when it is needed, and not kept
 	index int
 	above *heritage
 }
 
-// heritage is what pages take from the nodes above them. Pages of one node share it, as climbing up would read the node's
-// long list of pages again and again.
+// heritage is the inherited attributes of pages. Pages of one node share it, because a lookup through the parents would
+// read the node's long list of pages for each page.
 type heritage struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
 // under is the heritage of the pages under a node.
@@ -142,7 +143,7 @@ func (d *Document) collectPages() {
 			}
 			func() {
 				var err error
-				defer recoverTo(&err) // one broken node costs its branch
+				defer recoverTo(&err) // a broken node only loses its branch
 				kid := kids.Index(i)
 				n := number(kid)
 				switch {
@@ -159,7 +160,7 @@ func (d *Document) collectPages() {
 	walk(d.r.Trailer().Key("Root").Key("Pages"), &heritage{}, 0)
 }
 
-// strayPages takes all pages that the file has, in the order of their numbers, when its tree leads to none.
+// strayPages returns all pages of the file by object number, for files whose page tree has none.
 func (d *Document) strayPages() {
 	numbers := make([]uint32, 0, len(d.file.entries))
 	for n := range d.file.entries {

@@ -3,12 +3,12 @@ package pdftext
 import "github.com/ledongthuc/pdf"
 
 const (
-	maxGroups  = 10_000 // groups of optional content that are looked at
+	maxGroups  = 10_000 // optional content groups that are read
 	maxMembers = 1_000  // of a membership
 	maxLogic   = 32     // nesting of a visibility expression
 )
 
-// hiddenGroups are the groups of optional content (layers) that are switched off on a screen, by object number.
+// hiddenGroups returns the optional content groups (layers) that are hidden on a screen, by object number.
 func (d *Document) hiddenGroups() map[uint32]bool {
 	if d.layers != nil {
 		return d.layers
@@ -34,7 +34,7 @@ func (d *Document) hiddenGroups() map[uint32]bool {
 	return d.layers
 }
 
-// applyUsage switches groups as viewers do when they open a file: a layer may be meant for print alone.
+// applyUsage sets the visibility of groups as viewers do when they open a file: a layer may be for print only.
 func (d *Document) applyUsage(list pdf.Value) {
 	for i := range min(list.Len(), maxMembers) {
 		usage := list.Index(i)

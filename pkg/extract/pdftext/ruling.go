@@ -121,7 +121,7 @@ func (p *path) rectangle(m matrix, r rect) {
 	p.close()
 }
 
-// paint ends the path: what it draws is kept, and it becomes the clip if it is to.
+// paint ends the path: it records its drawings, and makes it the clip if required.
 func (in *interpreter) paint(stroke, fill bool) {
 	p := &in.path
 	defer func() {
@@ -209,7 +209,7 @@ func (in *interpreter) rule(b Box) {
 	}
 }
 
-// seen is the part of a box that lies inside the clip and the page.
+// seen returns the part of a box inside the clip and the page.
 func (in *interpreter) seen(b Box) (Box, bool) {
 	const slack = 1 // point outside the clip at which a line may still be visible because of its width
 	c := in.state.clip
@@ -241,5 +241,5 @@ func (m matrix) place(x, y float64) (float64, float64) {
 	return near(x), near(y)
 }
 
-// scale is by how much a matrix makes lines thicker.
+// scale returns the factor by which a matrix scales line widths.
 func (m matrix) scale() float64 { return math.Sqrt(math.Abs(m[0]*m[3] - m[1]*m[2])) }

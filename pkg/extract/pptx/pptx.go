@@ -98,7 +98,7 @@ func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	return order, nil
 }
 
-// slide emits one slide: its title, what else stands on it, what its layout and master add the first time that they
+// slide emits one slide: its title, its other content, the text that its layout and master add the first time that they
 // are used, its notes.
 func (r *reader) slide(part string, number int) error {
 	if r.a.Files[zip.PartName(part)] == nil {

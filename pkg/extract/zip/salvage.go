@@ -68,7 +68,7 @@ func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found 
 			continue
 		}
 		start := len(data) - len(body)
-		if method == zip.Store { // only its size tells where it ends
+		if method == zip.Store { // its end is known only from its size
 			body = body[:min(int64(len(body)), int64(binary.LittleEndian.Uint32(data[18:])))]
 		}
 		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
