@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// Format is a table of separated values.
+// Format is the format of tables of separated values.
 var Format = format.Format{
 	Type: format.TypeCSV, Aliases: []string{"application/csv", "text/comma-separated-values", "text/tab-separated-values"},
 	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: read,
 }
 
-// read reads separated values, a record at a time. The separator is found by trying each on the first lines.
+// read reads separated values record by record. It finds the separator by trying each on the first lines.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("csv", "")
 	if err != nil {
@@ -67,8 +67,8 @@ func read(p *format.Parser) error {
 	return w.Flush()
 }
 
-// preamble reads the lines above the table that are marked as comments. One of as many fields as the rows below is the
-// header row, whose mark is taken off.
+// preamble reads the lines above the table that are marked as comments. A comment with as many fields as the rows below
+// is the header row, and its mark is removed.
 func preamble(p *format.Parser, r *reader) error {
 	width := r.width()
 	for len(r.ahead) > 0 {
@@ -95,9 +95,9 @@ func preamble(p *format.Parser, r *reader) error {
 
 const (
 	sample         = 200       // lines read ahead to find the separator
-	sampleBytes    = 1 << 20   // of them; the line that passes it is the last
-	sampleReach    = 50        // lines that a quoted field may go on there
-	maxRecordLines = 500       // lines of one quoted field; a longer one is a quotation mark that is never closed
+	sampleBytes    = 1 << 20   // bytes read ahead; the line that exceeds this is the last
+	sampleReach    = 50        // maximum lines of a quoted field in the sample
+	maxRecordLines = 500       // lines of one quoted field; a longer one has an unclosed quotation mark
 	maxRecordBytes = 512 << 10 // of one record
 )
 
@@ -107,15 +107,15 @@ type textLine struct {
 	number int
 }
 
-// reader reads records of separated values: as RFC 4180 has them, and as programs write them. Quotation marks
-// within fields, unbalanced ones, and rows of any number of fields are no errors.
+// reader reads records of separated values according to RFC 4180, and common deviations: quotation marks within fields,
+// unbalanced ones, and rows with any number of fields are not errors.
 type reader struct {
 	lines  *format.LineReader
-	ahead  []textLine // read and not yet used
+	ahead  []textLine // lines read ahead
 	sep    rune
 	broken int // the first line with a quotation mark that is never closed; 0 for none
-	reach  int // how many lines a quoted field may go on; less with every one that was not closed
-	// escaped says that quotation marks in fields are escaped with backslashes.
+	reach  int // maximum lines of a quoted field; reduced by each unclosed field
+	// escaped is set if quotation marks in fields are escaped with backslashes.
 	escaped bool
 }
 
@@ -148,7 +148,7 @@ func (r *reader) start() error {
 	return nil
 }
 
-// width is the most frequent number of fields in the lines read ahead.
+// width returns the most frequent number of fields in the lines read ahead.
 func (r *reader) width() int {
 	texts := make([]string, 0, len(r.ahead))
 	for _, l := range r.ahead {
@@ -204,7 +204,7 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	return record.fields, first.number, true, nil
 }
 
-// record parts a record into fields, a line at a time, so that a long quoted field is looked at once.
+// record splits a record into fields line by line, so that a long quoted field is scanned only once.
 type record struct {
 	sep     rune
 	escaped bool // as in csvReader
@@ -248,15 +248,15 @@ func (r *record) line(s string) {
 	}
 }
 
-// splitRecord parts a record of one line into fields.
+// splitRecord splits a record of one line into fields.
 func splitRecord(s string, sep rune) []string {
 	r := record{sep: sep, escaped: escapedQuote.MatchString(s)}
 	r.line(s)
 	return append(r.fields, r.quoted...)
 }
 
-// quotedField reads up to the quotation mark that closes the field: one that a separator or the end follows. Others
-// are part of the text, as in "5" disk", doubled or neither; escaped says that all after a backslash are.
+// quotedField reads up to the closing quotation mark, which is before a separator or the end. Other quotation marks,
+// doubled or not, are part of the text, as in "5" disk". If escaped is set, so are all after a backslash.
 func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
 	marks := `"`
@@ -303,7 +303,8 @@ var separators = []struct {
 	edge float64
 }{{',', 0.02}, {';', 0.06}, {'\t', 0.08}, {'|', 0.05}, {'\x1f', 0.05}, {'\x01', 0.05}, {'^', 0}, {'~', 0}, {':', -0.2}}
 
-// findSeparator picks the separator that parts the lines into the most equal number of at least two fields.
+// findSeparator returns the separator that splits the lines most consistently into the same number of fields, at least
+// two.
 func findSeparator(lines []string) rune {
 	best, bestScore := ',', 0.0
 	for _, sep := range separators {
@@ -329,8 +330,8 @@ func greekQuestions(lines []string) bool {
 	return ends > 0 && ends*2 > marks
 }
 
-// fieldCounts parts the lines into records and gives the most frequent number of fields, how many records have it, and
-// how many there are. Comments and lines with nothing to part do not count while others do.
+// fieldCounts splits the lines into records. It returns the most frequent number of fields, the number of records with
+// it, and the number of all records. Comments and lines without separators are ignored if there are others.
 func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 	counts, escaped := map[int]int{}, false
 	for i := 0; i < len(lines); i++ {

@@ -26,7 +26,7 @@ var Format = format.Format{
 
 const container = "META-INF/container.xml"
 
-// inside recognises a book by its type or, since some producers leave that out, by its container file.
+// inside recognises a book by its type or, because some producers omit it, by its container file.
 func inside(p *format.Parser) string {
 	a := zip.Opened(p)
 	if kind, err := a.Read("mimetype"); err == nil && strings.TrimSpace(string(kind)) == mimeType || a.Has(strings.ToLower(container)) {
@@ -39,19 +39,19 @@ func inside(p *format.Parser) string {
 type book struct {
 	p      *format.Parser
 	a      *zip.Archive
-	dir    string // the folder of the package document, which addresses in it are relative to
+	dir    string // the folder of the package document, the base of its relative addresses
 	items  map[string]item
 	spine  []item
-	titles map[string]heading // of parts, by zip.PartName, as the table of contents has them
+	titles map[string]heading // titles of parts in the table of contents, by zip.PartName
 	// locked holds the parts that are encrypted, by zip.PartName.
 	locked map[string]bool
 }
 
-// item is a part that the package document lists.
+// item is a part in the list of the package document.
 type item struct {
 	part, mediaType string
 	nav             bool // the table of contents of EPUB 3
-	extra           bool // not in the order of reading: notes, answers, advertisements
+	extra           bool // not in the reading order: notes, answers, advertisements
 }
 
 // heading is an entry of the table of contents.
@@ -60,8 +60,8 @@ type heading struct {
 	level int
 }
 
-// read reads a book. Chapters without a heading of their own get that of the table of contents. Parts out of the order of
-// reading come last.
+// read reads a book. Chapters without a heading of their own get that of the table of contents. Parts outside the
+// reading order come last.
 func read(p *format.Parser) error {
 	b := &book{p: p, a: zip.Opened(p), items: map[string]item{}, titles: map[string]heading{}, locked: map[string]bool{}}
 	p.Doc.Route = "epub"
@@ -98,7 +98,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// readLocks notes the encrypted parts. Fonts are often obscured in ways that this file names too, and are not read anyway.
+// readLocks records the encrypted parts. The list often includes obfuscated fonts, which are not read anyway.
 func (b *book) readLocks() error {
 	return b.a.Walk("META-INF/encryption.xml", func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {
@@ -110,7 +110,7 @@ func (b *book) readLocks() error {
 	})
 }
 
-// readPackage reads the package document: what the book says of itself, its parts, and their order.
+// readPackage reads the package document: the metadata of the book, its parts, and their order.
 func (b *book) readPackage() error {
 	root := ""
 	err := b.a.Walk(container, func(sc *xmlscan.Scanner) {
@@ -168,7 +168,7 @@ func (b *book) readPackage() error {
 	return b.readContents(b.items[toc])
 }
 
-// metadata reads what the book says of itself; the element's start was returned last.
+// metadata reads the metadata of the book. The element's start was returned last.
 func (b *book) metadata(sc *xmlscan.Scanner) {
 	values := map[string][]string{}
 	const maxValues = 20 // of one property
@@ -278,13 +278,13 @@ func (b *book) chapter(it item) error {
 	return chapter.Piece(format.TypeHTML, strings.NewReader(text))
 }
 
-// resolve is the name of the part that an address in a folder's document leads to.
+// resolve returns the name of the part that a relative address in a folder's document refers to.
 func resolve(dir, address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, unescape(address))), "/")
 }
 
-// unescape resolves the escapes of an address; a malformed one is taken as it is.
+// unescape decodes the escapes of an address. A malformed address is returned unchanged.
 func unescape(address string) string {
 	if plain, err := url.PathUnescape(address); err == nil {
 		return plain

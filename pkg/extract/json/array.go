@@ -12,17 +12,17 @@ const (
 	// shownNumbers is the number of values shown of a longer run of numbers: the thousandth coordinate is not searched
 	// for.
 	shownNumbers = 8
-	// manyNumbers is the length of a run from which on it is shortened.
+	// manyNumbers is the minimum length of a run of numbers that is shortened.
 	manyNumbers = 64
-	// listedScalars is how many values of an array are gathered for one pair.
+	// listedScalars is the maximum number of values of an array in one pair.
 	listedScalars = 1000
 )
 
-// list gathers the values of an array, and of arrays within it, that are no objects.
+// list collects the values of an array, and of arrays within it, except objects.
 type list struct {
 	texts   []string
 	size    int // bytes of texts
-	numbers int // how many of the run of numbers at the end, those not kept included
+	numbers int // length of the run of numbers at the end, including those not kept
 }
 
 func (l *list) add(text string, number bool) {
@@ -110,7 +110,7 @@ func (w *walker) elements(path []string, level int, rec *record, list *list) err
 	}
 }
 
-// element walks an object or array in an array.
+// element walks an object or array inside an array.
 func (w *walker) element(tok token, path []string, level int, rec *record, list *list) error {
 	list.flush(path, rec)
 	if rec.row { // values inside a record stay part of it

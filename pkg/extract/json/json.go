@@ -18,7 +18,7 @@ import (
 // probeSize is the size of the sample for detecting JSON and JSON Lines, in bytes.
 const probeSize = 64 << 10
 
-// read reads JSON and JSON Lines as they come. Objects become headings and "path: value" lines, each object of an array
+// read reads JSON and JSON Lines as a stream. Objects become headings and "path: value" lines, each object of an array
 // becomes one row, so that a record is found and shown as a whole. Invalid JSON is read as plain text.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("json", "utf-8") // RFC 8259, section 8.1
@@ -31,7 +31,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	lines, structured, valid := probeJSON(p, head)
-	if !structured || !valid { // a word or a number alone is valid, and text
+	if !structured || !valid { // a single word or number is valid JSON, but plain text
 		if !valid {
 			p.Out.Warn("the file is not valid JSON and was read as plain text")
 		}
@@ -56,8 +56,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// probeJSON reads the start of the text without keeping anything. valid says that it is JSON as far as that reaches, or
-// up to a record that is broken; structured that there are objects or arrays, lines that one value follows another.
+// probeJSON reads the start of the text. valid reports whether it is JSON, at least up to a damaged record; structured
+// whether there are objects or arrays; lines whether it is a sequence of values.
 func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	trial := &format.Parser{Ctx: context.Background(), Src: p.Src, Lim: p.Lim, Doc: &domain.Document{}}
 	trial.Out = &format.Sink{Emit: func(domain.Block) error { return nil }, Left: 1 << 40}
@@ -73,13 +73,13 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	return w.values > 1 || w.begun > 1 || named == ".jsonl" || named == ".ndjson", w.structured, valid
 }
 
-// record gathers the "path: value" pairs that belong into one block.
+// record collects the "path: value" pairs of one block.
 type record struct {
-	row   bool // an element of an array: one block, pairs parted by "; "
+	row   bool // an element of an array: one block, pairs separated by "; "
 	at    int  // its line in a JSON Lines file; 0 in other files
-	plain bool // names that the pair before has too are not written again
+	plain bool // names that the previous pair also has are not repeated
 	pairs []string
-	last  []string // the path of the pair before
+	last  []string // path of the previous pair
 	size  int
 }
 
@@ -118,9 +118,9 @@ func (r *record) flush(out *format.Sink) error {
 type walker struct {
 	p          *format.Parser
 	scan       *scanner
-	lines      bool // values follow one another: each is a row
-	values     int  // read to their end, at the top
-	begun      int  // begun, at the top
+	lines      bool // a sequence of values: each is a row
+	values     int  // top-level values read to their end
+	begun      int  // top-level values begun
 	structured bool // there was an object or an array
 	depth      int
 }
@@ -135,7 +135,7 @@ func (w *walker) run() error {
 		case end:
 			return nil
 		case ',':
-			continue // values parted by commas
+			continue // values separated by commas
 		}
 		w.begun++
 		if tok == '{' || tok == '[' {
@@ -166,7 +166,7 @@ func (w *walker) broken(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// brokenAt is broken by the word just read.
+// brokenAt returns the error for the word just read.
 func (w *walker) brokenAt(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
@@ -201,7 +201,7 @@ func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	return nil
 }
 
-// scalar is the text of the string or word just read; "" for null and for data that is not text for people.
+// scalar returns the text of the string or word just read: "" for null and for data that is not text for people.
 func (w *walker) scalar(tok token) (string, error) {
 	text := w.scan.text
 	if tok == word {
@@ -221,7 +221,8 @@ func (w *walker) scalar(tok token) (string, error) {
 	return string(text), nil
 }
 
-// isEncodedData reports whether a string is base64 or the like: long, without spaces, of nothing but its characters.
+// isEncodedData reports whether a string is Base64 or similar data: long, without spaces, and with only characters of
+// that alphabet.
 func isEncodedData(text []byte) bool {
 	if len(text) < 1024 {
 		return false

@@ -20,20 +20,20 @@ const (
 	word       token = 'w' // a number, true, false, null, or a name without quotes; as written
 )
 
-// maxJSONString is how much of one string is kept, in bytes.
+// maxJSONString is the maximum size of a string, in bytes. The rest is dropped.
 const maxJSONString = 4 << 20
 
-// syntaxError is a place where the text is not JSON.
+// syntaxError is a position where the text is not JSON.
 type syntaxError struct {
 	line int
 	what string
-	text string // the word that shows it, which has been taken from the text
+	text string // the invalid word, which has been consumed
 }
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("%s in line %d", e.what, e.line) }
 
-// scanner parts a text into the tokens of JSON, and of what people write for it: comments, strings in single
-// quotes and names without any are understood. Numbers stay as they are written.
+// scanner splits a text into tokens of JSON and its common extensions: comments, strings in single quotes, and unquoted
+// names. Numbers are kept as written.
 type scanner struct {
 	r    *bufio.Reader
 	line int // of the last token, from 1
@@ -56,7 +56,7 @@ func (s *scanner) next() (token, error) {
 		switch c {
 		case '\n':
 			s.line++
-		case ' ', '\t', '\r', 0, 0x1e: // the last parts records in RFC 7464
+		case ' ', '\t', '\r', 0, 0x1e: // the last one separates records in RFC 7464
 		case '{', '}', '[', ']', ':', ',':
 			return token(c), nil
 		case '"', '\'':
@@ -71,7 +71,7 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// closes reports whether the object or array just begun is empty.
+// closes reports whether the object or array that has just begun is empty.
 func (s *scanner) closes() bool {
 	for {
 		c, err := s.r.Peek(1)
@@ -89,7 +89,7 @@ func (s *scanner) closes() bool {
 	}
 }
 
-// comment passes over the rest of one.
+// comment skips the rest of a comment.
 func (s *scanner) comment() error {
 	kind, err := s.r.ReadByte()
 	if err != nil || kind != '/' && kind != '*' {
@@ -146,7 +146,7 @@ func isJSONWord(b []byte) bool {
 	return true
 }
 
-// isJSONValue reports whether a word is one of the values JSON has, or JavaScript besides.
+// isJSONValue reports whether a word is a value in JSON or JavaScript.
 func isJSONValue(word []byte) bool {
 	switch string(word) {
 	case "true", "false", "null", "NaN", "Infinity", "-Infinity", "undefined", "True", "False", "None":

@@ -6,14 +6,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format is JSON and JSON Lines.
+// Format is the format of JSON and JSON Lines.
 var Format = format.Format{
 	Type: format.TypeJSON, Aliases: []string{"text/json", "application/x-ndjson", "application/jsonl", "application/ld+json", "application/geo+json"},
 	Extensions: []string{".json", ".jsonl", ".ndjson", ".geojson"},
 	Name:       "JSON", Label: "JSON", Text: true, Sniff: sniffJSON, Read: read,
 }
 
-// sniffJSON takes JSON records under the name of a table for JSON.
+// sniffJSON recognises JSON records in a file named as a table.
 func sniffJSON(head []byte, named string) bool {
 	switch named {
 	case format.TypeJSON:

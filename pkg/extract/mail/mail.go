@@ -26,14 +26,14 @@ const (
 	maxAddresses   = 2 << 10  // bytes of one line of addresses
 )
 
-// Format is Internet mail.
+// Format is the format of Internet mail.
 var Format = format.Format{
 	Type: format.TypeMail, Aliases: []string{"message/global"}, Extensions: []string{".eml"},
 	Name: "a mail", Label: "mail (eml)", Text: true, Read: read,
 	Sniff: func(head []byte, named string) bool { return messageType(head, named) == format.TypeMail },
 }
 
-// WebArchive is a page with its parts in one file, as a browser or Word saves it.
+// WebArchive is the format of a web page saved as one file by a browser or Word.
 var WebArchive = format.Format{
 	Type: format.TypeMHTML, Aliases: []string{"application/x-mimearchive"}, Extensions: []string{".mht", ".mhtml"},
 	Name: "a web archive", Label: "web archive (mht)", Text: true, Read: readArchive,

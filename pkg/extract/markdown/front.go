@@ -8,10 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxFrontMatter is the longest block at the top of a file that is taken for front matter, in bytes.
+// maxFrontMatter is the maximum size of front matter, in bytes.
 const maxFrontMatter = 64 << 10
 
-// splitFrontMatter parts the YAML or TOML block at the top of a file from the Markdown below.
+// splitFrontMatter splits the YAML or TOML block at the top of a file from the Markdown below.
 func splitFrontMatter(source string) (front, body string) {
 	for _, fence := range []string{"---", "+++"} {
 		first, rest, ok := strings.Cut(source, "\n")
@@ -32,7 +32,7 @@ func splitFrontMatter(source string) (front, body string) {
 	return "", source
 }
 
-// frontKeys are the names under which writers put what all formats have.
+// frontKeys maps the keys of front matter to the metadata keys of all formats.
 var frontKeys = map[string]string{
 	"author": domain.MetaAuthor, "authors": domain.MetaAuthor, "date": domain.MetaCreated, "created": domain.MetaCreated, "published": domain.MetaCreated,
 	"pubdate": domain.MetaCreated, "lastmod": domain.MetaModified, "modified": domain.MetaModified, "updated": domain.MetaModified, "last_modified_at": domain.MetaModified,
@@ -42,7 +42,7 @@ var frontKeys = map[string]string{
 
 var startsWithDate = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 
-// frontMatter takes title, language and metadata from the front matter.
+// frontMatter records title, language and metadata from the front matter.
 func frontMatter(p *format.Parser, front string) {
 	for _, f := range frontFields(front) {
 		key := strings.ToLower(f.key)
@@ -71,8 +71,8 @@ type frontField struct {
 	values []string
 }
 
-// frontFields reads the lines "key: value" and "key = value" at the margin, with lists in brackets or on lines of
-// their own. Deeper structure is passed over: it is for programs.
+// frontFields reads the lines "key: value" and "key = value" at the margin, with lists in brackets or on lines of their
+// own. Deeper structure, which is for programs, is skipped.
 func frontFields(front string) []frontField {
 	var fields []frontField
 	key := ""
@@ -100,7 +100,7 @@ func frontFields(front string) []frontField {
 		}
 		if line[0] == ' ' || line[0] == '\t' {
 			if !strings.Contains(trimmed, ": ") {
-				add(trimmed) // a value that goes on
+				add(trimmed) // a continued value
 			}
 			continue
 		}

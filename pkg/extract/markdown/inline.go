@@ -23,7 +23,7 @@ const softBreak = '\x00'
 // templateMark matches markup for the site generator, not for readers: shortcodes, template tags, anchors.
 var templateMark = regexp.MustCompile(`\{\{[<%].*?[%>]\}\}|\{%.*?%\}|\s*\{[#.][\w:.# -]+\}\s*$`)
 
-// inline is the text of a block without markup, and what it links to.
+// inline is the text of a block without markup, and its links.
 func (w *walker) inline(n ast.Node) (string, []domain.BlockLink) {
 	w.links = nil
 	var b strings.Builder
@@ -45,7 +45,7 @@ func hasCode(n ast.Node) bool {
 	return false
 }
 
-// joinSoft turns line ends of the source into spaces, and into nothing between scripts that have none.
+// joinSoft replaces line ends of the source with spaces, and removes them in scripts without spaces.
 func joinSoft(s string) string {
 	if strings.IndexByte(s, softBreak) < 0 {
 		return s
@@ -125,7 +125,7 @@ func (w *walker) target(b *strings.Builder, n ast.Node, address, title string, l
 	}
 }
 
-// link records an address that leads out of the document.
+// link records a link to an address outside the document.
 func (w *walker) link(text, address string) {
 	switch {
 	case address == "" || strings.HasPrefix(address, "#"):
@@ -146,7 +146,7 @@ var (
 	imageAlt     = regexp.MustCompile(`(?i)^<img\b[^>]*\balt\s*=\s*("[^"]*"|'[^']*')`)
 )
 
-// rawHTML writes what a tag within a line means to readers.
+// rawHTML writes the text of an inline tag, such as a line break.
 func (w *walker) rawHTML(b *strings.Builder, n *ast.RawHTML) {
 	var tag strings.Builder
 	for i := range n.Segments.Len() {

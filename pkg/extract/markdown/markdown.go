@@ -18,18 +18,18 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxMarkdown is the longest text whose structure is read: all of it is in memory at once then.
+// maxMarkdown is the maximum size of a text whose structure is read, in bytes, because it is held in memory as a whole.
 const maxMarkdown = 16 << 20
 
-// Format is Markdown.
+// Format is the format of Markdown.
 var Format = format.Format{
 	Type: format.TypeMarkdown, Aliases: []string{"text/x-markdown"}, Extensions: []string{".md", ".markdown", ".mdown", ".mkd", ".mdx"},
 	Name: "Markdown", Label: "Markdown", Text: true, TitleFromHeading: true, Read: read,
 }
 
 // read reads CommonMark with GitHub's tables, task lists and bare addresses, footnotes, definition lists and front
-// matter. As plain text the document keeps what its source shows and indexed text has elsewhere or not at all: the
-// addresses of links, and HTML as it is written.
+// matter. As plain text, the document also keeps parts of the source that indexed text has elsewhere or not at all: the
+// addresses of links, and HTML markup.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxMarkdown {
 		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + " and was read as plain text")
@@ -46,7 +46,7 @@ func read(p *format.Parser) error {
 	source = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "").Replace(source)
 	front, body := splitFrontMatter(source)
 	frontMatter(p, front)
-	// It is text as well, so that authors, dates and tags can be searched for.
+	// It is also emitted as text, so that authors, dates and tags can be found.
 	if err := p.Out.Paragraph(front, 0); err != nil {
 		return err
 	}
@@ -63,9 +63,9 @@ type walker struct {
 	p        *format.Parser
 	src      []byte
 	plain    bool // addresses and HTML are written into the text
-	scripted bool // MDX: import and export lines are program
+	scripted bool // MDX: import and export lines are code
 	depth    int
-	prefix   string // of the item whose text comes next: "3. "
+	prefix   string // number of the item whose text follows: "3. "
 	links    []domain.BlockLink
 }
 
@@ -127,13 +127,13 @@ func (w *walker) paragraph(n ast.Node, list int) error {
 	return w.p.Out.Add(b)
 }
 
-// isScript reports whether a paragraph is the program that MDX files begin with.
+// isScript reports whether a paragraph is the code at the start of an MDX file.
 func (w *walker) isScript(n ast.Node) bool {
 	first, _, _ := strings.Cut(w.lines(n), " ")
 	return first == "import" || first == "export"
 }
 
-// fenced is a code block between its fences where these name the language or more, which both people and models read.
+// fenced returns a code block with its fences if they name the language or more, which is useful to people and models.
 func (w *walker) fenced(n *ast.FencedCodeBlock) string {
 	code := w.lines(n)
 	if n.Info == nil || strings.TrimSpace(code) == "" {

@@ -3,16 +3,16 @@ package markdown
 import "strings"
 
 // Bounds of the input of the Markdown parser. It looks at every open block again for each line, and again for the end
-// of an address at each opening of a link, so that some hundred kilobytes made for it would take it minutes and
-// gigabytes. The costs are estimates from above, in steps of a nanosecond or two; documents that people write stay a
-// hundred times under them.
+// of an address at each opening of a link, so a crafted file of a few hundred kilobytes would take minutes and
+// gigabytes. The costs are upper estimates, in steps of one or two nanoseconds. Ordinary documents stay a factor of a
+// hundred below them.
 const (
 	maxOpenBlocks = 500_000     // blocks that are open, summed over all lines, beyond freeBlocks in each
 	freeBlocks    = 32          // blocks that may be open in a line without counting
-	maxLookahead  = 100_000_000 // bytes that are looked through for the end of what opens
+	maxLookahead  = 100_000_000 // bytes searched for closing brackets and quotes
 )
 
-// tangled says what about a Markdown text makes it too costly to parse, or nothing.
+// tangled returns the reason why a Markdown text is too expensive to parse, or "".
 func tangled(text string) string {
 	open, blocks, ahead, references := 0, 0, 0, 0
 	blank := true
@@ -51,7 +51,7 @@ func tangled(text string) string {
 	return ""
 }
 
-// containers counts the marks of quotes and list items that a line begins with, and the columns that it is indented by.
+// containers returns the number of quote and list markers at the start of a line, and its indent in columns.
 func containers(line string) (markers, indent int) {
 	for i := 0; i < len(line); {
 		switch c := line[i]; {

@@ -23,7 +23,7 @@ var Format = format.Format{
 	Inside: inside, Read: read, Flat: isFlat, ReadFlat: readFlat,
 }
 
-// inside recognises a text by its type, which other OpenDocument formats have as well.
+// inside recognises a text document by its type, which all OpenDocument formats declare.
 func inside(p *format.Parser) string {
 	if kind, err := zip.Opened(p).Read("mimetype"); err == nil && strings.HasPrefix(strings.TrimSpace(string(kind)), mimeType) {
 		return mimeType
@@ -31,7 +31,7 @@ func inside(p *format.Parser) string {
 	return ""
 }
 
-// isFlat recognises a text that is one XML file. Its type may stand behind the first bytes.
+// isFlat recognises a text document that is one XML file. Its type may come after the first bytes.
 func isFlat(head []byte) bool {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {
@@ -49,8 +49,8 @@ type reader struct {
 	title  string
 }
 
-// read reads a packed text: what it says of itself, styles, then the body. Headers and footers stand among the styles
-// and are left out.
+// read reads a packed text document: metadata, styles, then the body. Headers and footers are part of the styles and
+// are left out.
 func read(p *format.Parser) error {
 	a, r := zip.Opened(p), newReader(p)
 	p.Doc.Route = "odt"
@@ -75,7 +75,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// readFlat reads a text that is one XML file.
+// readFlat reads a text document that is one XML file.
 func readFlat(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *reader) finish() {
 	}
 }
 
-// document reads one XML document, which holds some or all of the parts.
+// document reads one XML document, which contains some or all of the parts.
 func (r *reader) document(sc *xmlscan.Scanner) {
 	if _, ok := sc.Root(); !ok {
 		return
@@ -124,7 +124,7 @@ func (r *reader) document(sc *xmlscan.Scanner) {
 	}
 }
 
-// meta reads what the document says of itself.
+// meta reads the metadata of the document.
 func (r *reader) meta(sc *xmlscan.Scanner) {
 	values := map[string]string{}
 	var keywords []string

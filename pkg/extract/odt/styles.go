@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// maxStyles is the most styles that are kept.
+// maxStyles is the maximum number of styles that are kept.
 const maxStyles = 50_000
 
 // style is a style of paragraphs or text.
@@ -18,17 +18,17 @@ type style struct {
 	list   string // the list style of its paragraphs
 }
 
-// listStyle holds how the levels of a list count, from the first.
+// listStyle is the number formats of the levels of a list, from the first.
 type listStyle map[int]listLevel
 
-// listLevel is how one level of a list counts.
+// listLevel is the number format of one level of a list.
 type listLevel struct {
 	format         string // as OpenDocument names it: "1", "a", "i"; "" for bullets
 	prefix, suffix string
 	start          int
 }
 
-// readStyles notes the styles that matter for structure; the element's start was returned last.
+// readStyles records the styles that define structure. The element's start was returned last.
 func (r *reader) readStyles(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		switch name := xmlscan.Attr(e, "name"); {

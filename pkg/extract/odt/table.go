@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxRepeats  = 100      // times that a row with text is repeated
-	maxRepeated = 64 << 10 // bytes that a cell may have with all its repetitions; a longer one counts once
+	maxRepeats  = 100      // maximum repetitions of a row with text
+	maxRepeated = 64 << 10 // maximum bytes of a cell with all its repetitions; a longer cell is written once
 )
 
 // table reads a table, whose start was returned last.

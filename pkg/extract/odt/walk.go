@@ -11,26 +11,26 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// walker turns the elements of a body, a cell or a note into blocks.
+// walker converts the elements of a body, a cell or a note to blocks.
 type walker struct {
 	r    *reader
 	sc   *xmlscan.Scanner
 	emit func(domain.Block) error
 
-	level  int       // of lists that stand one inside another
-	style  listStyle // of the outermost of them
+	level  int       // nesting depth of lists
+	style  listStyle // style of the outermost list
 	label  string    // the number of an item, for its first paragraph
-	tables int       // tables that stand one inside another
+	tables int       // nesting depth of tables
 }
 
-// put passes a block on; an error ends the walk.
+// put passes on a block. An error ends the walk.
 func (w *walker) put(b domain.Block) {
 	if strings.TrimSpace(b.Text) != "" {
 		w.sc.Stop(w.emit(b))
 	}
 }
 
-// element reads an element between paragraphs; false for those whose content is looked at in turn.
+// element reads an element between paragraphs. It returns false for wrappers, whose content is walked.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
@@ -108,7 +108,7 @@ func (w *walker) list(e xml.StartElement) {
 	w.style = outer
 }
 
-// drawing reads the text boxes and shapes of a frame, and what authors say of pictures.
+// drawing reads the text boxes and shapes of a frame, and the descriptions of pictures.
 func (w *walker) drawing() {
 	w.sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -140,10 +140,10 @@ type paragraph struct {
 	after []domain.Block
 }
 
-// read gathers the text of the element whose start was returned last.
+// read collects the text of the element whose start was returned last.
 func (p *paragraph) read() { p.w.sc.Mixed(p.write, p.element) }
 
-// write adds character data, in which white space of any length is one space.
+// write adds character data, in which each run of white space is one space.
 func (p *paragraph) write(s string) {
 	for _, c := range s {
 		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {

@@ -55,7 +55,7 @@ type lineBuilder struct {
 	visible  int
 	rtl, ltr int // glyphs of either direction
 
-	artifact bool // glyphs to come belong to running titles
+	artifact bool // the following glyphs belong to artifacts
 
 	last   [4]shown // last glyphs, to detect text that is repeated to look bold
 	lastAt int

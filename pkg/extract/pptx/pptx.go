@@ -52,8 +52,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// slideOrder lists the parts of the slides as the presentation orders them. Where it orders none, they come as its
-// relationships list them, and last, without any, by the numbers in their names.
+// slideOrder returns the parts of the slides in the order of the presentation. If it lists none, they are in the order
+// of its relationships, or else of the numbers in their names.
 func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	target := map[string]string{}
 	var all []string

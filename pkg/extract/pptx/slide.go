@@ -11,21 +11,21 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// slideWalker gathers the text of one slide, layout, master or page of notes. Shapes come in reading
-// order; the title comes first wherever it stands.
+// slideWalker collects the text of one slide, layout, master or notes page. Shapes are in reading order, and the title
+// comes first.
 type slideWalker struct {
 	r          *reader
 	page       int
 	list       []ooxml.Relation
-	rels       map[string]ooxml.Relation // list by id
-	ground     bool                      // a layout or master: its placeholders hold prompts, not text
+	rels       map[string]ooxml.Relation // relationships by id
+	ground     bool                      // a layout or master, whose placeholders contain prompts, not text
 	isNotes    bool
 	title      string
 	titleLinks []domain.BlockLink
 	opens      bool // the slide is a title slide
 	blocks     []domain.Block
 	boxes      []slideBox // shapes of the open group, or of the slide
-	count      int        // of blocks in all of them
+	count      int        // number of blocks in all boxes
 }
 
 func (r *reader) newSlide(part string, number int) *slideWalker {
@@ -33,7 +33,7 @@ func (r *reader) newSlide(part string, number int) *slideWalker {
 	return &slideWalker{r: r, page: number, list: list, rels: ooxml.ByID(list)}
 }
 
-// walk reads a part; first sees its outermost element.
+// walk reads a part. first receives its root element.
 func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error {
 	return s.r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if root, ok := sc.Root(); ok {
@@ -55,13 +55,13 @@ func (s *slideWalker) put(b domain.Block) {
 	box.blocks = append(box.blocks, b)
 }
 
-// add is put for those that can fail.
+// add is put with an error result.
 func (s *slideWalker) add(b domain.Block) error {
 	s.put(b)
 	return nil
 }
 
-// shape takes one element of the tree of shapes; groups are walked through.
+// shape reads one element of the shape tree.
 func (s *slideWalker) shape(sc *xmlscan.Scanner, e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "sp", "cxnSp":
@@ -182,8 +182,8 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// footer reads the date, number or footer of a slide; a footer once for the whole presentation. Those of pages of notes
-// are the program's.
+// footer reads the date, number or footer of a slide; a footer is emitted once per presentation. Those of notes pages
+// are written by the program.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {
@@ -194,7 +194,7 @@ func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// paragraphs adds the paragraphs of one body of text. listed says that they have bullets unless they say otherwise.
+// paragraphs adds the paragraphs of one body of text. listed is set if they have bullets by default.
 func (s *slideWalker) paragraphs(paragraphs []ooxml.DrawnParagraph, listed bool) {
 	counts := map[int]int{} // automatic numbers by level
 	for _, p := range paragraphs {
@@ -221,7 +221,7 @@ func (s *slideWalker) paragraphs(paragraphs []ooxml.DrawnParagraph, listed bool)
 	}
 }
 
-// autoNumber writes a number as the scheme of DrawingML shows it.
+// autoNumber formats a number in a numbering scheme of DrawingML.
 func autoNumber(n int, scheme string) string {
 	numberFormat := "decimal"
 	for prefix, f := range map[string]string{"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman",
@@ -242,7 +242,7 @@ func autoNumber(n int, scheme string) string {
 	return text
 }
 
-// picture takes what the author says of a picture.
+// picture reads the description of a picture.
 func (s *slideWalker) picture(sc *xmlscan.Scanner) {
 	said := ""
 	sc.Descend(func(e xml.StartElement) bool {
@@ -260,7 +260,7 @@ func (s *slideWalker) picture(sc *xmlscan.Scanner) {
 	}
 }
 
-// frame reads what a graphic frame holds: a table, a chart, a diagram. Embedded objects are left alone.
+// frame reads the content of a graphic frame: a table, a chart or a diagram. Embedded objects are skipped.
 func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -286,7 +286,7 @@ func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	})
 }
 
-// related reads the part that the relationship leads to.
+// related reads the target part of the relationship.
 func (s *slideWalker) related(sc *xmlscan.Scanner, id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := s.rels[id]
 	if !ok || rel.External {

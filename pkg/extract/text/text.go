@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format is plain text.
+// Format is the format of plain text.
 var Format = format.Format{
 	Type: format.TypeText, Extensions: []string{".txt", ".text", ".log", ".rst", ".adoc"},
 	Name: "plain text", Label: "text", Text: true, Read: read, Piece: paragraphs,
 }
 
-// read reads plain text: paragraphs are parted by empty lines, pages by form feeds.
+// read reads plain text: paragraphs are separated by empty lines, pages by form feeds.
 func read(p *format.Parser) error {
 	r, err := p.TextReader("text", "")
 	if err != nil {
@@ -30,8 +30,8 @@ func read(p *format.Parser) error {
 	return paragraphs(p, r.Reader)
 }
 
-// paragraphs emits text as paragraphs parted by empty lines, on pages where the document has some, without holding more
-// than one of them.
+// paragraphs emits text as paragraphs separated by empty lines, with page numbers if the document has pages. It holds
+// only one paragraph in memory.
 func paragraphs(p *format.Parser, text io.Reader) error {
 	r, ok := text.(*bufio.Reader)
 	if !ok {
@@ -71,13 +71,13 @@ func paragraphs(p *format.Parser, text io.Reader) error {
 	return nil
 }
 
-// textWriter turns the lines of plain text into paragraphs and headings.
+// textWriter converts the lines of plain text to paragraphs and headings.
 type textWriter struct {
 	p     *format.Parser
 	lines []string
 	size  int
 	page  int  // 0 in a text without form feeds
-	text  bool // there was some on this page
+	text  bool // the page has text
 }
 
 func (w *textWriter) newPage() error {
@@ -110,7 +110,7 @@ func (w *textWriter) line(line string) error {
 	return nil
 }
 
-// flush writes the lines since the last empty one.
+// flush writes the lines since the last empty line.
 func (w *textWriter) flush() error {
 	lines := w.lines
 	w.lines, w.size = w.lines[:0], 0
@@ -129,7 +129,7 @@ func (w *textWriter) flush() error {
 	return w.p.Out.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: w.page})
 }
 
-// underline is the level of the heading that a line of nothing but "=" or "-" makes of the line above; 0 for others.
+// underline returns the heading level of a line that is underlined with "=" or "-", 0 for other lines.
 func underline(line string) int {
 	switch {
 	case len(line) >= 3 && strings.Trim(line, "=") == "":
@@ -140,13 +140,14 @@ func underline(line string) int {
 	return 0
 }
 
-// underlines reports whether the rule is about as long as the title, as people draw it.
+// underlines reports whether the rule is about as long as the title.
 func underlines(rule, title string) bool {
 	width := format.DisplayWidth(title)
 	return width <= 100 && !strings.HasPrefix(title, " ") && len(rule)*2 >= width && len(rule) <= width+6
 }
 
-// numberedHeading is the level of a line such as "2.1 SCOPE OF DELIVERY"; 0 for one that is not surely a heading.
+// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY", 0 if the line is not certainly a
+// heading.
 func numberedHeading(line string) int {
 	number, title, ok := strings.Cut(strings.TrimSpace(line), " ")
 	if !ok || len(line) > 100 || number == "" || number[0] < '0' || number[0] > '9' || strings.Trim(number, "0123456789.") != "" || len(number) > 8 {
@@ -167,9 +168,9 @@ func numberedHeading(line string) int {
 	return 1 + strings.Count(strings.Trim(number, "."), ".")
 }
 
-// hardWrapped reports whether the line ends within a paragraph are only the right margin of an editor or a mail
-// program: the lines are of about one length, begin at one margin, and many go on in the middle of a sentence. Verses,
-// lists, tables, addresses, source code and logs are none of that.
+// hardWrapped reports whether the line breaks within a paragraph come only from the right margin of an editor or mail
+// program: the lines have about the same length and the same left margin, and many continue in the middle of a
+// sentence. This is not the case for verses, lists, tables, addresses, source code and logs.
 func hardWrapped(lines []string) bool {
 	if len(lines) < 2 {
 		return false
@@ -220,8 +221,8 @@ func beginsItem(line string) bool {
 	return first == '('
 }
 
-// unwrap joins the lines of a paragraph. A word parted by a hyphen at the line end becomes one again, and scripts
-// without spaces get none.
+// unwrap joins the lines of a paragraph. Words hyphenated at a line end are rejoined, and no space is added in scripts
+// without spaces.
 func unwrap(lines []string) string {
 	var out []byte
 	for i, line := range lines {
