@@ -92,8 +92,8 @@ func Repeated(format string, n, lines int) []string {
 	return texts
 }
 
-// StrangePDF is a book of pages with many glyphs without a known meaning, so that PDFium is asked for every page: some 500
-// characters of each are known, and 60 in each of so many strange lines are not.
+// StrangePDF is a book of pages with many glyphs without a known meaning, so that PDFium is asked for every page: some
+// 500 characters of each are known, and 60 in each of so many strange lines are not.
 func StrangePDF(strangeLines ...int) []byte {
 	pages := len(strangeLines)
 	contents := make([]string, pages)

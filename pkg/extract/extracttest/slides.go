@@ -30,7 +30,7 @@ func SlidePart(root, shapes string) string {
 	return `<p:` + root + ` xmlns:p="p" xmlns:a="a" xmlns:r="r" xmlns:c="c" xmlns:dgm="dgm" xmlns:mc="mc"><p:cSld><p:spTree>` + shapes + `</p:spTree></p:cSld></p:` + name + `>`
 }
 
-// Shape is a shape with paragraphs, in a placeholder of the kind or, where that is "", by itself.
+// Shape returns a shape with paragraphs. It is a placeholder of the kind unless kind is "".
 func Shape(holder string, paragraphs ...string) string {
 	ph := ""
 	if holder != "" {

@@ -5,8 +5,8 @@ import "github.com/sluice/sluice/pkg/domain"
 const (
 	// minListLinks is the minimum number of links of a page that is a list of links.
 	minListLinks = 5
-	// minLinkedPercent is the minimum share of link text in a list of links, headings not counted. Indexes and tables of
-	// contents have 80 % or more; articles and reference pages that link every name have up to 40 %.
+	// minLinkedPercent is the minimum share of link text in a list of links, headings not counted. Indexes and tables
+	// of contents have 80 % or more; articles and reference pages that link every name have up to 40 %.
 	minLinkedPercent = 60
 	// minListingPercent is the minimum share of code in the text of a source listing.
 	minListingPercent = 80
@@ -40,8 +40,8 @@ func (c *linkCount) add(b domain.Block) {
 	c.links += len(b.Links)
 }
 
-// isList reports whether the document is a list of links, or a source listing that links to its documentation. In both, the
-// answer is on the linked pages.
+// isList reports whether the document is a list of links, or a source listing that links to its documentation. In both,
+// the answer is on the linked pages.
 func (c *linkCount) isList() bool {
 	if c.back > 0 && c.code*100 >= c.letters*minListingPercent {
 		return true

@@ -19,9 +19,9 @@ const (
 	bylineLetters = 120 // of a line that names the author or the date
 )
 
-// article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks as
-// its text, or with the choice of go-readability, and removes asides, bylines and links to other articles. It returns nil if
-// too little of the page would be left.
+// article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks
+// as its text, or with the choice of go-readability, and removes asides, bylines and links to other articles. It
+// returns nil if too little of the page would be left.
 func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))
 	if body := t.articleBody(region); body != nil {
@@ -138,8 +138,8 @@ var asideWords = format.WordSet(`related recommended recommendations recommendat
 	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta
 	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)
 
-// inAside reports whether a block is inside a part of an article that its name marks as an aside. A part with a third of
-// the article's prose is never an aside.
+// inAside reports whether a block is inside a part of an article that its name marks as an aside. A part with a third
+// of the article's prose is never an aside.
 func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]bool) bool {
 	if n == body || n == nil {
 		return false
@@ -162,7 +162,8 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	return aside
 }
 
-// besidesProse reports lines that do not belong to the text of an article: the date, the author, the page's own address.
+// besidesProse reports lines that do not belong to the text of an article: the date, the author, the page's own
+// address.
 func (t *pageTree) besidesProse(b block, self string) bool {
 	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= bylineLetters {
 		return false

@@ -22,8 +22,8 @@ var wholeMarks = []string{
 	"docMainContainer", "forum-post", "post-stream", "qapage",
 }
 
-// declaresArticle reports whether a page declares itself an article and is not a page of documentation, a forum, a wiki or a
-// shop.
+// declaresArticle reports whether a page declares itself an article and is not a page of documentation, a forum, a wiki
+// or a shop.
 func declaresArticle(f *pageFacts, doc *html.Node) bool {
 	generator := strings.ToLower(strings.Join(f.all["generator"], " "))
 	for _, g := range generators {

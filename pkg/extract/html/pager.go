@@ -9,12 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxAfterPager is the number of letters outside links that may follow the links to the neighbours of a page, such as the date
-// of the last change.
+// maxAfterPager is the number of letters outside links that may follow the links to the neighbours of a page, such as
+// the date of the last change.
 const maxAfterPager = 100
 
-// turnsPage recognises the links to the previous and the next page at the end of the content without a name, as GitBook writes
-// them: one or two links that hold all of the text, each a label and then the title of the page.
+// turnsPage recognises the links to the previous and the next page at the end of the content without a name, as GitBook
+// writes them: one or two links that hold all of the text, each a label and then the title of the page.
 func (s *surveyor) turnsPage(n *html.Node, w weight) bool {
 	if w.links == 0 || w.links > 2 || w.prose() > 0 || w.headings > 0 || w.letters > 300 {
 		return false
@@ -35,7 +35,8 @@ func (s *surveyor) turnsPage(n *html.Node, w weight) bool {
 	return true
 }
 
-// labelsNeighbour reports whether the first text in a link is the label of the previous or the next page, and more follows.
+// labelsNeighbour reports whether the first text in a link is the label of the previous or the next page, and more
+// follows.
 func labelsNeighbour(link *html.Node) bool {
 	label := ""
 	for c := range link.Descendants() {

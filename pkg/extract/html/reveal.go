@@ -20,9 +20,9 @@ const (
 	minHiddenText   = 40 // panel that is opened by a button with a single word
 )
 
-// reveal makes content visible that a page hides until a reader opens it: answers below questions, panels of tabs, dialogs
-// in the content, noscript elements and declarative shadow trees. Other hidden elements stay hidden: menus, forms, requests
-// for consent, modal windows.
+// reveal makes content visible that a page hides until a reader opens it: answers below questions, panels of tabs,
+// dialogs in the content, noscript elements and declarative shadow trees. Other hidden elements stay hidden: menus,
+// forms, requests for consent, modal windows.
 func reveal(doc *html.Node) {
 	attachShadows(doc)
 	expandNoscript(doc)
@@ -106,7 +106,8 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey notes the control of each element, and counts hidden elements by rowKey. Controls in menus and banners are ignored.
+// survey notes the control of each element, and counts hidden elements by rowKey. Controls in menus and banners are
+// ignored.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || chrome(c) && !isButton(c) {
@@ -363,8 +364,8 @@ func (r *revealer) continues(n *html.Node) bool {
 	return false
 }
 
-// describes reports a button that holds text of several words in elements of its own, such as the responses in a reference of an
-// interface.
+// describes reports a button that holds text of several words in elements of its own, such as the responses in a
+// reference of an interface.
 func (r *revealer) describes(button *html.Node) bool {
 	const words = 3
 	for c := range button.Descendants() {

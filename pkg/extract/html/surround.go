@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// surroundings returns the elements that surround the content of a page, recognised by tag, role or structure. A name alone
-// is never enough: "cookies" may be the id of a section or of a banner.
+// surroundings returns the elements that surround the content of a page, recognised by tag, role or structure. A name
+// alone is never enough: "cookies" may be the id of a section or of a banner.
 func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	drop := map[*html.Node]bool{}
 	root, beside := t.content(region)
@@ -21,8 +21,8 @@ func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	return drop
 }
 
-// content descends from the region while a single child contains the headings and most of the prose. It returns the last such
-// element, and the siblings of the elements on the way to it.
+// content descends from the region while a single child contains the headings and most of the prose. It returns the
+// last such element, and the siblings of the elements on the way to it.
 func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) {
 	beside := map[*html.Node]side{}
 	n := region
@@ -171,8 +171,8 @@ func (s *surveyor) besideContent(n *html.Node, w weight, at side) bool {
 	return at == before || w.letters*2 < s.t.weights[s.root].prose()
 }
 
-// smallPart recognises small parts inside the content, such as pagers and share buttons: their class names them, and they
-// contain almost nothing but links, buttons and fields.
+// smallPart recognises small parts inside the content, such as pagers and share buttons: their class names them, and
+// they contain almost nothing but links, buttons and fields.
 func (s *surveyor) smallPart(n *html.Node, w weight) bool {
 	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !hinted(n, weight{headings: 1}, hintWords) {
 		return false
@@ -218,8 +218,8 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
-// maxContents is the maximum number of links in a table of contents. It bounds the time: a list in nested elements is read for
-// each of them.
+// maxContents is the maximum number of links in a table of contents. It bounds the time: a list in nested elements is
+// read for each of them.
 const maxContents = 3000
 
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
@@ -306,8 +306,8 @@ func (s *surveyor) leading(root *html.Node) {
 // pageTheme is the set of classes that the theme of a page uses for the parts around its content.
 type pageTheme map[string]bool
 
-// themes lists these classes for documentation, wikis and forums. marks are the classes, ids and generators that identify a
-// theme; the parts have no meaning on other pages.
+// themes lists these classes for documentation, wikis and forums. marks are the classes, ids and generators that
+// identify a theme; the parts have no meaning on other pages.
 var themes = []struct {
 	marks []string
 	parts map[string]bool
@@ -400,12 +400,12 @@ var hintWords = format.WordSet(`breadcrumb breadcrumbs cookie cookies consent gd
 // otherPages are names of lists with suggested pages.
 var otherPages = format.WordSet(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
-// maxNameBytes is the number of bytes of a class or an id that are read. The names of an element are read again for every
-// element in it.
+// maxNameBytes is the number of bytes of a class or an id that are read. The names of an element are read again for
+// every element in it.
 const maxNameBytes = 2000
 
-// hinted reports whether a class or an id has one of the words. The id of an element with headings is ignored, because it is
-// usually generated from a heading.
+// hinted reports whether a class or an id has one of the words. The id of an element with headings is ignored, because
+// it is usually generated from a heading.
 func hinted(n *html.Node, w weight, words map[string]bool) bool {
 	name := format.Cut(attr(n, "class"), maxNameBytes)
 	if w.headings == 0 {

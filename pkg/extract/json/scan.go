@@ -43,7 +43,7 @@ type scanner struct {
 
 func newJSONScanner(r *bufio.Reader) *scanner { return &scanner{r: r, line: 1} }
 
-// next returns the next token; the text of a string or word stands in s.text until the next call.
+// next returns the next token. The text of a string or word is in s.text until the next call.
 func (s *scanner) next() (token, error) {
 	for {
 		c, err := s.r.ReadByte()

@@ -53,8 +53,8 @@ func read(p *format.Parser) error {
 	return m.message(data, 1)
 }
 
-// readArchive reads a web archive: a page that a browser or Word saved as one file. Only the page is read, not its pictures and
-// style sheets.
+// readArchive reads a web archive: a page that a browser or Word saved as one file. Only the page is read, not its
+// pictures and style sheets.
 func readArchive(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -267,8 +267,8 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// best chooses among alternatives: plain text, because HTML mail is laid out with tables, unless it has much less text than
-// the HTML.
+// best chooses among alternatives: plain text, because HTML mail is laid out with tables, unless it has much less text
+// than the HTML.
 func (m *reader) best(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {

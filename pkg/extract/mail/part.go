@@ -96,8 +96,8 @@ func (m *reader) split(part mimePart) []mimePart {
 	}
 }
 
-// root returns the page of a web archive, or the text of a multipart/related body: the part named by the start parameter,
-// else the first HTML part, else the first text part, else nil.
+// root returns the page of a web archive, or the text of a multipart/related body: the part named by the start
+// parameter, else the first HTML part, else the first text part, else nil.
 func (m *reader) root(part mimePart, nesting int) (*mimePart, error) {
 	mediaType, params := part.mediaType()
 	switch {

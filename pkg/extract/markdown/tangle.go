@@ -32,7 +32,7 @@ func tangled(text string) string {
 			return "its lists and quotes are nested too deeply"
 		}
 		if inner[0] == '[' && strings.Contains(inner, "]:") {
-			references++ // each is taken out of the paragraph that all of them are at first
+			references++ // the parser first reads all of them as one paragraph, and then removes each from it
 			ahead += references
 		}
 		if len(inner) < 1<<10 && ahead <= maxLookahead {

@@ -26,8 +26,8 @@ type diagramLink struct {
 // maxDiagramDepth is the maximum nesting depth of the nodes of a diagram.
 const maxDiagramDepth = 50
 
-// ReadDiagram emits a diagram's nodes as list items, in the order and nesting of its outline. page is the slide's number,
-// or 0.
+// ReadDiagram emits a diagram's nodes as list items, in the order and nesting of its outline. page is the slide's
+// number, or 0.
 func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	points := map[string]*diagramPoint{}
 	var order []string

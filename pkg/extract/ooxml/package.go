@@ -107,8 +107,8 @@ func (a *Package) ReadsComments() bool {
 	return !a.P.Src.PlainRows
 }
 
-// Embeds warns of an embedded document: the file shows only its picture, and its content is not read. Formulas are embedded
-// objects too, but need no warning.
+// Embeds warns of an embedded document: the file shows only its picture, and its content is not read. Formulas are
+// embedded objects too, but need no warning.
 func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {

@@ -201,8 +201,8 @@ func holdsValue(r alignedCells) bool {
 	return slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return isValue(c.Text) && !table.IsYear(c.Text) })
 }
 
-// growAligned extends a block from one row downwards, as long as each cell fits into one column. It returns nil if the rows
-// are not aligned.
+// growAligned extends a block from one row downwards, as long as each cell fits into one column. It returns nil if the
+// rows are not aligned.
 func growAligned(rows []alignedCells, from int) *alignedBlock {
 	b := &alignedBlock{from: from, to: from}
 	several, size := 0, rows[from].size
@@ -303,8 +303,8 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	return true
 }
 
-// headerRows returns the number of rows, from the first, that name columns: those above the block, and those at its top that
-// are bold or have no values. A single full row that is not bold does not count: rowWriter decides about it.
+// headerRows returns the number of rows, from the first, that name columns: those above the block, and those at its top
+// that are bold or have no values. A single full row that is not bold does not count: rowWriter decides about it.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from
 	named := map[int]bool{}

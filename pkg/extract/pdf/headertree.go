@@ -102,8 +102,8 @@ func (h *headerTree) addRow(r alignedCells) bool {
 	return true
 }
 
-// place returns the first and the last node that each cell of a row names, at the least cost. It returns nil if the cells
-// cannot be names of the nodes.
+// place returns the first and the last node that each cell of a row names, at the least cost. It returns nil if the
+// cells cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
 	lowest, below := math.Inf(1), math.Inf(-1) // baselines of the lowest names, and of those right below that do not reach down to them
 	for _, n := range h.nodes {
@@ -201,8 +201,8 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 	return cost + off
 }
 
-// evenRuns shortens the last group of a row, whose end is not visible if names start at the left edge of their columns: all
-// groups before it have the same length, and it alone is longer.
+// evenRuns shortens the last group of a row, whose end is not visible if names start at the left edge of their columns:
+// all groups before it have the same length, and it alone is longer.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

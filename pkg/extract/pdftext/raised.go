@@ -22,8 +22,8 @@ func (c *cellMaker) raised(p piece) bool {
 		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
 }
 
-// raise writes the superscripts of a line with the characters that Unicode has for them, where they follow a word with no
-// space between: plain digits would change it, as 10⁶ into 106.
+// raise writes the superscripts of a line with the characters that Unicode has for them, where they follow a word with
+// no space between: plain digits would change it, as 10⁶ into 106.
 func (c *cellMaker) raise(pieces []piece) {
 	for i := 0; i < len(pieces); {
 		if pieces[i].blank || !c.raised(pieces[i]) {
@@ -127,8 +127,9 @@ func raisedTable(plain, raised string) map[rune]rune {
 	return table
 }
 
-// raisedForms is how the characters of a superscript are written behind a word: by a table, by one sign for all of them, or
-// as they are where both are empty. Ordinals (1st, XIXe) and abbreviations (Mme) are written without superscripts.
+// raisedForms is how the characters of a superscript are written behind a word: by a table, by one sign for all of
+// them, or as they are where both are empty. Ordinals (1st, XIXe) and abbreviations (Mme) are written without
+// superscripts.
 func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	digits, letters := strings.ContainsFunc(run, unicode.IsDigit), strings.ContainsFunc(run, unicode.IsLetter)
 	last, _ := utf8.DecodeLastRuneInString(word)
@@ -171,8 +172,8 @@ func isMarks(run string) bool {
 	return true
 }
 
-// marksFollow reports whether a letter above the line is a mark or an exponent behind a word, and not the end of an ordinal
-// or of an abbreviation.
+// marksFollow reports whether a letter above the line is a mark or an exponent behind a word, and not the end of an
+// ordinal or of an abbreviation.
 func marksFollow(word, run string) bool {
 	const ordinals, shortened, fewest = "eaodrhAO", "MNDSCJV", 3
 	last, _ := utf8.DecodeLastRuneInString(word)

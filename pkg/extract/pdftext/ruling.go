@@ -153,8 +153,8 @@ func (in *interpreter) paint(stroke, fill bool) {
 	}
 }
 
-// nested reports whether a part of the path contains another part or is inside one, like the two rectangles of a frame. It reports
-// true for every part of a path that has many.
+// nested reports whether a part of the path contains another part or is inside one, like the two rectangles of a frame.
+// It reports true for every part of a path that has many.
 func (p *path) nested(i int) bool {
 	const many = 16
 	if len(p.subs) > many {

@@ -26,8 +26,8 @@ type trackedGap struct {
 	letters bool    // there is a letter on either side
 }
 
-// joints says before which pieces no space stands although there is room for one, or a blank: inside words whose letters
-// stand apart. It is nil for a line without such words.
+// joints says before which pieces no space stands although there is room for one, or a blank: inside words whose
+// letters stand apart. It is nil for a line without such words.
 func (c *cellMaker) joints(pieces []piece) []bool {
 	var joint []bool
 	mark := func(at int) {
@@ -41,8 +41,8 @@ func (c *cellMaker) joints(pieces []piece) []bool {
 	return joint
 }
 
-// markTracked marks the letters of letter-spaced words, on a line whose words are separated by blanks. Without blanks, the
-// widths of the gaps separate the words (wordGapOf).
+// markTracked marks the letters of letter-spaced words, on a line whose words are separated by blanks. Without blanks,
+// the widths of the gaps separate the words (wordGapOf).
 func markTracked(pieces []piece, mark func(int)) {
 	var runs [][]trackedGap // gaps between two blanks
 	var run []trackedGap
@@ -201,8 +201,8 @@ func lettersOnly(pieces []piece, at []int) bool {
 	return len(at) > 0 && !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
 }
 
-// isSpelledWord reports whether letters look like those of a word rather than like a list of letters: they are not in the
-// order of the alphabet, of one case, and in Latin there is a vowel among them.
+// isSpelledWord reports whether letters look like those of a word rather than like a list of letters: they are not in
+// the order of the alphabet, of one case, and in Latin there is a vowel among them.
 func isSpelledWord(pieces []piece, at []int) bool {
 	ascending, upper, latin, vowel := true, 0, true, false
 	last := rune(0)

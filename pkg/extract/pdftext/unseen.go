@@ -149,7 +149,8 @@ func (in *interpreter) painted(r rect, picture bool) {
 	in.paintedBox(paintBox{rect: r, picture: picture})
 }
 
-// filled notes that a part of a path is filled. A nested part is no ground and covers nothing, because it may be empty inside.
+// filled notes that a part of a path is filled. A nested part is no ground and covers nothing, because it may be empty
+// inside.
 func (in *interpreter) filled(s subpath, nested bool) {
 	g := &in.state
 	if in.off > 0 || g.alpha < opaque {
@@ -220,7 +221,8 @@ func shareIn(at, region rect) float64 {
 	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
 }
 
-// covered reports whether paint in another colour than white is under most of a text. With pictures, only pictures count.
+// covered reports whether paint in another colour than white is under most of a text. With pictures, only pictures
+// count.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare

@@ -118,9 +118,9 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 const maxOrderedBoxes = 400
 
 // inReadingOrder returns the blocks of the boxes in reading order. It splits the boxes recursively along the widest gap
-// through all of them (an XY-cut), from top to bottom and in the direction of the script. A box without a position follows the
-// box before it in the file. Plain text keeps the order of the file unless it is clearly wrong, because it is compared with
-// the output of tools that do.
+// through all of them (an XY-cut), from top to bottom and in the direction of the script. A box without a position
+// follows the box before it in the file. Plain text keeps the order of the file unless it is clearly wrong, because it
+// is compared with the output of tools that do.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
 	var blocks []domain.Block // boxes before the first one with a position
@@ -152,7 +152,8 @@ func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	return blocks
 }
 
-// clearlyInverted reports whether more than a third of the pairs of boxes, none of them a placeholder, change their order.
+// clearlyInverted reports whether more than a third of the pairs of boxes, none of them a placeholder, change their
+// order.
 func clearlyInverted(file, ordered []slideBox) bool {
 	if slices.ContainsFunc(file, func(b slideBox) bool { return b.holder }) {
 		return false
@@ -211,7 +212,8 @@ func sortAlong(boxes []slideBox, along func(slideFrame) (float64, float64)) {
 	})
 }
 
-// widestGap finds the widest gap between boxes in one direction; at is the number of boxes before it, 0 if there is none.
+// widestGap finds the widest gap between boxes in one direction; at is the number of boxes before it, 0 if there is
+// none.
 func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at int, gap float64) {
 	sorted := slices.Clone(boxes)
 	sortAlong(sorted, along)

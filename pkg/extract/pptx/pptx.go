@@ -165,7 +165,8 @@ func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// readSlideComment reads the comment whose start was returned last. Its replies, which the file puts first, come after it.
+// readSlideComment reads the comment whose start was returned last. Its replies, which the file puts first, come after
+// it.
 func readSlideComment(sc *xmlscan.Scanner, number int) []domain.Block {
 	var own, replies []domain.Block
 	sc.Descend(func(e xml.StartElement) bool {

@@ -93,7 +93,8 @@ func (s *slideWalker) box(read func()) {
 	}
 }
 
-// place reads the position of the open box from the xfrm element whose start was returned last. Only the first xfrm counts.
+// place reads the position of the open box from the xfrm element whose start was returned last. Only the first xfrm
+// counts.
 func (s *slideWalker) place(sc *xmlscan.Scanner) {
 	if box := &s.boxes[len(s.boxes)-1]; box.frame.known {
 		sc.Skip()
