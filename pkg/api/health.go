@@ -37,7 +37,8 @@ func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) 
 	return GetReadiness200JSONResponse(out), nil
 }
 
-// AskAll runs all checks at once, so that one that does not answer takes none of the others' time. The log says what is down, and why.
+// AskAll runs all checks concurrently, so that a hanging check does not delay the others. It logs failed checks with the
+// reason.
 func AskAll(ctx context.Context, checks []Check, log *slog.Logger) []DependencyCheck {
 	out := make([]DependencyCheck, len(checks))
 	var asking sync.WaitGroup
@@ -48,7 +49,7 @@ func AskAll(ctx context.Context, checks []Check, log *slog.Logger) []DependencyC
 	return out
 }
 
-// ask runs the check. A check that ignores ctx must not hold up the answer, so it is left running, and ends by itself.
+// ask runs the check. If a check ignores ctx, ask returns without it, and its goroutine ends when the check returns.
 func (c Check) ask(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer := make(chan error, 1)
 	note := "" // read only after an answer

@@ -108,7 +108,7 @@ func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits d
 }
 
 // countSearch makes a search that is not part of an answer, and counts it when it succeeds. Searches have no limit, so their
-// counts are stored in batches: storing each by itself takes longer than a search.
+// counts are stored in batches: storing each one takes longer than a search.
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()
 	if err == nil {

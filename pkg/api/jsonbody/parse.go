@@ -1,5 +1,5 @@
-// Package jsonbody reads the JSON bodies of requests, strictly, and describes how one differs from the OpenAPI document, in words
-// for people. It knows neither operations nor HTTP; pkg/api and the packages below it may import it.
+// Package jsonbody parses the JSON bodies of requests strictly, and describes each deviation from the OpenAPI document in a
+// readable message. It depends neither on operations nor on HTTP; pkg/api and the packages below it may import it.
 package jsonbody
 
 import (
