@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"strings"
 
-	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/extract"
 )
 
@@ -14,23 +12,12 @@ const limitsHead = `# Limits
 
 <!-- Generated from the code by go generate; do not edit. -->
 
-All input is bounded, and errors name the bound that was exceeded. The first table lists the bounds that are settings; [configuration](configuration.md) describes each. The others are fixed.
+All input is limited in size, and errors name the limit that was exceeded. This page lists the fixed limits. The following can be changed; [configuration](configuration.md) has their defaults:
 
-## Settings
-
-| setting | default |
-|---|---|
+- [sizes, rates and quotas](configuration.md#limits-and-quotas): uploads, queries, pages, chunks, concurrent requests, use per month
+- [ingestion](configuration.md#ingestion): documents and pages at once, requests per host, attempts, memory and time for reading a document
+- [models](configuration.md#models-and-rerankers): context window, length of answers, time-outs
 `
-
-// isLimit reports whether a setting is a limit.
-func isLimit(env string) bool {
-	for _, part := range []string{"_LIMIT_", "_QUOTA_", "_TIMEOUT", "_MEMORY", "_CONCURRENCY", "_PER_HOST", "_TRIES", "_ATTEMPTS", "_WINDOW", "_MAX_TOKENS"} {
-		if strings.Contains(env, part) {
-			return true
-		}
-	}
-	return false
-}
 
 // bound is a constant of the code with its description.
 type bound struct {
@@ -65,9 +52,9 @@ var parts = []struct {
 		{"extract/format", "MaxSheetRows", number, "rows of a sheet"},
 		{"extract/format", "MaxColumns", number, "cells of a row"},
 		{"extract/format", "MaxZipEntries", number, "entries of a container file (Word, PowerPoint, Excel)"},
-		{"extract/format", "MaxPart", bytesOf, "one entry, unpacked"},
-		{"extract/format", "MaxRatio", number, "compression ratio of a container file that is larger, unpacked, than the next value"},
-		{"extract/format", "MinBomb", bytesOf, "unpacked size up to which any compression ratio is accepted"},
+		{"extract/format", "MaxPart", bytesOf, "such an entry, unpacked"},
+		{"extract/format", "MaxRatio", number, "compression ratio of a container file, if it unpacks to more than the next value"},
+		{"extract/format", "MinBomb", bytesOf, "unpacked size that is accepted with any compression ratio"},
 		{"extract/format", "MaxDepth", number, "nesting depth of elements, values and lists"},
 		{"extract/format", "MaxBlockBytes", bytesOf, "paragraph; longer ones are split"},
 		{"extract/format", "MaxURL", bytesOf, "address of a link; longer ones are dropped"},
@@ -89,21 +76,16 @@ var parts = []struct {
 		{"api/rules", "maxPatternBytes", bytesOf, "`include` and `exclude` together, as JSON"},
 		{"crawl", "maxRenderRequests", number, "requests of a page in the browser"},
 		{"crawl", "maxRenderBytes", bytesOf, "data loaded by a page in the browser"},
-		{"domain", "MinRefresh", timeOf, "shortest interval of scheduled refreshes (a minimum)"},
+		{"domain", "MinRefresh", timeOf, "interval of scheduled refreshes (a minimum)"},
 	}},
 }
 
 // limits writes the page of limits.
 func limits(b *bytes.Buffer, root string) error {
 	b.WriteString(limitsHead)
-	for _, s := range config.Settings() {
-		if isLimit(s.Env) {
-			fmt.Fprintf(b, "| `%s` | %s |\n", s.Env, shown(s.Default))
-		}
-	}
 	known := map[string]constants{}
 	for _, part := range parts {
-		fmt.Fprintf(b, "\n## %s\n\n| bound | at most |\n|---|---|\n", part.title)
+		fmt.Fprintf(b, "\n## %s\n\n| limit | maximum |\n|---|---|\n", part.title)
 		if part.title == "Documents" {
 			documents(b)
 		}
@@ -122,15 +104,8 @@ func limits(b *bytes.Buffer, root string) error {
 			fmt.Fprintf(b, "| %s | %s |\n", l.words, l.show(n))
 		}
 	}
-	b.WriteString("\nThe [API reference](../pkg/api/openapi.yaml) lists the bounds of each field in a request.\n")
+	b.WriteString("\nThe [API reference](../pkg/api/openapi.yaml) lists the limits of each request field.\n")
 	return nil
-}
-
-func shown(value string) string {
-	if value == "" {
-		return "–"
-	}
-	return "`" + value + "`"
 }
 
 func documents(b *bytes.Buffer) {
