@@ -106,7 +106,7 @@ func (w *world) AppendMessages(ctx context.Context, id string, ms ...domain.Mess
 	return ctx.Err()
 }
 
-func (w *world) TakeTurn(_ context.Context, id, holder string, _ time.Duration) (bool, error) {
+func (w *world) Lock(_ context.Context, id, holder string, _ time.Duration) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if has := w.holders[id]; has != "" && has != holder {
@@ -115,7 +115,7 @@ func (w *world) TakeTurn(_ context.Context, id, holder string, _ time.Duration) 
 	w.holders[id] = holder
 	return true, nil
 }
-func (w *world) EndTurn(_ context.Context, id, holder string) error {
+func (w *world) Unlock(_ context.Context, id, holder string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.holders[id] == holder {

@@ -26,12 +26,12 @@ type Conversations interface {
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
 	// AppendMessages stores the messages in one transaction.
 	AppendMessages(ctx context.Context, conversationID string, messages ...domain.Message) error
-	// TakeTurn grants the holder the exclusive right to answer a question of the conversation until ttl has passed. It
+	// Lock grants the holder the exclusive right to answer a question of the conversation until ttl has passed. It
 	// extends a turn that the holder already has, and reports whether the turn was granted. The conversation need not
 	// exist.
-	TakeTurn(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
-	// EndTurn releases the holder's turn.
-	EndTurn(ctx context.Context, conversationID, holder string) error
+	Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
+	// Unlock releases the holder's turn.
+	Unlock(ctx context.Context, conversationID, holder string) error
 }
 
 // Maximum length of a conversation's title, in characters. The title is the first question, truncated.

@@ -28,7 +28,7 @@ const turnTimeout = 5 * time.Second
 func (a *Answerer) takeTurn(ctx context.Context, conversationID string) (end func(), err error) {
 	holder := a.deps.NewID()
 	for wait := firstTurnWait; ; wait = min(2*wait, mostTurnWait) {
-		taken, err := a.deps.Conversations.TakeTurn(ctx, conversationID, holder, a.opts.turnTime)
+		taken, err := a.deps.Conversations.Lock(ctx, conversationID, holder, a.opts.turnTime)
 		if err != nil {
 			return nil, fmt.Errorf("taking a turn in conversation %s: %w", conversationID, err)
 		}
@@ -49,7 +49,7 @@ func (a *Answerer) takeTurn(ctx context.Context, conversationID string) (end fun
 		kept.Wait()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnTimeout)
 		defer cancel()
-		_ = a.deps.Conversations.EndTurn(ctx, conversationID, holder) // otherwise it expires
+		_ = a.deps.Conversations.Unlock(ctx, conversationID, holder) // otherwise it expires
 	}, nil
 }
 
@@ -65,7 +65,7 @@ func (a *Answerer) keepTurn(ctx context.Context, conversationID, holder string) 
 		case <-beat.C:
 		}
 		within, cancel := context.WithTimeout(ctx, turnTimeout)
-		_, _ = a.deps.Conversations.TakeTurn(within, conversationID, holder, a.opts.turnTime) // the next tick retries
+		_, _ = a.deps.Conversations.Lock(within, conversationID, holder, a.opts.turnTime) // the next tick retries
 		cancel()
 	}
 }

@@ -19,8 +19,8 @@ type renewals struct {
 	asked chan string // holders
 }
 
-func (r renewals) TakeTurn(ctx context.Context, id, holder string, ttl time.Duration) (bool, error) {
-	taken, err := r.world.TakeTurn(ctx, id, holder, ttl)
+func (r renewals) Lock(ctx context.Context, id, holder string, ttl time.Duration) (bool, error) {
+	taken, err := r.world.Lock(ctx, id, holder, ttl)
 	select {
 	case r.asked <- holder:
 	default:
@@ -47,7 +47,7 @@ func TestAProcessWaitsForTheTurnThatAnotherHas(t *testing.T) {
 		t.Fatalf("answered out of turn: %v", err)
 	default:
 	}
-	if err := w.EndTurn(t.Context(), someConversation, "another process"); err != nil {
+	if err := w.Unlock(t.Context(), someConversation, "another process"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {

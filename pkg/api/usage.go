@@ -16,10 +16,10 @@ import (
 type UsageMeter interface {
 	// Count adds to the account's use in this month.
 	Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error
-	// CountSoon is Count for metrics without a limit: they are stored a little later, in a batch.
-	CountSoon(a domain.Account, uses map[domain.Metric]int64)
-	// Admit counts one agent query, or fails with domain.CodeUsageLimit when a limit is reached. Of many at once no more
-	// pass than are left.
+	// CountDeferred is Count for metrics without a limit: they are stored a little later, in a batch.
+	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
+	// Admit counts one agent query, or fails with domain.CodeUsageLimit when a limit is reached. Of many at once no
+	// more pass than are left.
 	Admit(ctx context.Context, a domain.Account) error
 	// CheckStorage fails with domain.CodeUsageLimit when nothing more may be stored. The store checks again.
 	CheckStorage(ctx context.Context, ws string) error
@@ -107,12 +107,12 @@ func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits d
 	})
 }
 
-// countSearch makes a search that is not part of an answer, and counts it when it succeeds. Searches have no limit, so their
-// counts are stored in batches: storing each one takes longer than a search.
+// countSearch makes a search that is not part of an answer, and counts it when it succeeds. Searches have no limit, so
+// their counts are stored in batches: storing each one takes longer than a search.
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()
 	if err == nil {
-		s.Usage.CountSoon(a, map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(query))})
+		s.Usage.CountDeferred(a, map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(query))})
 	}
 	return err
 }

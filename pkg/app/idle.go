@@ -47,7 +47,7 @@ func returnIdleMemory(ctx context.Context, rest func() int64) {
 
 // rest empties the caches for queries of this process if there are no queries. It returns the number of bytes freed.
 func (s *Service) rest() int64 {
-	given := s.catalog.Rest()
+	given := s.catalog.ClearIdleCache()
 	if s.engines.embedded != nil {
 		given += s.engines.embedded.Rest()
 	}

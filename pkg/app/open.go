@@ -94,9 +94,9 @@ const databasePatience = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
 	o := catalog.Options{Log: s.log, Now: s.now, Aged: s.aged, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
-	o.StartPatience = databasePatience
+	o.StartTimeout = databasePatience
 	if o.URL == "" {
-		o.Path, o.MemoBytes = s.dir.Join(datadir.Catalog), cacheMemoryOf(s.config).catalog
+		o.Path, o.CacheBytes = s.dir.Join(datadir.Catalog), cacheMemoryOf(s.config).catalog
 		if err := s.checkCatalog(ctx, o.Path); err != nil {
 			return damagedCatalog(err, s.dir.Path())
 		}

@@ -27,24 +27,24 @@ type Options struct {
 	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0:
 	// db.DefaultConnections.
 	Connections int
-	// StartPatience is the time to wait for a PostgreSQL server that cannot be reached yet. 0: do not wait.
-	StartPatience time.Duration
-	Log           *slog.Logger // nil: slog.Default()
+	// StartTimeout is the time to wait for a PostgreSQL server that cannot be reached yet. 0: do not wait.
+	StartTimeout time.Duration
+	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times; nil: time.Now.
 	Now func() time.Time
 	// Aged is the clock for deleting old rows, which may follow clock changes more slowly than Now; nil: Now.
 	Aged func() time.Time
 	// MaxPagesPerSite limits the pages of a web site, in addition to the site's own setting; 0: DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
-	// MemoBytes limits the cache of data needed by queries. It is used only if no other process shares the database. 0:
-	// DefaultMemoBytes.
-	MemoBytes int64
+	// CacheBytes limits the cache of data needed by queries. It is used only if no other process shares the database.
+	// 0: DefaultCacheBytes.
+	CacheBytes int64
 	// Limits apply to every workspace, in addition to those set by SetLimits; nil: none.
 	Limits domain.Limits
 }
 
-// DefaultMemoBytes is the default of Options.MemoBytes.
-const DefaultMemoBytes = 16 << 20
+// DefaultCacheBytes is the default of Options.CacheBytes.
+const DefaultCacheBytes = 16 << 20
 
 // DefaultMaxPagesPerSite is the default of Options.MaxPagesPerSite.
 const DefaultMaxPagesPerSite = 10_000
@@ -64,8 +64,8 @@ type Catalog struct {
 // Open opens the database at Options.Path or Options.URL, creates it if necessary, and migrates its schema. It fails if
 // the database was written by a newer version. Errors never contain the password of a URL.
 func Open(ctx context.Context, o Options) (*Catalog, error) {
-	memo := resources.NewMemo(cmp.Or(o.MemoBytes, DefaultMemoBytes))
-	d, err := db.Open(ctx, database(o, memo))
+	cache := resources.NewReadCache(cmp.Or(o.CacheBytes, DefaultCacheBytes))
+	d, err := db.Open(ctx, database(o, cache))
 	if err != nil {
 		return nil, err
 	}
@@ -73,15 +73,15 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	s := sites.New(d, cmp.Or(max(o.MaxPagesPerSite, 0), DefaultMaxPagesPerSite))
 	p := pipeline.New(d, a, s)
 	return &Catalog{
-		Accounts: a, Store: conversations.New(d), Sites: s, Pipeline: p, Resources: resources.New(d, memo, a, s, p),
+		Accounts: a, Store: conversations.New(d), Sites: s, Pipeline: p, Resources: resources.New(d, cache, a, s, p),
 		Maintenance: maintenance.New(d, s, p), db: d,
 	}, nil
 }
 
-func database(o Options, memo *resources.Memo) db.Options {
+func database(o Options, cache *resources.ReadCache) db.Options {
 	return db.Options{
-		Path: o.Path, URL: o.URL, Connections: o.Connections, StartPatience: o.StartPatience, Log: o.Log, Now: o.Now, Aged: o.Aged,
-		Schema: migrations.FS, Topics: []string{record.TopicOutbox, record.TopicSweeps, record.TopicSites}, Observer: memo,
+		Path: o.Path, URL: o.URL, Connections: o.Connections, StartTimeout: o.StartTimeout, Log: o.Log, Now: o.Now, Aged: o.Aged,
+		Schema: migrations.FS, Topics: []string{record.TopicOutbox, record.TopicSweeps, record.TopicSites}, Observer: cache,
 	}
 }
 

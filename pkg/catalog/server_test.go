@@ -64,7 +64,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 		}
 		take := func(c *catalog.Catalog, holder string, ttl time.Duration, want bool) {
 			t.Helper()
-			if got, err := c.TakeTurn(ctx, talk.ID, holder, ttl); err != nil || got != want {
+			if got, err := c.Lock(ctx, talk.ID, holder, ttl); err != nil || got != want {
 				t.Fatalf("%s: %v, %v", holder, got, err)
 			}
 		}
@@ -73,7 +73,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 		take(a, "a", time.Nanosecond, true) // the last sign of life of a process that dies
 		take(b, "b", time.Hour, true)
 		take(a, "a", time.Hour, false)
-		if err := b.EndTurn(ctx, talk.ID, "b"); err != nil {
+		if err := b.Unlock(ctx, talk.ID, "b"); err != nil {
 			t.Fatal(err)
 		}
 		take(a, "a", time.Hour, true)
@@ -321,7 +321,7 @@ func TestStartErrors(t *testing.T) {
 			}
 		})
 		c, err := catalog.Open(ctx, catalog.Options{
-			URL: "postgres://u:" + secret + "@" + silent.Addr().String() + "/d", StartPatience: time.Hour, Log: slog.New(slog.NewTextHandler(reported, nil)),
+			URL: "postgres://u:" + secret + "@" + silent.Addr().String() + "/d", StartTimeout: time.Hour, Log: slog.New(slog.NewTextHandler(reported, nil)),
 		})
 		if err == nil {
 			t.Fatal("it was opened", c.Close())

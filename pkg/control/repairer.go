@@ -16,8 +16,8 @@ import (
 type Repairs interface {
 	// ClaimRepair claims the oldest unclaimed request, or returns nil if there is none.
 	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)
-	// RepairNote adds lines to the output of the repair, and renews the claim.
-	RepairNote(ctx context.Context, id string, lines ...string) error
+	// AddRepairLines adds lines to the output of the repair, and renews the claim.
+	AddRepairLines(ctx context.Context, id string, lines ...string) error
 	// FinishRepair ends the repair. failure is "" or the error.
 	FinishRepair(ctx context.Context, id, failure string) error
 }
@@ -59,7 +59,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	go func() {
 		defer close(beat)
 		for wait(beating, nil, repairBeat) {
-			if err := r.Requests.RepairNote(beating, request.ID); err != nil && beating.Err() == nil {
+			if err := r.Requests.AddRepairLines(beating, request.ID); err != nil && beating.Err() == nil {
 				r.Log.Warn("could not renew the claim of a repair", "error", err)
 			}
 		}
@@ -68,7 +68,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	err = r.repair(ctx, request.Prune, func(format string, args ...any) {
 		line := fmt.Sprintf(format, args...)
 		r.Log.Info("repair", "done", line)
-		if err := r.Requests.RepairNote(ctx, request.ID, line); err != nil {
+		if err := r.Requests.AddRepairLines(ctx, request.ID, line); err != nil {
 			r.Log.Warn("could not store the output of a repair", "error", err)
 		}
 	})

@@ -32,7 +32,7 @@ type stage struct {
 func (s *stage) Repair(context.Context, uint64) (jobs.Repaired, error) { return s.streams, nil }
 func (s *stage) MaxGeneration(context.Context) (uint64, error)         { return 7, nil }
 func (s *stage) Outstanding(context.Context, domain.Job) (bool, error) { return false, nil }
-func (s *stage) RepairNote(_ context.Context, _ string, l ...string) error {
+func (s *stage) AddRepairLines(_ context.Context, _ string, l ...string) error {
 	s.lines = append(s.lines, l...)
 	return nil
 }

@@ -90,9 +90,9 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// Vanished returns the sweeps after an event of a deleted datasource, which delete the results of its job. The
+// OrphanSweeps returns the sweeps after an event of a deleted datasource, which delete the results of its job. The
 // datasource may have been created again with the same id, as pages of sites are, so later generations stay.
-func Vanished(ev Event) []Sweep {
+func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
 	switch ev.Type {
 	case EventSynched, EventError:

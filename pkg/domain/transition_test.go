@@ -379,14 +379,14 @@ func TestAJobGoesToWhoCanWriteItsPlaces(t *testing.T) {
 	equal(t, LaneLocal, Job{Kind: JobIngest, Places: []Place{there}, Previous: &Version{Place: here}}.Lane())
 }
 
-func TestVanished(t *testing.T) {
+func TestOrphanSweeps(t *testing.T) {
 	t.Parallel()
-	equal(t, []Sweep{rows(here, 0, 2)}, Vanished(event(EventSynched, "j", 1, nil)))
-	equal(t, []Sweep{rows(here, 0, 2)}, Vanished(event(EventError, "j", 1, nil)))
-	equal(t, []string{"k"}, Vanished(event(EventFetched, "j", 1, func(ev *Event) {
+	equal(t, []Sweep{rows(here, 0, 2)}, OrphanSweeps(event(EventSynched, "j", 1, nil)))
+	equal(t, []Sweep{rows(here, 0, 2)}, OrphanSweeps(event(EventError, "j", 1, nil)))
+	equal(t, []string{"k"}, OrphanSweeps(event(EventFetched, "j", 1, func(ev *Event) {
 		ev.Fetched = &Fetched{Original: Original{Key: "k"}}
 	}))[0].Originals)
-	equal(t, []Sweep(nil), Vanished(event(EventRunning, "j", 1, nil)))
+	equal(t, []Sweep(nil), OrphanSweeps(event(EventRunning, "j", 1, nil)))
 }
 
 func equal[T any](t *testing.T, want, got T) {

@@ -11,17 +11,17 @@ import (
 
 // Accounts is the store of workspaces and their data. All methods are safe for concurrent use.
 type Accounts struct {
-	db      *db.DB
-	limits  domain.Limits
-	touched sync.Map // key id → time.Time of the last use that was stored
-	tally   tally
-	soon    soon
+	db       *db.DB
+	limits   domain.Limits
+	touched  sync.Map // key id → time.Time of the last use that was stored
+	queue    usageQueue
+	deferred deferredUsage
 }
 
 // New returns the accounts of a database. The limits apply to every workspace, in addition to those set by SetLimits.
 func New(d *db.DB, limits domain.Limits) *Accounts {
-	return &Accounts{db: d, limits: limits, soon: soon{turn: make(chan struct{}, 1)}}
+	return &Accounts{db: d, limits: limits, deferred: deferredUsage{lock: make(chan struct{}, 1)}}
 }
 
 // Close stores uses that are still in memory. Later uses are not counted.
-func (a *Accounts) Close() { a.endSoon() }
+func (a *Accounts) Close() { a.closeDeferred() }

@@ -68,7 +68,7 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 			return err
 		}
 		claim = nil
-		have, err = answered(ctx, t, ws, key, requestHash)
+		have, err = storedResponse(ctx, t, ws, key, requestHash)
 		return err
 	})
 	if err != nil {
@@ -99,8 +99,8 @@ func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error)
 	return err == nil, err
 }
 
-// answered returns the response to a request that cannot be claimed, or an error.
-func answered(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*StoredResponse, error) {
+// storedResponse returns the response to a request that cannot be claimed, or an error.
+func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*StoredResponse, error) {
 	var hash string
 	var r StoredResponse
 	err := t.QueryRow(ctx, `SELECT request_hash, status, body FROM idempotency_keys WHERE workspace_id = ? AND key = ?`,
@@ -119,14 +119,14 @@ func answered(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*Stor
 	return nil, busy
 }
 
-// held is the condition for a claim's row while the holder has the claim.
-const held = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
+// claimedByHolder is the condition for a claim's row while the holder has the claim.
+const claimedByHolder = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 
 // KeepIdempotent renews the claim, and reports whether it still holds. If not, another process has treated the request
 // as lost.
 func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool, err error) {
 	err = c.db.Update(ctx, "keeping an idempotency key", func(t *db.Tx) error {
-		n, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+held, db.Micros(c.db.Now()), claim.ws, claim.key, claim.holder)
+		n, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+claimedByHolder, db.Micros(c.db.Now()), claim.ws, claim.key, claim.holder)
 		holds = n == 1
 		return err
 	})
@@ -147,7 +147,7 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 // once, as Repeated, and the key stays reserved for it.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing an idempotency key", func(t *db.Tx) error {
-		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+held, claim.ws, claim.key, claim.holder)
+		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
 		return err
 	})
 }
@@ -159,7 +159,7 @@ func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 		return c.ReleaseIdempotent(ctx, claim)
 	}
 	return c.db.Update(ctx, "giving back an idempotency key", func(t *db.Tx) error {
-		_, err := t.Exec(ctx, `DELETE FROM idempotency_keys WHERE `+held, claim.ws, claim.key, claim.holder)
+		_, err := t.Exec(ctx, `DELETE FROM idempotency_keys WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
 		return err
 	})
 }

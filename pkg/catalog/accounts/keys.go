@@ -21,7 +21,7 @@ func (c *Accounts) EnsureWorkspace(ctx context.Context, id, name string) error {
 // WorkspaceName returns the name of a workspace.
 func (c *Accounts) WorkspaceName(ctx context.Context, id string) (name string, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT name FROM workspaces WHERE id = ?`, id).Scan(&name)
-	return name, db.Found(err, "workspace", id)
+	return name, db.MapNotFound(err, "workspace", id)
 }
 
 // keyRow returns the columns of a key.
@@ -57,7 +57,7 @@ func (c *Accounts) CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKe
 			return err
 		}
 		n, err := t.Insert(ctx, insertKeyText, keyRow(&k))
-		if err := db.Created(n, err, "key", k.ID); err != nil {
+		if err := db.MapConflict(n, err, "key", k.ID); err != nil {
 			return err
 		}
 		return setLimits(ctx, t, domain.Account{WorkspaceID: k.WorkspaceID, KeyID: k.ID}, k.Limits)
@@ -127,7 +127,7 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 	err := c.db.Update(ctx, "revoking a key", func(t *db.Tx) (err error) {
 		k, err = scanKey(t.QueryRow(ctx, `DELETE FROM api_keys WHERE workspace_id = ? AND id = ? RETURNING `+keyColumns, ws, id))
 		if err != nil {
-			return db.Found(err, "key", id)
+			return db.MapNotFound(err, "key", id)
 		}
 		a := domain.Account{WorkspaceID: ws, KeyID: id}
 		if k.Limits, err = readLimits(ctx, t, a); err != nil {
@@ -139,12 +139,12 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 	return k, err
 }
 
-// touchEvery is the precision of a key's last use: a write per request would cost more than the request.
-const touchEvery = time.Minute
+// touchInterval is the precision of a key's last use: a write per request would cost more than the request.
+const touchInterval = time.Minute
 
 // TouchKey stores the key's last use, with a precision of one minute. Unknown keys are ignored.
 func (c *Accounts) TouchKey(ctx context.Context, id string, at time.Time) error {
-	if last, ok := c.touched.Load(id); ok && at.Before(last.(time.Time).Add(touchEvery)) {
+	if last, ok := c.touched.Load(id); ok && at.Before(last.(time.Time).Add(touchInterval)) {
 		return nil
 	}
 	c.touched.Store(id, at)
@@ -167,5 +167,5 @@ func (c *Accounts) CountKeys(ctx context.Context) (int64, error) {
 // RequireWorkspace fails with domain.NotFound if the workspace does not exist.
 func RequireWorkspace(ctx context.Context, q db.Querier, id string) error {
 	var one int
-	return db.Found(q.QueryRow(ctx, `SELECT 1 FROM workspaces WHERE id = ?`, id).Scan(&one), "workspace", id)
+	return db.MapNotFound(q.QueryRow(ctx, `SELECT 1 FROM workspaces WHERE id = ?`, id).Scan(&one), "workspace", id)
 }

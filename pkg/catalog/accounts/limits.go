@@ -42,7 +42,7 @@ func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domai
 		} else {
 			var one int
 			err := t.QueryRow(ctx, `SELECT 1 FROM api_keys WHERE workspace_id = ? AND id = ?`+t.Lock, a.WorkspaceID, a.KeyID).Scan(&one)
-			if err := db.Found(err, "key", a.KeyID); err != nil {
+			if err := db.MapNotFound(err, "key", a.KeyID); err != nil {
 				return err
 			}
 		}
@@ -102,7 +102,7 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 }
 
 // CheckStorage fails with domain.CodeUsageLimit if the workspace has reached a storage limit, so that callers do not
-// send content in vain. WithRoom checks accepted content again, together with concurrent uploads.
+// send content in vain. WithinStorage checks accepted content again, together with concurrent uploads.
 func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	if err != nil || !limitsStorage(limits) {
@@ -113,7 +113,7 @@ func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 		return err
 	}
 	if limit := limits[domain.MetricStoredBytes]; limit > 0 && bytes >= limit {
-		return full("bytes", limit, bytes)
+		return limitReached("bytes", limit, bytes)
 	}
 	return checkChunks(limits, chunks)
 }
@@ -126,20 +126,20 @@ func limitsStorage(limits domain.Limits) bool {
 // accepted content may exceed the limit.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
-		return full("chunks", limit, chunks)
+		return limitReached("chunks", limit, chunks)
 	}
 	return nil
 }
 
-func full(what string, limit, has int64) error {
+func limitReached(what string, limit, has int64) error {
 	return domain.Errorf(domain.CodeUsageLimit, "the workspace may store %d %s and would have more than that, it has %d; delete datasources that are not needed, or have the limit raised",
 		limit, what, has)
 }
 
-// WithRoom runs f, which stores content of the workspace, and fails with domain.CodeUsageLimit if the workspace then
-// exceeds a limit. Concurrent callers cannot exceed it together. A call that does not add content always succeeds. It
-// must be the first call in its transaction; see locks.go.
-func (c *Accounts) WithRoom(ctx context.Context, t *db.Tx, ws string, f func() error) error {
+// WithinStorage runs f, which stores content of the workspace, and fails with domain.CodeUsageLimit if the workspace
+// then exceeds a limit. Concurrent callers cannot exceed it together. A call that does not add content always succeeds.
+// It must be the first call in its transaction; see locks.go.
+func (c *Accounts) WithinStorage(ctx context.Context, t *db.Tx, ws string, f func() error) error {
 	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c *Accounts) WithRoom(ctx context.Context, t *db.Tx, ws string, f func() e
 	if !limitsStorage(limits) {
 		return f()
 	}
-	if err := t.QueueFor(ctx, "storage", ws); err != nil {
+	if err := t.LockCreation(ctx, "storage", ws); err != nil {
 		return err
 	}
 	chunks, before, err := readStored(ctx, t, ws)
@@ -162,7 +162,7 @@ func (c *Accounts) WithRoom(ctx context.Context, t *db.Tx, ws string, f func() e
 		return err
 	}
 	if limit := limits[domain.MetricStoredBytes]; limit > 0 && after > limit {
-		return full("bytes", limit, before)
+		return limitReached("bytes", limit, before)
 	}
 	return checkChunks(limits, chunks)
 }

@@ -25,7 +25,7 @@ func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("counting use: %w", err)
 	}
-	return c.tally.count(ctx, a, uses, c.storeUses)
+	return c.queue.count(ctx, a, uses, c.storeUses)
 }
 
 // storeUses adds uses to the counters of the current month.
@@ -45,7 +45,7 @@ func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses map[domain.Metric]int64) error {
 	metrics := slices.Sorted(maps.Keys(uses))
 	for _, m := range metrics {
-		err := t.Later(ctx, db.Write{Doing: "counting for the workspace", Text: `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, ?)
+		err := t.Queue(ctx, db.Write{Doing: "counting for the workspace", Text: `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, ?)
 			ON CONFLICT (workspace_id, month, metric) DO UPDATE SET value = usage_counts.value + excluded.value`,
 			Args: []any{a.WorkspaceID, month, m, uses[m]}})
 		if err != nil {
@@ -53,7 +53,7 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 		}
 	}
 	for _, m := range metrics {
-		err := t.Later(ctx, db.Write{Doing: "counting for the key", Text: `INSERT INTO key_usage (workspace_id, month, key_id, metric, value) VALUES (?, ?, ?, ?, ?)
+		err := t.Queue(ctx, db.Write{Doing: "counting for the key", Text: `INSERT INTO key_usage (workspace_id, month, key_id, metric, value) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, month, key_id, metric) DO UPDATE SET value = key_usage.value + excluded.value`,
 			Args: []any{a.WorkspaceID, month, a.KeyID, m, uses[m]}})
 		if err != nil {
@@ -76,21 +76,21 @@ func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 		}
 		n, err := t.Exec(ctx, `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, 1)
 			ON CONFLICT (workspace_id, month, metric) DO UPDATE SET value = usage_counts.value + 1 WHERE usage_counts.value < ?`,
-			a.WorkspaceID, month, domain.MetricQueries, bound(ofWorkspace[domain.MetricQueries]))
+			a.WorkspaceID, month, domain.MetricQueries, orUnlimited(ofWorkspace[domain.MetricQueries]))
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return usedUp("workspace", ofWorkspace, domain.MetricQueries)
+			return quotaExceeded("workspace", ofWorkspace, domain.MetricQueries)
 		}
 		n, err = t.Exec(ctx, `INSERT INTO key_usage (workspace_id, month, key_id, metric, value) VALUES (?, ?, ?, ?, 1)
 			ON CONFLICT (workspace_id, month, key_id, metric) DO UPDATE SET value = key_usage.value + 1 WHERE key_usage.value < ?`,
-			a.WorkspaceID, month, a.KeyID, domain.MetricQueries, bound(ofKey[domain.MetricQueries]))
+			a.WorkspaceID, month, a.KeyID, domain.MetricQueries, orUnlimited(ofKey[domain.MetricQueries]))
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return usedUp("key", ofKey, domain.MetricQueries)
+			return quotaExceeded("key", ofKey, domain.MetricQueries)
 		}
 		return checkTokens(ctx, t, a, month, ofWorkspace, ofKey)
 	})
@@ -106,7 +106,7 @@ func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, 
 			return fmt.Errorf("reading the workspace's tokens: %w", err)
 		}
 		if used >= limit {
-			return usedUp("workspace", ofWorkspace, domain.MetricTokens)
+			return quotaExceeded("workspace", ofWorkspace, domain.MetricTokens)
 		}
 	}
 	if limit := ofKey[domain.MetricTokens]; limit > 0 {
@@ -116,14 +116,14 @@ func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, 
 			return fmt.Errorf("reading the key's tokens: %w", err)
 		}
 		if used >= limit {
-			return usedUp("key", ofKey, domain.MetricTokens)
+			return quotaExceeded("key", ofKey, domain.MetricTokens)
 		}
 	}
 	return nil
 }
 
-// bound returns the limit for comparisons; no limit is the maximum integer.
-func bound(limit int64) int64 {
+// orUnlimited returns the limit for comparisons; no limit is the maximum integer.
+func orUnlimited(limit int64) int64 {
 	if limit <= 0 {
 		return 1<<63 - 1
 	}
@@ -133,23 +133,23 @@ func bound(limit int64) int64 {
 // limitNames are the names of monthly limits in messages.
 var limitNames = map[domain.Metric]string{domain.MetricQueries: "agent queries", domain.MetricTokens: "model tokens"}
 
-func usedUp(whose string, limits domain.Limits, m domain.Metric) error {
+func quotaExceeded(whose string, limits domain.Limits, m domain.Metric) error {
 	return domain.Errorf(domain.CodeUsageLimit, "the %s has used up its %d %s of this month; the count starts anew with the next month (UTC)",
 		whose, limits[m], limitNames[m])
 }
 
-// use is one counter.
-type use struct {
+// counter is one counter.
+type counter struct {
 	key    string
 	metric domain.Metric
 	value  int64
 }
 
-var scanUse = db.Scan(func(u *use) []any { return []any{&u.key, &u.metric, &u.value} })
+var scanUse = db.Scan(func(u *counter) []any { return []any{&u.key, &u.metric, &u.value} })
 
 // Usage returns the workspace's counters of the month (UTC) that contains the time. Metrics never counted are absent.
 func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
-	if err := c.storeSoon(ctx); err != nil {
+	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use: %w", err)
 	}
 	uses, err := db.Collect(ctx, c.db.Read, scanUse, `SELECT '', metric, value FROM usage_counts WHERE workspace_id = ? AND month = ?`, ws, MonthOf(month))
@@ -165,7 +165,7 @@ func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[d
 
 // KeyUsage is Usage by key id, including revoked keys; "" is use without a key.
 func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
-	if err := c.storeSoon(ctx); err != nil {
+	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use by key: %w", err)
 	}
 	uses, err := db.Collect(ctx, c.db.Read, scanUse, `SELECT key_id, metric, value FROM key_usage WHERE workspace_id = ? AND month = ?`, ws, MonthOf(month))

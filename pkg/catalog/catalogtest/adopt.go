@@ -69,7 +69,7 @@ func testAdoption(t *testing.T, open world.Open) {
 		check()
 		note(w.PublishAll()...)
 		check()
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		note(issue(w, move)...)
 		check()
 		world.Equal(t, domain.StatusPending, w.Get(flying.ID).Status)
@@ -109,12 +109,12 @@ func testAdoption(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		lost := domain.Datasource{ID: domain.NewID(), WorkspaceID: domain.NewID(), DatastoreID: domain.NewID(), Type: domain.TypeFile}
 		j := lateJob(w, lost, 70)
-		j.Places = []domain.Place{elsewhere}
+		j.Places = []domain.Place{placeB}
 		world.Equal(t, catalog.AdoptedUnknown, adoptJob(w, j))
 		world.Equal(t, catalog.NothingAdopted, adoptJob(w, j))
 		store, err := w.Datastore(w.Ctx, lost.WorkspaceID, lost.DatastoreID)
 		world.OK(t, err)
-		world.Equal(t, []any{"Recovered datastore", domain.Private, elsewhere}, []any{store.Name, store.Visibility, store.Serving()})
+		world.Equal(t, []any{"Recovered datastore", domain.Private, placeB}, []any{store.Name, store.Visibility, store.Serving()})
 		got, err := w.Datasource(w.Ctx, lost.WorkspaceID, lost.ID)
 		world.OK(t, err)
 		world.Equal(t, []any{"Late", "late", j.Original, domain.StatusUnsynched, "late.txt"},

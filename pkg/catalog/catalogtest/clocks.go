@@ -21,7 +21,7 @@ func testClocks(t *testing.T, open world.Open) {
 	for _, jump := range jumps {
 		for sentence, test := range map[string]func(*testing.T, *world.World, time.Duration){
 			"a lease whose holder is dead passes to another":              testLeaseInAJump,
-			"a turn whose holder is dead passes to another":               testTurnInAJump,
+			"a turn whose holder is dead passes to another":               testConversationLockInAJump,
 			"a repair whose holder is dead is taken up":                   testRepairInAJump,
 			"a lost request is carried out again as the same":             testRequestInAJump,
 			"an answer is given again within its day":                     testAnswerInAJump,
@@ -54,10 +54,10 @@ func testLeaseInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	world.Equal(t, false, lease("b"))
 }
 
-func testTurnInAJump(t *testing.T, w *world.World, jump time.Duration) {
+func testConversationLockInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	v := talk(w, NewAgent(w).ID, "anna")
 	turn := func(holder string) bool {
-		taken, err := w.TakeTurn(w.Ctx, v.ID, holder, time.Minute)
+		taken, err := w.Lock(w.Ctx, v.ID, holder, time.Minute)
 		world.OK(t, err)
 		return taken
 	}
@@ -85,22 +85,22 @@ func testRepairInAJump(t *testing.T, w *world.World, jump time.Duration) {
 }
 
 func testRequestInAJump(t *testing.T, w *world.World, jump time.Duration) {
-	lost := begin(w, "key", "hash")
+	lost := claimKey(w, "key", "hash")
 	w.Clock.Advance(jump)
 	world.Equal(t, true, keepClaim(w, lost)) // while its process lives
-	busy(w, "key", "hash")
+	requireBusy(w, "key", "hash")
 	w.Clock.Advance(-jump) // its process dies, and its results are within its day
 	w.Clock.Advance(min(jump, 23*time.Hour))
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
-	again := begin(w, "key", "hash")
+	again := claimKey(w, "key", "hash")
 	world.Equal(t, true, again.Repeated)
 	world.Equal(t, lost.ID("datastore"), again.ID("datastore"))
-	busy(w, "key", "hash")
+	requireBusy(w, "key", "hash")
 	world.Equal(t, false, keepClaim(w, lost))
 }
 
 func testAnswerInAJump(t *testing.T, w *world.World, jump time.Duration) {
-	claim := begin(w, "key", "hash")
+	claim := claimKey(w, "key", "hash")
 	w.Clock.Advance(min(jump, 23*time.Hour))
 	answer := catalog.StoredResponse{Status: 201, Body: `{"id":"x"}`}
 	world.OK(t, w.FinishIdempotent(w.Ctx, claim, answer))

@@ -14,12 +14,12 @@ import (
 func testConcurrency(t *testing.T, open world.Open) {
 	t.Run("dispatching, working, crawling, deleting and reading at once end with everything in its place", func(t *testing.T) {
 		t.Parallel()
-		newBustle(world.New(t, open)).run()
+		newConcurrentService(world.New(t, open)).run()
 	})
 }
 
-// bustle is a service in which everything happens concurrently, in all processes sharing the catalog.
-type bustle struct {
+// concurrentService is a service in which everything happens concurrently, in all processes sharing the catalog.
+type concurrentService struct {
 	*world.World
 	processes []*catalog.Catalog
 	site      domain.Datasource
@@ -33,8 +33,8 @@ type bustle struct {
 
 const uploaders, uploads = 4, 15
 
-func newBustle(w *world.World, others ...*catalog.Catalog) *bustle {
-	b := &bustle{
+func newConcurrentService(w *world.World, others ...*catalog.Catalog) *concurrentService {
+	b := &concurrentService{
 		World: w, processes: append([]*catalog.Catalog{w.Catalog}, others...),
 		stream: make(chan domain.Job, 1000), applied: make(chan struct{}, 1), published: map[string]uint64{},
 	}
@@ -42,7 +42,7 @@ func newBustle(w *world.World, others ...*catalog.Catalog) *bustle {
 	return b
 }
 
-func (b *bustle) run() {
+func (b *concurrentService) run() {
 	b.T.Helper()
 	var uploading, working, dispatching sync.WaitGroup
 	stop := make(chan struct{})
@@ -69,10 +69,10 @@ func (b *bustle) run() {
 	world.Equal(b.T, domain.StatusSynched, b.Get(b.site.ID).Status)
 }
 
-func (b *bustle) process(i int) *catalog.Catalog { return b.processes[i%len(b.processes)] }
+func (b *concurrentService) process(i int) *catalog.Catalog { return b.processes[i%len(b.processes)] }
 
 // upload adds datasources, deletes some of them, and finds pages.
-func (b *bustle) upload(u int) {
+func (b *concurrentService) upload(u int) {
 	c := b.process(u)
 	for i := range uploads {
 		d, err := c.CreateDatasources(b.Ctx, []catalog.NewDatasource{b.File()})
@@ -95,7 +95,7 @@ func (b *bustle) upload(u int) {
 	}
 }
 
-func (b *bustle) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
+func (b *concurrentService) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 	for {
 		jobs, err := c.Outbox(b.Ctx, 8)
 		if err != nil {
@@ -119,7 +119,7 @@ func (b *bustle) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 }
 
 // publish puts the job into the stream before Published, as in production: the worker may be faster.
-func (b *bustle) publish(j domain.Job) uint64 {
+func (b *concurrentService) publish(j domain.Job) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if seq, duplicate := b.published[j.ID]; duplicate {
@@ -131,7 +131,7 @@ func (b *bustle) publish(j domain.Job) uint64 {
 	return j.Generation
 }
 
-func (b *bustle) work(c *catalog.Catalog) {
+func (b *concurrentService) work(c *catalog.Catalog) {
 	for j := range b.stream {
 		ev := j.Event(domain.EventRunning, b.Clock.Now())
 		evs := []domain.Event{ev, ev}

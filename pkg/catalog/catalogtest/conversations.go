@@ -339,7 +339,7 @@ func testConversationsEnd(t *testing.T, open world.Open) {
 		answered := talk(w, agent, "anna", "How?", "So.").ID
 		w.Clock.Advance(48 * time.Hour)
 		world.OK(t, w.AppendMessages(w.Ctx, continued, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: "And then?"}))
-		taken, err := w.TakeTurn(w.Ctx, answered, "a", time.Minute)
+		taken, err := w.Lock(w.Ctx, answered, "a", time.Minute)
 		world.OK(t, err)
 		world.Equal(t, true, taken)
 		fresh := talk(w, agent, "anna", "How?", "So.").ID
@@ -355,7 +355,7 @@ func testConversationsEnd(t *testing.T, open world.Open) {
 	})
 }
 
-func testTurns(t *testing.T, open world.Open) {
+func testConversationLocks(t *testing.T, open world.Open) {
 	t.Run("one holder at a time has the turn, until it ends it", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
@@ -366,10 +366,10 @@ func testTurns(t *testing.T, open world.Open) {
 			want   bool
 		}{{"a", false, true}, {"b", false, false}, {"a", false, true}, {"b", true, false}, {"b", false, false}, {"a", true, false}, {"b", false, true}} {
 			if step.end {
-				world.OK(t, w.EndTurn(w.Ctx, v.ID, step.holder))
+				world.OK(t, w.Unlock(w.Ctx, v.ID, step.holder))
 				continue
 			}
-			got, err := w.TakeTurn(w.Ctx, v.ID, step.holder, time.Minute)
+			got, err := w.Lock(w.Ctx, v.ID, step.holder, time.Minute)
 			world.OK(t, err)
 			world.Equal(t, step.want, got)
 		}
@@ -378,17 +378,17 @@ func testTurns(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		v := talk(w, NewAgent(w).ID, "anna")
-		_, err := w.TakeTurn(w.Ctx, v.ID, "a", time.Minute)
+		_, err := w.Lock(w.Ctx, v.ID, "a", time.Minute)
 		world.OK(t, err)
 		w.Clock.Advance(time.Minute)
-		got, err := w.TakeTurn(w.Ctx, v.ID, "b", time.Minute)
+		got, err := w.Lock(w.Ctx, v.ID, "b", time.Minute)
 		world.OK(t, err)
 		world.Equal(t, true, got)
-		got, err = w.TakeTurn(w.Ctx, v.ID, "a", time.Minute)
+		got, err = w.Lock(w.Ctx, v.ID, "a", time.Minute)
 		world.OK(t, err)
 		world.Equal(t, false, got)
-		world.OK(t, w.EndTurn(w.Ctx, v.ID, "a")) // the turn has passed to another holder
-		got, err = w.TakeTurn(w.Ctx, v.ID, "c", time.Minute)
+		world.OK(t, w.Unlock(w.Ctx, v.ID, "a")) // the turn has passed to another holder
+		got, err = w.Lock(w.Ctx, v.ID, "c", time.Minute)
 		world.OK(t, err)
 		world.Equal(t, false, got)
 		for _, holder := range []string{"b", "a"} {
@@ -404,7 +404,7 @@ func testTurns(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		id := domain.NewID()
 		for i, want := range []bool{true, false} {
-			got, err := w.TakeTurn(w.Ctx, id, fmt.Sprint(i), time.Minute)
+			got, err := w.Lock(w.Ctx, id, fmt.Sprint(i), time.Minute)
 			world.OK(t, err)
 			world.Equal(t, want, got)
 		}
@@ -419,7 +419,7 @@ func testTurns(t *testing.T, open world.Open) {
 		var wg sync.WaitGroup
 		for i := range 16 {
 			wg.Go(func() {
-				got, err := w.TakeTurn(w.Ctx, v.ID, fmt.Sprint(i), time.Minute)
+				got, err := w.Lock(w.Ctx, v.ID, fmt.Sprint(i), time.Minute)
 				if err != nil {
 					t.Error(err)
 				}

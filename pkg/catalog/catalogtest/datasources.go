@@ -18,7 +18,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		n := w.File(func(n *catalog.NewDatasource) {
 			n.Datasource.CustomID, n.Datasource.Metadata = "sku", map[string]any{"author": "Kim", "year": 2026.0, "open": true}
 			n.Job.Name, n.Job.WorkspaceID = "not this", "nor this"
-			n.Job.Places, n.Job.Previous = []domain.Place{elsewhere}, &domain.Version{Generation: 5}
+			n.Job.Places, n.Job.Previous = []domain.Place{placeB}, &domain.Version{Generation: 5}
 			n.Job.GroupID, n.Job.Move, n.Job.Force = "nor this", "nor this", true
 		})
 		made := w.Create(n)[0]

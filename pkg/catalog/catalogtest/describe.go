@@ -18,8 +18,8 @@ func testDescriptions(t *testing.T, open world.Open) {
 	t.Run("what a page is called and how it is fetched are changed as one, and it is read anew", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
-		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		d := w.CreatePage()
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		world.Equal(t, domain.StatusSynched, w.Get(d.ID).Status)
 		_, err := describe(w, w.WS, d.ID, catalog.Description{Name: &name, Metadata: &metadata, Web: &domain.WebPatch{Refresh: &daily}})
 		world.OK(t, err)
@@ -39,7 +39,7 @@ func testDescriptions(t *testing.T, open world.Open) {
 		for id, patch := range map[string]domain.WebPatch{
 			w.CreateFile().ID:              {Refresh: &daily},
 			w.PageAt(site, world.PageA).ID: {Refresh: &daily},
-			w.Single().ID:                  {MaxDepth: &depth},
+			w.CreatePage().ID:              {MaxDepth: &depth},
 		} {
 			before := w.Get(id)
 			_, err := describe(w, w.WS, id, catalog.Description{Name: &name, Metadata: &metadata, Web: &patch})
@@ -50,8 +50,8 @@ func testDescriptions(t *testing.T, open world.Open) {
 	t.Run("a page that is being fetched again keeps both until that is done", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
-		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		d := w.CreatePage()
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		w.FetchAgain(w.Get(d.ID))
 		before := w.Get(d.ID)
 		_, err := describe(w, w.WS, d.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily}})
@@ -74,7 +74,7 @@ func testDescriptions(t *testing.T, open world.Open) {
 	t.Run("what is not there, or another workspace's, is not found", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
+		d := w.CreatePage()
 		before := w.Get(d.ID)
 		_, err := describe(w, w.NewWorkspace(), d.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily}})
 		world.Code(t, domain.CodeNotFound, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// begin claims the key for a request without a response.
-func begin(w *world.World, key, requestHash string) *catalog.Claim {
+// claimKey claims the key for a request without a response.
+func claimKey(w *world.World, key, requestHash string) *catalog.Claim {
 	w.T.Helper()
 	claim, have, err := w.BeginIdempotent(w.Ctx, w.WS, key, requestHash)
 	world.OK(w.T, err)
@@ -22,8 +22,8 @@ func begin(w *world.World, key, requestHash string) *catalog.Claim {
 	return claim
 }
 
-// busy requires that the request is in progress.
-func busy(w *world.World, key, requestHash string) {
+// requireBusy requires that the request is in progress.
+func requireBusy(w *world.World, key, requestHash string) {
 	w.T.Helper()
 	_, _, err := w.BeginIdempotent(w.Ctx, w.WS, key, requestHash)
 	world.Code(w.T, domain.CodeConflict, err)
@@ -64,7 +64,7 @@ func testIdempotency(t *testing.T, open world.Open) {
 }
 
 func testAnswerIsKept(t *testing.T, w *world.World) {
-	claim := begin(w, "key", "hash")
+	claim := claimKey(w, "key", "hash")
 	world.Equal(t, false, claim.Repeated)
 	answer := catalog.StoredResponse{Status: 201, Body: `{"id":"x"}`}
 	world.OK(t, w.FinishIdempotent(w.Ctx, claim, answer))
@@ -73,11 +73,11 @@ func testAnswerIsKept(t *testing.T, w *world.World) {
 	world.Equal(t, &answer, have)
 	world.Equal(t, true, again == nil)
 	w.Clock.Advance(24*time.Hour + time.Second)
-	begin(w, "key", "hash")
+	claimKey(w, "key", "hash")
 }
 
 func testKeyOfAnotherRequest(t *testing.T, w *world.World) {
-	claim := begin(w, "key", "hash")
+	claim := claimKey(w, "key", "hash")
 	_, _, err := w.BeginIdempotent(w.Ctx, w.WS, "key", "other")
 	world.Code(t, domain.CodeConflict, err)
 	world.OK(t, w.FinishIdempotent(w.Ctx, claim, catalog.StoredResponse{Status: 200}))
@@ -86,51 +86,51 @@ func testKeyOfAnotherRequest(t *testing.T, w *world.World) {
 }
 
 func testClaimIsKept(t *testing.T, w *world.World) {
-	claim := begin(w, "key", "hash")
+	claim := claimKey(w, "key", "hash")
 	for range 5 {
 		w.Clock.Advance(catalog.IdempotencyLease - time.Second)
-		busy(w, "key", "hash")
+		requireBusy(w, "key", "hash")
 		world.Equal(t, true, keepClaim(w, claim))
 	}
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
-	world.Equal(t, true, begin(w, "key", "hash").Repeated)
+	world.Equal(t, true, claimKey(w, "key", "hash").Repeated)
 }
 
 func testLostRequest(t *testing.T, w *world.World) {
-	lost := begin(w, "key", "hash")
+	lost := claimKey(w, "key", "hash")
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
-	again := begin(w, "key", "hash")
+	again := claimKey(w, "key", "hash")
 	world.Equal(t, true, again.Repeated)
 	world.Equal(t, lost.Begun, again.Begun)
 	world.Equal(t, lost.ID("agent"), again.ID("agent"))
 	seen := map[string]string{}
 	for name, id := range map[string]string{
 		"agent": again.ID("agent"), "datastore": again.ID("datastore"), "with a number": again.ID("agent", "1"),
-		"another key": begin(w, "key 2", "hash").ID("agent"), "another request": begin(w, "key 3", "other").ID("agent"),
+		"another key": claimKey(w, "key 2", "hash").ID("agent"), "another request": claimKey(w, "key 3", "other").ID("agent"),
 	} {
 		if other, twice := seen[id]; twice || !domain.ValidID(id) {
 			t.Errorf("%s has the id %q, and so has %q", name, id, other)
 		}
 		seen[id] = name
 	}
-	busy(w, "key", "hash")
+	requireBusy(w, "key", "hash")
 }
 
 func testLostClaim(t *testing.T, w *world.World) {
-	lost := begin(w, "key", "hash")
+	lost := claimKey(w, "key", "hash")
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
-	taken := begin(w, "key", "hash")
+	taken := claimKey(w, "key", "hash")
 	world.Equal(t, false, keepClaim(w, lost))
 	world.OK(t, w.ReleaseIdempotent(w.Ctx, lost))
 	world.OK(t, w.AbandonIdempotent(w.Ctx, lost))
-	busy(w, "key", "hash")
+	requireBusy(w, "key", "hash")
 	world.Equal(t, true, keepClaim(w, taken))
 }
 
 func testFirstAnswerStays(t *testing.T, w *world.World) {
-	slow := begin(w, "key", "hash")
+	slow := claimKey(w, "key", "hash")
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
-	taken := begin(w, "key", "hash")
+	taken := claimKey(w, "key", "hash")
 	world.OK(t, w.FinishIdempotent(w.Ctx, slow, catalog.StoredResponse{Status: 201, Body: "first"}))
 	world.OK(t, w.FinishIdempotent(w.Ctx, taken, catalog.StoredResponse{Status: 201, Body: "second"}))
 	world.Equal(t, false, keepClaim(w, taken))
@@ -140,37 +140,37 @@ func testFirstAnswerStays(t *testing.T, w *world.World) {
 }
 
 func testAbandoned(t *testing.T, w *world.World) {
-	first := begin(w, "key", "hash")
+	first := claimKey(w, "key", "hash")
 	world.OK(t, w.AbandonIdempotent(w.Ctx, first))
 	world.Equal(t, false, keepClaim(w, first))
-	second := begin(w, "key", "other")
+	second := claimKey(w, "key", "other")
 	world.Equal(t, false, second.Repeated)
 	world.OK(t, w.FinishIdempotent(w.Ctx, first, catalog.StoredResponse{Status: 200, Body: "of the first"}))
-	busy(w, "key", "other")
+	requireBusy(w, "key", "other")
 }
 
 func testReleased(t *testing.T, w *world.World) {
-	first := begin(w, "key", "hash")
+	first := claimKey(w, "key", "hash")
 	world.OK(t, w.ReleaseIdempotent(w.Ctx, first))
 	_, _, err := w.BeginIdempotent(w.Ctx, w.WS, "key", "other")
 	world.Code(t, domain.CodeConflict, err)
-	again := begin(w, "key", "hash")
+	again := claimKey(w, "key", "hash")
 	world.Equal(t, true, again.Repeated)
 	world.Equal(t, first.ID("agent"), again.ID("agent"))
-	busy(w, "key", "hash")
+	requireBusy(w, "key", "hash")
 }
 
 func testRepeatedAbandoned(t *testing.T, w *world.World) {
-	first := begin(w, "key", "hash")
+	first := claimKey(w, "key", "hash")
 	world.OK(t, w.ReleaseIdempotent(w.Ctx, first))
-	world.OK(t, w.AbandonIdempotent(w.Ctx, begin(w, "key", "hash")))
-	again := begin(w, "key", "hash")
+	world.OK(t, w.AbandonIdempotent(w.Ctx, claimKey(w, "key", "hash")))
+	again := claimKey(w, "key", "hash")
 	world.Equal(t, true, again.Repeated)
 	world.Equal(t, first.ID("agent"), again.ID("agent"))
 }
 
 func testFinishedStays(t *testing.T, w *world.World) {
-	claim := begin(w, "key", "hash")
+	claim := claimKey(w, "key", "hash")
 	world.OK(t, w.FinishIdempotent(w.Ctx, claim, catalog.StoredResponse{Status: 200}))
 	world.OK(t, w.AbandonIdempotent(w.Ctx, claim))
 	world.OK(t, w.ReleaseIdempotent(w.Ctx, claim))
@@ -180,7 +180,7 @@ func testFinishedStays(t *testing.T, w *world.World) {
 }
 
 func testKeyOfAnotherWorkspace(t *testing.T, w *world.World) {
-	mine := begin(w, "key", "hash")
+	mine := claimKey(w, "key", "hash")
 	theirs, _, err := w.BeginIdempotent(w.Ctx, w.NewWorkspace(), "key", "hash")
 	world.OK(t, err)
 	if mine.ID("agent") == theirs.ID("agent") {
@@ -189,23 +189,23 @@ func testKeyOfAnotherWorkspace(t *testing.T, w *world.World) {
 }
 
 func testKeyAfterADay(t *testing.T, w *world.World) {
-	first := begin(w, "key", "hash")
+	first := claimKey(w, "key", "hash")
 	w.Clock.Advance(24*time.Hour + time.Second)
-	second := begin(w, "key", "hash")
+	second := claimKey(w, "key", "hash")
 	world.Equal(t, false, second.Repeated)
 	if first.ID("agent") == second.ID("agent") {
 		t.Error("what is made a day later has the id of what was made before")
 	}
 	world.OK(t, w.FinishIdempotent(w.Ctx, first, catalog.StoredResponse{Status: 200, Body: "a day late"}))
-	busy(w, "key", "hash")
+	requireBusy(w, "key", "hash")
 }
 
 func testRepeatedDay(t *testing.T, w *world.World) {
-	begin(w, "key", "hash")
+	claimKey(w, "key", "hash")
 	w.Clock.Advance(23 * time.Hour)
-	world.OK(t, w.FinishIdempotent(w.Ctx, begin(w, "key", "hash"), catalog.StoredResponse{Status: 200}))
+	world.OK(t, w.FinishIdempotent(w.Ctx, claimKey(w, "key", "hash"), catalog.StoredResponse{Status: 200}))
 	w.Clock.Advance(time.Hour + time.Second)
-	world.Equal(t, false, begin(w, "key", "hash").Repeated)
+	world.Equal(t, false, claimKey(w, "key", "hash").Repeated)
 }
 
 func testSharedIdempotency(t *testing.T, open OpenShared) {
@@ -225,7 +225,7 @@ func testSharedLostRequest(t *testing.T, open OpenShared) {
 	all := append(others, w.Catalog)
 	for round := range 10 {
 		key := fmt.Sprint("key-", round)
-		claim := begin(w, key, "hash")
+		claim := claimKey(w, key, "hash")
 		for range 2 {
 			w.Clock.Advance(catalog.IdempotencyLease / 4)
 			world.Equal(t, 0, claimedBy(w, all, key))

@@ -9,21 +9,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// elsewhere is the place to which the test's datastores move, thither a third place.
+// placeB is the place to which the test's datastores move, thither a third place.
 var (
-	elsewhere = domain.Place{Engine: domain.EngineMilvus, Model: "model-2"}
-	thither   = domain.Place{Engine: domain.EngineMilvus, Model: "model-3"}
+	placeB = domain.Place{Engine: domain.EngineMilvus, Model: "model-2"}
+	placeC = domain.Place{Engine: domain.EngineMilvus, Model: "model-3"}
 )
 
-// send patches the datastore's place and returns the changed datastore.
-func send(w *world.World, to domain.Place) domain.Datastore {
+// setPlace patches the datastore's place and returns the changed datastore.
+func setPlace(w *world.World, to domain.Place) domain.Datastore {
 	w.T.Helper()
 	d, err := w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Type: &to.Engine, EmbeddingModel: &to.Model})
 	world.OK(w.T, err)
 	return d
 }
 
-func where(w *world.World) domain.Datastore {
+func readDatastore(w *world.World) domain.Datastore {
 	w.T.Helper()
 	d, err := w.DatastoreByID(w.Ctx, w.StoreID)
 	world.OK(w.T, err)
@@ -68,22 +68,22 @@ func testMoves(t *testing.T, open world.Open) {
 	t.Run("an empty datastore is at once where it was sent", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := send(w, elsewhere)
-		world.Equal(t, elsewhere, d.Serving())
+		d := setPlace(w, placeB)
+		world.Equal(t, placeB, d.Serving())
 		world.Equal(t, (*domain.Move)(nil), d.Move)
-		world.Equal(t, d, where(w))
+		world.Equal(t, d, readDatastore(w))
 		p, err := w.ServingPlace(w.Ctx, w.StoreID)
 		world.OK(t, err)
-		world.Equal(t, elsewhere, p)
+		world.Equal(t, placeB, p)
 	})
 	t.Run("a patch that names the serving place, or the one the datastore moves to, changes nothing about it", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		w.Synch(w.CreateFile().ID)
-		world.Equal(t, (*domain.Move)(nil), send(w, world.Serving).Move)
+		world.Equal(t, (*domain.Move)(nil), setPlace(w, world.Serving).Move)
 		world.Equal(t, 0, len(w.AllSweeps()))
-		begun := send(w, elsewhere)
-		world.Equal(t, begun.Move, send(w, elsewhere).Move)
+		begun := setPlace(w, placeB)
+		world.Equal(t, begun.Move, setPlace(w, placeB).Move)
 		named, err := w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Name: new("other")})
 		world.OK(t, err)
 		world.Equal(t, begun.Move, named.Move)
@@ -92,24 +92,24 @@ func testMoves(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		w.Synch(w.CreateFile().ID)
-		d := send(w, elsewhere)
+		d := setPlace(w, placeB)
 		world.Equal(t, world.Serving, d.Serving())
-		world.Equal(t, domain.Move{ID: d.Move.ID, To: elsewhere, Since: w.Seq, StartedAt: d.UpdatedAt}, *d.Move)
+		world.Equal(t, domain.Move{ID: d.Move.ID, To: placeB, Since: w.Seq, StartedAt: d.UpdatedAt}, *d.Move)
 		moving, err := w.Moving(w.Ctx)
 		world.OK(t, err)
 		world.Equal(t, []domain.Datastore{d}, moving)
-		world.Equal(t, d, where(w))
+		world.Equal(t, d, readDatastore(w))
 	})
 	t.Run("what readers see is taken along, and then all of it is served from the new place at once", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		first, second := w.Synch(w.CreateFile().ID), w.Synch(w.CreateFile().ID)
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		world.Equal(t, domain.MoveProgress{Total: 2}, progress(w))
 		jobs := issue(w, move)
 		world.Equal(t, 2, len(jobs))
 		for _, j := range jobs {
-			world.Equal(t, []domain.Place{elsewhere}, j.Places)
+			world.Equal(t, []domain.Place{placeB}, j.Places)
 			world.Equal(t, move.ID, j.Move)
 			world.Equal(t, world.Serving, j.Previous.Place)
 		}
@@ -128,13 +128,13 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, false, finish(w, move.ID))
 		for i, id := range []string{jobs[0].DatasourceID, jobs[1].DatasourceID} {
 			a := w.ActiveOne(id)
-			world.Equal(t, []any{elsewhere, jobs[i].Generation}, []any{a.Place, a.ActiveGeneration})
+			world.Equal(t, []any{placeB, jobs[i].Generation}, []any{a.Place, a.ActiveGeneration})
 			got := w.Get(id)
 			world.Equal(t, []any{domain.StatusSynched, int64(5), int64(500), (*domain.Target)(nil), (*domain.Resume)(nil), ""},
 				[]any{got.Status, got.Chunks, got.TextBytes, got.Target, got.Resume, got.MoveID})
 		}
-		d := where(w)
-		world.Equal(t, []any{elsewhere, move.Since, (*domain.Move)(nil)}, []any{d.Serving(), d.Since, d.Move})
+		d := readDatastore(w)
+		world.Equal(t, []any{placeB, move.Since, (*domain.Move)(nil)}, []any{d.Serving(), d.Since, d.Move})
 		world.Equal(t, map[domain.Place]uint64{world.Serving: w.Seq + 1}, sweptPlaces(w))
 		world.Equal(t, second.Name, w.Get(second.ID).Name)
 	})
@@ -144,7 +144,7 @@ func testMoves(t *testing.T, open world.Open) {
 		for range 3 {
 			w.Synch(w.CreateFile().ID)
 		}
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		n, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 2)
 		world.OK(t, err)
 		world.Equal(t, 2, n)
@@ -158,10 +158,10 @@ func testMoves(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		old := w.Synch(w.CreateFile().ID)
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		fresh := w.CreateFile()
 		jobs := w.PublishAll()
-		world.Equal(t, []domain.Place{world.Serving, elsewhere}, jobs[0].Places)
+		world.Equal(t, []domain.Place{world.Serving, placeB}, jobs[0].Places)
 		w.End(jobs[0], domain.EventSynched, world.Chunks(1))
 		world.Equal(t, domain.MoveProgress{Total: 2, Done: 1}, progress(w))
 		w.End(issue(w, move)[0], domain.EventSynched)
@@ -180,12 +180,12 @@ func testMoves(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.Synch(w.CreateFile().ID)
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		late := issue(w, move)[0]
 		_, err := w.ReplaceContent(w.Ctx, w.WS, d.ID, catalog.Replacement{Original: domain.Original{Key: "new"}, Job: domain.Job{ID: domain.NewID()}})
 		world.OK(t, err)
 		fresh := w.PublishAll()[0]
-		world.Equal(t, []domain.Place{world.Serving, elsewhere}, fresh.Places)
+		world.Equal(t, []domain.Place{world.Serving, placeB}, fresh.Places)
 		w.End(fresh, domain.EventSynched)
 		w.End(late, domain.EventSynched)
 		world.Equal(t, true, finish(w, move.ID))
@@ -199,7 +199,7 @@ func testMoves(t *testing.T, open world.Open) {
 		w.End(before, domain.EventSynched)
 		_, err := w.Requeue(w.Ctx, w.WS, d.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
 		world.OK(t, err)
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		issued, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 10)
 		world.OK(t, err)
 		world.Equal(t, 0, issued) // it waits for another job
@@ -211,7 +211,7 @@ func testMoves(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		first, second := w.Synch(w.CreateFile().ID), w.Synch(w.CreateFile().ID)
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		for _, j := range issue(w, move) {
 			w.End(j, domain.EventError, func(ev *domain.Event) { ev.Error = "the model refuses it" })
 		}
@@ -241,7 +241,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		w.PublishAll()
 		w.ApplyEvent(broken, domain.EventError, func(ev *domain.Event) { ev.Error = "encrypted" })
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		n, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 10)
 		world.OK(t, err)
 		world.Equal(t, 4, n)
@@ -258,8 +258,8 @@ func testMoves(t *testing.T, open world.Open) {
 		w.End(failed, domain.EventError)
 		w.End(arrived, domain.EventSynched)
 		w.ClearSweeps()
-		world.Equal(t, (*domain.Move)(nil), send(w, world.Serving).Move)
-		world.Equal(t, map[domain.Place]uint64{elsewhere: w.Seq}, sweptPlaces(w)) // the fourth job was never published
+		world.Equal(t, (*domain.Move)(nil), setPlace(w, world.Serving).Move)
+		world.Equal(t, map[domain.Place]uint64{placeB: w.Seq}, sweptPlaces(w)) // the fourth job was never published
 		world.Equal(t, []string{}, w.OutboxIDs())
 		for i, want := range []domain.Status{domain.StatusPending, domain.StatusSynched, domain.StatusSynched, domain.StatusError} {
 			got := w.Get(made[i].ID)
@@ -272,7 +272,7 @@ func testMoves(t *testing.T, open world.Open) {
 		w.End(flying, domain.EventSynched)
 		world.Equal(t, domain.StatusSynched, w.Get(made[0].ID).Status)
 		world.Equal(t, made[0].ActiveGeneration, w.ActiveOne(made[0].ID).ActiveGeneration)
-		world.Equal(t, elsewhere, w.AllSweeps()[0].Place)
+		world.Equal(t, placeB, w.AllSweeps()[0].Place)
 		world.Equal(t, flying.Generation+1, w.AllSweeps()[0].Below)
 		w.End(byID[made[3].ID], domain.EventSynched) // it was published nevertheless
 		world.Equal(t, domain.StatusError, w.Get(made[3].ID).Status)
@@ -282,13 +282,13 @@ func testMoves(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.Synch(w.CreateFile().ID)
-		first := send(w, elsewhere).Move
+		first := setPlace(w, placeB).Move
 		late := issue(w, first)[0]
 		w.ClearSweeps()
-		second := send(w, thither).Move
-		world.Equal(t, thither, second.To)
+		second := setPlace(w, placeC).Move
+		world.Equal(t, placeC, second.To)
 		world.Equal(t, true, first.ID != second.ID)
-		world.Equal(t, map[domain.Place]uint64{elsewhere: w.Seq + 1, thither: w.Seq + 1}, sweptPlaces(w))
+		world.Equal(t, map[domain.Place]uint64{placeB: w.Seq + 1, placeC: w.Seq + 1}, sweptPlaces(w))
 		world.Equal(t, 0, len(issue(w, second))) // its job of the first move is still running
 		w.End(late, domain.EventSynched)
 		world.Equal(t, false, finish(w, first.ID))
@@ -296,14 +296,14 @@ func testMoves(t *testing.T, open world.Open) {
 		w.End(issue(w, second)[0], domain.EventSynched)
 		world.Equal(t, true, finish(w, second.ID))
 		a := w.ActiveOne(d.ID)
-		world.Equal(t, []any{thither, w.Seq}, []any{a.Place, a.ActiveGeneration})
+		world.Equal(t, []any{placeC, w.Seq}, []any{a.Place, a.ActiveGeneration})
 	})
 	t.Run("there and back again ends where it began, with what was rebuilt", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.Synch(w.CreateFile().ID)
-		for _, to := range []domain.Place{elsewhere, world.Serving, elsewhere} {
-			move := send(w, to).Move
+		for _, to := range []domain.Place{placeB, world.Serving, placeB} {
+			move := setPlace(w, to).Move
 			for _, j := range issue(w, move) {
 				w.End(j, domain.EventSynched)
 			}
@@ -316,7 +316,7 @@ func testMoves(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.Synch(w.CreateFile().ID)
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		issue(w, move)
 		w.Clock.Advance(1e12)
 		stuck := w.StuckFor(1e9)
@@ -326,7 +326,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, true, done)
 		j := w.PublishAll()[0]
-		world.Equal(t, []any{move.ID, []domain.Place{elsewhere}}, []any{j.Move, j.Places})
+		world.Equal(t, []any{move.ID, []domain.Place{placeB}}, []any{j.Move, j.Places})
 		w.End(j, domain.EventSynched)
 		world.Equal(t, domain.StatusSynched, w.Get(d.ID).Status)
 		world.Equal(t, true, finish(w, move.ID))
@@ -343,7 +343,7 @@ func testMoves(t *testing.T, open world.Open) {
 		w.ApplyEvent(site, domain.EventSynched)
 		before := w.Get(site.ID)
 		world.Equal(t, domain.StatusSynched, before.Status)
-		jobs := issue(w, send(w, elsewhere).Move)
+		jobs := issue(w, setPlace(w, placeB).Move)
 		world.Equal(t, 2, len(jobs))
 		w.End(jobs[0], domain.EventSynched)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
@@ -365,7 +365,7 @@ func testMoves(t *testing.T, open world.Open) {
 		for _, j := range w.PublishAll() {
 			w.End(j, domain.EventSynched)
 		}
-		move := send(w, elsewhere).Move
+		move := setPlace(w, placeB).Move
 		for _, j := range issue(w, move) {
 			w.End(j, domain.EventSynched)
 		}

@@ -90,7 +90,7 @@ func (h *history) step() {
 	case 8:
 		h.checkPlaces()
 	case 9:
-		send(h.World, []domain.Place{world.Serving, elsewhere, thither}[h.rand.IntN(3)])
+		setPlace(h.World, []domain.Place{world.Serving, placeB, placeC}[h.rand.IntN(3)])
 	case 10, 11:
 		h.move()
 	case 15:
@@ -138,15 +138,15 @@ func (h *history) publish() {
 	world.OK(h.T, err)
 	for _, j := range jobs {
 		h.Seq++
-		h.events = append(h.events, h.story(j, h.Seq)...)
+		h.events = append(h.events, h.eventsOf(j, h.Seq)...)
 		if h.rand.IntN(4) > 0 {
 			world.OK(h.T, h.Published(h.Ctx, j, h.Seq))
 		}
 	}
 }
 
-// story returns the events of a worker about a job.
-func (h *history) story(j domain.Job, seq uint64) []domain.Event {
+// eventsOf returns the events of a worker about a job.
+func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 	j.Generation = seq
 	h.jobs = append(h.jobs, j)
 	ev := j.Event(domain.EventRunning, h.Clock.Now())
@@ -228,7 +228,7 @@ func (h *history) stop() {
 // move simulates a round of the mover.
 func (h *history) move() {
 	h.T.Helper()
-	d := where(h.World)
+	d := readDatastore(h.World)
 	if d.Move == nil {
 		return
 	}
@@ -242,7 +242,7 @@ func (h *history) move() {
 func (h *history) arrive() {
 	h.T.Helper()
 	for range 100 {
-		d := where(h.World)
+		d := readDatastore(h.World)
 		if d.Move == nil {
 			return
 		}
@@ -277,7 +277,7 @@ func (h *history) checkActive() {
 	sweeps := h.AllSweeps()
 	for _, id := range h.content() {
 		a := h.ActiveOne(id)
-		world.Equal(h.T, where(h.World).Serving(), a.Place)
+		world.Equal(h.T, readDatastore(h.World).Serving(), a.Place)
 		here := version{a.Place, a.ActiveGeneration}
 		if !slices.Contains(h.written[id], here) {
 			h.T.Fatalf("readers of %s are shown generation %d in %s, which is not there; written is %v", id, here.generation, here.place, h.written[id])
@@ -299,9 +299,9 @@ func (h *history) drain() {
 			h.deliver()
 		}
 		h.Clock.Advance(time.Minute) // postponed jobs are due
-		h.Work()
+		h.WorkOnSites()
 		for _, j := range h.PublishAll() {
-			h.events = append(h.events, h.story(j, j.Generation)...)
+			h.events = append(h.events, h.eventsOf(j, j.Generation)...)
 		}
 		if len(h.events) == 0 {
 			h.checkPages()

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mark returns the highest generation known to the catalog.
-func mark(w *world.World) uint64 {
+// highestGeneration returns the highest generation known to the catalog.
+func highestGeneration(w *world.World) uint64 {
 	w.T.Helper()
 	g, err := w.MaxGeneration(w.Ctx)
 	world.OK(w.T, err)
@@ -36,7 +36,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		sweeps := w.AllSweeps()
 		world.Equal(t, 1, len(sweeps))
 		world.Equal(t, domain.Sweep{
-			ID: sweeps[0].ID, WorkspaceID: w.WS, DatastoreID: w.StoreID, DatasourceID: d.ID, Below: mark(w) + 1,
+			ID: sweeps[0].ID, WorkspaceID: w.WS, DatastoreID: w.StoreID, DatasourceID: d.ID, Below: highestGeneration(w) + 1,
 			Originals: []string{d.Original.Key}, Jobs: true,
 		}, sweeps[0].Sweep)
 	})
@@ -74,7 +74,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		for _, s := range sweeps[2:] {
 			swept[s.DatasourceID] = s.Originals
 			world.Equal(t, true, s.Jobs)
-			world.Equal(t, mark(w)+1, s.Below)
+			world.Equal(t, highestGeneration(w)+1, s.Below)
 		}
 		world.Equal(t, map[string][]string{site.ID: nil, domain.ChildID(site.ID, world.PageA): {"a"}, domain.ChildID(site.ID, world.PageB): nil}, swept)
 	})

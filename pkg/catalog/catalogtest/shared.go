@@ -18,7 +18,7 @@ type OpenShared func(t testing.TB, processes ...catalog.Options) []*catalog.Cata
 // RunShared runs the tests for a catalog shared by several processes.
 func RunShared(t *testing.T, open OpenShared) {
 	for sentence, test := range map[string]func(*testing.T, OpenShared){
-		"everything at once in three processes ends with everything in its place":      testBustle,
+		"everything at once in three processes ends with everything in its place":      testConcurrentService,
 		"of several processes one begins a request, and the others are told":           testSharedIdempotency,
 		"of several processes one takes over a request that was lost with its process": testSharedLostRequest,
 		"documents that several processes upsert at once are one by their custom id":   testSharedUpserts,
@@ -26,7 +26,7 @@ func RunShared(t *testing.T, open OpenShared) {
 		"patches of different fields by several processes are all kept":                testSharedPatches,
 		"the highest generation is not lowered by a process that has seen less":        testSharedMark,
 		"a site's limit of pages holds when several processes find pages of it":        testSharedPages,
-		"a datastore that is sent to and fro by several processes comes to rest whole": testSharedUpheaval,
+		"a datastore that is sent to and fro by several processes comes to rest whole": testSharedConcurrentMoves,
 		"a move is finished once, however many processes see that nothing is missing":  testSharedFinish,
 		"repairs and leases go to one of several processes":                            testSharedClaims,
 		"what depends on something that is deleted meanwhile is refused in words":      testSharedDeletion,
@@ -69,9 +69,9 @@ func atOnce(all []*catalog.Catalog, f func(i int, c *catalog.Catalog) error) []e
 	return out
 }
 
-func testBustle(t *testing.T, open OpenShared) {
+func testConcurrentService(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 2)
-	newBustle(w, others...).run()
+	newConcurrentService(w, others...).run()
 }
 
 func testSharedUpserts(t *testing.T, open OpenShared) {

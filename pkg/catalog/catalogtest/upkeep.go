@@ -83,8 +83,8 @@ func testRepairs(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		id := request(w, false)
 		claim(w, "a")
-		world.OK(t, w.RepairNote(w.Ctx, id, "one", "two"))
-		world.OK(t, w.RepairNote(w.Ctx, id, "three"))
+		world.OK(t, w.AddRepairLines(w.Ctx, id, "one", "two"))
+		world.OK(t, w.AddRepairLines(w.Ctx, id, "three"))
 		s := state(w, id)
 		world.Equal(t, []string{"one", "two", "three"}, s.Lines)
 		world.Equal(t, []any{"a", (*time.Time)(nil), ""}, []any{s.Holder, s.FinishedAt, s.Error})
@@ -93,8 +93,8 @@ func testRepairs(t *testing.T, open world.Open) {
 		s = state(w, id)
 		world.Equal(t, "the index does not answer", s.Error)
 		world.Equal(t, w.Clock.Now(), *s.FinishedAt)
-		world.Code(t, domain.CodeNotFound, w.RepairNote(w.Ctx, id, "late"))
-		world.Code(t, domain.CodeNotFound, w.RepairNote(w.Ctx, "unknown", "line"))
+		world.Code(t, domain.CodeNotFound, w.AddRepairLines(w.Ctx, id, "late"))
+		world.Code(t, domain.CodeNotFound, w.AddRepairLines(w.Ctx, "unknown", "line"))
 		_, err := w.Repair(w.Ctx, "unknown")
 		world.Code(t, domain.CodeNotFound, err)
 	})
@@ -106,7 +106,7 @@ func testRepairs(t *testing.T, open world.Open) {
 		for range 3 {
 			w.Clock.Advance(50 * time.Second)
 			world.Equal(t, (*catalog.RepairRequest)(nil), claim(w, "b"))
-			world.OK(t, w.RepairNote(w.Ctx, id))
+			world.OK(t, w.AddRepairLines(w.Ctx, id))
 		}
 		w.Clock.Advance(time.Minute)
 		world.Equal(t, id, claim(w, "b").ID)
@@ -120,8 +120,8 @@ func testRepairs(t *testing.T, open world.Open) {
 		for i := range 1500 {
 			lines = append(lines, fmt.Sprint(i, strings.Repeat("ü", 1500)))
 		}
-		world.OK(t, w.RepairNote(w.Ctx, id, lines...))
-		world.OK(t, w.RepairNote(w.Ctx, id, lines...))
+		world.OK(t, w.AddRepairLines(w.Ctx, id, lines...))
+		world.OK(t, w.AddRepairLines(w.Ctx, id, lines...))
 		got := state(w, id).Lines
 		world.Equal(t, 2001, len(got))
 		world.Equal(t, "There is more, which is only in the log.", got[2000])

@@ -100,12 +100,12 @@ func testUsage(t *testing.T, open world.Open) {
 		var wg sync.WaitGroup
 		for range 40 {
 			wg.Go(func() {
-				w.CountSoon(AccountOf(w, "a"), map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: 0})
+				w.CountDeferred(AccountOf(w, "a"), map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: 0})
 			})
 		}
 		wg.Wait()
 		world.Equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 40}, usageOf(w))
-		w.CountSoon(AccountOf(w, "a"), map[domain.Metric]int64{domain.MetricRetrievals: 2})
+		w.CountDeferred(AccountOf(w, "a"), map[domain.Metric]int64{domain.MetricRetrievals: 2})
 		keys, err := w.KeyUsage(w.Ctx, w.WS, w.Clock.Now())
 		world.OK(t, err)
 		world.Equal(t, map[string]map[domain.Metric]int64{"a": {domain.MetricRetrievals: 42}}, keys)

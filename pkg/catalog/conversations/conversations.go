@@ -68,7 +68,7 @@ func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, f
 	err = c.db.Update(ctx, "storing a conversation", func(t *db.Tx) error {
 		var one int
 		err := t.QueryRow(ctx, `SELECT 1 FROM agents WHERE workspace_id = ? AND id = ?`, v.WorkspaceID, v.AgentID).Scan(&one)
-		if err := db.Found(err, "agent", v.AgentID); err != nil {
+		if err := db.MapNotFound(err, "agent", v.AgentID); err != nil {
 			return err
 		}
 		n, err := t.Insert(ctx, insertConversationText, conversationRow(&v))
@@ -99,7 +99,7 @@ func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v
 	case errors.Is(err, sql.ErrNoRows):
 		return domain.Conversation{}, false, nil
 	case err != nil:
-		return domain.Conversation{}, false, db.Found(err, "conversation", id)
+		return domain.Conversation{}, false, db.MapNotFound(err, "conversation", id)
 	case v.WorkspaceID != ws || v.AgentID != agentID:
 		return domain.Conversation{}, false, domain.NotFound("conversation", id)
 	}
@@ -118,7 +118,7 @@ func readConversation(ctx context.Context, q db.Querier, ws, agentID, id string)
 	}
 	v, err := scanConversation(q.QueryRow(ctx, text, args...))
 	if err != nil {
-		return domain.Conversation{}, db.Found(err, "conversation", id)
+		return domain.Conversation{}, db.MapNotFound(err, "conversation", id)
 	}
 	return v, nil
 }
@@ -173,7 +173,7 @@ func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilt
 	if err != nil {
 		return nil, "", fmt.Errorf("listing conversations: %w", err)
 	}
-	items, next := db.Cut(l, items, limit, func(v domain.Conversation) cursor.Position {
+	items, next := db.CutPage(l, items, limit, func(v domain.Conversation) cursor.Position {
 		return cursor.Position{At: db.Micros(v.CreatedAt), ID: v.ID}
 	})
 	return items, next, nil
@@ -185,7 +185,7 @@ func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.C
 	var v domain.Conversation
 	err := c.db.Update(ctx, "deleting a conversation", func(t *db.Tx) (err error) {
 		v, err = scanConversation(t.QueryRow(ctx, `DELETE FROM conversations WHERE workspace_id = ? AND id = ? RETURNING `+conversationColumns, ws, id))
-		return db.Found(err, "conversation", id)
+		return db.MapNotFound(err, "conversation", id)
 	})
 	return v, err
 }
@@ -200,7 +200,7 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 	var have string
 	err := t.QueryRow(ctx, `SELECT title FROM conversations WHERE id = ?`+t.Lock, conversationID).Scan(&have)
 	if err != nil {
-		return db.Found(err, "conversation", conversationID)
+		return db.MapNotFound(err, "conversation", conversationID)
 	}
 	var last int64 // may have been stored by another process whose clock is ahead
 	err = t.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages WHERE conversation_id = ?`, conversationID).Scan(&last)
@@ -212,7 +212,7 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 		m.ConversationID, m.CreatedAt = conversationID, db.FromMicros(last)
 		search := strings.ToLower(m.Text)
 		n, err := t.Insert(ctx, insertMessageText, messageRow(&m, &search, &last))
-		if err := db.Created(n, err, "message", m.ID); err != nil {
+		if err := db.MapConflict(n, err, "message", m.ID); err != nil {
 			return err
 		}
 		if have == "" && m.Role == domain.RoleUser {

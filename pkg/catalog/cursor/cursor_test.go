@@ -9,7 +9,7 @@ import (
 
 var lists = []List{Agents, Conversations, Datasources, Datastores, Replay}
 
-func TestACursorIsReadByItsOwnListAlone(t *testing.T) {
+func TestACursorIsOnlyValidForItsList(t *testing.T) {
 	t.Parallel()
 	for _, p := range []Position{{0, "a"}, {1_700_000_000_000_000, "0af9"}, {math.MinInt64, "."}, {math.MaxInt64, "a.b\x00é"}} {
 		for _, written := range lists {
@@ -26,7 +26,7 @@ func TestACursorIsReadByItsOwnListAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoCursorIsRefused(t *testing.T) {
+func TestInvalidCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	good := Write(Agents, Position{At: 70, ID: "a"})
 	for name, s := range map[string]string{
@@ -47,7 +47,8 @@ func TestWhatIsNoCursorIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzCursor reads any text as a cursor of each list: it is what was written for exactly one list, or the caller's fault.
+// FuzzCursor reads any text as a cursor of each list: it is what was written for exactly one list, or the caller's
+// fault.
 func FuzzCursor(f *testing.F) {
 	for _, list := range lists {
 		f.Add(Write(list, Position{At: 1_700_000_000_000_000, ID: "0af9"}), int64(-1), "a.b")

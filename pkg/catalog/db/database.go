@@ -42,8 +42,8 @@ type DB struct {
 	write   *sql.DB
 	writer  *Pool
 	Read    *Pool
-	// together shares commits between transactions; nil: each transaction has its own connection.
-	together *together
+	// groups shares commits between transactions; nil: each transaction has its own connection.
+	groups *groupCommit
 	// migrations opens a connection without the timeouts of requests.
 	migrations func() (*sql.DB, error)
 	migrated   bool // it has a schema of any version

@@ -19,7 +19,7 @@ func TestRebind(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsTooOldIsToldWhichOneIsNeeded(t *testing.T) {
+func TestAnOldServerIsRefusedWithTheVersionThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	err := checkServer("120022", "UTF8", true)
 	if err == nil || !strings.Contains(err.Error(), "PostgreSQL 12; 13 or later") {

@@ -20,7 +20,7 @@ import (
 // Fault adds a code to temporary errors, which occur if the database is down or busy. The failed operation had no
 // effect or, if the connection broke during a commit, either all of its effect or none.
 func Fault(err error) error {
-	if err == nil || !passing(err) {
+	if err == nil || !isTransient(err) {
 		return err
 	}
 	var known *domain.Error
@@ -34,12 +34,12 @@ func Fault(err error) error {
 	return &domain.Error{Code: domain.CodeUnavailable, Message: words, Err: Damage(err)}
 }
 
-// passing reports whether the database or the network is at fault, not the statement.
-func passing(err error) bool {
+// isTransient reports whether the database or the network is at fault, not the statement.
+func isTransient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false // the caller has stopped waiting
 	}
-	if fileFault(err) || errors.Is(err, errUndone) { // undone because of another transaction in every attempt
+	if fileFault(err) || errors.Is(err, errRolledBack) { // undone because of another transaction in every attempt
 		return true
 	}
 	var refusal *pgconn.PgError
@@ -51,7 +51,7 @@ func passing(err error) bool {
 		return strings.HasPrefix(refusal.Code, "57P0") || // the server is stopping or starting
 			refusal.Code == "57014" || refusal.Code == "55P03" || // statement_timeout, lock_timeout
 			refusal.Code == "25006" || refusal.Code == "25P03" || // it is a standby now; idleTimeout
-			contended(err)
+			isContention(err)
 	}
 	var connecting *pgconn.ConnectError
 	var network net.Error
@@ -75,15 +75,15 @@ func fileFault(err error) bool {
 	return false
 }
 
-// contended reports whether a transaction failed because of a concurrent one, and can be run again.
-func contended(err error) bool {
+// isContention reports whether a transaction failed because of a concurrent one, and can be run again.
+func isContention(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// orphaned reports whether a row that a stored row depends on was deleted concurrently. When run again, the transaction
-// does not find it and returns the proper error.
-func orphaned(err error) bool {
+// isForeignKeyFault reports whether a row that a stored row depends on was deleted concurrently. When run again, the
+// transaction does not find it and returns the proper error.
+func isForeignKeyFault(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"
 }
@@ -91,8 +91,8 @@ func orphaned(err error) bool {
 // Maximum runs of a transaction that conflicts with others.
 const maxRuns = 8
 
-// breathe waits before a transaction is run again, with increasing delays up to about half a second.
-func breathe(ctx context.Context, run int) error {
+// backOff waits before a transaction is run again, with increasing delays up to about half a second.
+func backOff(ctx context.Context, run int) error {
 	t := time.NewTimer(time.Duration(1+rand.IntN(4<<min(run, 7))) * time.Millisecond)
 	defer t.Stop()
 	select {

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestATransactionThatTheDiskDoesNotTakeIsRefusedAndLeavesNothing fills the database to a limit of its own, which it meets
+// TestATransactionThatFailsOnAFullDiskLeavesNothing fills the database to a limit of its own, which it meets
 // as it meets the end of the disk.
-func TestATransactionThatTheDiskDoesNotTakeIsRefusedAndLeavesNothing(t *testing.T) {
+func TestATransactionThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
 	ctx := t.Context()

@@ -15,15 +15,15 @@ func (d *DB) key(kind, name string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// Share takes shared locks on names of a kind until the transaction ends. It waits for exclusive holders and excludes
-// new ones. With SQLite, where transactions are serial, it does nothing.
-func (t *Tx) Share(ctx context.Context, kind string, names ...string) error {
+// LockShared takes shared locks on names of a kind until the transaction ends. It waits for exclusive holders and
+// excludes new ones. With SQLite, where transactions are serial, it does nothing.
+func (t *Tx) LockShared(ctx context.Context, kind string, names ...string) error {
 	return t.gates(ctx, `SELECT pg_advisory_xact_lock_shared(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, names)
 }
 
-// Alone takes an exclusive lock on the name until the transaction ends. It waits for all shared holders and excludes
-// new ones.
-func (t *Tx) Alone(ctx context.Context, kind, name string) error {
+// LockExclusive takes an exclusive lock on the name until the transaction ends. It waits for all shared holders and
+// excludes new ones.
+func (t *Tx) LockExclusive(ctx context.Context, kind, name string) error {
 	return t.gates(ctx, `SELECT pg_advisory_xact_lock(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, []string{name})
 }
 
@@ -33,8 +33,8 @@ func (t *Tx) gates(ctx context.Context, text, kind string, names []string) error
 	}
 	var keys []int64
 	for _, name := range names {
-		if k := t.db.key(kind, name); !t.held[k] {
-			t.held[k] = true
+		if k := t.db.key(kind, name); !t.locks[k] {
+			t.locks[k] = true
 			keys = append(keys, k)
 		}
 	}
@@ -48,8 +48,9 @@ func (t *Tx) gates(ctx context.Context, text, kind string, names []string) error
 	return nil
 }
 
-// QueueFor serialises transactions of a kind and name that first look for rows and then create those they did not find.
-func (t *Tx) QueueFor(ctx context.Context, kind, name string) error {
+// LockCreation serialises transactions of a kind and name that first look for rows and then create those they did not
+// find.
+func (t *Tx) LockCreation(ctx context.Context, kind, name string) error {
 	if !t.IsShared() {
 		return nil
 	}

@@ -75,8 +75,8 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 // The server releases the locks of a process that has just ended when it notices the closed connection, which takes a
 // moment if it is busy.
 const (
-	holdPatience = 2 * time.Second
-	holdPause    = 50 * time.Millisecond
+	holdTimeout = 2 * time.Second
+	holdPause   = 50 * time.Millisecond
 )
 
 func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
@@ -88,7 +88,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 		if taken {
 			return nil
 		}
-		if time.Since(began) >= holdPatience {
+		if time.Since(began) >= holdTimeout {
 			return errHeld
 		}
 		timer := time.NewTimer(holdPause)

@@ -24,7 +24,7 @@ type notices struct {
 	me      string // distinguishes this process's own notices
 	channel string
 	mu      sync.Mutex
-	due     []string      // topics to announce to other processes
+	pending []string      // topics to announce to other processes
 	wake    chan struct{} // signals that topics are due
 	listen  *session
 	cancel  context.CancelFunc
@@ -64,14 +64,14 @@ func startNotices(ctx context.Context, d *DB) *notices {
 	return n
 }
 
-// tell notifies the other processes.
-func (n *notices) tell(topic string) {
+// notify notifies the other processes.
+func (n *notices) notify(topic string) {
 	if n == nil {
 		return
 	}
 	n.mu.Lock()
-	if !slices.Contains(n.due, topic) {
-		n.due = append(n.due, topic)
+	if !slices.Contains(n.pending, topic) {
+		n.pending = append(n.pending, topic)
 	}
 	n.mu.Unlock()
 	signal(n.wake)
@@ -81,8 +81,8 @@ func (n *notices) tell(topic string) {
 func (n *notices) next() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	due := n.due
-	n.due = nil
+	due := n.pending
+	n.pending = nil
 	return due
 }
 

@@ -18,9 +18,9 @@ type Options struct {
 	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0:
 	// DefaultConnections.
 	Connections int
-	// StartPatience is the time to wait for a PostgreSQL server that cannot be reached yet. 0: do not wait.
-	StartPatience time.Duration
-	Log           *slog.Logger // nil: slog.Default()
+	// StartTimeout is the time to wait for a PostgreSQL server that cannot be reached yet. 0: do not wait.
+	StartTimeout time.Duration
+	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times; nil: time.Now.
 	Now func() time.Time
 	// Aged is the clock for deleting old rows, which may follow clock changes more slowly than Now; nil: Now.
@@ -155,7 +155,7 @@ func (d *DB) Update(ctx context.Context, doing string, f func(*Tx) error) error 
 	for name, others := range t.announced {
 		signal(d.topics[name])
 		if others {
-			d.notices.tell(name)
+			d.notices.notify(name)
 		}
 	}
 	return nil

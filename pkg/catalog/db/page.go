@@ -64,8 +64,8 @@ func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	return text, append(l.Args, limit+1), limit, nil
 }
 
-// Cut drops the additional row and returns the cursor of the next page; "" after the last.
-func Cut[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
+// CutPage drops the additional row and returns the cursor of the next page; "" after the last.
+func CutPage[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""
 	}

@@ -82,14 +82,14 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		session: func(o sessionOptions) *session { return startSession(unbounded, o) },
 	}
 	d.ready = d.primary
-	if err = d.await(ctx, cfg, o); err != nil {
+	if err = d.waitForServer(ctx, cfg, o); err != nil {
 		return nil, errors.Join(err, d.closePools())
 	}
 	return d, nil
 }
 
-// startPause is the time between attempts to reach a server that is not there yet.
-const startPause = 250 * time.Millisecond
+// connectPause is the time between attempts to reach a server that is not there yet.
+const connectPause = 250 * time.Millisecond
 
 // Times after which the log reports that the server has not answered. One attempt can take twice connectTimeout.
 const (
@@ -97,20 +97,20 @@ const (
 	reportEvery = 10 * time.Second
 )
 
-// await connects to the server. It tries again until StartPatience ends, because the server may be started together
-// with this process.
-func (d *DB) await(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
-	ctx, done := context.WithTimeout(ctx, max(o.StartPatience, 2*connectTimeout))
+// waitForServer connects to the server. It tries again until StartTimeout ends, because the server may be started
+// together with this process.
+func (d *DB) waitForServer(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
+	ctx, done := context.WithTimeout(ctx, max(o.StartTimeout, 2*connectTimeout))
 	defer done()
 	report := func(err error) {
-		o.Log.Warn("waiting for PostgreSQL (DATABASE_URL)", "server", address(cfg), "error", err, "for_at_most", o.StartPatience)
+		o.Log.Warn("waiting for PostgreSQL (DATABASE_URL)", "server", address(cfg), "error", err, "for_at_most", o.StartTimeout)
 	}
 	slow := time.AfterFunc(firstReport, func() { report(errors.New("no answer yet")) })
 	defer slow.Stop()
 	began := time.Now()
 	for reported := (time.Time{}); ; {
-		err := d.greet(ctx, cfg)
-		if err == nil || domain.CodeOf(err) != domain.CodeUnavailable || time.Since(began) >= o.StartPatience || ctx.Err() != nil {
+		err := d.checkConnection(ctx, cfg)
+		if err == nil || domain.CodeOf(err) != domain.CodeUnavailable || time.Since(began) >= o.StartTimeout || ctx.Err() != nil {
 			return err
 		}
 		if time.Since(reported) >= reportEvery {
@@ -118,7 +118,7 @@ func (d *DB) await(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 			reported = time.Now()
 			report(err)
 		}
-		timer := time.NewTimer(startPause)
+		timer := time.NewTimer(connectPause)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -128,8 +128,8 @@ func (d *DB) await(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	}
 }
 
-// greet makes the first connection and checks the server and the database.
-func (d *DB) greet(ctx context.Context, cfg *pgx.ConnConfig) error {
+// checkConnection makes the first connection and checks the server and the database.
+func (d *DB) checkConnection(ctx context.Context, cfg *pgx.ConnConfig) error {
 	var version, encoding string
 	var current sql.NullString
 	err := d.Read.QueryRow(ctx, `SELECT current_setting('server_version_num'), current_setting('server_encoding'), current_schema(),
@@ -180,7 +180,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		case "53300":
 			return fmt.Errorf("the server has no connection to spare: %s", refusal.Message)
 		}
-		if passing(refusal) { // the server is starting or stopping
+		if isTransient(refusal) { // the server is starting or stopping
 			return &domain.Error{Code: domain.CodeUnavailable, Message: "the server does not answer yet", Err: refusal}
 		}
 		return refusal

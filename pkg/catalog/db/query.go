@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Found converts sql.ErrNoRows to domain.NotFound.
-func Found(err error, kind, id string) error {
+// MapNotFound converts sql.ErrNoRows to domain.NotFound.
+func MapNotFound(err error, kind, id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.NotFound(kind, id)
 	}
@@ -24,8 +24,8 @@ func Found(err error, kind, id string) error {
 	return nil
 }
 
-// Created returns a conflict if an insert has found an existing row.
-func Created(rows int64, err error, kind, id string) error {
+// MapConflict returns a conflict if an insert has found an existing row.
+func MapConflict(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
 		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)
 	}
@@ -59,27 +59,27 @@ type boundRow struct {
 
 func (r boundRow) Scan(dest ...any) error {
 	defer r.done()
-	return Fault(overdue(r.ctx, r.row.Scan(dest...)))
+	return Fault(timeoutError(r.ctx, r.row.Scan(dest...)))
 }
 
 // answerTimeout is the timeout of one statement. It is longer than the server's own timeout, so it only takes effect if
 // the network is interrupted.
 const answerTimeout = statementTimeout + 15*time.Second
 
-// errOverdue is the cause of a context that ended because the server did not answer.
-var errOverdue = errors.New("no answer in time")
+// errTimeout is the cause of a context that ended because the server did not answer.
+var errTimeout = errors.New("no answer in time")
 
 // bound adds a timeout for a server; reads of a file only depend on their context.
 func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if !d.shared {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, limit, errOverdue)
+	return context.WithTimeoutCause(ctx, limit, errTimeout)
 }
 
-// overdue distinguishes a server that is too slow from a caller that has stopped waiting.
-func overdue(ctx context.Context, err error) error {
-	if err != nil && errors.Is(context.Cause(ctx), errOverdue) {
+// timeoutError distinguishes a server that is too slow from a caller that has stopped waiting.
+func timeoutError(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database does not answer in time; try again shortly", Err: err}
 	}
 	return err
@@ -188,11 +188,11 @@ func Collect[T any](ctx context.Context, q Querier, scan func(Scanner) (T, error
 	defer done()
 	rows, err := q.query(ctx, text, args...)
 	if err != nil {
-		return nil, Fault(overdue(ctx, err))
+		return nil, Fault(timeoutError(ctx, err))
 	}
 	defer func() {
 		if err = errors.Join(err, rows.Close()); err != nil {
-			out, err = nil, Fault(overdue(ctx, err))
+			out, err = nil, Fault(timeoutError(ctx, err))
 		}
 	}()
 	for rows.Next() {

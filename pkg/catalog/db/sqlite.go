@@ -60,11 +60,11 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	}
 	d.write, d.writer, d.Read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
-	d.together = newTogether(o.Observer)
+	d.groups = newGroupCommit(o.Observer)
 	// The first read after a commit writes to the memory-mapped file through which connections coordinate. If the disk
 	// hangs, that write would block its thread in a page fault, where Go's garbage collector waits for it, and
 	// everything else for the collector. So do this read now, right after the commit has written to the same page.
-	d.together.committed = func() {
+	d.groups.committed = func() {
 		var version int
 		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error
 	}

@@ -11,16 +11,16 @@ import (
 // Tx is a write transaction, with the topics to announce after the commit.
 type Tx struct {
 	tx      *sql.Tx
-	conn    *sql.Conn // connection of tx, for engines to which writes are sent in batches; see Later
-	due     []Write
+	conn    *sql.Conn // connection of tx, for engines to which writes are sent in batches; see Queue
+	batch   []Write
 	db      *DB
 	Lock    string        // see dialect.lock
-	patient time.Duration // see Longer; 0: answerTimeout
-	// fresh are statements that ran unprepared, because the only connection was in use by this transaction.
-	fresh     []string
-	held      map[int64]bool  // locks held; see gates
-	announced map[string]bool // topics; true: also to other processes
-	locals    map[any]any     // see Local
+	timeout time.Duration // see ExtendTimeout; 0: answerTimeout
+	// unprepared are statements that ran unprepared, because the only connection was in use by this transaction.
+	unprepared []string
+	locks      map[int64]bool  // locks held; see gates
+	announced  map[string]bool // topics; true: also to other processes
+	locals     map[any]any     // see Local
 }
 
 // stmt returns the prepared statement, or nil if the driver must be given the text.
@@ -31,7 +31,7 @@ func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	if s := t.db.writer.known(text); s != nil {
 		return t.tx.StmtContext(ctx, s)
 	}
-	t.fresh = append(t.fresh, text)
+	t.unprepared = append(t.unprepared, text)
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (t *Tx) Exec(ctx context.Context, text string, args ...any) (int64, error) 
 		res, err = t.tx.ExecContext(ctx, t.db.writer.text(text), clean(args)...)
 	}
 	if err != nil {
-		return 0, overdue(ctx, err)
+		return 0, timeoutError(ctx, err)
 	}
 	return res.RowsAffected()
 }
@@ -78,7 +78,7 @@ func (t *Tx) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 }
 
 func (t *Tx) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return t.db.dialect.bound(ctx, orElse(t.patient, answerTimeout))
+	return t.db.dialect.bound(ctx, orElse(t.timeout, answerTimeout))
 }
 
 func (t *Tx) engine() dialect { return t.db.dialect }
@@ -112,42 +112,42 @@ func Local[T any](t *Tx, init func() T) T {
 }
 
 // Timeout of a statement that changes all datasources of a datastore.
-const bulkTimeout = 15 * time.Minute
+const extendedTimeout = 15 * time.Minute
 
-// Longer extends the timeout of the following statements for large datastores.
-func (t *Tx) Longer(ctx context.Context) error {
+// ExtendTimeout extends the timeout of the following statements for large datastores.
+func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	if !t.db.dialect.shared {
 		return nil
 	}
-	t.patient = bulkTimeout
-	_, err := t.Exec(ctx, `SELECT set_config('statement_timeout', CAST(? AS TEXT), true)`, milliseconds(bulkTimeout))
+	t.timeout = extendedTimeout
+	_, err := t.Exec(ctx, `SELECT set_config('statement_timeout', CAST(? AS TEXT), true)`, milliseconds(extendedTimeout))
 	return err
 }
 
 // transact runs f in a transaction, repeatedly if it conflicts with others, and returns the committed transaction. It
-// waits for its turn until ctx ends.
+// waits for the lock until ctx ends.
 func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
 	for run := 0; ; run++ {
-		t := &Tx{db: d, Lock: d.dialect.lock, held: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}
+		t := &Tx{db: d, Lock: d.dialect.lock, locks: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}
 		err := t.run(ctx, f)
 		if err == nil {
-			t.prepareFresh(ctx)
+			t.prepareStatements(ctx)
 			return t, nil
 		}
-		if !contended(err) && !orphaned(err) && !errors.Is(err, errUndone) || run+1 >= maxRuns {
+		if !isContention(err) && !isForeignKeyFault(err) && !errors.Is(err, errRolledBack) || run+1 >= maxRuns {
 			return nil, Fault(err)
 		}
-		if waiting := breathe(ctx, run); waiting != nil {
+		if waiting := backOff(ctx, run); waiting != nil {
 			return nil, errors.Join(waiting, err)
 		}
 	}
 }
 
 func (t *Tx) run(ctx context.Context, f func(*Tx) error) (err error) {
-	if t.db.together != nil {
-		return t.db.together.run(ctx, t, f)
+	if t.db.groups != nil {
+		return t.db.groups.run(ctx, t, f)
 	}
-	within, done := t.db.dialect.bound(ctx, bulkTimeout)
+	within, done := t.db.dialect.bound(ctx, extendedTimeout)
 	defer done()
 	if t.tx, err = t.begin(within); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
@@ -178,8 +178,8 @@ func (t *Tx) begin(ctx context.Context) (begun *sql.Tx, err error) {
 	return begun, nil
 }
 
-func (t *Tx) prepareFresh(ctx context.Context) {
-	for _, text := range t.fresh {
+func (t *Tx) prepareStatements(ctx context.Context) {
+	for _, text := range t.unprepared {
 		// The transaction is already committed; a statement that stays unprepared is only slower.
 		if _, err := t.db.writer.prepare(ctx, text); err != nil { //nolint:sqlclosecheck // the pool keeps and closes it
 			return

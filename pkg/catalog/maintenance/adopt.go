@@ -39,20 +39,20 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	// Usually the datasource is known, and a whole log is processed, so check without a transaction first.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
 	switch {
-	case err == nil && knows(&r, job):
+	case err == nil && includesJob(&r, job):
 		return what, nil
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
 		return what, fmt.Errorf("reading datasource %s: %w", job.DatasourceID, err)
 	}
 	err = c.db.Update(ctx, "taking over a job of the job log", func(t *db.Tx) error {
 		what = NothingAdopted
-		r, store, err := record.Take(ctx, t, job.DatasourceID)
+		r, store, err := record.LockDatasource(ctx, t, job.DatasourceID)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			what, err = adoptUnknown(ctx, t, job)
 		case err != nil:
 			return err
-		case !knows(&r, job):
+		case !includesJob(&r, job):
 			what, err = AdoptedContent, c.adoptContent(ctx, t, r, store, job)
 		}
 		if err != nil || what == NothingAdopted {
@@ -64,25 +64,25 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 		return NothingAdopted, err
 	}
 	if what != NothingAdopted {
-		c.pipeline.NoteMark(job.Generation)
+		c.pipeline.MarkStored(job.Generation)
 	}
 	return what, nil
 }
 
-// knows reports whether the record is of this job or a later one.
-func knows(r *record.Record, job domain.Job) bool {
+// includesJob reports whether the record is of this job or a later one.
+func includesJob(r *record.Record, job domain.Job) bool {
 	if job.ID == r.JobID || job.Generation <= max(r.Seen, r.ActiveGeneration, r.Fence) {
 		return true
 	}
-	mine, theirs := sortable(r.JobID), sortable(job.ID)
+	mine, theirs := isTimeOrdered(r.JobID), isTimeOrdered(job.ID)
 	if mine && theirs {
 		return r.JobID > job.ID // both ids contain their times
 	}
 	return r.Location == record.InOutbox // accepted but not published, so it is not in the log
 }
 
-// sortable reports whether the id contains the time of its creation.
-func sortable(id string) bool {
+// isTimeOrdered reports whether the id contains the time of its creation.
+func isTimeOrdered(id string) bool {
 	u, err := uuid.Parse(id)
 	return err == nil && u.Version() == 7
 }
@@ -96,12 +96,12 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 	}
 	r.Seen = max(r.Seen, job.Generation)
 	r.UpdatedAt = db.FromMicros(t.Stamp())
-	return c.sites.Restart(ctx, t, &r, store, again(job), record.PriorityReplay)
+	return c.sites.Restart(ctx, t, &r, store, newJobFor(job), record.PriorityReplay)
 }
 
-// again returns a job for the same work, with an id that the stream does not know. A page is fetched unconditionally,
-// because the content at the time of the old job may be unknown to the catalog.
-func again(job domain.Job) domain.Job {
+// newJobFor returns a job for the same work, with an id that the stream does not know. A page is fetched
+// unconditionally, because the content at the time of the old job may be unknown to the catalog.
+func newJobFor(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
 	if job.Crawl != nil {
 		spec := *job.Crawl
@@ -116,10 +116,10 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	if err != nil || store == nil {
 		return NothingAdopted, err
 	}
-	r := record.Record{Datasource: recovered(job), Seen: job.Generation}
+	r := record.Record{Datasource: datasourceFromJob(job), Seen: job.Generation}
 	r.CreatedAt = db.FromMicros(t.Stamp())
 	r.UpdatedAt = r.CreatedAt
-	next := r.Accept(again(job), *store)
+	next := r.Accept(newJobFor(job), *store)
 	if job.GroupID != "" {
 		r.RunID = job.GroupID // not of a crawl of its site: the next crawl fetches it
 	}
@@ -166,8 +166,8 @@ func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastor
 	return &store, nil
 }
 
-// recovered returns the datasource with the data in a job.
-func recovered(job domain.Job) domain.Datasource {
+// datasourceFromJob returns the datasource with the data in a job.
+func datasourceFromJob(job domain.Job) domain.Datasource {
 	d := domain.Datasource{
 		ID: job.DatasourceID, WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID, GroupID: job.GroupID, Type: job.Type,
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata, Original: job.Original,

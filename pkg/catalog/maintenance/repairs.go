@@ -35,9 +35,9 @@ type RepairState struct {
 
 const (
 	// Time without a note after which another process takes over a repair.
-	repairSilence = time.Minute
+	repairTimeout = time.Minute
 	// Time for which finished repairs are kept.
-	repairKept = 30 * 24 * time.Hour
+	repairRetention = 30 * 24 * time.Hour
 	// Limits of a repair's report; one additional line says that more were dropped.
 	maxRepairLines = 2000
 	maxRepairLine  = 2000 // bytes
@@ -53,7 +53,7 @@ func (c *Maintenance) RequestRepair(ctx context.Context, prune bool) (id string,
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx, `DELETE FROM repairs WHERE finished_at IS NOT NULL AND finished_at < ?`, db.Micros(now.Add(-repairKept)))
+		_, err = t.Exec(ctx, `DELETE FROM repairs WHERE finished_at IS NOT NULL AND finished_at < ?`, db.Micros(now.Add(-repairRetention)))
 		return err
 	})
 	return id, err
@@ -68,7 +68,7 @@ func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRe
 	var claimed *RepairRequest
 	err := c.db.Update(ctx, "claiming a repair", func(t *db.Tx) error {
 		claimed = nil
-		if err := t.QueueFor(ctx, "repairs", ""); err != nil {
+		if err := t.LockCreation(ctx, "repairs", ""); err != nil {
 			return err
 		}
 		r, err := c.openRepair(ctx, t)
@@ -100,7 +100,7 @@ func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequ
 		return nil, fmt.Errorf("looking for repairs: %w", err)
 	}
 	now := c.db.Now()
-	since, until := db.Micros(now.Add(-repairSilence)), db.Micros(now.Add(db.ClockSkew))
+	since, until := db.Micros(now.Add(-repairTimeout)), db.Micros(now.Add(db.ClockSkew))
 	for _, v := range open {
 		if v.beatAt > since && v.beatAt <= until {
 			return nil, nil
@@ -112,9 +112,9 @@ func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequ
 	return &open[0].RepairRequest, nil
 }
 
-// RepairNote adds lines to the repair's report and renews its claim. It fails with domain.NotFound if the repair does
-// not exist or is finished.
-func (c *Maintenance) RepairNote(ctx context.Context, id string, lines ...string) error {
+// AddRepairLines adds lines to the repair's report and renews its claim. It fails with domain.NotFound if the repair
+// does not exist or is finished.
+func (c *Maintenance) AddRepairLines(ctx context.Context, id string, lines ...string) error {
 	return c.db.Update(ctx, "noting what a repair did", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE repairs SET beat_at = ? WHERE id = ? AND finished_at IS NULL`, db.Micros(c.db.Now()), id)
 		if err != nil {

@@ -176,9 +176,10 @@ func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(
 // generationLeap is far more than the number of jobs accepted between a copy of a catalog and the loss of the original.
 const generationLeap = 1_000_000_000
 
-// Restored must be called once on a catalog restored from a copy. It raises generations far above those in the copy, so
-// that rows and jobs created after the copy, in an index or job log that still exists, are not mistaken for new ones.
-func (c *Maintenance) Restored(ctx context.Context) error {
+// RaiseGenerations must be called once on a catalog restored from a copy. It raises generations far above those in the
+// copy, so that rows and jobs created after the copy, in an index or job log that still exists, are not mistaken for
+// new ones.
+func (c *Maintenance) RaiseGenerations(ctx context.Context) error {
 	return c.db.Update(ctx, "raising the generation", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE marks SET value = value + ? WHERE name = 'generation'`, int64(generationLeap))
 		return err

@@ -69,26 +69,27 @@ func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied,
 	if err != nil {
 		return nil, err
 	}
-	c.NoteMark(highest)
+	c.MarkStored(highest)
 	return out, nil
 }
 
-// carries reports whether the generation is the active one of a datasource, or will be after the move of its datastore.
-func carries(d domain.Datasource, generation uint64) bool {
+// isServedGeneration reports whether the generation is the active one of a datasource, or will be after the move of its
+// datastore.
+func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
 // embeddedTokens counts the tokens embedded by workers according to a transaction's events, by workspace.
 type embeddedTokens map[string]int64
 
-func embeddedBy(t *db.Tx) embeddedTokens {
+func embeddedTokensOf(t *db.Tx) embeddedTokens {
 	return db.Local(t, func() embeddedTokens { return embeddedTokens{} })
 }
 
 // countEmbedded adds the transaction's embedded tokens to the counters. It runs at the end of the transaction, because
 // it locks a row that all transactions of the workspace use.
 func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
-	embedded := embeddedBy(t)
+	embedded := embeddedTokensOf(t)
 	for _, ws := range slices.Sorted(maps.Keys(embedded)) {
 		if embedded[ws] <= 0 {
 			continue
@@ -132,14 +133,14 @@ func lockFor(ctx context.Context, t *db.Tx, evs []domain.Event) error {
 func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applied, error) {
 	r, err := record.Read(ctx, t, ev.DatasourceID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Applied{}, vanished(ctx, t, ev)
+		return Applied{}, queueOrphanSweeps(ctx, t, ev)
 	}
 	if err != nil {
 		return Applied{}, err
 	}
 	store, err := record.ShareDatastore(ctx, t, r.DatastoreID)
 	if errors.Is(err, sql.ErrNoRows) { // deleted; its datasources are still being removed
-		return Applied{}, vanished(ctx, t, ev)
+		return Applied{}, queueOrphanSweeps(ctx, t, ev)
 	}
 	if err != nil {
 		return Applied{}, fmt.Errorf("reading the datastore: %w", err)
@@ -154,7 +155,7 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 		t.Wake(record.TopicOutbox)
 	}
 	if out.Removed {
-		err = sites.Gone(ctx, t, r, ev)
+		err = sites.RemoveGone(ctx, t, r, ev)
 	} else {
 		err = storeOutcome(ctx, t, &r, ev, out)
 	}
@@ -162,20 +163,20 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 		return Applied{}, err
 	}
 	done.Datasource = r.Datasource
-	if ev.Type == domain.EventSynched && !carries(before.Datasource, ev.Generation) && carries(r.Datasource, ev.Generation) {
-		embeddedBy(t)[r.WorkspaceID] += ev.EmbedTokens // once, even if the event is delivered repeatedly
+	if ev.Type == domain.EventSynched && !isServedGeneration(before.Datasource, ev.Generation) && isServedGeneration(r.Datasource, ev.Generation) {
+		embeddedTokensOf(t)[r.WorkspaceID] += ev.EmbedTokens // once, even if the event is delivered repeatedly
 	}
 	siteID := record.SiteOf(r.Datasource)
 	if siteID == "" {
 		return done, nil
 	}
 	if ev.Type == domain.EventDiscovered && r.GroupID != "" && ev.Generation >= before.Seen {
-		if err := sites.KeepLinks(ctx, t, ev); err != nil {
+		if err := sites.StoreLinks(ctx, t, ev); err != nil {
 			return Applied{}, err
 		}
 	}
 	if ev.Type == domain.EventUnchanged && ev.JobKind == domain.JobCrawl && r.GroupID != "" && out.Changed {
-		if done.NewPages, err = c.sites.FollowKept(ctx, t, r, store, ev); err != nil {
+		if done.NewPages, err = c.sites.FollowStored(ctx, t, r, store, ev); err != nil {
 			return Applied{}, err
 		}
 	}
@@ -185,11 +186,11 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 		}
 	}
 	if out.Settled && !out.Removed {
-		if err := consequences(ctx, t, before, r); err != nil {
+		if err := queueSiteWork(ctx, t, before, r); err != nil {
 			return Applied{}, err
 		}
 	}
-	if done.NewPages > 0 || out.Settled && (out.Removed || !sameForSite(before, r)) {
+	if done.NewPages > 0 || out.Settled && (out.Removed || !isSameForSite(before, r)) {
 		site, err := c.sites.SettleSite(ctx, t, siteID, ev.At)
 		if err != nil {
 			return Applied{}, err
@@ -199,9 +200,9 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// sameForSite reports whether a page's state matters to its site as before. A move changes every page, and checking all
-// pages of the site each time would take quadratic time.
-func sameForSite(before, after record.Record) bool {
+// isSameForSite reports whether a page's state matters to its site as before. A move changes every page, and checking
+// all pages of the site each time would take quadratic time.
+func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
 
@@ -241,8 +242,8 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// consequences queues the work on a site that follows from the end of a job of the site or of one of its pages.
-func consequences(ctx context.Context, t *db.Tx, before, after record.Record) error {
+// queueSiteWork queues the work on a site that follows from the end of a job of the site or of one of its pages.
+func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {
 			return nil
@@ -271,7 +272,7 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
 		// The event may have arrived before Published: the job has ended, so it must not be published again.
-		err := t.Later(ctx, db.Write{
+		err := t.Queue(ctx, db.Write{
 			Doing: "taking the job from the outbox",
 			Text:  `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`,
 			Args:  []any{r.ID, ev.JobID},
@@ -279,7 +280,7 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 		if err != nil {
 			return err
 		}
-		r.Location = record.Nowhere
+		r.Location = record.NoJob
 	}
 	if out.Begins {
 		r.RunID, r.Capped = out.Next.ID, false
@@ -302,7 +303,7 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 }
 
 // enqueueNext puts the job that follows from an event into the outbox. It gets the highest priority, so that work in
-// progress is finished first. A postponed job waits until its time and then takes its turn.
+// progress is finished first. A postponed job waits until its time and then for the jobs queued before it.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.NotBefore.IsZero():
@@ -314,9 +315,9 @@ func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outc
 	}
 }
 
-// vanished queues sweeps of a job's results for a datasource that was deleted meanwhile.
-func vanished(ctx context.Context, t *db.Tx, ev domain.Event) error {
-	sweeps := domain.Vanished(ev)
+// queueOrphanSweeps queues sweeps of a job's results for a datasource that was deleted meanwhile.
+func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
+	sweeps := domain.OrphanSweeps(ev)
 	if len(sweeps) == 0 {
 		return nil
 	}

@@ -36,13 +36,13 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 		return fmt.Errorf("looking for datasources: %w", err)
 	case !filled:
 		// Jobs of deleted datasources may still write to the old place.
-		if err := record.QueueSweep(ctx, t, wholePlace(*d, d.Serving(), mark)); err != nil {
+		if err := record.QueueSweep(ctx, t, placeSweep(*d, d.Serving(), mark)); err != nil {
 			return err
 		}
 		d.Type, d.EmbeddingModel, d.Since = to.Engine, to.Model, mark
 	default:
 		// Sweep leftovers in the new place.
-		if err := record.QueueSweep(ctx, t, wholePlace(*d, to, mark)); err != nil {
+		if err := record.QueueSweep(ctx, t, placeSweep(*d, to, mark)); err != nil {
 			return err
 		}
 		d.Move = &domain.Move{ID: domain.NewID(), To: to, Since: mark, StartedAt: d.UpdatedAt}
@@ -50,14 +50,14 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	return nil
 }
 
-// wholePlace returns the sweep of all rows of the datastore in a place, up to a generation.
-func wholePlace(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
+// placeSweep returns the sweep of all rows of the datastore in a place, up to a generation.
+func placeSweep(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
 	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
 }
 
 // cancelMove discards the work of the move.
 func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64) error {
-	if err := t.Longer(ctx); err != nil {
+	if err := t.ExtendTimeout(ctx); err != nil {
 		return err
 	}
 	if err := endMoveJobs(ctx, t, d.ID); err != nil {
@@ -68,7 +68,7 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	if err != nil {
 		return fmt.Errorf("forgetting what has arrived: %w", err)
 	}
-	return record.QueueSweep(ctx, t, wholePlace(*d, d.Move.To, mark))
+	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
 // endMoveJobs restores the state before the move of datasources whose move job has failed, or still waits in the
@@ -148,7 +148,7 @@ func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain
 	var p domain.MoveProgress
 	d, err := record.DatastoreByID(ctx, c.db.Read, datastoreID)
 	if err != nil || d.Move == nil {
-		return p, db.Found(err, "datastore", datastoreID)
+		return p, db.MapNotFound(err, "datastore", datastoreID)
 	}
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN target_generation > 0 THEN 1 ELSE 0 END), 0)
 		FROM datasources WHERE datastore_id = ? AND active_generation > 0`, datastoreID).Scan(&p.Total, &p.Done)
@@ -190,7 +190,7 @@ func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (
 }
 
 func switchPlace(ctx context.Context, t *db.Tx, d domain.Datastore) error {
-	if err := t.Longer(ctx); err != nil {
+	if err := t.ExtendTimeout(ctx); err != nil {
 		return err
 	}
 	mark, err := record.ReadMark(ctx, t)
@@ -211,5 +211,5 @@ func switchPlace(ctx context.Context, t *db.Tx, d domain.Datastore) error {
 	if err := record.StoreDatastore(ctx, t, d); err != nil {
 		return err
 	}
-	return record.QueueSweep(ctx, t, wholePlace(d, old, mark))
+	return record.QueueSweep(ctx, t, placeSweep(d, old, mark))
 }

@@ -37,7 +37,7 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 		if len(jobs) >= limit {
 			break
 		}
-		more, err := c.takeTurns(ctx, p, limit-len(jobs))
+		more, err := c.roundRobin(ctx, p, limit-len(jobs))
 		if err != nil {
 			return nil, fmt.Errorf("reading the outbox: %w", err)
 		}
@@ -46,11 +46,11 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 	return jobs, nil
 }
 
-// takeTurns reads up to limit jobs of one priority. It only reads workspaces with jobs, and only the jobs that it
+// roundRobin reads up to limit jobs of one priority. It only reads workspaces with jobs, and only the jobs that it
 // returns, each by a seek in the index outbox_turn, so its cost does not grow with the outbox.
-func (c *Pipeline) takeTurns(ctx context.Context, p record.Priority, limit int) ([]domain.Job, error) {
-	c.turnMu.Lock()
-	defer c.turnMu.Unlock()
+func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int) ([]domain.Job, error) {
+	c.lastMu.Lock()
+	defer c.lastMu.Unlock()
 	now := db.Micros(c.db.Now())
 	queues, err := c.queues(ctx, p, now, limit)
 	if err != nil || len(queues) == 0 {
@@ -84,7 +84,7 @@ func (c *Pipeline) takeTurns(ctx context.Context, p record.Priority, limit int) 
 		for _, q := range queues {
 			if i < len(q.jobs) && len(jobs) < limit {
 				jobs = append(jobs, q.jobs[i])
-				c.turn[p] = q.workspace
+				c.last[p] = q.workspace
 			}
 		}
 	}
@@ -99,10 +99,10 @@ type queue struct {
 	seq       int64
 }
 
-// queues finds up to limit workspaces with due jobs of the priority, starting with the workspace whose turn it is.
+// queues finds up to limit workspaces with due jobs of the priority, starting after the workspace served last.
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, limit int) ([]*queue, error) {
 	var out []*queue
-	first := c.turn[p]
+	first := c.last[p]
 	// The first query does not filter by due time: it would scan all jobs of a workspace with many that are not due.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
@@ -148,7 +148,7 @@ func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now 
 		return it, db.FromJSON(payload, &it.job)
 	}, `SELECT payload, not_before, seq FROM outbox
 		WHERE priority = ? AND workspace_id = ? AND not_before <= ? AND (not_before, seq) > (?, ?)
-		AND `+record.InLiveStore+` ORDER BY not_before, seq LIMIT ?`, p, q.workspace, now, q.notBefore, q.seq, n)
+		AND `+record.InExistingStore+` ORDER BY not_before, seq LIMIT ?`, p, q.workspace, now, q.notBefore, q.seq, n)
 	if err != nil {
 		return false, err
 	}
@@ -157,7 +157,7 @@ func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now 
 		jobs = append(jobs, it.job)
 		q.notBefore, q.seq = it.notBefore, it.seq
 	}
-	jobs, err = c.withoutDoomed(ctx, jobs)
+	jobs, err = c.withoutDeletedSites(ctx, jobs)
 	q.jobs = append(q.jobs, jobs...)
 	return len(items) == n, err
 }
@@ -193,7 +193,7 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 		return c.RaiseMark(ctx, t, highest)
 	})
 	if err == nil {
-		c.NoteMark(highest)
+		c.MarkStored(highest)
 	}
 	return err
 }
@@ -211,7 +211,7 @@ func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 		{Text: `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, Args: []any{j.DatasourceID, j.ID}},
 	} {
 		w.Doing = "noting job " + j.ID
-		if err := t.Later(ctx, w); err != nil {
+		if err := t.Queue(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -231,7 +231,7 @@ func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time
 // InFlight returns the number of datasources whose newest job is in the stream and has not ended.
 func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	var n int64
-	if err := c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.Alive).Scan(&n); err != nil {
+	if err := c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted).Scan(&n); err != nil {
 		return 0, fmt.Errorf("counting jobs in flight: %w", err)
 	}
 	return n, nil
@@ -259,8 +259,8 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// NoteMark records after the commit that RaiseMark need not write up to this generation again.
-func (c *Pipeline) NoteMark(generation uint64) {
+// MarkStored records after the commit that RaiseMark need not write up to this generation again.
+func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()
 		if generation <= have || c.generation.CompareAndSwap(have, generation) {
@@ -269,8 +269,8 @@ func (c *Pipeline) NoteMark(generation uint64) {
 	}
 }
 
-// withoutDoomed removes jobs of pages whose site was deleted.
-func (c *Pipeline) withoutDoomed(ctx context.Context, jobs []domain.Job) ([]domain.Job, error) {
+// withoutDeletedSites removes jobs of pages whose site was deleted.
+func (c *Pipeline) withoutDeletedSites(ctx context.Context, jobs []domain.Job) ([]domain.Job, error) {
 	if !slices.ContainsFunc(jobs, func(j domain.Job) bool { return j.GroupID != "" }) {
 		return jobs, nil
 	}

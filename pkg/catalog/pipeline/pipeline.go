@@ -21,13 +21,13 @@ type Pipeline struct {
 
 	generation atomic.Uint64 // value that the stored mark of generations is known to have reached
 
-	turnMu sync.Mutex
-	turn   map[record.Priority]string // the workspace served last, by priority
+	lastMu sync.Mutex
+	last   map[record.Priority]string // the workspace served last, by priority
 }
 
 // New returns the pipeline of a database.
 func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
-	return &Pipeline{db: d, accounts: a, sites: s, turn: map[record.Priority]string{}}
+	return &Pipeline{db: d, accounts: a, sites: s, last: map[record.Priority]string{}}
 }
 
 // OutboxWake returns a channel that receives after a commit that has put a job into the outbox, by this process or,

@@ -23,7 +23,7 @@ type Refresh struct {
 // Refreshes returns up to limit schedules of all workspaces, by datasource id, after the cursor, which is "" for the
 // first call. next is the cursor of the next call; "" after the last.
 func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out []Refresh, next string, err error) {
-	out, err = db.Collect(ctx, c.db.Read, db.Scan(func(r *Refresh) []any { return []any{&r.WorkspaceID, &r.DatastoreID, &r.DatasourceID, &r.Schedule} }), `SELECT workspace_id, datastore_id, id, refresh FROM datasources WHERE refresh <> '' AND id > ? AND `+record.Alive+` ORDER BY id LIMIT ?`, cursor, limit)
+	out, err = db.Collect(ctx, c.db.Read, db.Scan(func(r *Refresh) []any { return []any{&r.WorkspaceID, &r.DatastoreID, &r.DatasourceID, &r.Schedule} }), `SELECT workspace_id, datastore_id, id, refresh FROM datasources WHERE refresh <> '' AND id > ? AND `+record.NotDeleted+` ORDER BY id LIMIT ?`, cursor, limit)
 	if err != nil {
 		return nil, "", fmt.Errorf("listing refresh schedules: %w", err)
 	}
@@ -39,7 +39,7 @@ func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out
 func (c *Pipeline) RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error) {
 	err = c.db.Update(ctx, "queueing a refresh", func(t *db.Tx) error {
 		queued = false
-		r, store, err := record.Take(ctx, t, id)
+		r, store, err := record.LockDatasource(ctx, t, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

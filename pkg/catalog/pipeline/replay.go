@@ -111,7 +111,7 @@ func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Po
 	default:
 		order = `id`
 	}
-	l.And(record.Alive)
+	l.And(record.NotDeleted)
 	if f.WorkspaceID != "" {
 		l.And(`workspace_id || '' = ?`, f.WorkspaceID)
 	}

@@ -24,7 +24,7 @@ type StuckDatasource struct {
 // pages is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
-		WHERE place <> 1 AND `+record.Live+` AND `+record.Alive+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
+		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
 		ORDER BY touched_at LIMIT ?`, db.Micros(before), limit)
 	if err != nil {
 		return nil, fmt.Errorf("looking for stuck datasources: %w", err)
@@ -60,7 +60,7 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 	reissued := false
 	err := c.db.Update(ctx, "issuing a job again", func(t *db.Tx) error {
 		reissued = false
-		r, store, err := record.Take(ctx, t, datasourceID)
+		r, store, err := record.LockDatasource(ctx, t, datasourceID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -89,7 +89,7 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 func (c *Pipeline) NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error) {
 	store, err := record.DatastoreByID(ctx, c.db.Read, d.DatastoreID)
 	if err != nil {
-		return domain.Job{}, db.Found(err, "datastore", d.DatastoreID)
+		return domain.Job{}, db.MapNotFound(err, "datastore", d.DatastoreID)
 	}
 	return record.JobFor(ctx, c.db.Read, d, kind, store)
 }

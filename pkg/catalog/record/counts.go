@@ -60,9 +60,9 @@ func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error
 
 // Datasource returns a datasource of the workspace as users see it: the progress of a site counts its pages.
 func Datasource(ctx context.Context, q db.Querier, ws, id string) (domain.Datasource, error) {
-	r, err := Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+Alive, ws, id))
+	r, err := Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+NotDeleted, ws, id))
 	if err != nil {
-		return domain.Datasource{}, db.Found(err, "datasource", id)
+		return domain.Datasource{}, db.MapNotFound(err, "datasource", id)
 	}
 	one := []domain.Datasource{r.Datasource}
 	err = CountPages(ctx, q, one)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// One returns the canonical copy of a text, so that equal texts share memory and compare equal without being read.
-func One[T ~string](text T) T { return unique.Make(text).Value() }
+// Interned returns the canonical copy of a text, so that equal texts share memory and compare equal without being read.
+func Interned[T ~string](text T) T { return unique.Make(text).Value() }
 
 // datastoreRow returns the columns of a datastore. m is its move; its id is "" if there is none.
 func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
@@ -60,7 +60,7 @@ func ScanDatastore(s db.Scanner) (domain.Datastore, error) {
 	var d domain.Datastore
 	var m domain.Move
 	err := datastoreRow(&d, &m).Scan(s)
-	d.ID, d.Type, d.EmbeddingModel = One(d.ID), One(d.Type), One(d.EmbeddingModel)
+	d.ID, d.Type, d.EmbeddingModel = Interned(d.ID), Interned(d.Type), Interned(d.EmbeddingModel)
 	if m.ID != "" {
 		d.Move = &m
 	}
@@ -90,7 +90,7 @@ func DatastoreOf(ctx context.Context, q db.Querier, ws, id, lock string) (domain
 	d, err := ScanDatastore(q.QueryRow(ctx,
 		`SELECT `+DatastoreColumns+` FROM datastores WHERE workspace_id = ? AND id = ? AND deleted_at = 0`+lock, ws, id))
 	if err != nil {
-		return domain.Datastore{}, db.Found(err, "datastore", id)
+		return domain.Datastore{}, db.MapNotFound(err, "datastore", id)
 	}
 	return d, nil
 }

@@ -17,12 +17,13 @@ func SiteOf(d domain.Datasource) string {
 	return d.GroupID
 }
 
-// Erase deletes datasources and queues sweeps of their data, of all known generations and of those up to the given one.
+// DeleteDatasources deletes datasources and queues sweeps of their data, of all known generations and of those up to
+// the given one.
 //
 // A deleted datasource may return with the same id: a page in the next crawl of its site, or an object of a request
 // with an idempotency key when the request is repeated. The sweep must not delete rows written then. Every generation
 // of a deleted datasource is at most the highest known one, or ends in an event that sweeps its rows.
-func Erase(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
+func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil
 	}
@@ -55,19 +56,19 @@ func Erase(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) er
 	return nil
 }
 
-// InLiveStore is the condition of rows whose datastore is not deleted. Deleted datastores are few, and only exist for a
-// short time.
-const InLiveStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
+// InExistingStore is the condition of rows whose datastore is not deleted. Deleted datastores are few, and only exist
+// for a short time.
+const InExistingStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
 
-// Alive is the condition of datasources that were not deleted with their datastore or their site.
-const Alive = InLiveStore + ` AND ` + OfNoDoomedSite
+// NotDeleted is the condition of datasources that were not deleted with their datastore or their site.
+const NotDeleted = InExistingStore + ` AND ` + NotOfDeletedSite
 
-// OfNoDoomedSite is the condition of datasources that do not belong to a deleted site. Deleted sites are few, and only
-// exist for a short time.
-const OfNoDoomedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
+// NotOfDeletedSite is the condition of datasources that do not belong to a deleted site. Deleted sites are few, and
+// only exist for a short time.
+const NotOfDeletedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
 
-// Doomed reports whether the datasource is a deleted site or a page of one.
-func Doomed(ctx context.Context, q db.Querier, d domain.Datasource) (bool, error) {
+// IsDeleted reports whether the datasource is a deleted site or a page of one.
+func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, error) {
 	if SiteOf(d) == "" {
 		return false, nil
 	}
@@ -83,7 +84,7 @@ func RemoveNext[T any](ctx context.Context, d *db.DB, doing string, next func(co
 	}
 	err = d.Update(ctx, doing, func(t *db.Tx) error {
 		more = false
-		if err := t.QueueFor(ctx, "removals", ""); err != nil {
+		if err := t.LockCreation(ctx, "removals", ""); err != nil {
 			return err
 		}
 		one, err := next(ctx, t)

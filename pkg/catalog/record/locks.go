@@ -24,26 +24,26 @@ import (
 
 // ShareDatastores prevents moves and deletions of the datastores until the transaction ends.
 func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) error {
-	return t.Share(ctx, "datastore", datastoreIDs...)
+	return t.LockShared(ctx, "datastore", datastoreIDs...)
 }
 
 // LockDatastore waits until no other transaction depends on the place of the datastore, and excludes new ones.
 func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
-	return t.Alone(ctx, "datastore", datastoreID)
+	return t.LockExclusive(ctx, "datastore", datastoreID)
 }
 
 // QueueUpserts serialises transactions that look for custom ids of the datastore and store those they did not find.
 func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
-	return t.QueueFor(ctx, "upserts", datastoreID)
+	return t.LockCreation(ctx, "upserts", datastoreID)
 }
 
-// knownStores are the datastores that a transaction has read.
-type knownStores map[string]domain.Datastore
+// readStores are the datastores that a transaction has read.
+type readStores map[string]domain.Datastore
 
 // ShareDatastore reads a datastore and prevents changes, except of name and description, until the transaction ends. It
 // fails with sql.ErrNoRows if the datastore is gone.
 func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore, error) {
-	stores := db.Local(t, func() knownStores { return knownStores{} })
+	stores := db.Local(t, func() readStores { return readStores{} })
 	if d, known := stores[id]; known {
 		return d, nil
 	}
@@ -57,18 +57,18 @@ func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore,
 	return d, err
 }
 
-// OwnDatastore is ShareDatastore for a caller of the workspace.
-func OwnDatastore(ctx context.Context, t *db.Tx, ws, id string) (domain.Datastore, error) {
+// ShareOwnDatastore is ShareDatastore for a caller of the workspace.
+func ShareOwnDatastore(ctx context.Context, t *db.Tx, ws, id string) (domain.Datastore, error) {
 	d, err := ShareDatastore(ctx, t, id)
 	if err == nil && d.WorkspaceID != ws {
 		return domain.Datastore{}, domain.NotFound("datastore", id)
 	}
-	return d, db.Found(err, "datastore", id)
+	return d, db.MapNotFound(err, "datastore", id)
 }
 
-// Take reads a datasource for writing, and its datastore with a lock until the transaction ends; sql.ErrNoRows if
-// either is gone.
-func Take(ctx context.Context, t *db.Tx, id string) (Record, domain.Datastore, error) {
+// LockDatasource reads a datasource for writing, and its datastore with a lock until the transaction ends;
+// sql.ErrNoRows if either is gone.
+func LockDatasource(ctx context.Context, t *db.Tx, id string) (Record, domain.Datastore, error) {
 	var datastoreID string
 	if err := t.QueryRow(ctx, `SELECT datastore_id FROM datasources WHERE id = ?`, id).Scan(&datastoreID); err != nil {
 		return Record{}, domain.Datastore{}, err
@@ -84,7 +84,7 @@ func Take(ctx context.Context, t *db.Tx, id string) (Record, domain.Datastore, e
 	if err != nil || r.GroupID == "" {
 		return r, store, err
 	}
-	gone, err := Doomed(ctx, t, r.Datasource)
+	gone, err := IsDeleted(ctx, t, r.Datasource)
 	if err == nil && gone {
 		err = sql.ErrNoRows
 	}

@@ -42,7 +42,7 @@ func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBef
 		return err
 	}
 	t.Notify(TopicOutbox)
-	return t.Later(ctx, db.Write{
+	return t.Queue(ctx, db.Write{
 		Doing: "putting job " + job.ID + " into the outbox",
 		Text: `INSERT INTO outbox (datasource_id, workspace_id, datastore_id, job_id, priority, not_before, seq, payload)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)

@@ -50,7 +50,7 @@ func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 // ReadByCustomID reads the newest datasource of a datastore with a custom id; sql.ErrNoRows if there is none.
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
-		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+Alive+`
+		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+NotDeleted+`
 		ORDER BY created_at DESC, id DESC LIMIT 1`+lock, ws, datastoreID, customID))
 }
 
@@ -59,7 +59,7 @@ type Location int
 
 // Locations.
 const (
-	Nowhere  Location = 0 // the job has ended; a site may still wait for its pages
+	NoJob    Location = 0 // the job has ended; a site may still wait for its pages
 	InOutbox Location = 1
 	InStream Location = 2 // in flight
 )
@@ -80,15 +80,15 @@ type Record struct {
 // Live is the condition of datasources that wait for a job, in the form of the index datasources_unsettled.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
-// parts are values of columns that a record represents differently.
-type parts struct {
+// encodedParts are values of columns that a record represents differently.
+type encodedParts struct {
 	target  domain.Target // generation 0: none
 	resume  domain.Resume // status "": none
 	touched int64         // time of the last sign of life, in microseconds
 }
 
 // row returns the columns of a datasource.
-func (r *Record) row(p *parts) db.Row {
+func (r *Record) row(p *encodedParts) db.Row {
 	return db.Row{
 		db.Fixed("id", &r.ID),
 		db.Fixed("workspace_id", &r.WorkspaceID),
@@ -141,7 +141,7 @@ func (r *Record) row(p *parts) db.Row {
 
 // stored returns the row with the additional columns for indexes and filters.
 func (r *Record) stored(touched int64) db.Row {
-	p := parts{touched: touched}
+	p := encodedParts{touched: touched}
 	if r.Target != nil {
 		p.target = *r.Target
 	}
@@ -177,7 +177,7 @@ func (r *Record) stored(touched int64) db.Row {
 }
 
 // Columns are the columns that Scan reads.
-var Columns = new(Record).row(new(parts)).Columns("")
+var Columns = new(Record).row(new(encodedParts)).Columns("")
 
 var (
 	insertText = new(Record).stored(0).InsertText("datasources")
@@ -187,7 +187,7 @@ var (
 // Scan scans a record.
 func Scan(s db.Scanner) (Record, error) {
 	var r Record
-	var p parts
+	var p encodedParts
 	err := r.row(&p).Scan(s)
 	if p.target.Generation > 0 {
 		r.Target = &p.target
@@ -204,7 +204,7 @@ func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	if err != nil {
 		return fmt.Errorf("datasource %s: %w", r.ID, err)
 	}
-	return t.Later(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: insertText, Args: args, Check: func(rows int64) error {
+	return t.Queue(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: insertText, Args: args, Check: func(rows int64) error {
 		if rows == 0 {
 			return taken
 		}
@@ -218,7 +218,7 @@ func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	if err != nil {
 		return fmt.Errorf("datasource %s: %w", r.ID, err)
 	}
-	return t.Later(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: updateText, Args: args})
+	return t.Queue(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: updateText, Args: args})
 }
 
 // Read reads a record for writing in the same transaction; sql.ErrNoRows if there is none.

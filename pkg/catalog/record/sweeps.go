@@ -25,8 +25,8 @@ const (
 	SweepCrawls  = 2
 )
 
-// dueFirst is earlier than any time: withdrawn jobs should be deleted from the stream before workers get them.
-const dueFirst = -1
+// dueAtOnce is earlier than any time: withdrawn jobs should be deleted from the stream before workers get them.
+const dueAtOnce = -1
 
 // QueueSweep stores a sweep under a new id, even if an equal one is queued: that one may be in progress and already
 // past the data of this one.
@@ -41,12 +41,12 @@ func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	from, jobs, due := db.Unsigned(s.From), sweepNoJobs, 0
 	switch {
 	case s.Crawls > 0:
-		from, jobs, due = db.Unsigned(s.Crawls), SweepCrawls, dueFirst
+		from, jobs, due = db.Unsigned(s.Crawls), SweepCrawls, dueAtOnce
 	case s.Jobs:
 		jobs = SweepAllJobs
 	}
 	t.Notify(TopicSweeps)
-	return t.Later(ctx, db.Write{Doing: "queueing a sweep", Text: `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, engine, model, from_generation, below,
+	return t.Queue(ctx, db.Write{Doing: "queueing a sweep", Text: `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, engine, model, from_generation, below,
 		originals, jobs, attempts, cause, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '', ?) ON CONFLICT (id) DO NOTHING`,
 		Args: []any{s.ID, s.WorkspaceID, s.DatastoreID, s.DatasourceID, s.Place.Engine, s.Place.Model, from, below,
 			strings.Join(s.Originals, "\n"), jobs, due},

@@ -18,28 +18,28 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 	if c.db.IsShared() {
 		return out, c.readActive(ctx, datasourceIDs, out, nil)
 	}
-	missing, version := c.memo.known(datasourceIDs, out)
+	missing, version := c.cache.getDatasources(datasourceIDs, out)
 	if missing == 0 {
 		return out, nil
 	}
-	var read []sized
+	var read []sizedDatasource
 	if err := c.readActive(ctx, datasourceIDs, out, &read); err != nil {
 		return nil, err
 	}
-	if missing < len(datasourceIDs) && c.memo.commits.Load() != version { // mixed versions: read everything again
+	if missing < len(datasourceIDs) && c.cache.commits.Load() != version { // mixed versions: read everything again
 		clear(out)
 		return out, c.readActive(ctx, datasourceIDs, out, nil)
 	}
-	c.memo.keep(version, read)
+	c.cache.putDatasources(version, read)
 	return out, nil
 }
 
-// Rest clears the cache for queries if it was not used since the last call of Rest, which should be called
-// periodically. It returns the approximate number of bytes freed.
-func (c *Resources) Rest() int64 { return c.memo.rest() }
+// ClearIdleCache clears the cache for queries if it was not used since the last call of ClearIdleCache, which should be
+// called periodically. It returns the approximate number of bytes freed.
+func (c *Resources) ClearIdleCache() int64 { return c.cache.clearIdle() }
 
 // readActive reads the datasources that out lacks into it, and adds them to found unless that is nil.
-func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sized) error {
+func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sizedDatasource) error {
 	at := make(map[string]int, len(ids))
 	var missing []string
 	for i, id := range ids {
@@ -50,7 +50,7 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 	err := db.InLists(c.db.Read, missing, func(in string, args []any) error {
 		items, err := db.Collect(ctx, c.db.Read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
 			d.active_generation, d.config, d.metadata, s.type, s.embedding_model
-			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+` AND d.`+record.OfNoDoomedSite, args...)
+			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+` AND d.`+record.NotOfDeletedSite, args...)
 		if err != nil {
 			return fmt.Errorf("reading active generations: %w", err)
 		}
@@ -70,14 +70,14 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 	return err
 }
 
-// sized is a datasource and its approximate size in memory.
-type sized struct {
+// sizedDatasource is a datasource and its approximate size in memory.
+type sizedDatasource struct {
 	*domain.ActiveDatasource
 	bytes int64
 }
 
-func scanActive(s db.Scanner) (sized, error) {
-	a := sized{ActiveDatasource: &domain.ActiveDatasource{}}
+func scanActive(s db.Scanner) (sizedDatasource, error) {
+	a := sizedDatasource{ActiveDatasource: &domain.ActiveDatasource{}}
 	var generation int64
 	var config, metadata string
 	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata,
@@ -89,7 +89,7 @@ func scanActive(s db.Scanner) (sized, error) {
 	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
 	a.ActiveGeneration = uint64(generation)
 	// Share equal texts: a query compares them with its datastore's for each hit.
-	a.DatastoreID, a.Place.Engine, a.Place.Model = record.One(a.DatastoreID), record.One(a.Place.Engine), record.One(a.Place.Model)
+	a.DatastoreID, a.Place.Engine, a.Place.Model = record.Interned(a.DatastoreID), record.Interned(a.Place.Engine), record.Interned(a.Place.Model)
 	var read domain.DatasourceConfig
 	if err := db.FromJSON(config, &read); err != nil {
 		return a, err
@@ -133,7 +133,7 @@ func (c *Resources) resolve(ctx context.Context, selected map[string]int, datast
 	find := func(column, store string, values []string) (sites []string, err error) {
 		err = db.InLists(c.db.Read, values, func(in string, args []any) error {
 			found, err := db.Collect(ctx, c.db.Read, scan, `SELECT id, type FROM datasources
-				WHERE datastore_id = ? AND `+column+` <> '' AND `+column+` `+in+` AND `+record.OfNoDoomedSite, append([]any{store}, args...)...)
+				WHERE datastore_id = ? AND `+column+` <> '' AND `+column+` `+in+` AND `+record.NotOfDeletedSite, append([]any{store}, args...)...)
 			for _, m := range found {
 				matched[m.id] = true
 				if m.kind == string(domain.TypeWebSite) {

@@ -58,7 +58,7 @@ func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Age
 			return err
 		}
 		n, err := t.Insert(ctx, insertAgentText, agentRow(&a))
-		if err := db.Created(n, err, "agent", a.ID); err != nil {
+		if err := db.MapConflict(n, err, "agent", a.ID); err != nil {
 			return err
 		}
 		return linkDatastores(ctx, t, a)
@@ -88,7 +88,7 @@ func (c *Resources) Agents(ctx context.Context, ws string, p db.Page) ([]domain.
 	if err != nil {
 		return nil, "", fmt.Errorf("listing agents: %w", err)
 	}
-	agents, next := db.Cut(l, agents, limit, func(a domain.Agent) cursor.Position { return cursor.Position{At: db.Micros(a.CreatedAt), ID: a.ID} })
+	agents, next := db.CutPage(l, agents, limit, func(a domain.Agent) cursor.Position { return cursor.Position{At: db.Micros(a.CreatedAt), ID: a.ID} })
 	return agents, next, readLinks(ctx, c.db.Read, agents)
 }
 
@@ -148,7 +148,7 @@ func (c *Resources) DeleteAgent(ctx context.Context, ws, id string) (domain.Agen
 func readAgent(ctx context.Context, q db.Querier, id, where string, args ...any) (domain.Agent, error) {
 	a, err := scanAgent(q.QueryRow(ctx, `SELECT `+agentColumns+` FROM agents WHERE `+where, args...))
 	if err != nil {
-		return domain.Agent{}, db.Found(err, "agent", id)
+		return domain.Agent{}, db.MapNotFound(err, "agent", id)
 	}
 	one := []domain.Agent{a}
 	err = readLinks(ctx, q, one)

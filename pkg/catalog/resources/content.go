@@ -26,7 +26,7 @@ func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replace
 	n.Job.Kind = domain.JobIngest
 	var r record.Record
 	err := c.db.Update(ctx, "replacing content", func(t *db.Tx) error {
-		return c.accounts.WithRoom(ctx, t, ws, func() (err error) {
+		return c.accounts.WithinStorage(ctx, t, ws, func() (err error) {
 			r, err = c.reopenIn(ctx, t, ws, id, n.Job, n.Priority, func(t *db.Tx, r *record.Record) error { return Replace(ctx, t, r, n) })
 			return err
 		})
@@ -93,8 +93,8 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 	err := c.db.Update(ctx, "describing a datasource", func(t *db.Tx) error {
 		var store domain.Datastore
 		var err error
-		if r, store, err = record.Take(ctx, t, id); err != nil {
-			return db.Found(err, "datasource", id)
+		if r, store, err = record.LockDatasource(ctx, t, id); err != nil {
+			return db.MapNotFound(err, "datasource", id)
 		}
 		if r.WorkspaceID != ws {
 			return domain.NotFound("datasource", id)
@@ -140,9 +140,9 @@ func (c *Resources) reopen(ctx context.Context, doing, ws, id string, job domain
 }
 
 func (c *Resources) reopenIn(ctx context.Context, t *db.Tx, ws, id string, job domain.Job, p record.Priority, change func(*db.Tx, *record.Record) error) (record.Record, error) {
-	r, store, err := record.Take(ctx, t, id)
+	r, store, err := record.LockDatasource(ctx, t, id)
 	if err != nil {
-		return record.Record{}, db.Found(err, "datasource", id)
+		return record.Record{}, db.MapNotFound(err, "datasource", id)
 	}
 	if r.WorkspaceID != ws {
 		return record.Record{}, domain.NotFound("datasource", id)

@@ -37,7 +37,7 @@ type DatasourceFilter struct {
 // not exist in the datasource's workspace, and with domain.CodeConflict if an id exists, or if the datastore already
 // has the same site.
 func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
-	return c.put(ctx, in, nil, create)
+	return c.createDatasources(ctx, in, nil, newRecord)
 }
 
 // UpsertDatasources is CreateDatasources, except that a datasource whose CustomID exists in its datastore updates the
@@ -45,7 +45,7 @@ func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) (
 // domain.CodeInvalid for a datasource without an original. Datasources with the same CustomID in one call become one.
 // The result is in the order of in.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
-	return c.put(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
+	return c.createDatasources(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource
 		if d.Original == nil {
 			return record.Record{}, missingContent(d)
@@ -53,7 +53,7 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 		n.Job.Kind = domain.JobIngest
 		r, err := record.ReadByCustomID(ctx, t, t.Lock, d.WorkspaceID, d.DatastoreID, d.CustomID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return create(ctx, t, n, store)
+			return newRecord(ctx, t, n, store)
 		}
 		if err != nil {
 			return r, fmt.Errorf("looking for custom id %q: %w", d.CustomID, err)
@@ -69,15 +69,16 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// put stores datasources of one workspace in one transaction. It first calls begin for each datastore, in order.
-func (c *Resources) put(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
+// createDatasources stores datasources of one workspace in one transaction. It first calls begin for each datastore, in
+// order.
+func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {
 		return []domain.Datasource{}, nil
 	}
 	putAll := func(t *db.Tx) error {
 		out = make([]domain.Datasource, 0, len(in))
-		if err := enter(ctx, t, in, begin); err != nil {
+		if err := lockDatastores(ctx, t, in, begin); err != nil {
 			return err
 		}
 		for _, n := range in {
@@ -85,7 +86,7 @@ func (c *Resources) put(ctx context.Context, in []NewDatasource, begin func(cont
 			if n.Job.Kind == domain.JobIngest && d.Original == nil {
 				return missingContent(d)
 			}
-			store, err := record.OwnDatastore(ctx, t, d.WorkspaceID, d.DatastoreID)
+			store, err := record.ShareOwnDatastore(ctx, t, d.WorkspaceID, d.DatastoreID)
 			if err != nil {
 				return err
 			}
@@ -98,13 +99,13 @@ func (c *Resources) put(ctx context.Context, in []NewDatasource, begin func(cont
 		return nil
 	}
 	err := c.db.Update(ctx, "storing datasources", func(t *db.Tx) error {
-		return c.accounts.WithRoom(ctx, t, in[0].Datasource.WorkspaceID, func() error { return putAll(t) })
+		return c.accounts.WithinStorage(ctx, t, in[0].Datasource.WorkspaceID, func() error { return putAll(t) })
 	})
 	return out, err
 }
 
-// enter takes the locks of the datastores of new datasources.
-func enter(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
+// lockDatastores takes the locks of the datastores of new datasources.
+func lockDatastores(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
 	var stores []string
 	for _, n := range in {
 		stores = append(stores, n.Datasource.DatastoreID)
@@ -124,9 +125,9 @@ func missingContent(d domain.Datasource) error {
 	return domain.Invalid("original", "is missing: datasource %s is to be read and has no content", d.ID)
 }
 
-func create(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
+func newRecord(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 	r := record.Record{Datasource: n.Datasource}
-	if err := sites.UnlikeOthers(ctx, t, r.Datasource); err != nil {
+	if err := sites.CheckSameSite(ctx, t, r.Datasource); err != nil {
 		return r, err
 	}
 	r.CreatedAt = db.FromMicros(t.Stamp())
@@ -150,7 +151,7 @@ func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, c
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Datasource{}, domain.Errorf(domain.CodeNotFound, "no datasource with custom id %q", customID)
 	}
-	return r.Datasource, db.Found(err, "datasource", customID)
+	return r.Datasource, db.MapNotFound(err, "datasource", customID)
 }
 
 // Datasources returns a page of the workspace's datasources that match the filter, newest first, and the cursor of the
@@ -166,7 +167,7 @@ func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilt
 	if f.DatastoreID != "" {
 		l.And(`datastore_id = ?`, f.DatastoreID)
 	}
-	l.And(record.Alive)
+	l.And(record.NotDeleted)
 	if f.GroupID != "" {
 		l.And(`group_id = ? AND group_id <> ''`, f.GroupID)
 	}
@@ -187,7 +188,7 @@ func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilt
 	if err != nil {
 		return nil, "", fmt.Errorf("listing datasources: %w", err)
 	}
-	records, next := db.Cut(l, records, limit, func(r record.Record) cursor.Position { return cursor.Position{At: db.Micros(r.CreatedAt), ID: r.ID} })
+	records, next := db.CutPage(l, records, limit, func(r record.Record) cursor.Position { return cursor.Position{At: db.Micros(r.CreatedAt), ID: r.ID} })
 	out := make([]domain.Datasource, len(records))
 	for i, r := range records {
 		out[i] = r.Datasource

@@ -19,7 +19,7 @@ func (c *Resources) DatastoreCounts(ctx context.Context, ws, id string) (map[dom
 		return nil, err
 	}
 	return record.CountByStatus(ctx, c.db.Read, `SELECT datastore_id, status, COUNT(*) FROM datasources
-		WHERE datastore_id = ? AND `+record.OfNoDoomedSite+` GROUP BY datastore_id, status`, id)
+		WHERE datastore_id = ? AND `+record.NotOfDeletedSite+` GROUP BY datastore_id, status`, id)
 }
 
 // CreateDatastore stores a datastore and sets both times. It fails with domain.CodeConflict if the id exists.
@@ -31,32 +31,32 @@ func (c *Resources) CreateDatastore(ctx context.Context, d domain.Datastore) (do
 			return err
 		}
 		n, err := record.InsertDatastore(ctx, t, d)
-		return db.Created(n, err, "datastore", d.ID)
+		return db.MapConflict(n, err, "datastore", d.ID)
 	})
 	return d, err
 }
 
 // Datastore returns one datastore of the workspace.
 func (c *Resources) Datastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
-	d, err := c.kept(id, func() (domain.Datastore, error) { return record.DatastoreOf(ctx, c.db.Read, ws, id, "") })
+	d, err := c.cachedDatastore(id, func() (domain.Datastore, error) { return record.DatastoreOf(ctx, c.db.Read, ws, id, "") })
 	if err == nil && d.WorkspaceID != ws {
 		return domain.Datastore{}, domain.NotFound("datastore", id)
 	}
 	return d, err
 }
 
-// kept returns a datastore from the cache, or reads it.
-func (c *Resources) kept(id string, read func() (domain.Datastore, error)) (domain.Datastore, error) {
+// cachedDatastore returns a datastore from the cache, or reads it.
+func (c *Resources) cachedDatastore(id string, read func() (domain.Datastore, error)) (domain.Datastore, error) {
 	if c.db.IsShared() {
 		return read()
 	}
-	d, ok, version := c.memo.store(id)
+	d, ok, version := c.cache.getDatastore(id)
 	if ok {
 		return d, nil
 	}
 	d, err := read()
 	if err == nil {
-		c.memo.keepStore(version, d)
+		c.cache.putDatastore(version, d)
 	}
 	return d, err
 }
@@ -65,7 +65,7 @@ func (c *Resources) kept(id string, read func() (domain.Datastore, error)) (doma
 func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.DatastoreByID(ctx, c.db.Read, id)
 	if err != nil {
-		return domain.Datastore{}, db.Found(err, "datastore", id)
+		return domain.Datastore{}, db.MapNotFound(err, "datastore", id)
 	}
 	return d, nil
 }
@@ -74,7 +74,7 @@ func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datast
 func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, error) {
 	var p domain.Place
 	err := c.db.Read.QueryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ? AND deleted_at = 0`, id).Scan(&p.Engine, &p.Model)
-	return p, db.Found(err, "datastore", id)
+	return p, db.MapNotFound(err, "datastore", id)
 }
 
 // PublicDatastore returns a datastore of any workspace if it is public; a private one is not found.
@@ -82,7 +82,7 @@ func (c *Resources) PublicDatastore(ctx context.Context, id string) (domain.Data
 	d, err := record.ScanDatastore(c.db.Read.QueryRow(ctx,
 		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE visibility = 'public' AND deleted_at = 0 AND id = ?`, id))
 	if err != nil {
-		return domain.Datastore{}, db.Found(err, "datastore", id)
+		return domain.Datastore{}, db.MapNotFound(err, "datastore", id)
 	}
 	return d, nil
 }
@@ -100,7 +100,7 @@ func (c *Resources) Datastores(ctx context.Context, ws string, p db.Page) ([]dom
 	if err != nil {
 		return nil, "", fmt.Errorf("listing datastores: %w", err)
 	}
-	stores, next := db.Cut(l, stores, limit, func(d domain.Datastore) cursor.Position { return cursor.Position{At: db.Micros(d.CreatedAt), ID: d.ID} })
+	stores, next := db.CutPage(l, stores, limit, func(d domain.Datastore) cursor.Position { return cursor.Position{At: db.Micros(d.CreatedAt), ID: d.ID} })
 	return stores, next, nil
 }
 

@@ -17,8 +17,8 @@ import (
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {
-		if r, _, err = record.Take(ctx, t, id); err != nil {
-			return db.Found(err, "datasource", id)
+		if r, _, err = record.LockDatasource(ctx, t, id); err != nil {
+			return db.MapNotFound(err, "datasource", id)
 		}
 		if r.WorkspaceID != ws {
 			return domain.NotFound("datasource", id)
@@ -34,7 +34,7 @@ func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, er
 	deleted := false
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {
 		deleted = false
-		r, _, err := record.Take(ctx, t, d.ID)
+		r, _, err := record.LockDatasource(ctx, t, d.ID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -51,7 +51,7 @@ func (c *Resources) remove(ctx context.Context, t *db.Tx, r record.Record) error
 	if err := record.QueueWithdrawals(ctx, t, []record.Record{r}); err != nil {
 		return err
 	}
-	if err := record.Erase(ctx, t, []record.Record{r}, 0); err != nil {
+	if err := record.DeleteDatasources(ctx, t, []record.Record{r}, 0); err != nil {
 		return err
 	}
 	if r.Type == domain.TypeWebSite {
@@ -64,7 +64,7 @@ func (c *Resources) remove(ctx context.Context, t *db.Tx, r record.Record) error
 	if err := sites.CountPage(ctx, t, r.GroupID, -1); err != nil {
 		return err
 	}
-	if err := sites.NoteLeft(ctx, t, r); err != nil {
+	if err := sites.BlockReturn(ctx, t, r); err != nil {
 		return err
 	}
 	if err := sites.QueueRelease(ctx, t, r.Datasource, domain.PageLost); err != nil {

@@ -12,13 +12,13 @@ import (
 // Resources is the store of datastores, datasources and agents. All methods are safe for concurrent use.
 type Resources struct {
 	db       *db.DB
-	memo     *Memo
+	cache    *ReadCache
 	accounts *accounts.Accounts
 	sites    *sites.Sites
 	pipeline *pipeline.Pipeline
 }
 
-// New returns the resources of a database. If no other process shares the database, the memo must be its Observer.
-func New(d *db.DB, m *Memo, a *accounts.Accounts, s *sites.Sites, p *pipeline.Pipeline) *Resources {
-	return &Resources{db: d, memo: m, accounts: a, sites: s, pipeline: p}
+// New returns the resources of a database. If no other process shares the database, the cache must be its Observer.
+func New(d *db.DB, m *ReadCache, a *accounts.Accounts, s *sites.Sites, p *pipeline.Pipeline) *Resources {
+	return &Resources{db: d, cache: m, accounts: a, sites: s, pipeline: p}
 }

@@ -133,7 +133,7 @@ func (w *siteWork) yield(ctx context.Context) error {
 		if cycle {
 			continue
 		}
-		if err := makeWay(ctx, w.t, &p, keeper.ID, itSaysItIs(p.Config.Canonical), at); err != nil {
+		if err := removeContent(ctx, w.t, &p, keeper.ID, canonicalReason(p.Config.Canonical), at); err != nil {
 			return err
 		}
 		w.changed = append(w.changed, p.ID)
@@ -144,5 +144,5 @@ func (w *siteWork) yield(ctx context.Context) error {
 	return nil
 }
 
-// itSaysItIs is the reason given for a page that was left out in favour of its canonical address.
-func itSaysItIs(address string) string { return "It says that its address is " + address + "." }
+// canonicalReason is the reason given for a page that was left out in favour of its canonical address.
+func canonicalReason(address string) string { return "It says that its address is " + address + "." }

@@ -35,7 +35,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 			return verdict{}, err
 		}
 		if keeper != "" {
-			return verdict{Keeper: keeper, Reason: itSaysItIs(f.Canonical)}, nil
+			return verdict{Keeper: keeper, Reason: canonicalReason(f.Canonical)}, nil
 		}
 	}
 	said := r
@@ -80,7 +80,7 @@ func sameContent(keeper domain.DatasourceConfig) string {
 // pages that were left out in favour of it.
 func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
-	err := t.Later(ctx, db.Write{
+	err := t.Queue(ctx, db.Write{
 		Doing: "leaving out what page " + p.ID + " stood for",
 		Text:  `UPDATE datasources SET duplicate_of = ?, error = ? WHERE duplicate_of = ? AND duplicate_of <> '' AND status = 'skipped'`,
 		Args:  []any{keeper.ID, reason, p.ID},
@@ -88,15 +88,15 @@ func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time)
 	if err != nil {
 		return err
 	}
-	return makeWay(ctx, t, &p, keeper.ID, reason, at)
+	return removeContent(ctx, t, &p, keeper.ID, reason, at)
 }
 
-// makeWay removes a page's content from the index and cancels its pending work, because another page replaces it or its
-// site no longer includes it.
-func makeWay(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason string, at time.Time) error {
+// removeContent removes a page's content from the index and cancels its pending work, because another page replaces it
+// or its site no longer includes it.
+func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason string, at time.Time) error {
 	out := p.LeaveOut(reason, keeper, p.Seen, at)
-	p.JobID, p.Location = "", record.Nowhere
-	err := t.Later(ctx, db.Write{
+	p.JobID, p.Location = "", record.NoJob
+	err := t.Queue(ctx, db.Write{
 		Doing: "leaving out page " + p.ID,
 		Text:  `DELETE FROM outbox WHERE datasource_id = ?`,
 		Args:  []any{p.ID},

@@ -8,27 +8,27 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Gone removes a page that an event reports as gone. The crawl does not request it again.
-func Gone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error {
+// RemoveGone removes a page that an event reports as gone. The crawl does not request it again.
+func RemoveGone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil {
 		return err
 	}
 	if !exists {
-		return record.Erase(ctx, t, []record.Record{r}, ev.Generation)
+		return record.DeleteDatasources(ctx, t, []record.Record{r}, ev.Generation)
 	}
-	if err := NoteLeft(ctx, t, r); err != nil {
+	if err := BlockReturn(ctx, t, r); err != nil {
 		return err
 	}
-	if err := leave(ctx, t, site, []record.Record{r}, ev.Generation); err != nil {
+	if err := removePages(ctx, t, site, []record.Record{r}, ev.Generation); err != nil {
 		return err
 	}
 	return QueueRelease(ctx, t, r.Datasource, domain.PageLost)
 }
 
-// NoteLeft prevents a removed page from returning in the same crawl of its site, even if pages link to it.
-func NoteLeft(ctx context.Context, t *db.Tx, page record.Record) error {
-	return t.Later(ctx, db.Write{
+// BlockReturn prevents a removed page from returning in the same crawl of its site, even if pages link to it.
+func BlockReturn(ctx context.Context, t *db.Tx, page record.Record) error {
+	return t.Queue(ctx, db.Write{
 		Doing: "noting that page " + page.ID + " is gone",
 		Text: `INSERT INTO left_pages (site_id, page_id) SELECT id, CAST(? AS TEXT) FROM datasources WHERE id = ?
 			ON CONFLICT DO NOTHING`,
@@ -36,12 +36,12 @@ func NoteLeft(ctx context.Context, t *db.Tx, page record.Record) error {
 	})
 }
 
-// leave removes pages that the crawl of their site has found to be no longer part of it.
-func leave(ctx context.Context, t *db.Tx, site record.Record, pages []record.Record, generation uint64) error {
+// removePages removes pages that the crawl of their site has found to be no longer part of it.
+func removePages(ctx context.Context, t *db.Tx, site record.Record, pages []record.Record, generation uint64) error {
 	if len(pages) == 0 {
 		return nil
 	}
-	if err := record.Erase(ctx, t, pages, generation); err != nil {
+	if err := record.DeleteDatasources(ctx, t, pages, generation); err != nil {
 		return err
 	}
 	if err := CountPage(ctx, t, site.ID, -len(pages)); err != nil {

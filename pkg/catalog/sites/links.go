@@ -16,13 +16,14 @@ import (
 )
 
 const (
-	// maxLinkParts and maxPartBytes bound the stored links of one page: 2,000 addresses, 640 KiB before compression.
-	maxLinkParts = 10
-	maxPartBytes = 64 << 10
+	// maxLinkParts and maxLinkPartBytes bound the stored links of one page: 2,000 addresses, 640 KiB before
+	// compression.
+	maxLinkParts     = 10
+	maxLinkPartBytes = 64 << 10
 )
 
-// KeepLinks stores one part of the links of a page's last fetch. They replace the links of the fetch before.
-func KeepLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
+// StoreLinks stores one part of the links of a page's last fetch. They replace the links of the fetch before.
+func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
 	}
@@ -32,7 +33,7 @@ func KeepLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	}
 	doing := "keeping the links of page " + ev.DatasourceID
 	if ev.Part == 0 {
-		err := t.Later(ctx, db.Write{
+		err := t.Queue(ctx, db.Write{
 			Doing: doing,
 			Text:  `DELETE FROM page_links WHERE page_id = ? AND part >= ?`,
 			Args:  []any{ev.DatasourceID, ev.Parts},
@@ -41,7 +42,7 @@ func KeepLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 			return err
 		}
 	}
-	return t.Later(ctx, db.Write{
+	return t.Queue(ctx, db.Write{
 		Doing: doing,
 		Text: `INSERT INTO page_links (page_id, part, links) SELECT id, CAST(? AS SMALLINT), CAST(? AS TEXT) FROM datasources WHERE id = ?
 			ON CONFLICT (page_id, part) DO UPDATE SET links = excluded.links`,
@@ -89,14 +90,14 @@ func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]boo
 	return known, nil
 }
 
-// FollowKept evaluates the stored links of a page whose fetch found no change, because such a fetch reports no links.
+// FollowStored evaluates the stored links of a page whose fetch found no change, because such a fetch reports no links.
 // It returns the number of jobs put into the outbox.
-func (c *Sites) FollowKept(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
+func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
 		return 0, err
 	}
-	if !site.FollowLinks || !listens(&site, page, ev) || page.Config.Lead > domain.MaxLead {
+	if !site.FollowLinks || !acceptsPages(&site, page, ev) || page.Config.Lead > domain.MaxLead {
 		return 0, nil
 	}
 	links, err := linksOf(ctx, t, []string{page.ID})
@@ -107,12 +108,12 @@ func (c *Sites) FollowKept(ctx context.Context, t *db.Tx, page record.Record, st
 	for _, u := range links[page.ID] {
 		found = append(found, foundLink{Link: domain.Link{URL: u, Depth: page.Config.Depth + 1}, lead: page.Config.Lead + 1})
 	}
-	return c.followStored(ctx, t, &site, store, found)
+	return c.addStoredLinks(ctx, t, &site, store, found)
 }
 
-// followStored adds stored links as pages, and records if the site has reached its page limit. It does not count
+// addStoredLinks adds stored links as pages, and records if the site has reached its page limit. It does not count
 // refused links, because the crawl that found them did.
-func (c *Sites) followStored(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
+func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil
 	}
@@ -124,8 +125,8 @@ func (c *Sites) followStored(ctx context.Context, t *db.Tx, site *record.Record,
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// packers pools flate writers, because each one is large.
-var packers = sync.Pool{New: func() any {
+// deflaters pools flate writers, because each one is large.
+var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {
 		panic(err) // impossible: the level is a valid constant
@@ -134,13 +135,13 @@ var packers = sync.Pool{New: func() any {
 }}
 
 // packLinks encodes addresses for a text column: one per line, compressed with DEFLATE, in base64. Addresses beyond
-// maxPartBytes are dropped.
+// maxLinkPartBytes are dropped.
 func packLinks(links []domain.Link) (string, error) {
 	var b bytes.Buffer
-	w := packers.Get().(*flate.Writer)
-	defer packers.Put(w)
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
 	w.Reset(&b)
-	left := maxPartBytes
+	left := maxLinkPartBytes
 	for _, l := range links {
 		if left -= len(l.URL) + 1; left < 0 {
 			break
@@ -157,7 +158,7 @@ func packLinks(links []domain.Link) (string, error) {
 
 func unpackLinks(packed string) ([]string, error) {
 	r := flate.NewReader(base64.NewDecoder(base64.RawStdEncoding, strings.NewReader(packed)))
-	text, err := io.ReadAll(io.LimitReader(r, maxPartBytes))
+	text, err := io.ReadAll(io.LimitReader(r, maxLinkPartBytes))
 	if err != nil {
 		return nil, fmt.Errorf("unpacking: %w", err)
 	}

@@ -19,7 +19,7 @@ func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) erro
 		{Text: `DELETE FROM left_pages WHERE site_id = ?`, Args: []any{r.ID}},
 	} {
 		w.Doing = "beginning a crawl of site " + r.ID
-		if err := t.Later(ctx, w); err != nil {
+		if err := t.Queue(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -28,7 +28,7 @@ func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) erro
 
 // CountPage adds to the number of pages of a site. Unknown sites are ignored.
 func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
-	return t.Later(ctx, db.Write{
+	return t.Queue(ctx, db.Write{
 		Doing: "counting pages of site " + siteID,
 		Text:  `UPDATE datasources SET pages = pages + ? WHERE id = ?`,
 		Args:  []any{n, siteID},
@@ -37,7 +37,7 @@ func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 
 // recount counts the pages of a site.
 func recount(ctx context.Context, t *db.Tx, siteID string) error {
-	return t.Later(ctx, db.Write{
+	return t.Queue(ctx, db.Write{
 		Doing: "counting the pages of site " + siteID,
 		Text:  `UPDATE datasources SET pages = (SELECT COUNT(*) FROM datasources p WHERE p.group_id = ? AND p.group_id <> '') WHERE id = ?`,
 		Args:  []any{siteID, siteID},

@@ -26,13 +26,13 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 	if err != nil || !exists {
 		return 0, err
 	}
-	if !listens(&site, from, ev) {
+	if !acceptsPages(&site, from, ev) {
 		return 0, nil
 	}
 	if from.ID != site.ID && from.Config.Lead > domain.MaxLead {
 		return 0, nil // the settings exclude the page since it was requested
 	}
-	queued, refused, err := c.addPages(ctx, t, &site, store, foundOn(from, out.Links))
+	queued, refused, err := c.addPages(ctx, t, &site, store, toFoundLinks(from, out.Links))
 	if err != nil {
 		return 0, err
 	}
@@ -50,9 +50,9 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// listens reports whether a site accepts pages found by an event of the site or one of its pages: its crawl was not
-// stopped, and it is the crawl that requested the page.
-func listens(r *record.Record, from record.Record, ev domain.Event) bool {
+// acceptsPages reports whether a site accepts pages found by an event of the site or one of its pages: its crawl was
+// not stopped, and it is the crawl that requested the page.
+func acceptsPages(r *record.Record, from record.Record, ev domain.Event) bool {
 	switch {
 	case r.Crawl.Stopped():
 		return false
@@ -63,15 +63,15 @@ func listens(r *record.Record, from record.Record, ev domain.Event) bool {
 	}
 }
 
-func (c *Sites) reachOf(ctx context.Context, t *db.Tx, site record.Record) (r domain.SiteReach, err error) {
+func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r domain.SiteReach, err error) {
 	r = domain.SiteReach{Scope: site.Config.Scope(site.FollowLinks), Limit: c.pageLimit(site), Pages: site.Pages}
-	r.Refused, r.Leads, err = unsearchable(ctx, t, site.ID)
+	r.Refused, r.Leads, err = countExcluded(ctx, t, site.ID)
 	return r, err
 }
 
-// leadFewer lowers the Lead of a page that is read only for its links, after a shorter path to it was found. Lead
+// lowerLead lowers the Lead of a page that is read only for its links, after a shorter path to it was found. Lead
 // limits how far its links are followed.
-func leadFewer(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
+func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
 	in.SetLead(&page.Datasource, lead)
 	if err := page.Store(ctx, t, t.Stamp()); err != nil {
 		return err
@@ -92,11 +92,11 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	if err != nil {
 		return 0, nil, err
 	}
-	gone, err := leftPages(ctx, t, site.ID, links, known)
+	gone, err := blockedPages(ctx, t, site.ID, links, known)
 	if err != nil {
 		return 0, nil, err
 	}
-	reach, err := c.reachOf(ctx, t, *site)
+	reach, err := c.siteReach(ctx, t, *site)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -114,12 +114,12 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 			continue
 		case exists && page.RunID == site.RunID:
 			if lead < page.Config.Lead && (lead > 0 || page.Config.Lead > domain.MaxLead && why == "") {
-				if err := leadFewer(ctx, t, &page, lead, &reach); err != nil {
+				if err := lowerLead(ctx, t, &page, lead, &reach); err != nil {
 					return 0, nil, err
 				}
 			}
 			if site.FollowLinks && link.Depth < page.Config.Depth {
-				if err := nearer(ctx, t, *site, &page, store, link.Depth); err != nil {
+				if err := updateDepth(ctx, t, *site, &page, store, link.Depth); err != nil {
 					return 0, nil, err
 				}
 			}
@@ -133,7 +133,7 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 			if why == "" {
 				reach.SetLead(&page.Datasource, lead)
 			}
-			if err := ask(ctx, t, *site, &page, store); err != nil {
+			if err := requestPage(ctx, t, *site, &page, store); err != nil {
 				return 0, nil, err
 			}
 		case lead == 0 && reach.Full():
@@ -156,13 +156,13 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	return queued, refused, CountPage(ctx, t, site.ID, added)
 }
 
-// ask puts the crawl job of a known page into the outbox, for the site's newest crawl. The request is conditional if
-// the last fetch of the page is its active content.
-func ask(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
-	return askBy(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
+// refetchPages puts the crawl job of a known page into the outbox, for the site's newest crawl. The request is
+// conditional if the last fetch of the page is its active content.
+func requestPage(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
+	return requestWith(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
 }
 
-func askBy(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, job domain.Job) error {
+func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, job domain.Job) error {
 	page.RunID = site.RunID
 	page.UpdatedAt = db.FromMicros(t.Stamp())
 	job = page.Accept(job, store)
@@ -172,10 +172,10 @@ func askBy(ctx context.Context, t *db.Tx, site record.Record, page *record.Recor
 	return record.Enqueue(ctx, t, job, record.PriorityReplay)
 }
 
-// nearer handles a shorter path from the root to a page that the crawl has already requested, because crawlers do not
-// find pages in order of depth. The depth limits how far the page's own links are followed. So a waiting job is
+// updateDepth handles a shorter path from the root to a page that the crawl has already requested, because crawlers do
+// not find pages in order of depth. The depth limits how far the page's own links are followed. So a waiting job is
 // updated, and a fetched page is fetched again if its links count, or if it was left out for its depth.
-func nearer(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
+func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
 	page.Config.Depth = depth
@@ -184,18 +184,18 @@ func nearer(ctx context.Context, t *db.Tx, site record.Record, page *record.Reco
 		job := domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store)
 		job.ID = domain.NearerJobID(job.ID, depth)
 		job.Crawl.ETag, job.Crawl.LastModified = "", "" // an answer of "not modified" shows no links
-		return askBy(ctx, t, site, page, store, job)
+		return requestWith(ctx, t, site, page, store, job)
 	}
 	if waits {
-		if err := tellDepth(ctx, t, *page); err != nil {
+		if err := updateJobDepth(ctx, t, *page); err != nil {
 			return err
 		}
 	}
 	return page.Store(ctx, t, t.Stamp())
 }
 
-// tellDepth updates the depth in a page's crawl job that waits in the outbox.
-func tellDepth(ctx context.Context, t *db.Tx, page record.Record) error {
+// updateJobDepth updates the depth in a page's crawl job that waits in the outbox.
+func updateJobDepth(ctx context.Context, t *db.Tx, page record.Record) error {
 	payload, err := db.ScanString(t.QueryRow(ctx, `SELECT payload FROM outbox WHERE datasource_id = ?`, page.ID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // the job has just been published
@@ -211,7 +211,7 @@ func tellDepth(ctx context.Context, t *db.Tx, page record.Record) error {
 	if payload, err = db.ToJSON(job); err != nil {
 		return err
 	}
-	return t.Later(ctx, db.Write{
+	return t.Queue(ctx, db.Write{
 		Doing: "changing the job of page " + page.ID,
 		Text:  `UPDATE outbox SET payload = ? WHERE datasource_id = ? AND job_id = ?`,
 		Args:  []any{payload, page.ID, job.ID},
@@ -266,8 +266,8 @@ func pagesByID(ctx context.Context, t *db.Tx, siteID string, links []foundLink) 
 	return known, nil
 }
 
-// leftPages returns those of the links that were deleted or found gone since the site's newest crawl began.
-func leftPages(ctx context.Context, t *db.Tx, siteID string, links []foundLink, known map[string]record.Record) (map[string]bool, error) {
+// blockedPages returns those of the links that were deleted or found gone since the site's newest crawl began.
+func blockedPages(ctx context.Context, t *db.Tx, siteID string, links []foundLink, known map[string]record.Record) (map[string]bool, error) {
 	var ids []string
 	for _, l := range links {
 		if id := domain.ChildID(siteID, l.URL); known[id].ID == "" {

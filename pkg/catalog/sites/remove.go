@@ -27,17 +27,17 @@ func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err e
 	if err := record.QueueWithdrawals(ctx, t, pages); err != nil {
 		return false, err
 	}
-	if err := record.Erase(ctx, t, pages, 0); err != nil {
+	if err := record.DeleteDatasources(ctx, t, pages, 0); err != nil {
 		return false, err
 	}
 	if len(pages) < record.RemovalBatch {
-		return false, t.Later(ctx, db.Write{
+		return false, t.Queue(ctx, db.Write{
 			Doing: "forgetting the deleted site " + siteID,
 			Text:  `DELETE FROM doomed_sites WHERE site_id = ?`,
 			Args:  []any{siteID},
 		})
 	}
-	return true, t.Later(ctx, db.Write{
+	return true, t.Queue(ctx, db.Write{
 		Doing: "dooming the pages of site " + siteID,
 		Text:  `INSERT INTO doomed_sites (site_id) VALUES (?) ON CONFLICT DO NOTHING`,
 		Args:  []any{siteID},

@@ -9,16 +9,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UnlikeOthers fails with domain.CodeConflict, naming the other site, if the datastore already has a site with the same
-// pages, because every page would be fetched and found twice.
-func UnlikeOthers(ctx context.Context, t *db.Tx, d domain.Datasource) error {
+// CheckSameSite fails with domain.CodeConflict, naming the other site, if the datastore already has a site with the
+// same pages, because every page would be fetched and found twice.
+func CheckSameSite(ctx context.Context, t *db.Tx, d domain.Datasource) error {
 	if d.Type != domain.TypeWebSite {
 		return nil
 	}
-	if err := t.QueueFor(ctx, "sites", d.DatastoreID); err != nil {
+	if err := t.LockCreation(ctx, "sites", d.DatastoreID); err != nil {
 		return err
 	}
-	gone, err := record.Doomed(ctx, t, d)
+	gone, err := record.IsDeleted(ctx, t, d)
 	if err != nil {
 		return err
 	}

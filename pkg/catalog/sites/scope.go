@@ -27,8 +27,8 @@ type foundLink struct {
 	lead int // Lead of the page if it matches no include pattern
 }
 
-// foundOn converts the links that a page or the site's discovery has reported.
-func foundOn(from record.Record, links []domain.Link) []foundLink {
+// toFoundLinks converts the links that a page or the site's discovery has reported.
+func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	out := make([]foundLink, len(links))
 	for i, l := range links {
 		out[i] = foundLink{Link: l, lead: from.Config.Lead + 1}
@@ -51,14 +51,14 @@ func (w *siteWork) scope(ctx context.Context) error {
 	patterns := scope.Patterns()
 	for i := range pages {
 		p := &pages[i]
-		if err := w.fit(ctx, p, *scope, scope.Refuses(patterns, p.Config.SourceURL, p.Config.Depth), known[p.ID]); err != nil {
+		if err := w.applySettings(ctx, p, *scope, scope.Refuses(patterns, p.Config.SourceURL, p.Config.Depth), known[p.ID]); err != nil {
 			return err
 		}
 	}
 	if w.more {
 		return nil
 	}
-	if err := w.trim(ctx); err != nil || w.more || !w.site.FollowLinks {
+	if err := w.dropExcess(ctx); err != nil || w.more || !w.site.FollowLinks {
 		return err
 	}
 	return queueWork(ctx, w.t, siteTask{siteID: w.site.ID, kind: workLinks})
@@ -84,14 +84,14 @@ func (w *siteWork) links(ctx context.Context) error {
 		p := &pages[i]
 		urls, known := links[p.ID]
 		if i > 0 && len(found)+len(urls) > linkBatch {
-			w.after, w.more = placeInWalk(pages[i-1]), true
+			w.after, w.more = walkPosition(pages[i-1]), true
 			break
 		}
 		if p.Config.Lead > domain.MaxLead {
 			continue
 		}
 		if !known && w.task.pageID != "" && p.OwnStatus().Terminal() {
-			if err := w.askAnew(ctx, p); err != nil {
+			if err := w.refetch(ctx, p); err != nil {
 				return err
 			}
 		}
@@ -107,7 +107,7 @@ func (w *siteWork) links(ctx context.Context) error {
 	}
 	// Nearest pages first, because the number of pages read only for their links is limited.
 	slices.SortStableFunc(found, func(a, b foundLink) int { return cmp.Compare(a.Depth, b.Depth) })
-	queued, err := w.c.followStored(ctx, w.t, &w.site, w.store, found)
+	queued, err := w.c.addStoredLinks(ctx, w.t, &w.site, w.store, found)
 	if queued > 0 {
 		w.t.Wake(record.TopicSites)
 	}
@@ -117,7 +117,7 @@ func (w *siteWork) links(ctx context.Context) error {
 // batch reads the next pages of a task that processes all pages of the site, in the order in which they were found, or
 // the task's page.
 func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
-	at, id := afterPlace(w.after)
+	at, id := parseWalkPosition(w.after)
 	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
 	if w.task.pageID != "" {
 		condition, args = `group_id = ? AND id = ?`, []any{w.site.ID, w.task.pageID}
@@ -128,19 +128,19 @@ func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 		return nil, fmt.Errorf("reading pages: %w", err)
 	}
 	if len(pages) > 0 && w.task.pageID == "" {
-		w.after = placeInWalk(pages[len(pages)-1])
+		w.after = walkPosition(pages[len(pages)-1])
 	}
 	w.more = len(pages) == scopeBatch
 	return pages, nil
 }
 
-// placeInWalk returns the position of a page in the order of batch: the time in microseconds, a slash, and the id.
-func placeInWalk(page record.Record) string {
+// walkPosition returns the position of a page in the order of batch: the time in microseconds, a slash, and the id.
+func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// afterPlace parses a position from placeInWalk. A task of an earlier version, which used ids, starts again.
-func afterPlace(place string) (at int64, id string) {
+// parseWalkPosition parses a position from walkPosition. A task of an earlier version, which used ids, starts again.
+func parseWalkPosition(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)
 	if !found || err != nil {
@@ -157,14 +157,14 @@ func idsOf(pages []record.Record) []string {
 	return ids
 }
 
-// fit applies the site's settings to a page. why is the reason for leaving the page out; "" if it is in scope. known is
-// whether its links are stored.
-func (w *siteWork) fit(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
+// applySettings applies the site's settings to a page. why is the reason for leaving the page out; "" if it is in
+// scope. known is whether its links are stored.
+func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	root := scope.Follow && domain.SameSpelling(p.Config.SourceURL, scope.Root)
 	p.Config.Lead = 0
 	if why != "" && !root {
-		p.Config.Lead = domain.LeadsNowhere // unless links to it say otherwise; see leadFewer
+		p.Config.Lead = domain.LeadsNowhere // unless links to it say otherwise; see lowerLead
 	}
 	waits := !p.OwnStatus().Terminal()
 	if why != "" && p.Status != domain.StatusSkipped && (!waits || !root || p.ActiveGeneration > 0) {
@@ -175,7 +175,7 @@ func (w *siteWork) fit(ctx context.Context, p *record.Record, scope domain.SiteS
 		if err := record.QueueWithdrawals(ctx, w.t, []record.Record{*p}); err != nil {
 			return err
 		}
-		if err := makeWay(ctx, w.t, p, "", reason, db.FromMicros(w.t.Stamp())); err != nil {
+		if err := removeContent(ctx, w.t, p, "", reason, db.FromMicros(w.t.Stamp())); err != nil {
 			return err
 		}
 		w.changed = append(w.changed, p.ID)
@@ -196,27 +196,27 @@ func (w *siteWork) fit(ctx context.Context, p *record.Record, scope domain.SiteS
 	if stale := waits && p.JobKind == domain.JobCrawl; !unread && !left && !stale || waits && !stale {
 		return nil
 	}
-	return w.askAnew(ctx, p)
+	return w.refetch(ctx, p)
 }
 
-// askAnew has a page fetched with the present settings. The crawl may already have a job for it with the old ones.
-func (w *siteWork) askAnew(ctx context.Context, p *record.Record) error {
+// refetch has a page fetched with the present settings. The crawl may already have a job for it with the old ones.
+func (w *siteWork) refetch(ctx context.Context, p *record.Record) error {
 	job := domain.NewPageJob(w.site.Datasource, p.Datasource, w.site.RunID, w.store)
 	job.ID = domain.NewID()
 	if err := record.QueueWithdrawals(ctx, w.t, []record.Record{*p}); err != nil {
 		return err
 	}
 	w.changed = append(w.changed, p.ID)
-	return askBy(ctx, w.t, w.site, p, w.store, job)
+	return requestWith(ctx, w.t, w.site, p, w.store, job)
 }
 
-// trim leaves out pages beyond the site's limit, starting with those found last.
-func (w *siteWork) trim(ctx context.Context) error {
+// dropExcess leaves out pages beyond the site's limit, starting with those found last.
+func (w *siteWork) dropExcess(ctx context.Context) error {
 	var pages int64
 	if err := w.t.QueryRow(ctx, `SELECT pages FROM datasources WHERE id = ?`, w.site.ID).Scan(&pages); err != nil {
 		return fmt.Errorf("counting the pages of site %s: %w", w.site.ID, err)
 	}
-	uncounted, _, err := unsearchable(ctx, w.t, w.site.ID)
+	uncounted, _, err := countExcluded(ctx, w.t, w.site.ID)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (w *siteWork) trim(ctx context.Context) error {
 		return err
 	}
 	w.site.Capped = true
-	if err := leave(ctx, w.t, w.site, left, 0); err != nil {
+	if err := removePages(ctx, w.t, w.site, left, 0); err != nil {
 		return err
 	}
 	for _, p := range left {
@@ -246,9 +246,9 @@ func (w *siteWork) trim(ctx context.Context) error {
 	return nil
 }
 
-// unsearchable counts the pages of a site that its settings exclude, which do not count towards its limit, and those of
-// them that are read only for their links.
-func unsearchable(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
+// countExcluded counts the pages of a site that its settings exclude, which do not count towards its limit, and those
+// of them that are read only for their links.
+func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)
 	if err != nil {
@@ -263,7 +263,7 @@ func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceC
 		return nil
 	}
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
-		site.Capped = false // trim and evaluated links set it again; the rest of a sitemap is unknown
+		site.Capped = false // dropExcess and evaluated links set it again; the rest of a sitemap is unknown
 	}
 	switch listed := !site.FollowLinks && site.Pages > 0; {
 	case !before.Widens(site.Config):

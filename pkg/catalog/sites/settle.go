@@ -31,7 +31,7 @@ func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time
 	if err != nil {
 		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
 	}
-	if done == 0 || where != record.Nowhere {
+	if done == 0 || where != record.NoJob {
 		return nil, nil
 	}
 	waiting, err := hasWaiting(ctx, t, siteID)

@@ -21,9 +21,9 @@ func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource
 	working := false
 	err := c.db.Update(ctx, "stopping a crawl", func(t *db.Tx) error {
 		working = false
-		r, _, err := record.Take(ctx, t, id)
+		r, _, err := record.LockDatasource(ctx, t, id)
 		if err != nil {
-			return db.Found(err, "datasource", id)
+			return db.MapNotFound(err, "datasource", id)
 		}
 		switch {
 		case r.WorkspaceID != ws:
@@ -66,7 +66,7 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 		if err := record.QueueWithdrawals(ctx, t, []record.Record{site}); err != nil {
 			return false, err
 		}
-		site.Location = record.Nowhere
+		site.Location = record.NoJob
 	}
 	site.CrawlStopped(db.FromMicros(t.Stamp()))
 	for _, w := range []db.Write{
@@ -74,7 +74,7 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 		{Text: `DELETE FROM site_work WHERE site_id = ? AND kind <> ?`, Args: []any{site.ID, workScope}},
 	} {
 		w.Doing = "stopping the crawl of site " + site.ID
-		if err := t.Later(ctx, w); err != nil {
+		if err := t.Queue(ctx, w); err != nil {
 			return false, err
 		}
 	}
@@ -104,7 +104,7 @@ func (w *siteWork) stop(ctx context.Context) error {
 
 // stopPages withdraws the job of a page that waits to be fetched.
 func (c *Sites) stopPages(ctx context.Context, t *db.Tx, p record.Record) error {
-	if p.Location == record.Nowhere || p.JobKind != domain.JobCrawl || p.Status.Terminal() {
+	if p.Location == record.NoJob || p.JobKind != domain.JobCrawl || p.Status.Terminal() {
 		return nil
 	}
 	stopped := []record.Record{p}
@@ -128,7 +128,7 @@ func withdraw(ctx context.Context, t *db.Tx, pages []record.Record) error {
 		p := &pages[i]
 		ids = append(ids, p.ID)
 		p.PageStopped(db.FromMicros(t.Stamp()))
-		p.Location = record.Nowhere
+		p.Location = record.NoJob
 		if err := p.Store(ctx, t, db.Micros(p.UpdatedAt)); err != nil {
 			return err
 		}

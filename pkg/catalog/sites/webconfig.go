@@ -14,9 +14,9 @@ import (
 // site, which use its settings, and single pages for settings that only sites have.
 func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
 	err := c.db.Update(ctx, "changing how a datasource is fetched", func(t *db.Tx) error {
-		r, _, err := record.Take(ctx, t, id)
+		r, _, err := record.LockDatasource(ctx, t, id)
 		if err != nil {
-			return db.Found(err, "datasource", id)
+			return db.MapNotFound(err, "datasource", id)
 		}
 		if r.WorkspaceID != ws {
 			return domain.NotFound("datasource", id)

@@ -20,7 +20,7 @@ const (
 	workRest    workKind = 2 // handle the pages that the newest crawl has not found; see domain.RestPolicy
 	workRelease workKind = 3 // fetch pages again that were left out in favour of a page that has lost its content
 	workCompare workKind = 4 // fetch pages again that were left out in favour of a page whose content has changed
-	workYield   workKind = 5 // leave out the pages that name a page as canonical which now has content
+	workYield   workKind = 5 // removePages out the pages that name a page as canonical which now has content
 	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change of the settings
 	workScope   workKind = 7 // apply changed settings of the site to its pages; workLinks follows
 	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its newly known text differs
@@ -64,7 +64,7 @@ type SiteBatch struct {
 // queueWork queues work on pages of a site for its present crawl.
 func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
 	t.Wake(record.TopicSites)
-	return t.Later(ctx, db.Write{
+	return t.Queue(ctx, db.Write{
 		Doing: "queueing work on site " + w.siteID,
 		Text: `INSERT INTO site_work (site_id, kind, page_id, run_id, after_id)
 			SELECT id, CAST(? AS SMALLINT), CAST(? AS TEXT), run_id, '' FROM datasources WHERE id = ?
@@ -95,7 +95,7 @@ func (c *Sites) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error
 	var done SiteBatch
 	err := c.db.Update(ctx, "working on a site", func(t *db.Tx) error {
 		done = SiteBatch{}
-		site, store, err := record.Take(ctx, t, task.siteID)
+		site, store, err := record.LockDatasource(ctx, t, task.siteID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -139,7 +139,7 @@ func (w *siteWork) do(ctx context.Context) error {
 	case w.task.kind == workStop && stopped:
 		return w.stop(ctx)
 	case w.task.kind == workRest && !stopped && w.site.DiscoveryDone && w.site.RunID == w.runID:
-		return w.rest(ctx)
+		return w.handleMissing(ctx)
 	case w.task.kind == workYield:
 		return w.yield(ctx)
 	case w.task.kind == workScope:
@@ -196,8 +196,8 @@ func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	return nil
 }
 
-// rest handles pages that the crawl has not found.
-func (w *siteWork) rest(ctx context.Context) (err error) {
+// handleMissing handles pages that the crawl has not found.
+func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	var rest []record.Record
 	for _, other := range []string{`<`, `>`} {
 		pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND run_id `+other+` ?`, w.site.ID, w.site.RunID)
@@ -215,20 +215,20 @@ func (w *siteWork) rest(ctx context.Context) (err error) {
 				kept = append(kept, p)
 			}
 		}
-	} else if kept, left, err = w.part(ctx, rest); err != nil {
+	} else if kept, left, err = w.splitReferenced(ctx, rest); err != nil {
 		return err
 	}
-	if err := w.ask(ctx, kept); err != nil {
+	if err := w.refetchPages(ctx, kept); err != nil {
 		return err
 	}
 	for _, p := range left {
 		w.changed = append(w.changed, p.ID)
 	}
-	return leave(ctx, w.t, w.site, left, 0)
+	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// part separates pages that are no longer part of the site from those that duplicates in the site refer to.
-func (w *siteWork) part(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
+// splitReferenced separates pages that are no longer part of the site from those that duplicates in the site refer to.
+func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
 		switch {
@@ -243,10 +243,10 @@ func (w *siteWork) part(ctx context.Context, pages []record.Record) (kept, left 
 	return kept, left, nil
 }
 
-// ask has pages fetched again.
-func (w *siteWork) ask(ctx context.Context, pages []record.Record) error {
+// refetchPages has pages fetched again.
+func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) error {
 	for i := range pages {
-		if err := ask(ctx, w.t, w.site, &pages[i], w.store); err != nil {
+		if err := requestPage(ctx, w.t, w.site, &pages[i], w.store); err != nil {
 			return err
 		}
 		w.changed = append(w.changed, pages[i].ID)
@@ -275,7 +275,7 @@ func (w *siteWork) release(ctx context.Context) error {
 		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.RunID, w.store)
 		// The crawl has already requested most of them, and the stream drops jobs with known ids.
 		job.ID = domain.NewID()
-		if err := askBy(ctx, w.t, w.site, &pages[i], w.store, job); err != nil {
+		if err := requestWith(ctx, w.t, w.site, &pages[i], w.store, job); err != nil {
 			return err
 		}
 		w.changed = append(w.changed, pages[i].ID)

@@ -161,7 +161,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	if err != nil {
 		return report, err
 	}
-	if err := errors.Join(c.Restored(ctx), c.Close()); err != nil {
+	if err := errors.Join(c.RaiseGenerations(ctx), c.Close()); err != nil {
 		return report, fmt.Errorf("preparing the restored catalog: %w", err)
 	}
 	// Closing the last connection merges the database into one file.

@@ -26,7 +26,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 			world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, order...))
 			world.Equal(t, domain.StatusSynched, site.Status)
 			crawlAgain(w, site, complete, order...)
-			fetches, ingests := w.Play(p)
+			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
 			world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, order...))
 		})
@@ -72,7 +72,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 					t.Errorf("%d of %d pages stay", stay, len(circle))
 				}
 				crawlAgain(w, site, complete, circle...)
-				w.Play(p)
+				w.RunWorkers(p)
 			}
 		})
 	}
@@ -84,11 +84,11 @@ func testCanonicals(t *testing.T, open world.Open) {
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 		p[world.PageA] = world.Answer{Content: "a2", Text: textOf("a")}
 		crawlAgain(w, site, partial, world.PageA)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, world.PageA, pageX))
 		p[world.PageA] = world.Answer{Content: "a"}
 		crawlAgain(w, site, complete, world.PageA, pageX)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 	})
 	t.Run("pages of one text are duplicates whatever their bytes, and are not asked for twice when these change", func(t *testing.T) {
@@ -99,12 +99,12 @@ func testCanonicals(t *testing.T, open world.Open) {
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 		p[world.PageA], p[pageX] = world.Answer{Content: "3", Hash: "text"}, world.Answer{Content: "4", Hash: "text"}
 		crawlAgain(w, site, complete, world.PageA, pageX)
-		fetches, _ := w.Play(p)
+		fetches, _ := w.RunWorkers(p)
 		world.Equal(t, 2, fetches)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 		p[pageX] = world.Answer{Content: "5", Hash: "other"}
 		crawlAgain(w, site, complete, world.PageA, pageX)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, world.PageA, pageX))
 	})
 	t.Run("a page that was fetched before texts were compared is known by its bytes", func(t *testing.T) {
@@ -114,7 +114,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 		site := siteOf(w, p, world.PageA)
 		p[pageX] = world.Answer{Content: "same", Hash: "text"}
 		crawlAgain(w, site, partial, pageX)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 	})
 }

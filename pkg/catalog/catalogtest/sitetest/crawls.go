@@ -31,7 +31,7 @@ func siteOf(w *world.World, p world.Pages, urls ...string) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(domain.DatasourceConfig{}, urls...)
 	w.ApplyEvent(site, domain.EventSynched, complete)
-	w.Play(p)
+	w.RunWorkers(p)
 	return w.Get(site.ID)
 }
 
@@ -41,7 +41,7 @@ func follows(w *world.World, p world.Pages, root string, config domain.Datasourc
 	site := w.CreateSite(config)
 	w.ApplyEvent(site, domain.EventDiscovered, func(ev *domain.Event) { ev.Follow, ev.Links = true, []domain.Link{{URL: root}} })
 	w.ApplyEvent(site, domain.EventSynched)
-	w.Play(p)
+	w.RunWorkers(p)
 	return w.Get(site.ID)
 }
 
@@ -78,12 +78,12 @@ func testCrawls(t *testing.T, open world.Open) {
 		site := follows(w, p, world.PageA, domain.DatasourceConfig{})
 		delete(p, world.PageB)
 		site = crawlAgain(w, site, partial, world.PageB)
-		w.Play(p) // the first page is requested last, and links to removed pages
+		w.RunWorkers(p) // the first page is requested last, and links to removed pages
 		w.IsGone(domain.ChildID(site.ID, world.PageB))
 		world.Equal(t, domain.SiteProgress{Discovered: 1, Unchanged: 1, Removed: 1}, w.ProgressOf(site.ID))
 		p[world.PageB] = world.Answer{Content: "b"}
 		crawlAgain(w, site, partial, world.PageA)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, domain.StatusSynched, w.PageAt(site, world.PageB).Status)
 	})
 	t.Run("a page that never had content stays and says that it does not exist", func(t *testing.T) {
@@ -97,10 +97,10 @@ func testCrawls(t *testing.T, open world.Open) {
 	t.Run("a page of its own that is gone stays without its content", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
-		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		d := w.CreatePage()
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		d = w.FetchAgain(w.Get(d.ID))
-		w.Play(world.Pages{})
+		w.RunWorkers(world.Pages{})
 		got := w.Get(d.ID)
 		world.Equal(t, []any{domain.StatusError, uint64(0), (*domain.Original)(nil)}, []any{got.Status, got.ActiveGeneration, got.Original})
 		world.Equal(t, uint64(0), w.ActiveOne(d.ID).ActiveGeneration)
@@ -112,7 +112,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		before := w.PageAt(site, world.PageB)
 		w.ClearSweeps()
 		crawlAgain(w, site, partial, world.PageA, world.PageB)
-		w.Play(world.Pages{world.PageA: {Content: "a"}, world.PageB: {}})
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}, world.PageB: {}})
 		got := w.PageAt(site, world.PageB)
 		world.Equal(t, []any{domain.StatusSkipped, "It asks not to be indexed (noindex).", uint64(0), int64(0)},
 			[]any{got.Status, got.Error, got.ActiveGeneration, got.Chunks})
@@ -141,29 +141,29 @@ func testCrawls(t *testing.T, open world.Open) {
 	t.Run("a page whose content was replaced by a text is fetched whole again", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
-		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		d := w.CreatePage()
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		typed := catalog.Replacement{Original: domain.Original{Key: "typed", SHA256: "typed"}, Job: domain.Job{ID: domain.NewID()}}
 		_, err := w.ReplaceContent(w.Ctx, w.WS, d.ID, typed)
 		world.OK(t, err)
-		w.Play(world.Pages{})
+		w.RunWorkers(world.Pages{})
 		world.Equal(t, "typed", w.Get(d.ID).Original.SHA256)
 		w.FetchAgain(w.Get(d.ID))
-		w.Play(world.Pages{world.PageA: {Content: "a", Same: true}})
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a", Same: true}})
 		got := w.Get(d.ID)
 		world.Equal(t, []any{domain.StatusSynched, "a"}, []any{got.Status, got.Original.SHA256})
 	})
 	t.Run("a postponed job leaves the stream and comes again as it was, not before its time", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
-		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		d := w.CreatePage()
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		w.FetchAgain(w.Get(d.ID))
 		job := w.PublishAll()[0]
 		world.Equal(t, "a", job.Crawl.ETag)
 		late := w.Event(w.Get(d.ID), domain.EventRunning)
 		for range 2 {
-			w.End(job, domain.EventPostponed, world.Because("the server is busy"), func(ev *domain.Event) {
+			w.End(job, domain.EventPostponed, world.WithReason("the server is busy"), func(ev *domain.Event) {
 				ev.Until, ev.Tries = w.Clock.Now().Add(time.Hour), 3
 			})
 		}
@@ -195,7 +195,7 @@ func testCrawls(t *testing.T, open world.Open) {
 	t.Run("a job that was put off waits from the time on that it was put off to", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		w.Single()
+		w.CreatePage()
 		until := w.Clock.Now().Add(time.Hour)
 		w.End(w.PublishAll()[0], domain.EventPostponed, func(ev *domain.Event) { ev.Until = until })
 		due, _, err := w.OutboxBacklog(w.Ctx)
@@ -210,7 +210,7 @@ func testCrawls(t *testing.T, open world.Open) {
 	t.Run("a postponed event that says not until when, or what to fetch, is refused", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
+		d := w.CreatePage()
 		for _, ev := range []domain.Event{
 			w.Event(d, domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.Clock.Now() }),
 			w.Event(d, domain.EventPostponed, func(ev *domain.Event) { ev.Crawl = &domain.CrawlSpec{} }),
@@ -222,7 +222,7 @@ func testCrawls(t *testing.T, open world.Open) {
 	t.Run("a page of its own that is a sitemap becomes a site, which is crawled", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
+		d := w.CreatePage()
 		job := w.PublishAll()[0]
 		for range 2 {
 			w.End(job, domain.EventSitemap)
@@ -233,7 +233,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		world.Equal(t, []any{1, world.PageA, domain.TypeWebSite}, []any{len(crawl), crawl[0].Crawl.Sitemap, crawl[0].Type})
 		w.End(crawl[0], domain.EventDiscovered, world.Links(world.PageB))
 		w.End(crawl[0], domain.EventSynched, complete)
-		w.Play(world.Pages{world.PageB: {Content: "b"}})
+		w.RunWorkers(world.Pages{world.PageB: {Content: "b"}})
 		world.Equal(t, domain.StatusSynched, w.Get(d.ID).Status)
 		world.Equal(t, domain.StatusSynched, w.PageAt(got, world.PageB).Status)
 	})
@@ -247,13 +247,13 @@ func testCrawls(t *testing.T, open world.Open) {
 	t.Run("a page that is fetched as it was costs no ingest job, and its newest original stays", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
-		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		d := w.CreatePage()
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		before := w.Get(d.ID)
 		world.Equal(t, false, before.Unchanged)
 		w.FetchAgain(before)
 		w.ClearSweeps()
-		fetches, ingests := w.Play(world.Pages{world.PageA: {Content: "a"}})
+		fetches, ingests := w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		world.Equal(t, []int{1, 0}, []int{fetches, ingests})
 		after := w.Get(d.ID)
 		world.Equal(t, []any{true, domain.StatusSynched, before.ActiveGeneration}, []any{after.Unchanged, after.Status, after.ActiveGeneration})
@@ -262,32 +262,32 @@ func testCrawls(t *testing.T, open world.Open) {
 		_, err := w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Chunking: &domain.ChunkingPatch{TargetTokens: &target}})
 		world.OK(t, err)
 		w.FetchAgain(after)
-		_, ingests = w.Play(world.Pages{world.PageA: {Content: "a"}})
+		_, ingests = w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		world.Equal(t, 1, ingests) // its chunk sizes have changed
 		job, err := w.NewJob(w.Ctx, w.Get(d.ID), domain.JobCrawl)
 		world.OK(t, err)
 		job.Force = true
 		_, err = w.Requeue(w.Ctx, w.WS, d.ID, job, catalog.PriorityFresh)
 		world.OK(t, err)
-		_, ingests = w.Play(world.Pages{world.PageA: {Content: "a"}})
+		_, ingests = w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		world.Equal(t, 1, ingests)
 	})
 	t.Run("a page whose last content could not be read is read again though it has not changed", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
-		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		d := w.CreatePage()
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		w.FetchAgain(w.Get(d.ID))
 		w.Crawl(w.PublishAll()[0], world.Pages{world.PageA: {Content: "b"}})
 		w.End(w.PublishAll()[0], domain.EventError)
 		w.FetchAgain(w.Get(d.ID))
-		_, ingests := w.Play(world.Pages{world.PageA: {Content: "b"}})
+		_, ingests := w.RunWorkers(world.Pages{world.PageA: {Content: "b"}})
 		world.Equal(t, 1, ingests)
 	})
 	t.Run("what a fetch finds of a page's address is kept", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single()
+		d := w.CreatePage()
 		j := w.PublishAll()[0]
 		hops := []domain.Redirect{{URL: world.PageA, Status: 301}}
 		w.End(j, domain.EventFetched, world.Found(j, "a"), func(ev *domain.Event) {

@@ -39,7 +39,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			world.Equal(t, int64(0), w.CountInFlight())
 			// In the next crawl the result is the same, and nothing is read.
 			crawlAgain(w, site, complete, order...)
-			fetches, ingests := w.Play(p)
+			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
 			world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 		})
@@ -60,11 +60,11 @@ func testDuplicates(t *testing.T, open world.Open) {
 			site := siteOf(w, p, world.PageA, pageX)
 			p[world.PageA] = world.Answer{Content: "same", LeadsTo: pageX}
 			crawlAgain(w, site, complete, order...)
-			w.Play(p)
+			w.RunWorkers(p)
 			world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, kept(w, site, world.PageA, pageX))
 			world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 			crawlAgain(w, site, complete, order...)
-			fetches, ingests := w.Play(p)
+			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
 		})
 	}
@@ -82,7 +82,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		done, err := w.Apply(w.Ctx, ev)
 		world.OK(t, err)
 		world.Equal(t, []string{w.PageAt(site, pageX).ID}, done.Others)
-		fetches, _ := w.Play(p)
+		fetches, _ := w.RunWorkers(p)
 		world.Equal(t, 0, fetches)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false, worse: false}, kept(w, site, world.PageA, pageX, worse))
 		world.Equal(t, w.PageAt(site, world.PageA).ID, w.PageAt(site, worse).DuplicateOf)
@@ -94,7 +94,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		site := siteOf(w, p, world.PageA, pageX)
 		p[world.PageA] = world.Answer{Content: "new"}
 		crawlAgain(w, site, partial, world.PageA)
-		fetches, ingests := w.Play(p)
+		fetches, ingests := w.RunWorkers(p)
 		world.Equal(t, []int{2, 2}, []int{fetches, ingests})
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, world.PageA, pageX))
 		world.Equal(t, "", w.PageAt(site, pageX).DuplicateOf)
@@ -111,7 +111,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 				delete(p, world.PageA)
 			}
 			crawlAgain(w, site, partial, world.PageA)
-			w.Play(p)
+			w.RunWorkers(p)
 			world.Equal(t, true, w.PageAt(site, pageX).ActiveGeneration > 0)
 			world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 		})
@@ -124,7 +124,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		_, err := w.DeleteDatasource(w.Ctx, w.WS, w.PageAt(site, world.PageA).ID)
 		world.OK(t, err)
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, true, w.PageAt(site, pageX).ActiveGeneration > 0)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
@@ -137,9 +137,9 @@ func testDuplicates(t *testing.T, open world.Open) {
 		for _, j := range w.PublishAll() {
 			w.Crawl(j, p)
 		}
-		w.End(w.PublishAll()[0], domain.EventError, world.Because("it is encrypted"))
+		w.End(w.PublishAll()[0], domain.EventError, world.WithReason("it is encrypted"))
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, kept(w, site, world.PageA, pageX))
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
@@ -149,7 +149,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		p := world.Pages{world.PageA: {Content: "same"}, pageX: {Content: "same"}}
 		site := siteOf(w, p, world.PageA, pageX)
 		crawlAgain(w, site, complete, world.PageA, pageX)
-		_, ingests := w.Play(world.Pages{world.PageA: {Fails: true}, pageX: {Content: "same"}})
+		_, ingests := w.RunWorkers(world.Pages{world.PageA: {Fails: true}, pageX: {Content: "same"}})
 		world.Equal(t, 0, ingests)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 	})
@@ -164,7 +164,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 		// The sitemap only lists the other address, which keeps this one in the site.
 		crawlAgain(w, site, complete, pageX)
-		_, ingests := w.Play(p)
+		_, ingests := w.RunWorkers(p)
 		world.Equal(t, 0, ingests)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 	})
@@ -176,7 +176,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusError, w.PageAt(site, world.PageA).Status)
 		world.Equal(t, true, w.PageAt(site, pageX).ActiveGeneration > 0)
 		crawlAgain(w, site, partial, pageX, world.PageA)
-		_, ingests := w.Play(p)
+		_, ingests := w.RunWorkers(p)
 		world.Equal(t, 0, ingests)
 		world.Equal(t, true, w.PageAt(site, pageX).ActiveGeneration > 0)
 	})
@@ -190,11 +190,11 @@ func testDuplicates(t *testing.T, open world.Open) {
 		w.Crawl(first, p)
 		world.Equal(t, domain.StatusSkipped, w.PageAt(site, pageX).Status)
 		w.Crawl(w.PublishAll()[0], p) // 404
-		w.Work()
+		w.WorkOnSites()
 		again := w.PublishAll() // the stream would drop a job that it has seen
 		world.Equal(t, []any{1, w.PageAt(site, pageX).ID, false}, []any{len(again), again[0].DatasourceID, again[0].ID == first.ID})
 		w.Crawl(again[0], p)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, []any{domain.StatusSynched, true}, []any{w.PageAt(site, pageX).Status, w.PageAt(site, pageX).ActiveGeneration > 0})
 		world.Equal(t, []any{domain.StatusError, domain.StatusSynched}, []any{w.PageAt(site, world.PageA).Status, w.Get(site.ID).Status})
 		world.Equal(t, 0, len(w.StuckFor(-time.Hour)))
@@ -226,7 +226,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 					}
 					readable()
 				}
-				if w.Work() == 0 && len(jobs) == 0 {
+				if w.WorkOnSites() == 0 && len(jobs) == 0 {
 					break
 				}
 			}
@@ -237,7 +237,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 			world.Equal(t, int64(0), w.CountInFlight())
 			crawlAgain(w, site, complete, pageX, world.PageB)
-			_, ingests := w.Play(p)
+			_, ingests := w.RunWorkers(p)
 			world.Equal(t, 0, ingests)
 			world.Equal(t, map[string]bool{world.PageA: true, pageX: false, world.PageB: true}, kept(w, site, world.PageA, pageX, world.PageB))
 		})
@@ -249,7 +249,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		site := siteOf(w, p, pageX)
 		p[pageX] = world.Answer{Content: "x2", Canonical: world.PageA}
 		crawlAgain(w, site, partial, pageX)
-		fetches, ingests := w.Play(p)
+		fetches, ingests := w.RunWorkers(p)
 		world.Equal(t, []int{2, 1}, []int{fetches, ingests})
 		world.Equal(t, map[string]bool{pageX: true, world.PageA: false}, kept(w, site, pageX, world.PageA))
 		world.Equal(t, []domain.Status{domain.StatusSynched, domain.StatusError, domain.StatusSynched},
@@ -265,7 +265,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		p[pageX], p[worse] = world.Answer{Content: "x2", Canonical: world.PageA}, world.Answer{Content: "x2", Canonical: world.PageA}
 		p[world.PageA] = world.Answer{Content: "x2"}
 		crawlAgain(w, site, partial, pageX)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false, worse: false}, kept(w, site, world.PageA, pageX, worse))
 		world.Equal(t, w.PageAt(site, world.PageA).ID, w.PageAt(site, worse).DuplicateOf)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
@@ -290,7 +290,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		}
 		p[world.PageA] = world.Answer{Content: "a"}
 		crawlAgain(w, site, partial, all...)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: true, root: false, all[1]: false, all[199]: false}, kept(w, site, world.PageA, root, all[1], all[199]))
 		world.Equal(t, []int64{1, 200}, []int64{w.ProgressOf(site.ID).Fetched, w.ProgressOf(site.ID).Skipped})
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
@@ -304,7 +304,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, true, first[world.PageA] != first[world.PageB])
 		for _, order := range [][]string{{world.PageA, world.PageB}, {world.PageB, world.PageA}} {
 			crawlAgain(w, site, complete, order...)
-			_, ingests := w.Play(p)
+			_, ingests := w.RunWorkers(p)
 			world.Equal(t, 0, ingests)
 			world.Equal(t, first, kept(w, site, world.PageA, world.PageB))
 		}
@@ -322,7 +322,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		site := w.CreateSite(domain.DatasourceConfig{MaxPages: 1}, pageX)
 		w.ApplyEvent(site, domain.EventSynched)
-		w.Play(world.Pages{pageX: {Content: "x", Canonical: world.PageA}, world.PageA: {Content: "a"}})
+		w.RunWorkers(world.Pages{pageX: {Content: "x", Canonical: world.PageA}, world.PageA: {Content: "a"}})
 		world.Equal(t, true, w.PageAt(site, pageX).ActiveGeneration > 0)
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
 	})
@@ -330,8 +330,8 @@ func testDuplicates(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		p := world.Pages{world.PageA: {Content: "same"}}
-		one, other, single := siteOf(w, p, world.PageA), siteOf(w, p, world.PageA), w.Single()
-		w.Play(p)
+		one, other, single := siteOf(w, p, world.PageA), siteOf(w, p, world.PageA), w.CreatePage()
+		w.RunWorkers(p)
 		world.Equal(t, true, w.PageAt(one, world.PageA).ActiveGeneration > 0)
 		world.Equal(t, true, w.PageAt(other, world.PageA).ActiveGeneration > 0)
 		world.Equal(t, true, w.Get(single.ID).ActiveGeneration > 0)

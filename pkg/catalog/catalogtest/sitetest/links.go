@@ -40,7 +40,7 @@ func change(w *world.World, site domain.Datasource, patch domain.WebPatch, p wor
 	w.T.Helper()
 	_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, patch)
 	world.OK(w.T, err)
-	fetches, _ = w.Play(p)
+	fetches, _ = w.RunWorkers(p)
 	world.Equal(w.T, domain.StatusSynched, w.Get(site.ID).Status)
 	return fetches
 }
@@ -54,10 +54,10 @@ func testLinks(t *testing.T, open world.Open) {
 		world.Equal(t, urls, searchable(w, site, p))
 		down := world.Pages{root: p[root]}
 		crawlAgain(w, site, partial, root)
-		w.Play(down)
+		w.RunWorkers(down)
 		world.Equal(t, []string{root}, searchable(w, site, p))
 		crawlAgain(w, site, partial, root)
-		fetches, ingests := w.Play(p)
+		fetches, ingests := w.RunWorkers(p)
 		world.Equal(t, []int{3, 2}, []int{fetches, ingests})
 		world.Equal(t, urls, searchable(w, site, p))
 		world.Equal(t, domain.SiteProgress{Discovered: 3, Fetched: 2, Unchanged: 1}, w.ProgressOf(site.ID))
@@ -71,7 +71,7 @@ func testLinks(t *testing.T, open world.Open) {
 		for _, j := range w.PublishAll() {
 			w.End(j, domain.EventFetched, world.Found(j, j.Crawl.URL), func(ev *domain.Event) { ev.Fetched.LinksKnown = j.Crawl.URL == root })
 		}
-		w.Play(nil)
+		w.RunWorkers(nil)
 		crawlAgain(w, site, partial, root, world.PageA)
 		asked := map[string]bool{}
 		for _, j := range w.PublishAll() {
@@ -104,7 +104,7 @@ func testLinks(t *testing.T, open world.Open) {
 				}
 				w.End(j, domain.EventFetched, world.Found(j, fmt.Sprint(len(urls))), func(ev *domain.Event) { ev.Fetched.LinksKnown = true })
 			}
-			w.Play(p)
+			w.RunWorkers(p)
 		}
 		report(some("old", 450))
 		report(some("new", 3))
@@ -130,7 +130,7 @@ func testLinks(t *testing.T, open world.Open) {
 		site := follows(w, p, root, domain.DatasourceConfig{MaxDepth: 500})
 		for range 2 {
 			crawlAgain(w, site, partial, root)
-			fetches, ingests := w.Play(p)
+			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{451, 0}, []int{fetches, ingests})
 			world.Equal(t, domain.SiteProgress{Discovered: 451, Unchanged: 451}, w.ProgressOf(site.ID))
 		}
@@ -175,12 +175,12 @@ func testScopes(t *testing.T, open world.Open) {
 				world.Equal(t, 0, change(w, site, test.narrow, p))
 				world.Equal(t, narrow, searchable(w, site, p))
 				crawlAgain(w, site, partial, root)
-				w.Play(p)
+				w.RunWorkers(p)
 				world.Equal(t, narrow, searchable(w, site, p))
 				change(w, site, test.wide, p)
 				world.Equal(t, all, searchable(w, site, p))
 				crawlAgain(w, site, partial, root)
-				w.Play(p)
+				w.RunWorkers(p)
 				world.Equal(t, all, searchable(w, site, p))
 			}
 			world.Equal(t, int64(0), w.CountInFlight())
@@ -196,7 +196,7 @@ func testScopes(t *testing.T, open world.Open) {
 		world.Equal(t, []int{0, 1, 2, 0, 1, 0}, leads(w, site, all))
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 		crawlAgain(w, site, partial, root)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, blog, searchable(w, site, p))
 		change(w, site, domain.WebPatch{Include: list()}, p)
 		world.Equal(t, slices.Sorted(slices.Values(all)), searchable(w, site, p))
@@ -214,7 +214,7 @@ func testScopes(t *testing.T, open world.Open) {
 		// A shorter path to the last page makes its links count again.
 		p[root] = world.Answer{Content: "new", Links: []string{all[1], all[3]}}
 		crawlAgain(w, site, partial, root)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, []string{all[5]}, searchable(w, site, p))
 	})
 	t.Run("pages that are read for their links alone do not count as pages of the site's limit", func(t *testing.T) {
@@ -236,7 +236,7 @@ func testScopes(t *testing.T, open world.Open) {
 		old := w.PublishAll() // the root's ingest job, and the crawl job of /a
 		_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{Exclude: list("/a")})
 		world.OK(t, err)
-		w.Work()
+		w.WorkOnSites()
 		for _, j := range old {
 			if j.Kind == domain.JobCrawl {
 				w.Crawl(j, p) // its result is refused
@@ -244,7 +244,7 @@ func testScopes(t *testing.T, open world.Open) {
 				w.End(j, domain.EventSynched, world.Chunks(2))
 			}
 		}
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 		world.Equal(t, domain.StatusSkipped, w.PageAt(site, all[1]).Status)
 		world.Equal(t, all[1]+" is left out: matched by an exclude pattern.", w.PageAt(site, all[1]).Error)
@@ -262,7 +262,7 @@ func testScopes(t *testing.T, open world.Open) {
 		world.Equal(t, []string{world.PageA, world.PageB}, searchable(w, site, p))
 		world.Equal(t, []string{"The site takes more pages than before. Refresh it to find those that its sitemap lists."}, w.Get(site.ID).Warnings)
 		crawlAgain(w, site, complete, world.PageA, world.PageB)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
 	})
 	t.Run("a site that takes more pages while its sitemap is read says how the others come", func(t *testing.T) {
@@ -284,10 +284,10 @@ func testScopes(t *testing.T, open world.Open) {
 			_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, test.patch)
 			world.OK(t, err)
 			w.ApplyEvent(w.Get(site.ID), domain.EventSynched, func(ev *domain.Event) { ev.Warnings = []string{"2 left out"} })
-			w.Play(p)
+			w.RunWorkers(p)
 			world.Equal(t, test.want, w.Get(site.ID).Warnings)
 			crawlAgain(w, site, partial, world.PageA)
-			w.Play(p)
+			w.RunWorkers(p)
 			world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
 		}
 	})

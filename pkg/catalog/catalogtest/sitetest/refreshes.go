@@ -17,8 +17,8 @@ func testRefreshes(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		var want []string
 		for range 5 {
-			want = append(want, w.Single(daily).ID)
-			w.Single()
+			want = append(want, w.CreatePage(daily).ID)
+			w.CreatePage()
 		}
 		slices.Sort(want)
 		var got []string
@@ -38,7 +38,7 @@ func testRefreshes(t *testing.T, open world.Open) {
 	t.Run("a refresh that is due is queued once, behind fresh content, if nothing is under way", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single(daily)
+		d := w.CreatePage(daily)
 		due := func(at time.Time) bool {
 			queued, err := w.RefreshDue(w.Ctx, d.ID, at)
 			world.OK(t, err)
@@ -46,7 +46,7 @@ func testRefreshes(t *testing.T, open world.Open) {
 		}
 		w.Clock.Advance(time.Hour)
 		world.Equal(t, false, due(w.Clock.Now())) // it still waits
-		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		at := w.Clock.Now()
 		world.Equal(t, true, due(at))
 		w.Clock.Advance(time.Minute)
@@ -61,8 +61,8 @@ func testRefreshes(t *testing.T, open world.Open) {
 	t.Run("a refresh whose schedule or datasource is gone is not queued", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		d := w.Single(daily)
-		w.Play(world.Pages{world.PageA: {Content: "a"}})
+		d := w.CreatePage(daily)
+		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		never := ""
 		got, err := w.UpdateWebConfig(w.Ctx, w.WS, d.ID, domain.WebPatch{Refresh: &never})
 		world.OK(t, err)
@@ -94,7 +94,7 @@ func testRefreshes(t *testing.T, open world.Open) {
 		for id, patch := range map[string]domain.WebPatch{
 			w.CreateFile().ID:              {Refresh: &refresh},
 			w.PageAt(site, world.PageA).ID: {Refresh: &refresh},
-			w.Single().ID:                  {MaxDepth: &depth},
+			w.CreatePage().ID:              {MaxDepth: &depth},
 		} {
 			_, err := w.UpdateWebConfig(w.Ctx, w.WS, id, patch)
 			world.Code(t, domain.CodeInvalid, err)

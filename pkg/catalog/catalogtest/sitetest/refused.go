@@ -45,7 +45,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
 		// They are removed by the next crawl, and return when they are included again.
 		crawlAgain(w, site, partial, root)
-		fetches, _ := w.Play(p)
+		fetches, _ := w.RunWorkers(p)
 		world.Equal(t, 7, fetches)
 		world.Equal(t, domain.SiteProgress{Discovered: 7, Unchanged: 7, Removed: 9}, w.ProgressOf(site.ID))
 		change(w, site, domain.WebPatch{Exclude: list()}, p)
@@ -76,7 +76,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, all[4]+" is left out: not matched by an include pattern.", w.PageAt(site, all[4]).Error)
 		world.Equal(t, all[6:], searchable(w, site, p))
 		crawlAgain(w, site, partial, root)
-		w.Play(p)
+		w.RunWorkers(p)
 		w.IsGone(domain.ChildID(site.ID, all[4]))
 		world.Equal(t, []int{0, 1, 2, 3}, leads(w, site, all[:4]))
 		world.Equal(t, all[6:], searchable(w, site, p))
@@ -108,7 +108,7 @@ func testRefused(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, domain.MaxLeads, count())
 		crawlAgain(w, site, partial, root)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, domain.MaxLeads, count())
 		world.Equal(t, docs, searchable(w, site, p))
 		world.Equal(t, int64(50), w.ProgressOf(site.ID).Removed)
@@ -156,12 +156,12 @@ func testRefused(t *testing.T, open world.Open) {
 		site := follows(w, p, root, domain.DatasourceConfig{})
 		delete(p, all[2])
 		crawlAgain(w, site, partial, root)
-		w.Play(p)
+		w.RunWorkers(p)
 		w.IsGone(domain.ChildID(site.ID, all[2]))
 		p[all[1]] = world.Answer{Content: "a without its link"}
 		for range 2 {
 			crawlAgain(w, site, partial, root)
-			fetches, _ := w.Play(p)
+			fetches, _ := w.RunWorkers(p)
 			world.Equal(t, 2, fetches)
 			w.IsGone(domain.ChildID(site.ID, all[2]))
 		}
@@ -182,7 +182,7 @@ func testRefused(t *testing.T, open world.Open) {
 		site := w.CreateSite(domain.DatasourceConfig{MaxPages: 3})
 		discover(w, site, urls)
 		w.ApplyEvent(site, domain.EventSynched, complete)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		change(w, site, domain.WebPatch{Exclude: list("/other")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
@@ -190,7 +190,7 @@ func testRefused(t *testing.T, open world.Open) {
 		change(w, site, domain.WebPatch{Exclude: list("/other", "/list/000")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		crawlAgain(w, site, complete, urls...)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, urls[1:4], searchable(w, site, p))
 		more := 10
 		change(w, site, domain.WebPatch{MaxPages: &more}, p)
@@ -205,15 +205,15 @@ func testRefused(t *testing.T, open world.Open) {
 		w.ApplyEvent(site, domain.EventSynched)
 		w.Crawl(w.PublishAll()[0], p)
 		first := w.PageAt(site, all[1]).JobID
-		w.Play(p)
+		w.RunWorkers(p)
 		one, many := 1, 100
 		change(w, site, domain.WebPatch{MaxPages: &one}, p)
 		w.IsGone(domain.ChildID(site.ID, all[1]))
 		_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &many})
 		world.OK(t, err)
-		w.Work()
+		w.WorkOnSites()
 		world.Equal(t, true, w.PageAt(site, all[1]).JobID != first)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, all, searchable(w, site, p))
 	})
 	t.Run("so has one that the fetch of another page brings back", func(t *testing.T) {
@@ -238,13 +238,13 @@ func testRefused(t *testing.T, open world.Open) {
 		two, many := 2, 100
 		_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &two})
 		world.OK(t, err)
-		w.Work()
+		w.WorkOnSites()
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
 		_, err = w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &many})
 		world.OK(t, err)
 		w.Crawl(jobs[world.PageB], p) // before the stored links are evaluated
 		world.Equal(t, site.ID, w.PageAt(site, world.PageA).GroupID)
-		w.Play(p)
+		w.RunWorkers(p)
 		world.Equal(t, true, w.PageAt(site, world.PageA).ActiveGeneration > 0)
 	})
 }

@@ -24,9 +24,9 @@ type Answer struct {
 	Hash      string // hash of the text; "": unknown
 }
 
-// Play publishes waiting jobs and simulates workers until nothing follows. It returns the number of fetched pages and
-// of ingest jobs.
-func (w *World) Play(p Pages) (fetches, ingests int) {
+// RunWorkers publishes waiting jobs and simulates workers until nothing follows. It returns the number of fetched pages
+// and of ingest jobs.
+func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 	w.T.Helper()
 	for range 200 {
 		jobs := w.PublishAll()
@@ -40,7 +40,7 @@ func (w *World) Play(p Pages) (fetches, ingests int) {
 				w.Crawl(j, p)
 			}
 		}
-		if w.Work() == 0 && len(jobs) == 0 {
+		if w.WorkOnSites() == 0 && len(jobs) == 0 {
 			return fetches, ingests
 		}
 	}
@@ -54,9 +54,9 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 	a, exists := p[j.Crawl.URL]
 	switch {
 	case !exists:
-		w.End(j, domain.EventGone, Because(j.Crawl.URL+" does not exist (404)."))
+		w.End(j, domain.EventGone, WithReason(j.Crawl.URL+" does not exist (404)."))
 	case a.Fails:
-		w.End(j, domain.EventError, Because(j.Crawl.URL+" answers 500."))
+		w.End(j, domain.EventError, WithReason(j.Crawl.URL+" answers 500."))
 	case a.Same && j.Crawl.ETag != "":
 		w.End(j, domain.EventUnchanged)
 	default:
@@ -71,11 +71,11 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 			})
 		}
 		if s := j.Crawl.Site; s != nil && s.Refuses(s.Patterns(), j.Crawl.URL, j.Crawl.Depth) != "" {
-			w.End(j, domain.EventSkipped, Because("It is not taken."))
+			w.End(j, domain.EventSkipped, WithReason("It is not taken."))
 			return
 		}
 		if a.Content == "" {
-			w.End(j, domain.EventSkipped, Because("It asks not to be indexed (noindex)."))
+			w.End(j, domain.EventSkipped, WithReason("It asks not to be indexed (noindex)."))
 			return
 		}
 		w.End(j, domain.EventFetched, Found(j, a.Content), func(ev *domain.Event) {
@@ -89,8 +89,8 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 	}
 }
 
-// Work does all queued work on sites, and returns the number of batches.
-func (w *World) Work() (batches int) {
+// WorkOnSites does all queued work on sites, and returns the number of batches.
+func (w *World) WorkOnSites() (batches int) {
 	w.T.Helper()
 	for {
 		tasks, err := w.SiteWork(w.Ctx, catalog.SiteTask{}, 10)
@@ -104,8 +104,8 @@ func (w *World) Work() (batches int) {
 	}
 }
 
-// Because sets the reason of an event.
-func Because(reason string) func(*domain.Event) {
+// WithReason sets the reason of an event.
+func WithReason(reason string) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Error = reason }
 }
 
@@ -119,8 +119,8 @@ func Found(j domain.Job, content string) func(*domain.Event) {
 	}
 }
 
-// Single creates a page without a site.
-func (w *World) Single(change ...func(*domain.Datasource)) domain.Datasource {
+// CreatePage creates a page without a site.
+func (w *World) CreatePage(change ...func(*domain.Datasource)) domain.Datasource {
 	w.T.Helper()
 	d := domain.Datasource{
 		ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, Type: domain.TypeWebPage, Name: PageA,

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestWhatIsKeptIsNeverOlderThanWhatWasCommitted has readers ask for a datastore, and for its datasource, that is renamed all
-// the time, while uses are counted.
-func TestWhatIsKeptIsNeverOlderThanWhatWasCommitted(t *testing.T) {
+// TestCachedDataIsNeverOlderThanTheLastCommit has readers ask for a datastore, and for its datasource, that is renamed
+// all the time, while uses are counted.
+func TestCachedDataIsNeverOlderThanTheLastCommit(t *testing.T) {
 	t.Parallel()
 	c := open(t, catalog.Options{Path: filepath.Join(t.TempDir(), "catalog.db")})
 	ctx, ws, id := t.Context(), domain.NewID(), domain.NewID()

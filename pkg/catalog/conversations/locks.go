@@ -7,16 +7,16 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 )
 
-// TakeTurn lets the holder answer a question of the conversation for the duration ttl from now, or extends the turn
-// that it has. It returns false if another holder has the turn. A turn that was not ended, because its process died,
+// Lock lets the holder answer a question of the conversation for the duration ttl from now, or renews the lock
+// that it has. It returns false if another holder has the lock. A lock that was not released, because its process died,
 // ends after its ttl. Concurrent questions in several processes are thus answered one after the other, each with the
 // earlier answers. Like Lease, it uses the clock of the process.
 //
-// A conversation that is not stored yet also has a turn, so that concurrent first questions are ordered. The turn only
-// orders answers: an answer that arrives after its turn has passed to another holder is still stored completely, after
-// the messages stored before.
-func (c *Store) TakeTurn(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
-	err = c.db.Update(ctx, "taking a turn in a conversation", func(t *db.Tx) error {
+// A conversation that is not stored yet can be locked too, so that concurrent first questions are ordered. The lock
+// only orders answers: an answer that arrives after its lock has passed to another holder is still stored completely,
+// after the messages stored before.
+func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
+	err = c.db.Update(ctx, "locking a conversation", func(t *db.Tx) error {
 		now := c.db.Now()
 		n, err := t.Exec(ctx, `INSERT INTO conversation_turns (conversation_id, holder, held_until) VALUES (?, ?, ?)
 			ON CONFLICT (conversation_id) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
@@ -28,16 +28,16 @@ func (c *Store) TakeTurn(ctx context.Context, conversationID, holder string, ttl
 	return taken && err == nil, err
 }
 
-// Time after which a turn that was not ended is deleted.
-const lostTurn = time.Hour
+// Time after which a lock that was not released is deleted.
+const lockExpiry = time.Hour
 
-// EndTurn ends the holder's turn, if it still has it.
-func (c *Store) EndTurn(ctx context.Context, conversationID, holder string) error {
-	return c.db.Update(ctx, "ending a turn in a conversation", func(t *db.Tx) error {
+// Unlock releases the holder's lock, if it still has it.
+func (c *Store) Unlock(ctx context.Context, conversationID, holder string) error {
+	return c.db.Update(ctx, "unlocking a conversation", func(t *db.Tx) error {
 		if _, err := t.Exec(ctx, `DELETE FROM conversation_turns WHERE conversation_id = ? AND holder = ?`, conversationID, holder); err != nil {
 			return err
 		}
-		_, err := t.Exec(ctx, `DELETE FROM conversation_turns WHERE held_until <= ?`, db.Micros(c.db.Now().Add(-lostTurn)))
+		_, err := t.Exec(ctx, `DELETE FROM conversation_turns WHERE held_until <= ?`, db.Micros(c.db.Now().Add(-lockExpiry)))
 		return err
 	})
 }

@@ -13,19 +13,19 @@ import (
 )
 
 // Timeout for storing the uses that several callers count together.
-const tallyTimeout = 10 * time.Second
+const batchTimeout = 10 * time.Second
 
-// tally combines concurrent uses so that one transaction stores them all: while it stores some, the others wait and
+// queue combines concurrent uses so that one transaction stores them all: while it stores some, the others wait and
 // form the next group.
-type tally struct {
-	turn sync.Mutex // held while uses are stored
+type usageQueue struct {
+	lock sync.Mutex // claimedByHolder while uses are stored
 
 	mu   sync.Mutex
-	next *tallied // uses to store next; nil: none
+	next *usageBatch // uses to store next; nil: none
 }
 
-// tallied are uses that are stored together. The holder of turn owns done and errs.
-type tallied struct {
+// usageBatch are uses that are stored together. The holder of lock owns done and errs.
+type usageBatch struct {
 	sums map[domain.Account]map[domain.Metric]int64
 	done bool
 	errs map[domain.Account]error
@@ -38,17 +38,17 @@ type accountUses struct {
 }
 
 // count stores uses, and returns when they are stored.
-func (y *tally) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
+func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
 	own := y.join(a, uses)
-	y.turn.Lock()
-	defer y.turn.Unlock()
+	y.lock.Lock()
+	defer y.lock.Unlock()
 	if own.done {
 		return own.errs[a]
 	}
 	y.mu.Lock()
 	y.next = nil
 	y.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyTimeout) // the context of this caller must not cancel the uses of others
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // the context of this caller must not cancel the uses of others
 	defer cancel()
 	own.store(ctx, store)
 	return own.errs[a]
@@ -56,7 +56,7 @@ func (y *tally) count(ctx context.Context, a domain.Account, uses map[domain.Met
 
 // store stores all uses together. If that fails, it stores each account's separately, so that a fault of one does not
 // lose the others.
-func (t *tallied) store(ctx context.Context, store func(context.Context, []accountUses) error) {
+func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()
 	err := store(ctx, all)
@@ -73,20 +73,22 @@ func (t *tallied) store(ctx context.Context, store func(context.Context, []accou
 }
 
 // join adds uses to the next group.
-func (y *tally) join(a domain.Account, uses map[domain.Metric]int64) *tallied {
+func (y *usageQueue) join(a domain.Account, uses map[domain.Metric]int64) *usageBatch {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.next == nil {
-		y.next = newTallied()
+		y.next = newUsageBatch()
 	}
 	y.next.add(a, uses)
 	return y.next
 }
 
-func newTallied() *tallied { return &tallied{sums: make(map[domain.Account]map[domain.Metric]int64)} }
+func newUsageBatch() *usageBatch {
+	return &usageBatch{sums: make(map[domain.Account]map[domain.Metric]int64)}
+}
 
 // add adds uses to the account's sums.
-func (t *tallied) add(a domain.Account, uses map[domain.Metric]int64) {
+func (t *usageBatch) add(a domain.Account, uses map[domain.Metric]int64) {
 	sums := t.sums[a]
 	if sums == nil {
 		sums = make(map[domain.Metric]int64, len(uses))
@@ -100,7 +102,7 @@ func (t *tallied) add(a domain.Account, uses map[domain.Metric]int64) {
 }
 
 // ordered returns the uses by account, in the order in which all transactions lock workspaces.
-func (t *tallied) ordered() []accountUses {
+func (t *usageBatch) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))
 	})

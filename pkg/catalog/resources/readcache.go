@@ -11,11 +11,11 @@ import (
 // Maximum number of changed datasources recorded; beyond it, all count as changed.
 const maxChanged = 4096
 
-// Memo caches the data that queries need until a commit changes it. It is used for SQLite, where one process writes.
-// Other processes, such as the commands for keys, repairs and replays, do not change cached data. The cache is always
-// as new as the last commit, and a commit only invalidates the changed rows: reading everything again after each upload
-// would cost a busy process a third of its time.
-type Memo struct {
+// ReadCache caches the data that queries need until a commit changes it. It is used for SQLite, where one process
+// writes. Other processes, such as the commands for keys, repairs and replays, do not change cached data. The cache is
+// always as new as the last commit, and a commit only invalidates the changed rows: reading everything again after each
+// upload would cost a busy process a third of its time.
+type ReadCache struct {
 	// commits is incremented before and after each commit that changes cacheable data. It is odd during a commit, when
 	// it is unknown whether readers see the change. It is changed with mu held.
 	commits atomic.Uint64
@@ -23,19 +23,19 @@ type Memo struct {
 	max int64 // approximate maximum size in bytes; the cache is cleared when it would be exceeded
 
 	mu     sync.Mutex
-	active map[string]sized
+	active map[string]sizedDatasource
 	stores map[string]domain.Datastore
 	size   int64
-	asked  bool // used since the last call of rest
+	used   bool // used since the last call of rest
 
 	// Rows changed by the writing connection since the last commit or rollback. Invalidating rows after a rollback is
 	// unnecessary but harmless.
 	changed    map[string]struct{} // datasources
-	everything bool                // more than changed contains
+	changedAll bool                // more than changed contains
 }
 
-// NewMemo returns an empty cache of about the given maximum size in bytes.
-func NewMemo(bytes int64) *Memo { return &Memo{max: bytes} }
+// NewReadCache returns an empty cache of about the given maximum size in bytes.
+func NewReadCache(bytes int64) *ReadCache { return &ReadCache{max: bytes} }
 
 // Tables from which cached data is read.
 const (
@@ -46,14 +46,14 @@ const (
 
 // Change records that a row of a table is about to be changed, deleted or inserted. id returns the id of an existing
 // datasource, and may fail.
-func (m *Memo) Change(table string, added bool, id func() (string, error)) {
+func (m *ReadCache) Change(table string, added bool, id func() (string, error)) {
 	one := table == tableSources
 	if !one && table != tableStores && table != tableDoomed || added && table != tableDoomed { // new rows are not cached
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.everything {
+	if m.changedAll {
 		return
 	}
 	var source string
@@ -62,7 +62,7 @@ func (m *Memo) Change(table string, added bool, id func() (string, error)) {
 		source, err = id()
 	}
 	if err != nil { // or another table: its rows rarely change, and affect many datasources
-		m.everything, m.changed = true, nil
+		m.changedAll, m.changed = true, nil
 		return
 	}
 	if m.changed == nil {
@@ -73,21 +73,21 @@ func (m *Memo) Change(table string, added bool, id func() (string, error)) {
 
 // Committing invalidates the rows changed by a commit that is about to start, and returns a function to be called at
 // its end. Commits are serial.
-func (m *Memo) Committing() (done func()) {
+func (m *ReadCache) Committing() (done func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.everything && len(m.changed) == 0 {
+	if !m.changedAll && len(m.changed) == 0 {
 		return func() {}
 	}
 	m.commits.Add(1)
-	if m.everything {
-		m.drop()
+	if m.changedAll {
+		m.clear()
 	}
 	for id := range m.changed {
 		m.size -= m.active[id].bytes
 		delete(m.active, id)
 	}
-	m.changed, m.everything = nil, false
+	m.changed, m.changedAll = nil, false
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -96,35 +96,35 @@ func (m *Memo) Committing() (done func()) {
 }
 
 // Forget clears the cache.
-func (m *Memo) Forget() {
+func (m *ReadCache) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.drop()
+	m.clear()
 }
 
-// drop is Forget for a caller that holds mu.
-func (m *Memo) drop() {
+// clear is Forget for a caller that holds mu.
+func (m *ReadCache) clear() {
 	m.active, m.stores, m.size = nil, nil, 0
 }
 
-// rest clears the cache if it was not used since the last call. It returns the approximate number of bytes freed.
-func (m *Memo) rest() (bytes int64) {
+// clearIdle clears the cache if it was not used since the last call. It returns the approximate number of bytes freed.
+func (m *ReadCache) clearIdle() (bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.asked {
+	if !m.used {
 		bytes = m.size
-		m.drop()
+		m.clear()
 	}
-	m.asked = false
+	m.used = false
 	return bytes
 }
 
-// known fills in cached datasources. It returns the number of misses and the version to cache them under. While commits
-// equals the version, cached and newly read data are of the same time.
-func (m *Memo) known(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
+// getDatasources fills in cached datasources. It returns the number of misses and the version to cache them under.
+// While commits equals the version, cached and newly read data are of the same time.
+func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked = true
+	m.used = true
 	for i, id := range ids {
 		if out[i] = m.active[id].ActiveDatasource; out[i] == nil {
 			missing++
@@ -133,60 +133,60 @@ func (m *Memo) known(ids []string, out []*domain.ActiveDatasource) (missing int,
 	return missing, m.commits.Load()
 }
 
-// keep caches datasources read at a version, unless a commit may have changed them since.
-func (m *Memo) keep(version uint64, found []sized) {
+// putDatasources caches datasources read at a version, unless a commit may have changed them since.
+func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.current(version) {
+	if !m.isCurrent(version) {
 		return
 	}
 	for _, a := range found {
 		m.size -= m.active[a.ID].bytes
 		delete(m.active, a.ID)
-		if !m.room(a.bytes) {
+		if !m.reserve(a.bytes) {
 			continue
 		}
 		if m.active == nil {
-			m.active = make(map[string]sized)
+			m.active = make(map[string]sizedDatasource)
 		}
 		m.active[a.ID] = a
 	}
 }
 
-// current reports whether data read at a version is up to date. The caller holds mu.
-func (m *Memo) current(version uint64) bool {
+// isCurrent reports whether data read at a version is up to date. The caller holds mu.
+func (m *ReadCache) isCurrent(version uint64) bool {
 	return version%2 == 0 && version == m.commits.Load()
 }
 
-// room makes room for the given number of bytes, and reports whether that is possible. The caller holds mu.
-func (m *Memo) room(bytes int64) bool {
+// reserve makes room for the given number of bytes, and reports whether that is possible. The caller holds mu.
+func (m *ReadCache) reserve(bytes int64) bool {
 	if bytes > m.max {
 		return false
 	}
 	if m.size+bytes > m.max {
-		m.drop()
+		m.clear()
 	}
 	m.size += bytes
 	return true
 }
 
-// store returns a cached datastore, or the version to cache it under.
-func (m *Memo) store(id string) (d domain.Datastore, ok bool, version uint64) {
+// getDatastore returns a cached datastore, or the version to cache it under.
+func (m *ReadCache) getDatastore(id string) (d domain.Datastore, ok bool, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d, ok = m.stores[id]
 	return d, ok, m.commits.Load()
 }
 
-// keepStore caches a datastore read at a version, unless a commit may have changed it since.
-func (m *Memo) keepStore(version uint64, d domain.Datastore) {
+// putDatastore caches a datastore read at a version, unless a commit may have changed it since.
+func (m *ReadCache) putDatastore(version uint64, d domain.Datastore) {
 	const fixed = 512
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, known := m.stores[d.ID]; known || !m.current(version) {
+	if _, known := m.stores[d.ID]; known || !m.isCurrent(version) {
 		return
 	}
-	if !m.room(int64(fixed + len(d.Name) + len(d.Description))) {
+	if !m.reserve(int64(fixed + len(d.Name) + len(d.Description))) {
 		return
 	}
 	if m.stores == nil {

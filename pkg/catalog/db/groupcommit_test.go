@@ -44,8 +44,8 @@ func numbers(t *testing.T, d *DB, first, last int) (n int) {
 	return n
 }
 
-// occupy begins a transaction and leaves it running until the function it returns is called, so that what comes next meets in
-// one commit.
+// occupy begins a transaction and leaves it running until the function it returns is called, so that what comes next
+// meets in one commit.
 func occupy(t *testing.T, d *DB) (release func()) {
 	t.Helper()
 	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -60,14 +60,14 @@ func occupy(t *testing.T, d *DB) (release func()) {
 	return func() { close(end); <-ended }
 }
 
-// gather waits until n transactions wait for the turn.
+// gather waits until n transactions wait for the lock.
 func gather(d *DB, n int64) {
-	for d.together.waiting.Load() < n {
+	for d.groups.waiting.Load() < n {
 		runtime.Gosched()
 	}
 }
 
-func TestTransactionsThatWaitTogetherAreDoneAndUndoneOneByOne(t *testing.T) {
+func TestTransactionsOfAGroupAreCommittedOrRolledBackOneByOne(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
 	refused := errors.New("refused")
@@ -98,7 +98,7 @@ func TestTransactionsThatWaitTogetherAreDoneAndUndoneOneByOne(t *testing.T) {
 	}
 }
 
-func TestTransactionsThatWaitTogetherShareCommits(t *testing.T) {
+func TestWaitingTransactionsShareCommits(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
 	var mu sync.Mutex
@@ -111,7 +111,7 @@ func TestTransactionsThatWaitTogetherShareCommits(t *testing.T) {
 			if _, err := d.transact(t.Context(), func(*Tx) error {
 				mu.Lock()
 				defer mu.Unlock()
-				commits[d.together.open] = true
+				commits[d.groups.open] = true
 				return nil
 			}); err != nil {
 				t.Errorf("member %d: %v", n, err)
@@ -126,7 +126,7 @@ func TestTransactionsThatWaitTogetherShareCommits(t *testing.T) {
 	}
 }
 
-func TestACallerThatGoesLeavesTheOthersCommitted(t *testing.T) {
+func TestACancelledCallerLeavesTheOthersCommitted(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
 	going, left := context.WithCancel(t.Context())
@@ -154,7 +154,7 @@ func TestACallerThatGoesLeavesTheOthersCommitted(t *testing.T) {
 	}
 }
 
-func TestACallerThatGoesDoesNotWaitForWhoHasTheTurn(t *testing.T) {
+func TestACancelledCallerDoesNotWaitForTheLock(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
 	release := occupy(t, d)
@@ -175,9 +175,9 @@ func TestACallerThatGoesDoesNotWaitForWhoHasTheTurn(t *testing.T) {
 	}
 }
 
-// TestNoCommitStaysOpenWhoeverGoes has callers come and go at any moment: each of the others is told of its commit, which none
-// makes later.
-func TestNoCommitStaysOpenWhoeverGoes(t *testing.T) {
+// TestNoCommitStaysOpenWhenCallersAreCancelled has callers come and go at any moment: each of the others is told of its
+// commit, which none makes later.
+func TestNoCommitStaysOpenWhenCallersAreCancelled(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
 	const rounds, members = 200, 6
@@ -197,7 +197,7 @@ func TestNoCommitStaysOpenWhoeverGoes(t *testing.T) {
 		}
 		left()
 		all.Wait() // for ever, where somebody waits for a commit that nobody ends
-		if d.together.open != nil {
+		if d.groups.open != nil {
 			t.Fatal("a commit is open, and everybody has gone")
 		}
 	}
@@ -206,7 +206,7 @@ func TestNoCommitStaysOpenWhoeverGoes(t *testing.T) {
 	}
 }
 
-func TestAStatementThatIsCutShortUndoesNobodyElse(t *testing.T) {
+func TestACancelledStatementRollsBackNoOtherTransaction(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
 	var all sync.WaitGroup
@@ -242,7 +242,7 @@ func TestAStatementThatIsCutShortUndoesNobodyElse(t *testing.T) {
 	}
 }
 
-func TestAPanicUndoesItsTransactionAndNoOther(t *testing.T) {
+func TestAPanicRollsBackItsTransactionAndNoOther(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
 	release := occupy(t, d)

@@ -13,11 +13,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// remembered opens a catalog whose memo holds a datastore with the pages a and b of a site, and c.
-func remembered(t *testing.T) *Resources {
+// openCached opens a catalog whose cache holds a datastore with the pages a and b of a site, and c.
+func openCached(t *testing.T) *Resources {
 	t.Helper()
-	memo := NewMemo(1 << 20)
-	d, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "catalog.db"), Schema: migrations.FS, Observer: memo})
+	cache := NewReadCache(1 << 20)
+	d, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "catalog.db"), Schema: migrations.FS, Observer: cache})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func remembered(t *testing.T) *Resources {
 	if err := a.EnsureWorkspace(t.Context(), "w", "w"); err != nil {
 		t.Fatal(err)
 	}
-	c := New(d, memo, a, nil, nil)
+	c := New(d, cache, a, nil, nil)
 	if _, err := c.CreateDatastore(t.Context(), domain.Datastore{ID: "s", WorkspaceID: "w", Name: "s", Type: domain.EngineEmbedded}); err != nil {
 		t.Fatal(err)
 	}
@@ -49,15 +49,15 @@ func remembered(t *testing.T) *Resources {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask(t, c)
-	if got := inMemo(c); got != "a b c s" {
-		t.Fatalf("the memo holds %q", got)
+	queryNames(t, c)
+	if got := inCache(c); got != "a b c s" {
+		t.Fatalf("the cache holds %q", got)
 	}
 	return c
 }
 
-// ask asks what every query asks, and returns the names of the datasources.
-func ask(t *testing.T, c *Resources) string {
+// queryNames asks what every query asks, and returns the names of the datasources.
+func queryNames(t *testing.T, c *Resources) string {
 	t.Helper()
 	found, err := c.ActiveOf(t.Context(), []string{"a", "b", "c"})
 	if err != nil {
@@ -75,23 +75,23 @@ func ask(t *testing.T, c *Resources) string {
 	return strings.Join(names, " ")
 }
 
-// inMemo is of which datasources and datastores the memo knows.
-func inMemo(c *Resources) string {
+// inCache returns the names of the cached datasources and datastores.
+func inCache(c *Resources) string {
 	var held []string
 	for _, id := range []string{"a", "b", "c"} {
-		if _, ok := c.memo.active[id]; ok {
+		if _, ok := c.cache.active[id]; ok {
 			held = append(held, id)
 		}
 	}
-	if _, ok := c.memo.stores["s"]; ok {
+	if _, ok := c.cache.stores["s"]; ok {
 		held = append(held, "s")
 	}
 	return strings.Join(held, " ")
 }
 
-// TestACommitTakesFromTheMemoWhatItChanges has statements of all kinds change what is kept: what they change is forgotten and
-// read anew, and the rest is kept.
-func TestACommitTakesFromTheMemoWhatItChanges(t *testing.T) {
+// TestACommitInvalidatesTheCachedRowsThatItChanges has statements of all kinds change what is kept: what they change is
+// forgotten and read anew, and the rest is kept.
+func TestACommitInvalidatesTheCachedRowsThatItChanges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ statement, kept, answer string }{
 		"one is renamed":            {`UPDATE datasources SET name = 'new' WHERE id = 'b'`, "a c s", "a new c"},
@@ -110,35 +110,36 @@ func TestACommitTakesFromTheMemoWhatItChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			has := remembered(t)
+			has := openCached(t)
 			if err := has.db.Update(t.Context(), "changing", func(tx *db.Tx) error {
 				_, err := tx.Exec(t.Context(), c.statement)
 				return err
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if got := inMemo(has); got != c.kept {
+			if got := inCache(has); got != c.kept {
 				t.Errorf("kept are %q, not %q", got, c.kept)
 			}
-			if got := ask(t, has); got != c.answer {
+			if got := queryNames(t, has); got != c.answer {
 				t.Errorf("the answer is %q, not %q", got, c.answer)
 			}
-			if got := ask(t, has); got != c.answer {
+			if got := queryNames(t, has); got != c.answer {
 				t.Errorf("the second answer is %q, not %q", got, c.answer)
 			}
 		})
 	}
 }
 
-// TestAChangeIsTakenFromTheMemoBeforeItCanBeSeen holds a transaction open that has changed a row: what is kept is still right.
-func TestAChangeIsTakenFromTheMemoBeforeItCanBeSeen(t *testing.T) {
+// TestAChangeInvalidatesTheCacheBeforeItIsVisible holds a transaction open that has changed a row: what is kept is
+// still right.
+func TestAChangeInvalidatesTheCacheBeforeItIsVisible(t *testing.T) {
 	t.Parallel()
-	c := remembered(t)
+	c := openCached(t)
 	if err := c.db.Update(t.Context(), "changing", func(tx *db.Tx) error {
 		if _, err := tx.Exec(t.Context(), `UPDATE datasources SET name = 'new' WHERE id = 'b'`); err != nil {
 			return err
 		}
-		if got := ask(t, c); got != "a b c" {
+		if got := queryNames(t, c); got != "a b c" {
 			t.Errorf("the answer is %q before the commit", got)
 		}
 		return nil
@@ -146,36 +147,36 @@ func TestAChangeIsTakenFromTheMemoBeforeItCanBeSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := func() func() { // as if a commit were going on
-		c.memo.Change(tableSources, false, func() (string, error) { return "a", nil })
-		return c.memo.Committing()
+		c.cache.Change(tableSources, false, func() (string, error) { return "a", nil })
+		return c.cache.Committing()
 	}()
-	if got := ask(t, c); got != "a new c" {
+	if got := queryNames(t, c); got != "a new c" {
 		t.Errorf("the answer is %q", got)
 	}
-	if got := inMemo(c); got != "c s" {
+	if got := inCache(c); got != "c s" {
 		t.Errorf("kept are %q while nobody knows what readers see", got)
 	}
 	done()
-	ask(t, c)
-	if got := inMemo(c); got != "a b c s" {
+	queryNames(t, c)
+	if got := inCache(c); got != "a b c s" {
 		t.Errorf("kept are %q", got)
 	}
 }
 
-// TestAMemoIsBounded keeps more than it may hold, and changes more than it remembers.
-func TestAMemoIsBounded(t *testing.T) {
+// TestTheReadCacheIsBounded keeps more than it may hold, and changes more than it remembers.
+func TestTheReadCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	m := Memo{max: 16 << 20}
+	m := ReadCache{max: 16 << 20}
 	for n := range 100 {
 		id := fmt.Sprint(n)
-		m.keep(0, []sized{{&domain.ActiveDatasource{ID: id}, 1 << 19}, {&domain.ActiveDatasource{ID: id}, 1 << 20}})
-		m.keepStore(0, domain.Datastore{ID: id, Description: strings.Repeat("x", 1<<19)})
+		m.putDatasources(0, []sizedDatasource{{&domain.ActiveDatasource{ID: id}, 1 << 19}, {&domain.ActiveDatasource{ID: id}, 1 << 20}})
+		m.putDatastore(0, domain.Datastore{ID: id, Description: strings.Repeat("x", 1<<19)})
 		held := int64(len(m.active))<<20 + int64(len(m.stores))*(1<<19+512+1)
 		if m.size > m.max || held > m.max || len(m.active) == 0 {
 			t.Fatalf("%d are kept, %d bytes of %d", len(m.active), held, m.size)
 		}
 	}
-	m.keep(0, []sized{{&domain.ActiveDatasource{ID: "huge"}, m.max + 1}})
+	m.putDatasources(0, []sizedDatasource{{&domain.ActiveDatasource{ID: "huge"}, m.max + 1}})
 	if _, kept := m.active["huge"]; kept || len(m.active) == 0 {
 		t.Error("what is larger than all may be takes the place of the rest")
 	}
@@ -186,16 +187,16 @@ func TestAMemoIsBounded(t *testing.T) {
 		}
 	}
 	m.Committing()()
-	if m.size != 0 || len(m.active) != 0 || m.everything || m.commits.Load() != 2 {
+	if m.size != 0 || len(m.active) != 0 || m.changedAll || m.commits.Load() != 2 {
 		t.Errorf("%d bytes are kept after everything has changed, version %d", m.size, m.commits.Load())
 	}
-	m.keep(2, []sized{{&domain.ActiveDatasource{ID: "a"}, 100}, {&domain.ActiveDatasource{ID: "b"}, 10}})
+	m.putDatasources(2, []sizedDatasource{{&domain.ActiveDatasource{ID: "a"}, 100}, {&domain.ActiveDatasource{ID: "b"}, 10}})
 	m.Change(tableSources, false, func() (string, error) { return "a", nil })
 	m.Committing()()
 	if m.size != 10 || m.commits.Load() != 4 {
 		t.Errorf("%d bytes are kept, version %d", m.size, m.commits.Load())
 	}
-	m.keep(2, []sized{{&domain.ActiveDatasource{ID: "a"}, 100}}) // read before that commit
+	m.putDatasources(2, []sizedDatasource{{&domain.ActiveDatasource{ID: "a"}, 100}}) // read before that commit
 	if m.size != 10 {
 		t.Errorf("what is old was kept")
 	}

@@ -18,16 +18,16 @@ type Write struct {
 }
 
 // Maximum number of buffered writes.
-const maxDue = 256
+const maxBatch = 256
 
-// Later runs the write before the next query or at the latest before the commit. Writes are sent together in one round
+// Queue runs the write before the next query or at the latest before the commit. Writes are sent together in one round
 // trip. With SQLite, which has no round trips, the write runs at once.
-func (t *Tx) Later(ctx context.Context, w Write) error {
+func (t *Tx) Queue(ctx context.Context, w Write) error {
 	if t.conn == nil {
 		rows, err := t.Exec(ctx, w.Text, w.Args...)
 		return w.outcome(rows, err)
 	}
-	if t.due = append(t.due, w); len(t.due) >= maxDue {
+	if t.batch = append(t.batch, w); len(t.batch) >= maxBatch {
 		return t.flush(ctx)
 	}
 	return nil
@@ -46,11 +46,11 @@ func (w Write) outcome(rows int64, err error) error {
 
 // flush sends the buffered writes.
 func (t *Tx) flush(ctx context.Context) error {
-	if len(t.due) == 0 {
+	if len(t.batch) == 0 {
 		return nil
 	}
-	due := t.due
-	t.due = nil
+	due := t.batch
+	t.batch = nil
 	ctx, done := t.limit(ctx)
 	defer done()
 	err := t.conn.Raw(func(driverConn any) (err error) {
@@ -68,5 +68,5 @@ func (t *Tx) flush(ctx context.Context) error {
 		}
 		return nil
 	})
-	return overdue(ctx, err)
+	return timeoutError(ctx, err)
 }

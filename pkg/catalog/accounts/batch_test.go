@@ -10,10 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestUsesThatAreCountedTogetherFailAlone counts uses of three accounts while one is being stored. That of one of them cannot be.
-func TestUsesThatAreCountedTogetherFailAlone(t *testing.T) {
+// TestUsesOfABatchFailSeparately counts uses of three accounts while one is being stored. That of one of them cannot
+// be.
+func TestUsesOfABatchFailSeparately(t *testing.T) {
 	t.Parallel()
-	var y tally
+	var y usageQueue
 	wrong := errors.New("no such account")
 	stored := make(map[string]int64)
 	transactions := 0

@@ -11,8 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// upheaval moves a datastore back and forth while everything else continues, in all processes sharing the catalog.
-type upheaval struct {
+// concurrentMoves moves a datastore back and forth while everything else continues, in all processes sharing the
+// catalog.
+type concurrentMoves struct {
 	*history
 	processes []*catalog.Catalog
 
@@ -21,9 +22,9 @@ type upheaval struct {
 	stream    []domain.Job
 }
 
-func newUpheaval(w *world.World, others ...*catalog.Catalog) *upheaval {
+func newConcurrentMoves(w *world.World, others ...*catalog.Catalog) *concurrentMoves {
 	w.T.Helper()
-	u := &upheaval{
+	u := &concurrentMoves{
 		history:   &history{World: w, rand: rand.New(rand.NewPCG(1, 7)), written: map[string][]version{}},
 		processes: append([]*catalog.Catalog{w.Catalog}, others...),
 		published: map[string]domain.Job{},
@@ -38,7 +39,7 @@ func newUpheaval(w *world.World, others ...*catalog.Catalog) *upheaval {
 }
 
 // run moves the datastore back and forth, and requires that it ends with all active content in its place.
-func (u *upheaval) run() {
+func (u *concurrentMoves) run() {
 	u.T.Helper()
 	var working sync.WaitGroup
 	stop := make(chan struct{})
@@ -57,7 +58,7 @@ func (u *upheaval) run() {
 		}
 	}
 	for i := range 30 {
-		to := []domain.Place{world.Serving, elsewhere, thither}[i*7%3]
+		to := []domain.Place{world.Serving, placeB, placeC}[i*7%3]
 		if _, err := u.processes[i%len(u.processes)].UpdateDatastore(u.Ctx, u.WS, u.StoreID, domain.DatastorePatch{Type: &to.Engine, EmbeddingModel: &to.Model}); err != nil {
 			u.T.Error(err)
 		}
@@ -67,7 +68,7 @@ func (u *upheaval) run() {
 	}
 	close(stop)
 	working.Wait()
-	for rounds := 0; where(u.World).Move != nil; rounds++ {
+	for rounds := 0; readDatastore(u.World).Move != nil; rounds++ {
 		if rounds == 1000 {
 			u.T.Fatalf("the move does not end: %+v", progress(u.World))
 		}
@@ -82,7 +83,7 @@ func (u *upheaval) run() {
 }
 
 // rest simulates one round of everything except moving, in one process: mover, dispatcher, worker and applier.
-func (u *upheaval) rest(c *catalog.Catalog) {
+func (u *concurrentMoves) rest(c *catalog.Catalog) {
 	d, err := c.DatastoreByID(u.Ctx, u.StoreID)
 	if err != nil {
 		u.T.Error(err)
@@ -113,7 +114,7 @@ func (u *upheaval) rest(c *catalog.Catalog) {
 	}
 }
 
-func (u *upheaval) publish(j domain.Job) domain.Job {
+func (u *concurrentMoves) publish(j domain.Job) domain.Job {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if known, duplicate := u.published[j.ID]; duplicate {
@@ -126,7 +127,7 @@ func (u *upheaval) publish(j domain.Job) domain.Job {
 }
 
 // take does some jobs of the stream and returns their events; some are returned twice.
-func (u *upheaval) take() (out []domain.Event) {
+func (u *concurrentMoves) take() (out []domain.Event) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for n := min(len(u.stream), 3); n > 0; n-- {
@@ -143,24 +144,24 @@ func (u *upheaval) take() (out []domain.Event) {
 	return out
 }
 
-func testUpheaval(t *testing.T, open world.Open) {
+func testConcurrentMoves(t *testing.T, open world.Open) {
 	t.Run("a datastore that is sent to and fro while all else goes on comes to rest whole", func(t *testing.T) {
 		t.Parallel()
-		newUpheaval(world.New(t, open)).run()
+		newConcurrentMoves(world.New(t, open)).run()
 	})
 }
 
-func testSharedUpheaval(t *testing.T, open OpenShared) {
+func testSharedConcurrentMoves(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 2)
-	newUpheaval(w, others...).run()
+	newConcurrentMoves(w, others...).run()
 }
 
 func testSharedFinish(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 2)
 	all := append(others, w.Catalog)
 	w.Synch(w.CreateFile().ID)
-	for _, to := range []domain.Place{elsewhere, thither, world.Serving} {
-		move := send(w, to).Move
+	for _, to := range []domain.Place{placeB, placeC, world.Serving} {
+		move := setPlace(w, to).Move
 		for _, j := range issue(w, move) {
 			w.End(j, domain.EventSynched)
 		}
@@ -183,7 +184,7 @@ func testSharedFinish(t *testing.T, open OpenShared) {
 			world.OK(t, err)
 		}
 		world.Equal(t, 1, switched)
-		d := where(w)
+		d := readDatastore(w)
 		world.Equal(t, []any{to, name}, []any{d.Serving(), d.Name})
 	}
 }

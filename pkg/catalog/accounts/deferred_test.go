@@ -32,8 +32,8 @@ func open(t *testing.T, path string) (c *Accounts, end func()) {
 	}
 }
 
-// TestWhatIsCountedSoonIsStoredByClose counts, closes at once, and looks with another process's eyes.
-func TestWhatIsCountedSoonIsStoredByClose(t *testing.T) {
+// TestCloseStoresDeferredUsage counts, closes at once, and looks with another process's eyes.
+func TestCloseStoresDeferredUsage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c, end := open(t, path)
@@ -42,10 +42,10 @@ func TestWhatIsCountedSoonIsStoredByClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		c.CountSoon(domain.Account{WorkspaceID: ws, KeyID: "a"}, map[domain.Metric]int64{domain.MetricRetrievals: 1})
+		c.CountDeferred(domain.Account{WorkspaceID: ws, KeyID: "a"}, map[domain.Metric]int64{domain.MetricRetrievals: 1})
 	}
 	end()
-	c.CountSoon(domain.Account{WorkspaceID: ws}, map[domain.Metric]int64{domain.MetricRetrievals: 1}) // too late, and no harm
+	c.CountDeferred(domain.Account{WorkspaceID: ws}, map[domain.Metric]int64{domain.MetricRetrievals: 1}) // too late, and no harm
 	c, end = open(t, path)
 	defer end()
 	used, err := c.Usage(t.Context(), ws, time.Now())
@@ -54,8 +54,8 @@ func TestWhatIsCountedSoonIsStoredByClose(t *testing.T) {
 	}
 }
 
-// TestWhoAsksForUseWaitsNoLongerThanItsContext asks while nothing can be stored.
-func TestWhoAsksForUseWaitsNoLongerThanItsContext(t *testing.T) {
+// TestReadingUsageEndsWithItsContext asks while nothing can be stored.
+func TestReadingUsageEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	c, end := open(t, filepath.Join(t.TempDir(), "catalog.db"))
 	defer end()
@@ -71,7 +71,7 @@ func TestWhoAsksForUseWaitsNoLongerThanItsContext(t *testing.T) {
 		}
 	}()
 	<-began
-	c.CountSoon(domain.Account{WorkspaceID: ws, KeyID: "a"}, map[domain.Metric]int64{domain.MetricRetrievals: 3})
+	c.CountDeferred(domain.Account{WorkspaceID: ws, KeyID: "a"}, map[domain.Metric]int64{domain.MetricRetrievals: 3})
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	_, errUsage := c.Usage(gone, ws, time.Now())

@@ -1,0 +1,189 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// Maximum transactions per commit.
+	maxGroupSize = 32
+	// Time for which a shared commit accepts further transactions, which bounds the wait of its members.
+	maxGroupDelay = 5 * time.Millisecond
+)
+
+// errRolledBack is returned if a transaction was undone because of another one, and must be run again.
+var errRolledBack = errors.New("undone with another transaction")
+
+// groups is group commit for the single writing connection: each transaction runs in a savepoint and can be undone
+// separately, and the last one in sight commits for all. None returns before that.
+type groupCommit struct {
+	lock     chan struct{} // full while a goroutine uses the fields below
+	open     *commit       // begun but not committed; nil: none
+	waiting  atomic.Int64  // number of goroutines about to take the lock
+	observer observer      // called around commits; nil: none
+
+	committed func() // called after each commit by the holder of the lock; nil: not called
+}
+
+// commit is a database transaction shared by several transactions of type Tx.
+type commit struct {
+	tx      *sql.Tx
+	began   time.Time
+	members int
+	done    chan struct{} // closed when it is committed or lost
+	err     error         // reason if it is lost; set before done is closed
+}
+
+func newGroupCommit(o observer) *groupCommit {
+	return &groupCommit{lock: make(chan struct{}, 1), observer: o}
+}
+
+// run runs f as a separate transaction and returns when it is committed. It fails with errRolledBack if f may be run
+// again.
+func (g *groupCommit) run(ctx context.Context, t *Tx, f func(*Tx) error) error {
+	if err := g.acquire(ctx); err != nil {
+		return fmt.Errorf("beginning a transaction: %w", err)
+	}
+	c, err := g.join(ctx, t)
+	if err != nil {
+		<-g.lock
+		return fmt.Errorf("beginning a transaction: %w", err)
+	}
+	if err := g.runMember(ctx, c, t, f); err != nil {
+		return err
+	}
+	<-c.done // soon; only then is the result known
+	if c.err != nil {
+		return fmt.Errorf("committing: %w", c.err)
+	}
+	return nil
+}
+
+// acquire waits for the lock.
+func (g *groupCommit) acquire(ctx context.Context) error {
+	g.waiting.Add(1)
+	select {
+	case g.lock <- struct{}{}:
+		g.waiting.Add(-1)
+		return nil
+	case <-ctx.Done():
+	}
+	g.waiting.Add(-1)
+	select { // the previous holder may have left the commit to this goroutine
+	case g.lock <- struct{}{}:
+		g.release()
+	default: // the present holder checks again for waiters after releasing the lock
+	}
+	return ctx.Err()
+}
+
+// release commits unless another goroutine will, and releases the lock. A goroutine that starts to wait meanwhile takes
+// the lock, or calls release when it gives up, so a commit never stays open. The caller has the lock.
+func (g *groupCommit) release() {
+	for {
+		g.commitIfLast()
+		left := g.open != nil
+		<-g.lock
+		if !left || g.waiting.Load() > 0 {
+			return
+		}
+		select {
+		case g.lock <- struct{}{}:
+		default:
+			return
+		}
+	}
+}
+
+// join adds the transaction to the open commit, or opens one. The caller has the lock.
+func (g *groupCommit) join(ctx context.Context, t *Tx) (*commit, error) {
+	if g.open == nil {
+		// The commit must not end with the context of its first member.
+		begun, err := t.db.write.BeginTx(context.WithoutCancel(ctx), nil)
+		if err != nil {
+			return nil, err
+		}
+		g.open = &commit{tx: begun, began: time.Now(), done: make(chan struct{})}
+	}
+	t.tx = g.open.tx
+	return g.open, nil
+}
+
+// runMember runs f in the commit, commits if no other goroutine is waiting, and releases the lock.
+func (g *groupCommit) runMember(ctx context.Context, c *commit, t *Tx, f func(*Tx) error) (err error) {
+	ran := false
+	defer func() {
+		if !ran { // f has panicked, so the state of the connection is unknown
+			g.abandon(c, errRolledBack)
+		}
+		g.release()
+	}()
+	err = c.savepoint(ctx, func() error { return f(t) })
+	ran = true
+	if errors.Is(err, errRolledBack) {
+		g.abandon(c, err)
+		return err
+	}
+	if err == nil {
+		c.members++
+	}
+	return err
+}
+
+// savepoint runs f so that it has no effect if it fails. It returns errRolledBack if the complete commit was undone.
+func (c *commit) savepoint(ctx context.Context, f func() error) error {
+	steady := context.WithoutCancel(ctx)
+	if _, err := c.tx.ExecContext(steady, `SAVEPOINT member`); err != nil {
+		return fmt.Errorf("%w: %w", errRolledBack, err)
+	}
+	err := f()
+	if err != nil {
+		// An interrupted statement may have ended the complete transaction; then there is no savepoint.
+		if _, undo := c.tx.ExecContext(steady, `ROLLBACK TO member`); undo != nil {
+			return fmt.Errorf("%w: %w", errRolledBack, errors.Join(err, undo))
+		}
+	}
+	if _, release := c.tx.ExecContext(steady, `RELEASE member`); release != nil {
+		return fmt.Errorf("%w: %w", errRolledBack, errors.Join(err, release))
+	}
+	return err
+}
+
+// commitIfLast commits unless another transaction is about to join; see release. The caller has the lock.
+func (g *groupCommit) commitIfLast() {
+	c := g.open
+	if c == nil || g.waiting.Load() > 0 && c.members < maxGroupSize && time.Since(c.began) < maxGroupDelay {
+		return
+	}
+	g.open = nil
+	if c.members == 0 {
+		c.err = c.tx.Rollback() // no member waits for it
+	} else {
+		told := func() {}
+		if g.observer != nil {
+			told = g.observer.Committing()
+		}
+		c.err = c.tx.Commit()
+		told()
+	}
+	close(c.done)
+	if c.err == nil && g.committed != nil {
+		g.committed()
+	}
+}
+
+// abandon abandons a commit: its members must be run again. The caller has the lock.
+func (g *groupCommit) abandon(c *commit, cause error) {
+	if g.open != c {
+		return
+	}
+	g.open = nil
+	c.err = cause
+	_ = c.tx.Rollback() // it is already undone, or the reason cannot be determined
+	close(c.done)
+}
