@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestAGateWithoutALimitLetsEverybodyIn(t *testing.T) {
+func TestAGateWithoutALimitAdmitsAll(t *testing.T) {
 	t.Parallel()
 	g := admission.New(admission.Options{})
 	for range 1000 {
@@ -26,12 +26,12 @@ func TestAGateWithoutALimitLetsEverybodyIn(t *testing.T) {
 	}
 }
 
-// TestNoMoreAreWithinThanTheLimit has many come at once, and counts.
-func TestNoMoreAreWithinThanTheLimit(t *testing.T) {
+// TestTheLimitIsNotExceeded has many come at once, and counts.
+func TestTheLimitIsNotExceeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const limit, waiting, clients = 3, 4, 100
-		g := admission.New(admission.Options{Limit: limit, Waiting: waiting, Patience: time.Second})
+		g := admission.New(admission.Options{Limit: limit, Waiting: waiting, OverloadTimeout: time.Second})
 		var mu sync.Mutex
 		var within, most, served, refused int
 		var all sync.WaitGroup
@@ -67,10 +67,10 @@ func TestNoMoreAreWithinThanTheLimit(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsIsRefusedWhenItsTimeIsUp(t *testing.T) {
+func TestAWaiterIsRefusedAtItsTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(admission.Options{Limit: 1, Waiting: 10, Patience: 25 * time.Millisecond})
+		g := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: 25 * time.Millisecond})
 		g.Enter(t.Context())
 		began := time.Now()
 		if g.Enter(t.Context()) || time.Since(began) != 25*time.Millisecond {
@@ -88,11 +88,11 @@ func TestWhoWaitsIsRefusedWhenItsTimeIsUp(t *testing.T) {
 	})
 }
 
-// TestTheLastGoesFirst has three wait, of which the first is pushed out by the third.
-func TestTheLastGoesFirst(t *testing.T) {
+// TestOverloadServesTheNewestFirst has three wait, of which the first is pushed out by the third.
+func TestOverloadServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(admission.Options{Limit: 1, Waiting: 2, Patience: time.Minute})
+		g := admission.New(admission.Options{Limit: 1, Waiting: 2, OverloadTimeout: time.Minute})
 		g.Enter(t.Context())
 		var order []string
 		var all sync.WaitGroup
@@ -115,31 +115,31 @@ func TestTheLastGoesFirst(t *testing.T) {
 	})
 }
 
-// visit is how one of those that came fared.
-type visit struct {
+// caller is how one of those that came fared.
+type caller struct {
 	name   string
 	in     bool
 	waited time.Duration
 }
 
-// visitors come to a gate, each one after a while, and stay for a time when they are let in.
-type visitors struct {
+// callers come to a gate, each one after a while, and stay for a time when they are let in.
+type callers struct {
 	gate *admission.Gate
 	stay time.Duration
 
 	all  sync.WaitGroup
 	mu   sync.Mutex
-	seen []visit // in the order in which they were decided
+	seen []caller // in the order in which they were decided
 }
 
 // comes has one come, and returns when it waits or is decided.
-func (v *visitors) comes(t *testing.T, name string) {
+func (v *callers) comes(t *testing.T, name string) {
 	stay := v.stay
 	v.all.Go(func() {
 		came := time.Now()
 		in := v.gate.Enter(t.Context())
 		v.mu.Lock()
-		v.seen = append(v.seen, visit{name, in, time.Since(came)})
+		v.seen = append(v.seen, caller{name, in, time.Since(came)})
 		v.mu.Unlock()
 		if in {
 			time.Sleep(stay)
@@ -150,45 +150,45 @@ func (v *visitors) comes(t *testing.T, name string) {
 }
 
 // leave returns how all fared, when the last has gone.
-func (v *visitors) leave() []visit {
+func (v *callers) leave() []caller {
 	v.all.Wait()
 	return v.seen
 }
 
-// patient is a gate as those of searches are.
-func patient(waiting int) *admission.Gate {
+// longTimeout is a gate as those of searches are.
+func longTimeout(waiting int) *admission.Gate {
 	return admission.New(admission.Options{
-		Limit: 1, Waiting: waiting, Patience: 25 * time.Millisecond, Burst: 250 * time.Millisecond, Interval: 100 * time.Millisecond,
+		Limit: 1, Waiting: waiting, OverloadTimeout: 25 * time.Millisecond, Burst: 250 * time.Millisecond, Interval: 100 * time.Millisecond,
 	})
 }
 
-func TestABurstIsServedInItsOrder(t *testing.T) {
+func TestABurstIsServedInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := &visitors{gate: patient(32), stay: 10 * time.Millisecond}
+		v := &callers{gate: longTimeout(32), stay: 10 * time.Millisecond}
 		for n := range 10 {
 			v.comes(t, strconv.Itoa(n))
 		}
 		for n, got := range v.leave() {
-			if want := (visit{strconv.Itoa(n), true, time.Duration(n) * v.stay}); got != want {
+			if want := (caller{strconv.Itoa(n), true, time.Duration(n) * v.stay}); got != want {
 				t.Errorf("%+v, not %+v", got, want)
 			}
 		}
 	})
 }
 
-// TestWhoComesInABurstWaitsForLong has one stay that nobody can wait for.
-func TestWhoComesInABurstWaitsForLong(t *testing.T) {
+// TestCallersOfABurstMayWaitLong has one stay that nobody can wait for.
+func TestCallersOfABurstMayWaitLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := &visitors{gate: patient(32), stay: time.Second}
+		v := &callers{gate: longTimeout(32), stay: time.Second}
 		v.comes(t, "in")
 		v.comes(t, "at once")
 		time.Sleep(99 * time.Millisecond)
 		v.comes(t, "still the burst")
 		time.Sleep(time.Millisecond)
 		v.comes(t, "queue that lasts")
-		want := []visit{
+		want := []caller{
 			{"in", true, 0}, {"queue that lasts", false, 25 * time.Millisecond},
 			{"at once", false, 250 * time.Millisecond}, {"still the burst", false, 250 * time.Millisecond},
 		}
@@ -198,17 +198,17 @@ func TestWhoComesInABurstWaitsForLong(t *testing.T) {
 	})
 }
 
-// TestWhereThereHasBeenAQueueTheLastGoesFirst lets one in when the queue is older than a burst.
-func TestWhereThereHasBeenAQueueTheLastGoesFirst(t *testing.T) {
+// TestAStandingQueueServesTheNewestFirst lets one in when the queue is older than a burst.
+func TestAStandingQueueServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := &visitors{gate: patient(32), stay: 110 * time.Millisecond}
+		v := &callers{gate: longTimeout(32), stay: 110 * time.Millisecond}
 		for _, name := range []string{"in", "first", "second"} {
 			v.comes(t, name)
 		}
 		time.Sleep(100 * time.Millisecond)
 		v.comes(t, "last")
-		want := []visit{
+		want := []caller{
 			{"in", true, 0}, {"last", true, 10 * time.Millisecond},
 			{"second", true, 220 * time.Millisecond}, {"first", false, 250 * time.Millisecond},
 		}
@@ -218,15 +218,16 @@ func TestWhereThereHasBeenAQueueTheLastGoesFirst(t *testing.T) {
 	})
 }
 
-// TestWhoIsOneTooManyIsRefused in a burst is who came last, and who has waited longest where somebody has just been refused.
-func TestWhoIsOneTooManyIsRefused(t *testing.T) {
+// TestACallerBeyondTheQueueLimitIsRefused in a burst is who came last, and who has waited longest where somebody has
+// just been refused.
+func TestACallerBeyondTheQueueLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := &visitors{gate: patient(2), stay: 30 * time.Millisecond}
+		v := &callers{gate: longTimeout(2), stay: 30 * time.Millisecond}
 		for _, name := range []string{"in", "first", "second", "third", "fourth"} {
 			v.comes(t, name)
 		}
-		want := []visit{
+		want := []caller{
 			{"in", true, 0}, {"third", false, 0}, {"first", false, 0},
 			{"fourth", false, 25 * time.Millisecond}, {"second", true, 30 * time.Millisecond},
 		}
@@ -236,9 +237,9 @@ func TestWhoIsOneTooManyIsRefused(t *testing.T) {
 	})
 }
 
-// TestALoadThatLastsHasGaps lets the queue run empty for less than a second after a refusal, and then for longer: only what
-// comes then is a burst.
-func TestALoadThatLastsHasGaps(t *testing.T) {
+// TestGapsDoNotEndOverload lets the queue run empty for less than a second after a refusal, and then for longer: only
+// what comes then is a burst.
+func TestGapsDoNotEndOverload(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ gap, waited time.Duration }{
 		"a gap":   {999 * time.Millisecond, 25 * time.Millisecond},
@@ -247,7 +248,7 @@ func TestALoadThatLastsHasGaps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				v := &visitors{gate: patient(1), stay: 200 * time.Millisecond}
+				v := &callers{gate: longTimeout(1), stay: 200 * time.Millisecond}
 				for _, name := range []string{"in", "first", "one too many"} {
 					v.comes(t, name) // the last is refused at once
 				}
@@ -255,7 +256,7 @@ func TestALoadThatLastsHasGaps(t *testing.T) {
 				v.stay = time.Second
 				v.comes(t, "in again")
 				v.comes(t, "asked")
-				want := []visit{{"in", true, 0}, {"one too many", false, 0}, {"first", true, 200 * time.Millisecond}, {"in again", true, 0}, {"asked", false, c.waited}}
+				want := []caller{{"in", true, 0}, {"one too many", false, 0}, {"first", true, 200 * time.Millisecond}, {"in again", true, 0}, {"asked", false, c.waited}}
 				if got := v.leave(); !slices.Equal(got, want) {
 					t.Errorf("%+v, not %+v", got, want)
 				}
@@ -264,15 +265,15 @@ func TestALoadThatLastsHasGaps(t *testing.T) {
 	}
 }
 
-// TestBeyondTheCapacityTheServedWaitBriefly has three times as many come as can be served, for ten seconds, and with pauses
-// in which all who wait are served or gone.
-func TestBeyondTheCapacityTheServedWaitBriefly(t *testing.T) {
+// TestAdmittedCallersWaitBrieflyUnderOverload has three times as many come as can be served, for ten seconds, and with
+// pauses in which all who wait are served or gone.
+func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 	t.Parallel()
 	for name, pause := range map[string]time.Duration{"evenly": 0, "with pauses": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				v := &visitors{gate: patient(32), stay: 6 * time.Millisecond}
+				v := &callers{gate: longTimeout(32), stay: 6 * time.Millisecond}
 				for n := range 5000 {
 					v.comes(t, strconv.Itoa(n))
 					time.Sleep(2 * time.Millisecond)
@@ -298,14 +299,14 @@ func TestBeyondTheCapacityTheServedWaitBriefly(t *testing.T) {
 	}
 }
 
-// TestCourtesyEnds has work stand back: not at all while nobody is refused, until it is quiet, and never beyond its
+// TestBackpressureEnds has work stand back: not at all while nobody is refused, until it is quiet, and never beyond its
 // patience.
-func TestCourtesyEnds(t *testing.T) {
+func TestBackpressureEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := admission.New(admission.Options{Limit: 1})
 		stood := time.Duration(-1)
-		c := &admission.Courtesy{Gates: []*admission.Gate{g}, Quiet: 500 * time.Millisecond, Patience: 2 * time.Second, Observe: func(d time.Duration) { stood = d }}
+		c := &admission.Backpressure{Gates: []*admission.Gate{g}, QuietTime: 500 * time.Millisecond, MaxWait: 2 * time.Second, Observe: func(d time.Duration) { stood = d }}
 		wait := func() time.Duration {
 			began := time.Now()
 			c.Wait(t.Context())
@@ -335,7 +336,7 @@ func TestCourtesyEnds(t *testing.T) {
 		}
 		stop()
 		<-refusals
-		var nobody *admission.Courtesy
+		var nobody *admission.Backpressure
 		nobody.Wait(t.Context())
 	})
 }

@@ -16,31 +16,31 @@ import (
 
 // Options are the limits of a Gate. The zero value admits every caller.
 type Options struct {
-	Limit    int           // callers admitted at once; 0: no limit
-	Waiting  int           // queue length; beyond it the caller with the least chance is refused
-	Patience time.Duration // time-out of a caller that arrives during sustained load
-	Burst    time.Duration // time-out of a caller that arrives in a burst
-	Interval time.Duration // time with a non-empty queue after which the load is sustained; 0: no load is a burst
+	Limit           int           // callers admitted at once; 0: no limit
+	Waiting         int           // queue length; beyond it the caller with the least chance is refused
+	OverloadTimeout time.Duration // time-out of a caller that arrives during sustained load
+	Burst           time.Duration // time-out of a caller that arrives in a burst
+	Interval        time.Duration // time with a non-empty queue after which the load is sustained; 0: no load is a burst
 }
 
 // Intervals after a refusal during which no load counts as a burst, so that short gaps do not end overload mode.
-const afterwards = 10
+const cooldownIntervals = 10
 
 // Gate admits a limited number of callers at once. A nil Gate admits every caller; the zero value is not usable.
 type Gate struct {
 	opts Options
 
-	mu      sync.Mutex
-	within  int
-	waiting []*waiter // in order of arrival
-	formed  time.Time // time at which the queue last became non-empty
-	refused time.Time // time of the last refusal
+	mu          sync.Mutex
+	admitted    int
+	waiting     []*waiter // in order of arrival
+	queuedSince time.Time // time at which the queue last became non-empty
+	refused     time.Time // time of the last refusal
 }
 
 // waiter is a queued caller. The goroutine that removes it from the queue decides it, exactly once.
 type waiter struct {
-	decided  chan bool
-	patience time.Duration
+	admitted chan bool
+	timeout  time.Duration
 }
 
 // New returns a gate with the given limits.
@@ -56,34 +56,34 @@ func (g *Gate) Enter(ctx context.Context) bool {
 	if w == nil {
 		return true
 	}
-	timer := time.NewTimer(w.patience)
+	timer := time.NewTimer(w.timeout)
 	defer timer.Stop()
 	select {
-	case in := <-w.decided:
+	case in := <-w.admitted:
 		return in
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	g.giveUp(w)
-	return <-w.decided
+	g.timeOut(w)
+	return <-w.admitted
 }
 
 // begin admits the caller and returns nil, or queues it.
 func (g *Gate) begin() *waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.within < g.opts.Limit {
-		g.within++
+	if g.admitted < g.opts.Limit {
+		g.admitted++
 		return nil
 	}
 	now := time.Now()
 	if len(g.waiting) == 0 {
-		g.formed = now
+		g.queuedSince = now
 	}
-	w := &waiter{decided: make(chan bool, 1), patience: g.opts.Patience}
-	burst := g.burst(now)
+	w := &waiter{admitted: make(chan bool, 1), timeout: g.opts.OverloadTimeout}
+	burst := g.isBurst(now)
 	if burst {
-		w.patience = g.opts.Burst
+		w.timeout = g.opts.Burst
 	}
 	g.waiting = append(g.waiting, w)
 	switch {
@@ -96,13 +96,13 @@ func (g *Gate) begin() *waiter {
 	return w
 }
 
-// burst reports whether the present load counts as a burst. The caller holds the lock.
-func (g *Gate) burst(now time.Time) bool {
-	return now.Sub(g.formed) < g.opts.Interval && (g.refused.IsZero() || now.Sub(g.refused) >= afterwards*g.opts.Interval)
+// isBurst reports whether the present load counts as a burst. The caller holds the lock.
+func (g *Gate) isBurst(now time.Time) bool {
+	return now.Sub(g.queuedSince) < g.opts.Interval && (g.refused.IsZero() || now.Sub(g.refused) >= cooldownIntervals*g.opts.Interval)
 }
 
-// giveUp refuses a waiter that has not been decided yet.
-func (g *Gate) giveUp(w *waiter) {
+// timeOut refuses a waiter that has not been decided yet.
+func (g *Gate) timeOut(w *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if at := slices.Index(g.waiting, w); at >= 0 {
@@ -115,7 +115,7 @@ func (g *Gate) refuse(at int) {
 	w := g.waiting[at]
 	g.waiting = slices.Delete(g.waiting, at, at+1)
 	g.refused = time.Now()
-	w.decided <- false
+	w.admitted <- false
 }
 
 // Leave frees the caller's slot, or passes it to a waiter: in a burst to the oldest, otherwise to the newest.
@@ -127,15 +127,15 @@ func (g *Gate) Leave() {
 	defer g.mu.Unlock()
 	next := len(g.waiting) - 1
 	if next < 0 {
-		g.within--
+		g.admitted--
 		return
 	}
-	if g.burst(time.Now()) {
+	if g.isBurst(time.Now()) {
 		next = 0
 	}
 	w := g.waiting[next]
 	g.waiting = slices.Delete(g.waiting, next, next+1)
-	w.decided <- true
+	w.admitted <- true
 }
 
 // Refused returns the time of the last refusal, or the zero time if there was none.

@@ -219,7 +219,7 @@ func TestSentences(t *testing.T) {
 
 // The rules of Unicode look back over brackets and spaces: what they are shown must hold no long runs of these, and
 // each character is shown once at most.
-func TestSentencesShowsTheRulesNoLongRunsOfMarks(t *testing.T) {
+func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	t.Parallel()
 	brackets, spaces := strings.Repeat(")", 10_000), strings.Repeat(" ", 10_000)
 	for name, c := range map[string]struct {
@@ -236,7 +236,7 @@ func TestSentencesShowsTheRulesNoLongRunsOfMarks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			end := 0
-			for s := range stretches(c.text) {
+			for s := range segments(c.text) {
 				if s.from != end || s.to < s.from || s.next < s.to {
 					t.Fatalf("stretch %+v after %d", s, end)
 				}

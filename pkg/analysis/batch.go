@@ -12,7 +12,7 @@ import (
 type Batch struct {
 	analyzer *Analyzer
 	terms    []string // by number
-	numbers  []numbered
+	numbers  []termState
 	row      uint32 // number of the current row, from 1
 	counts   []TermCount
 	length   uint32
@@ -23,8 +23,8 @@ type Batch struct {
 	}
 }
 
-// numbered is the state of an analyzer's term in the current batch and row.
-type numbered struct {
+// termState is the state of an analyzer's term in the current batch and row.
+type termState struct {
 	batch  uint32 // the batch of number
 	number uint32
 	row    uint32 // the row of at
@@ -48,7 +48,7 @@ func (a *Analyzer) Batch() *Batch {
 	a.batch++
 	if a.epoch == 0 || len(a.terms) > maxNumbered { // limits the memory of the numbered terms
 		a.epoch++
-		a.terms, a.numbers, a.notes = nil, make(map[string]uint32), nil
+		a.terms, a.numbers, a.states = nil, make(map[string]uint32), nil
 	}
 	if a.words.count > maxKnown {
 		a.words = wordTable{}
@@ -68,7 +68,7 @@ func (b *Batch) Terms() []string { return b.terms }
 
 // Name returns the number of a term. The term need not occur in a text.
 func (b *Batch) Name(term string) uint32 {
-	return b.numbers[b.place(b.analyzer.idOf(term))].number
+	return b.numbers[b.numberOf(b.analyzer.idOf(term))].number
 }
 
 // Count returns the language of a row, detected in its first part, its weighted length, and the terms of all parts with
@@ -102,7 +102,7 @@ func (b *Batch) repeated(text string, lang Language) []uint32 {
 }
 
 func (b *Batch) count(id, weight uint32) {
-	n := &b.numbers[b.place(id)]
+	n := &b.numbers[b.numberOf(id)]
 	if n.row != b.row {
 		n.row, n.at = b.row, uint32(len(b.counts))
 		b.counts = append(b.counts, TermCount{Term: n.number})
@@ -111,24 +111,25 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// place assigns a number in this batch to a term of the analyzer, if it has none yet, and returns its index in numbers.
-func (b *Batch) place(id uint32) uint32 {
+// numberOf assigns a number in this batch to a term of the analyzer, if it has none yet, and returns its index in
+// numbers.
+func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
-		b.numbers = b.analyzer.noted(int(id) + 1)
+		b.numbers = b.analyzer.statesFor(int(id) + 1)
 	}
 	if n := &b.numbers[id]; n.batch != b.analyzer.batch {
-		*n = numbered{batch: b.analyzer.batch, number: uint32(len(b.terms))}
+		*n = termState{batch: b.analyzer.batch, number: uint32(len(b.terms))}
 		b.terms = append(b.terms, b.analyzer.terms[id])
 	}
 	return id
 }
 
-// noted returns the analyzer's notes, extended to at least n terms.
-func (a *Analyzer) noted(n int) []numbered {
-	if n > len(a.notes) {
-		a.notes = append(a.notes, make([]numbered, max(n, 2*len(a.notes), 1024)-len(a.notes))...)
+// statesFor returns the analyzer's notes, extended to at least n terms.
+func (a *Analyzer) statesFor(n int) []termState {
+	if n > len(a.states) {
+		a.states = append(a.states, make([]termState, max(n, 2*len(a.states), 1024)-len(a.states))...)
 	}
-	return a.notes
+	return a.states
 }
 
 // idOf returns the analyzer's number of a term.
@@ -146,7 +147,7 @@ func (a *Analyzer) idOf(term string) uint32 {
 // knownWord is a cached analysis of a run of ASCII letters and digits.
 type knownWord struct {
 	lower  string
-	votes  uint64  // languages of the Latin electorate that have it as a function word
+	votes  uint64  // Latin-script languages that have it as a function word
 	word   bool    // whether it contains letters
 	tokens []token // its tokens if it is not joined to its neighbours; nearly always one
 
@@ -171,17 +172,17 @@ func (a *Analyzer) known(text string) *knownWord {
 	}
 	slot := a.words.find(key)
 	if slot.word == nil {
-		slot = a.words.add(key, learn(key.text()))
+		slot = a.words.add(key, analyseWord(key.text()))
 	}
 	return slot.word
 }
 
-// learn analyses a word.
-func learn(text string) *knownWord {
+// analyseWord analyses a word.
+func analyseWord(text string) *knownWord {
 	k := &knownWord{lower: strings.ToLower(text)}
 	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // arrays for one element
 	k.word = strings.Trim(k.lower, "0123456789") != ""
-	k.votes = latinElectorate.of[k.lower]
+	k.votes = latinVotes.of[k.lower]
 	s := splitter{emit: func(t token) bool {
 		k.tokens = append(k.tokens, t)
 		return true
@@ -300,7 +301,7 @@ func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id
 		if known != nil {
 			k, known = known[0], known[1:]
 		}
-		switch j := joint(text, end); {
+		switch j := joinerAt(text, end); {
 		case j != 0 || s.n > 0:
 			s.word(text[i:end], j)
 		case k != nil:

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// countedPlainly counts the terms of a row one by one.
-func countedPlainly(parts []Part) (Language, uint32, map[string]uint32) {
+// naiveCounts counts the terms of a row one by one.
+func naiveCounts(parts []Part) (Language, uint32, map[string]uint32) {
 	lang, length, counts := Detect(parts[0].Text), uint32(0), map[string]uint32{}
 	for _, p := range parts {
 		for _, t := range Terms(p.Text, lang) {
@@ -21,7 +21,7 @@ func countedPlainly(parts []Part) (Language, uint32, map[string]uint32) {
 
 func checkBatch(t *testing.T, b *Batch, parts ...Part) {
 	t.Helper()
-	wantLang, wantLength, want := countedPlainly(parts)
+	wantLang, wantLength, want := naiveCounts(parts)
 	lang, length, terms := b.Count(parts...)
 	got := map[string]uint32{}
 	for _, c := range terms {
@@ -47,7 +47,7 @@ var mixedTexts = []string{
 	"joined.by.points and-by-hyphens one,two 3,400 3,40 a-1-b_2/3", "café-AX 200-café word\u2010word ascii\u0301 mark",
 }
 
-func TestABatchCountsWhatTermsTells(t *testing.T) {
+func TestABatchCountsTheTermsOfTerms(t *testing.T) {
 	t.Parallel()
 	a := Borrow()
 	defer a.Return()
@@ -61,7 +61,7 @@ func TestABatchCountsWhatTermsTells(t *testing.T) {
 	}
 }
 
-func TestABatchCountsWhatTermsTellsOfTextsOfAllKinds(t *testing.T) {
+func TestABatchCountsTheTermsOfTermsForAllTexts(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	pieces := strings.Fields("the of and running Runs fooBar AX200 1,000 12 3.4 und der die nicht le la les est é ü ß İ 東京 한국 ไทย Привет ١٢ ½ … ’ “ \u00ad \u200b \u0301 \xff _ - . , / ' ( )")
@@ -84,7 +84,7 @@ func TestABatchCountsWhatTermsTellsOfTextsOfAllKinds(t *testing.T) {
 	}
 }
 
-func TestABatchNumbersNamesAmongTerms(t *testing.T) {
+func TestABatchNumbersNamesAndTerms(t *testing.T) {
 	t.Parallel()
 	b := new(Analyzer).Batch()
 	first := b.Name("\x01d=one")
@@ -94,13 +94,13 @@ func TestABatchNumbersNamesAmongTerms(t *testing.T) {
 	}
 }
 
-func TestABatchCountsAtMostSoManyTermsOfAPart(t *testing.T) {
+func TestABatchBoundsTheTermsOfAPart(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("Words and x-1 ", MaxTerms/4)
 	checkBatch(t, new(Analyzer).Batch(), Part{long, 1}, Part{"more words", 1})
 }
 
-func TestAnAnalyzerForgetsWhatIsTooMuch(t *testing.T) {
+func TestTheCacheOfAnAnalyzerIsBounded(t *testing.T) {
 	t.Parallel()
 	a := new(Analyzer)
 	var s strings.Builder
@@ -118,7 +118,7 @@ func TestAnAnalyzerForgetsWhatIsTooMuch(t *testing.T) {
 	}
 }
 
-func FuzzABatchCountsWhatTermsTells(f *testing.F) {
+func FuzzABatchCountsTheTermsOfTerms(f *testing.F) {
 	for _, text := range mixedTexts {
 		f.Add(text, "The Context")
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Letters that Unicode does not decompose, and their common spelling without the stroke or as two letters.
-var unstroked = map[rune]string{
+var letterFolds = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ħ': "h", 'ŧ': "t", 'þ': "th", 'ı': "i",
 	'ŋ': "n", 'ə': "e", 'ɓ': "b", 'ɗ': "d", 'ƙ': "k",
 }
@@ -31,7 +31,7 @@ func fold(word string) string {
 	b.Grow(len(word))
 	latin := false
 	for _, r := range norm.NFD.String(word) {
-		switch s, ok := unstroked[r]; {
+		switch s, ok := letterFolds[r]; {
 		case unicode.Is(unicode.Mn, r) && latin:
 		case ok:
 			b.WriteString(s)

@@ -24,19 +24,19 @@ const (
 // function words, then trigrams. Only the first few hundred words are read. Short Latin text without evidence
 // (headings, identifiers, tables) counts as English, whose stemmer does little harm; long text is Unknown.
 func Detect(text string) Language {
-	words, scripts := survey(text)
-	switch script := scripts.most(); script {
+	words, scripts := countScripts(text)
+	switch script := scripts.mainScript(); script {
 	case scriptNone:
 		return Unknown
 	case scriptLatin:
-		return detectLatin(text, words, latinElectorate.votesOf(words))
+		return detectLatin(text, words, latinVotes.votesOf(words))
 	case scriptCyrillic:
-		if lang, ok := vote(words, cyrillicElectorate); ok {
+		if lang, ok := voteByFunctionWords(words, cyrillicVotes); ok {
 			return lang
 		}
 		return "ru"
 	case scriptArabic:
-		if lang, ok := vote(words, arabicElectorate); ok {
+		if lang, ok := voteByFunctionWords(words, arabicVotes); ok {
 			return lang
 		}
 		return "ar"
@@ -46,14 +46,14 @@ func Detect(text string) Language {
 }
 
 // Minimum number of words for trigrams to be used if the function words have no winner.
-const fewWords = 25
+const minTrigramWords = 25
 
 // detectLatin returns the language of a text in Latin letters. words are its first words, votes their votes.
 func detectLatin(text string, words []string, votes []uint64) Language {
-	if lang, ok := latinElectorate.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
+	if lang, ok := latinVotes.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
 	}
-	if len(words) < fewWords {
+	if len(words) < minTrigramWords {
 		return English
 	}
 	info := whatlanggo.DetectWithOptions(prefix(text, maxTrigramBytes), whatlanggo.Options{Whitelist: trigramLanguages})
@@ -94,14 +94,14 @@ func prefix(text string, n int) string {
 	return text[:n]
 }
 
-// vote counts function words. Each has one vote, divided among the languages that have the word. The winner needs a
-// minimum share of the words and a lead.
-func vote(words []string, among electorate) (Language, bool) {
+// voteByFunctionWords counts function words. Each has one vote, divided among the languages that have the word. The
+// winner needs a minimum share of the words and a lead.
+func voteByFunctionWords(words []string, among functionWordVotes) (Language, bool) {
 	return among.elect(among.votesOf(words))
 }
 
 // votesOf returns for each word the languages that have it as a function word.
-func (among electorate) votesOf(words []string) []uint64 {
+func (among functionWordVotes) votesOf(words []string) []uint64 {
 	out := make([]uint64, len(words))
 	for i, w := range words {
 		out[i] = among.of[w]
@@ -110,8 +110,8 @@ func (among electorate) votesOf(words []string) []uint64 {
 }
 
 // elect counts the votes of each word and returns the winner.
-func (among electorate) elect(words []uint64) (Language, bool) {
-	var votes [maxElectorate]float64
+func (among functionWordVotes) elect(words []uint64) (Language, bool) {
+	var votes [maxVoteLanguages]float64
 	for _, has := range words {
 		if has == 0 {
 			continue
@@ -134,8 +134,8 @@ func (among electorate) elect(words []uint64) (Language, bool) {
 	return winner, best > 0 && best >= 0.06*float64(len(words)) && best >= 1.25*second
 }
 
-// survey returns the first words of a text in lower case, and counts the letters per script.
-func survey(text string) ([]string, *scriptCount) {
+// countScripts returns the first words of a text in lower case, and counts the letters per script.
+func countScripts(text string) ([]string, *scriptCount) {
 	text = prefix(text, maxDetectWords*32)
 	var scripts scriptCount
 	var words []string
@@ -151,7 +151,7 @@ func survey(text string) ([]string, *scriptCount) {
 			}
 		}
 		if letters {
-			words = append(words, strings.ToLower(strip(word)))
+			words = append(words, strings.ToLower(removeInvisible(word)))
 		}
 	}
 	return words, &scripts
@@ -215,9 +215,9 @@ func scriptOf(r rune) script {
 // scriptCount counts letters per script.
 type scriptCount [scripts]int
 
-// most returns the main script of the text. A letter of a script without spaces counts as several letters of an
+// mainScript returns the main script of the text. A letter of a script without spaces counts as several letters of an
 // alphabet. Text with kana is Japanese, however many Han characters it has.
-func (c *scriptCount) most() script {
+func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3
 	}

@@ -6,16 +6,16 @@ import "unicode"
 type runeClass uint8
 
 const (
-	classOther   runeClass = iota // separates words
-	classWord                     // part of a word
-	classDense                    // a character of a script without spaces between words
-	classMark                     // combining mark: part of the preceding character
-	classIgnored                  // invisible: joiners, soft hyphen, tatweel, Arabic and Hebrew vowel points
+	classOther    runeClass = iota // separates words
+	classWord                      // compoundPart of a word
+	classUnspaced                  // a character of a script without spaces between words
+	classMark                      // combining mark: part of the preceding character
+	classIgnored                   // invisible: joiners, soft hyphen, tatweel, Arabic and Hebrew vowel points
 )
 
 // Scripts without spaces between words, and Hangul, whose words have endings that pairs of characters match better than
 // a stemmer would.
-var dense = []*unicode.RangeTable{
+var unspacedScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
@@ -34,14 +34,14 @@ func classOf(r rune) runeClass {
 	case unicode.Is(unicode.M, r):
 		return classMark
 	case r == 0x30FC: // the kana length mark belongs to no script
-		return classDense
-	case r < 0x0E00 || !unicode.In(r, dense...):
+		return classUnspaced
+	case r < 0x0E00 || !unicode.In(r, unspacedScripts...):
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
 			return classWord
 		}
 		return classOther
 	case unicode.IsLetter(r) || unicode.IsNumber(r):
-		return classDense
+		return classUnspaced
 	}
 	return classOther
 }

@@ -19,10 +19,10 @@ type Span struct {
 // empty. The time is linear in the length of any text.
 func Sentences(text string) []Span {
 	var out []Span
-	for s := range stretches(text) {
+	for s := range segments(text) {
 		before := len(out)
 		out = appendSentences(out, text, s.from, s.to)
-		switch rest, ok := trim(text, Span{s.to, s.next}); {
+		switch rest, ok := trimSpan(text, Span{s.to, s.next}); {
 		case !ok:
 		case len(out) > before:
 			out[len(out)-1].End = rest.End
@@ -39,7 +39,7 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 	iter := sentences.FromString(text[from:to])
 	for iter.Next() {
 		for part := range paragraphs(text, from+iter.Start(), from+iter.End()) {
-			s, ok := trim(text, part)
+			s, ok := trimSpan(text, part)
 			if !ok {
 				open = false
 				continue
@@ -60,13 +60,13 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 // longer run always ends a sentence.
 const maxGap = 64
 
-// stretch is a part of a text that ends in a long run of marks, or at the end of the text. The rules are applied to
+// segment is a part of a text that ends in a long run of marks, or at the end of the text. The rules are applied to
 // text[from:to]; the rest of the run ends at next.
-type stretch struct{ from, to, next int }
+type segment struct{ from, to, next int }
 
-// stretches splits a text at runs of more than maxGap characters other than letters and digits.
-func stretches(text string) func(func(stretch) bool) {
-	return func(yield func(stretch) bool) {
+// segments splits a text at runs of more than maxGap characters other than letters and digits.
+func segments(text string) func(func(segment) bool) {
+	return func(yield func(segment) bool) {
 		from, gap, enough, length := 0, 0, 0, 0
 		for i, r := range text {
 			if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -82,8 +82,8 @@ func stretches(text string) func(func(stretch) bool) {
 			if length > maxGap {
 				// Marks belong to the preceding character, so a letter starts a new grapheme unless one of these few
 				// characters precedes it.
-				next := gap + len(strings.TrimRightFunc(text[gap:i], prefixed))
-				if !yield(stretch{from, min(enough, next), next}) {
+				next := gap + len(strings.TrimRightFunc(text[gap:i], isPrefixMark))
+				if !yield(segment{from, min(enough, next), next}) {
 					return
 				}
 				from = next
@@ -93,11 +93,11 @@ func stretches(text string) func(func(stretch) bool) {
 		if length <= maxGap {
 			enough = len(text)
 		}
-		yield(stretch{from, enough, len(text)})
+		yield(segment{from, enough, len(text)})
 	}
 }
 
-func prefixed(r rune) bool { return unicode.Is(unicode.Prepended_Concatenation_Mark, r) }
+func isPrefixMark(r rune) bool { return unicode.Is(unicode.Prepended_Concatenation_Mark, r) }
 
 // paragraphs splits text[start:end] at blank lines.
 func paragraphs(text string, start, end int) func(func(Span) bool) {
@@ -116,8 +116,8 @@ func paragraphs(text string, start, end int) func(func(Span) bool) {
 	}
 }
 
-// trim removes white space from the ends of a span. It returns false if nothing remains.
-func trim(text string, s Span) (Span, bool) {
+// trimSpan removes white space from the ends of a span. It returns false if nothing remains.
+func trimSpan(text string, s Span) (Span, bool) {
 	part := text[s.Start:s.End]
 	left := len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
 	s.Start += left

@@ -22,25 +22,25 @@ var (
 	cyrillicLanguages = []Language{"ru", "uk", "bg"}
 	arabicLanguages   = []Language{"ar", "fa", "ur"}
 
-	latinElectorate    = electorateOf(latinLanguages, maps.Keys(stopWordLanguages))
-	cyrillicElectorate = electorateOf(cyrillicLanguages, maps.Keys(stopWordLanguages))
-	arabicElectorate   = electorateOf(arabicLanguages, maps.Keys(stopWordLanguages))
+	latinVotes    = newFunctionWordVotes(latinLanguages, maps.Keys(stopWordLanguages))
+	cyrillicVotes = newFunctionWordVotes(cyrillicLanguages, maps.Keys(stopWordLanguages))
+	arabicVotes   = newFunctionWordVotes(arabicLanguages, maps.Keys(stopWordLanguages))
 )
 
-// Maximum number of languages in an electorate; there are half as many.
-const maxElectorate = 64
+// Maximum number of languages in a set of votes; there are half as many.
+const maxVoteLanguages = 64
 
-// electorate is the languages that words can vote for. of maps each function word to a bit set of its languages, by
-// their indexes in langs.
-type electorate struct {
+// functionWordVotes is the languages that words can vote for. of maps each function word to a bit set of its languages,
+// by their indexes in langs.
+type functionWordVotes struct {
 	langs []Language
 	of    map[string]uint64
 }
 
-// electorateOf returns the electorate of the languages, with the votes of the words.
-func electorateOf(langs []Language, words iter.Seq[string]) electorate {
-	langs = langs[:min(len(langs), maxElectorate)]
-	e := electorate{langs, make(map[string]uint64)}
+// newFunctionWordVotes returns the votes of function words for the languages.
+func newFunctionWordVotes(langs []Language, words iter.Seq[string]) functionWordVotes {
+	langs = langs[:min(len(langs), maxVoteLanguages)]
+	e := functionWordVotes{langs, make(map[string]uint64)}
 	for w := range words {
 		for _, lang := range stopWordLanguages[w] {
 			if i := slices.Index(langs, lang); i >= 0 {

@@ -19,7 +19,7 @@ type Analyzer struct {
 	terms   []string
 	epoch   uint32 // incremented when the terms are discarded
 	numbers map[string]uint32
-	notes   []numbered
+	states  []termState
 	batch   uint32 // number of the latest batch, from 1
 	words   wordTable
 	// Scratch buffers of the current text.
@@ -51,7 +51,7 @@ func (a *Analyzer) Terms(text string, lang Language) []string {
 }
 
 func (a *Analyzer) term(t token, lang Language) string {
-	if t.kind == kindDense || t.kind == kindWhole {
+	if t.kind == kindUnspaced || t.kind == kindWhole {
 		return termOf(t, lang)
 	}
 	if s, ok := a.stems[lang][t.text]; ok {
@@ -72,7 +72,7 @@ func (a *Analyzer) term(t token, lang Language) string {
 // termOf returns the term of a token.
 func termOf(t token, lang Language) string {
 	switch t.kind {
-	case kindDense:
+	case kindUnspaced:
 		return t.text
 	case kindWhole:
 		return fold(t.text)
@@ -92,7 +92,7 @@ type QueryTerm struct {
 func Query(text string, langs []Language) []QueryTerm {
 	text = prefix(text, maxQueryBytes)
 	lang, stop := queryLanguage(text, langs)
-	all := plausible(lang, langs)
+	all := stemLanguages(lang, langs)
 	var kept, dropped []QueryTerm
 	seen := make(map[string]bool)
 	tokens(text, func(t token) bool {
@@ -128,13 +128,13 @@ func queryTerm(t token, langs []Language) QueryTerm {
 
 // queryLanguage returns the query's language, if possible among those of the documents, and the function words to omit.
 func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
-	words, scripts := survey(text)
-	script := scripts.most()
+	words, scripts := countScripts(text)
+	script := scripts.mainScript()
 	among := langs
 	if len(langs) == 0 {
 		among = latinLanguages
 	}
-	if lang, ok := vote(words, electorateOf(among, slices.Values(words))); ok {
+	if lang, ok := voteByFunctionWords(words, newFunctionWordVotes(among, slices.Values(words))); ok {
 		return lang, stopWords[lang]
 	}
 	detected := Detect(text)
@@ -147,8 +147,8 @@ func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
 	return detected, stopWords[detected]
 }
 
-// plausible returns the languages to stem a query word in: its own, those of the documents, English, and none.
-func plausible(lang Language, langs []Language) []Language {
+// stemLanguages returns the languages to stem a query word in: its own, those of the documents, English, and none.
+func stemLanguages(lang Language, langs []Language) []Language {
 	out := []Language{lang}
 	for _, l := range append(slices.Clone(langs), English, Unknown) {
 		if !slices.Contains(out, l) {

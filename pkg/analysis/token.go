@@ -12,9 +12,9 @@ import (
 type tokenKind uint8
 
 const (
-	kindWord  tokenKind = iota // a word or a part of a word: stemmed
-	kindWhole                  // an identifier or part number written without spaces: unchanged
-	kindDense                  // a character, or a pair, of a script without spaces
+	kindWord     tokenKind = iota // a word or a part of a word: stemmed
+	kindWhole                     // an identifier or part number written without spaces: unchanged
+	kindUnspaced                  // a character, or a pair, of a script without spaces
 )
 
 // token is a lower-case piece of text with its diacritics.
@@ -23,10 +23,10 @@ type token struct {
 	kind tokenKind
 }
 
-// piece is a maximal run of word characters, and the joint to the next piece.
-type piece struct {
-	text  string // as written
-	joint rune   // the single character that joins it to the next piece; 0 if none
+// wordRun is a maximal run of word characters, and the character that joins it to the next run.
+type wordRun struct {
+	text   string // as written
+	joiner rune   // the single character that joins it to the next run; 0 if none
 }
 
 // Maximum number of pieces of a joined token ("192.168.10.1", "snake_case_name").
@@ -50,11 +50,11 @@ func (s *splitter) next(text string, i int) int {
 	switch classOf(r) {
 	case classWord:
 		end := wordEnd(text, i)
-		s.word(text[i:end], joint(text, end))
+		s.word(text[i:end], joinerAt(text, end))
 		return end
-	case classDense:
+	case classUnspaced:
 		s.flush()
-		return s.dense(text, i)
+		return s.unspaced(text, i)
 	}
 	return i + size
 }
@@ -63,7 +63,7 @@ func (s *splitter) next(text string, i int) int {
 func wordEnd(text string, i int) int {
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if c := classOf(r); c == classOther || c == classDense {
+		if c := classOf(r); c == classOther || c == classUnspaced {
 			return i
 		}
 		i += size
@@ -71,8 +71,8 @@ func wordEnd(text string, i int) int {
 	return i
 }
 
-// joint returns the character at i if it joins two words, as a hyphen does, otherwise 0.
-func joint(text string, i int) rune {
+// joinerAt returns the character at i if it joins two words, as a hyphen does, otherwise 0.
+func joinerAt(text string, i int) rune {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch r {
 	case '_', '-', '.', ',', '/', '\u2010', '\u2011':
@@ -93,39 +93,39 @@ func joint(text string, i int) rune {
 type splitter struct {
 	emit    func(token) bool
 	known   func(word string) bool // emits the parts of a word if it knows the word; may be nil
-	pending [maxJoined]piece
+	pending [maxJoined]wordRun
 	n       int
 	stopped bool
 }
 
 func (s *splitter) out(text string, kind tokenKind) {
-	if !s.stopped && text != "" && !s.emit(token{clip(text), kind}) {
+	if !s.stopped && text != "" && !s.emit(token{truncateTerm(text), kind}) {
 		s.stopped = true
 	}
 }
 
-// word adds a piece.
+// word adds a run of word characters.
 func (s *splitter) word(text string, j rune) {
 	if s.n == maxJoined {
 		s.flush()
 	}
-	s.pending[s.n] = piece{strip(text), j}
+	s.pending[s.n] = wordRun{removeInvisible(text), j}
 	s.n++
 	if j == 0 {
 		s.flush()
 	}
 }
 
-// flush emits the collected pieces: the parts of each piece, each piece, and the joined wholes.
+// flush emits the collected runs: the parts of each run, each run, and the joined wholes.
 func (s *splitter) flush() {
 	for i := range s.n {
 		if word := s.pending[i].text; s.known == nil || !s.known(word) {
-			s.parts(word)
+			s.compound(word)
 		}
 	}
 	for i := 0; i < s.n; {
 		end := i
-		for end+1 < s.n && joins(s.pending[end], s.pending[end+1]) {
+		for end+1 < s.n && joinsPieces(s.pending[end], s.pending[end+1]) {
 			end++
 		}
 		if end > i {
@@ -136,10 +136,10 @@ func (s *splitter) flush() {
 	s.n = 0
 }
 
-// joins reports whether two adjacent pieces are one name or number: identifiers with an underscore, part numbers with a
-// hyphen or slash, numbers and versions with a point, thousands with a comma.
-func joins(a, b piece) bool {
-	switch a.joint {
+// joinsPieces reports whether two adjacent pieces are one name or number: identifiers with an underscore, part numbers
+// with a hyphen or slash, numbers and versions with a point, thousands with a comma.
+func joinsPieces(a, b wordRun) bool {
+	switch a.joiner {
 	case '_':
 		return true
 	case '-':
@@ -155,7 +155,7 @@ func joins(a, b piece) bool {
 }
 
 // whole emits joined pieces as one token: "AX-200" as ax200, "1,000" as 1000, "v1.2" as 1.2.
-func (s *splitter) whole(ps []piece) {
+func (s *splitter) whole(ps []wordRun) {
 	digits, size := false, 0
 	for _, p := range ps {
 		digits = digits || hasDigit(p.text)
@@ -164,13 +164,13 @@ func (s *splitter) whole(ps []piece) {
 	if size > 4*MaxTermRunes {
 		return
 	}
-	if ps[0].joint == '-' && !digits && len(ps) > 2 {
+	if ps[0].joiner == '-' && !digits && len(ps) > 2 {
 		return // "state-of-the-art" is a phrase, not a name
 	}
 	var b strings.Builder
 	for i, p := range ps {
 		b.WriteString(p.text)
-		if p.joint == '.' && i < len(ps)-1 {
+		if p.joiner == '.' && i < len(ps)-1 {
 			b.WriteByte('.')
 		}
 	}
@@ -185,8 +185,8 @@ func (s *splitter) whole(ps []piece) {
 	s.out(w, kind)
 }
 
-// parts emits a word and, if it is a compound (camelCase, AX200), its meaningful parts.
-func (s *splitter) parts(word string) {
+// compound emits a word and, if it is a compound (camelCase, AX200), its meaningful parts.
+func (s *splitter) compound(word string) {
 	lower := strings.ToLower(word)
 	if hasDigit(word) && !allDigits(word) {
 		s.out(lower, kindWhole)
@@ -197,19 +197,19 @@ func (s *splitter) parts(word string) {
 	var prev, before rune
 	for i, r := range word {
 		if i > 0 && boundary(before, prev, r, word[i:]) {
-			s.part(word[start:i])
+			s.compoundPart(word[start:i])
 			start = i
 			n++
 		}
 		before, prev = prev, r
 	}
 	if n > 0 {
-		s.part(word[start:])
+		s.compoundPart(word[start:])
 	}
 }
 
-// part emits a part of a word. Single characters are too unspecific and are skipped.
-func (s *splitter) part(text string) {
+// compoundPart emits a part of a word. Single characters are too unspecific and are skipped.
+func (s *splitter) compoundPart(text string) {
 	if utf8.RuneCountInString(text) > 1 {
 		s.out(strings.ToLower(text), kindWord)
 	}
@@ -231,16 +231,16 @@ func boundary(before, prev, r rune, rest string) bool {
 	return unicode.IsUpper(prev) && before != 0 && unicode.IsLower(next) && next != 's'
 }
 
-// dense emits the characters of a run without spaces, and each pair of adjacent characters. It returns the end of the
-// run.
-func (s *splitter) dense(text string, i int) int {
+// unspaced emits the characters of a run without spaces, and each pair of adjacent characters. It returns the end of
+// the run.
+func (s *splitter) unspaced(text string, i int) int {
 	prev := ""
 	for i < len(text) && !s.stopped {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		if c := classOf(r); c == classIgnored {
 			i += size
 			continue
-		} else if c != classDense {
+		} else if c != classUnspaced {
 			break
 		}
 		end := i + size
@@ -252,9 +252,9 @@ func (s *splitter) dense(text string, i int) int {
 			end += n
 		}
 		cluster := text[i:end]
-		s.out(cluster, kindDense)
+		s.out(cluster, kindUnspaced)
 		if prev != "" {
-			s.out(prev+cluster, kindDense)
+			s.out(prev+cluster, kindUnspaced)
 		}
 		prev = cluster
 		i = end
@@ -269,8 +269,8 @@ func (s *splitter) dense(text string, i int) int {
 	return i
 }
 
-// strip removes invisible characters from a word.
-func strip(word string) string {
+// removeInvisible removes invisible characters from a word.
+func removeInvisible(word string) string {
 	for i := 0; i < len(word); i++ {
 		if word[i] >= utf8.RuneSelf {
 			return strings.Map(func(r rune) rune {
@@ -284,8 +284,8 @@ func strip(word string) string {
 	return word
 }
 
-// clip truncates a term to MaxTermRunes.
-func clip(s string) string {
+// truncateTerm truncates a term to MaxTermRunes.
+func truncateTerm(s string) string {
 	if len(s) <= MaxTermRunes {
 		return s
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTheWordsThatBecameATermAreTold(t *testing.T) {
+func TestWordsOfReturnsTheWordsOfATerm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		query string

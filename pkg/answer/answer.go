@@ -57,7 +57,7 @@ type Options struct {
 	// documents cause no search.
 	Composes bool
 
-	turnTime time.Duration // for tests; default defaultTurnTime
+	lockTime time.Duration // for tests; default defaultLockTime
 }
 
 // DefaultMinScore separates relevant fragments from the rest. On collections in several languages, with words alone and
@@ -71,7 +71,7 @@ const storeTimeout = 10 * time.Second
 // Answer is an agent's answer.
 type Answer struct {
 	Text           string
-	ConversationID string // "" if the request is Unkept
+	ConversationID string // "" if the request is Ephemeral
 	VisitorID      string
 
 	// Sources are the cited fragments, in order of their numbers (Citation). If the answer cites nothing, they are the
@@ -93,7 +93,7 @@ type Answer struct {
 type Answerer struct {
 	deps  Deps
 	opts  Options
-	turns turns
+	locks localLocks
 }
 
 // New returns an Answerer.
@@ -114,8 +114,8 @@ func New(deps Deps, opts Options) *Answerer {
 	if opts.MinScore == 0 {
 		opts.MinScore = DefaultMinScore
 	}
-	if opts.turnTime <= 0 {
-		opts.turnTime = defaultTurnTime
+	if opts.lockTime <= 0 {
+		opts.lockTime = defaultLockTime
 	}
 	return &Answerer{deps: deps, opts: opts}
 }
@@ -140,19 +140,19 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
 	defer cancel()
 	if req.ConversationID != "" {
-		release, err := a.turns.take(ctx, req.ConversationID)
+		release, err := a.locks.acquire(ctx, req.ConversationID)
 		if err != nil {
 			return Answer{}, a.timedOut(outer, err)
 		}
 		defer release()
 	}
-	s, err := a.open(ctx, req)
+	s, err := a.openSession(ctx, req)
 	if err != nil {
 		return Answer{}, a.timedOut(outer, err)
 	}
 	defer s.end()
 	ans := Answer{VisitorID: s.conversation.VisitorID}
-	if !req.Unkept {
+	if !req.Ephemeral {
 		ans.ConversationID = s.conversation.ID
 	}
 	draft, explanation, err := a.prepare(ctx, req, s, emit != nil)
@@ -167,7 +167,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	var out outcome
 	if draft.grounded && len(draft.prompt.Fragments) == 0 {
 		out.delivery = citation.NewDelivery(chat.Prompt{}, emit)
-		err = out.delivery.Write(language.PhrasesFor(req.Query, s.history, nil).Nothing)
+		err = out.delivery.Write(language.PhrasesFor(req.Query, s.history, nil).NoAnswer)
 	} else {
 		out, err = a.complete(ctx, req.model(), draft, emit)
 	}
@@ -182,14 +182,14 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 		err = d.Finish()
 	}
 	ans.Text = d.Text.String()
-	if !done.Unanswered {
+	if !done.NoAnswer {
 		ans.Sources = d.Sources()
 	}
 	left := d.Failed != nil || outer.Err() != nil
 	if err != nil && (!left || strings.TrimSpace(ans.Text) == "") {
 		return ans, a.timedOut(outer, err)
 	}
-	if req.Unkept {
+	if req.Ephemeral {
 		return ans, err
 	}
 	kept, stored := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
@@ -210,7 +210,7 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 }
 
 // prepare retrieves the fragments and collects the parts of the prompt.
-func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d draft, e *domain.Explanation, err error) {
+func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d promptDraft, e *domain.Explanation, err error) {
 	d.style, d.history, d.instructions = req.style(), s.history, req.Instructions
 	p := &d.prompt
 	*p = chat.Prompt{

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is everything an Answerer depends on.
-type world struct {
+// fixture is everything an Answerer depends on.
+type fixture struct {
 	mu            sync.Mutex
 	found         retrieve.Result
 	asked         []retrieve.Request
@@ -29,12 +29,12 @@ type world struct {
 	complete      func(ctx context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error)
 	conversations map[string]domain.Conversation
 	messages      map[string][]domain.Message
-	holders       map[string]string // of turns
+	holders       map[string]string // of locks
 	ids           int
 }
 
-func newWorld(found ...domain.Fragment) *world {
-	return &world{
+func newFixture(found ...domain.Fragment) *fixture {
+	return &fixture{
 		found:         retrieve.Result{Fragments: found, TermWeights: map[string]float64{}},
 		conversations: make(map[string]domain.Conversation),
 		messages:      make(map[string][]domain.Message),
@@ -50,25 +50,25 @@ func newWorld(found ...domain.Fragment) *world {
 	}
 }
 
-func (w *world) Retrieve(_ context.Context, req retrieve.Request) (retrieve.Result, error) {
+func (w *fixture) Retrieve(_ context.Context, req retrieve.Request) (retrieve.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked = append(w.asked, req)
 	return w.found, nil
 }
-func (w *world) Datastore(_ context.Context, ws, id string) (domain.Datastore, error) {
+func (w *fixture) Datastore(_ context.Context, ws, id string) (domain.Datastore, error) {
 	if id == "deleted" {
 		return domain.Datastore{}, domain.NotFound("datastore", id)
 	}
 	return domain.Datastore{ID: id, WorkspaceID: ws}, nil
 }
-func (w *world) Complete(ctx context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
+func (w *fixture) Complete(ctx context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	w.mu.Lock()
 	w.prompts = append(w.prompts, p)
 	w.mu.Unlock()
 	return w.complete(ctx, p, emit)
 }
-func (w *world) FindConversation(_ context.Context, ws, agentID, id string) (domain.Conversation, bool, error) {
+func (w *fixture) FindConversation(_ context.Context, ws, agentID, id string) (domain.Conversation, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	has, ok := w.conversations[id]
@@ -77,7 +77,7 @@ func (w *world) FindConversation(_ context.Context, ws, agentID, id string) (dom
 	}
 	return has, ok, nil
 }
-func (w *world) EnsureConversation(ctx context.Context, c domain.Conversation, first ...domain.Message) (domain.Conversation, error) {
+func (w *fixture) EnsureConversation(ctx context.Context, c domain.Conversation, first ...domain.Message) (domain.Conversation, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ctx.Err() != nil {
@@ -90,13 +90,13 @@ func (w *world) EnsureConversation(ctx context.Context, c domain.Conversation, f
 	w.messages[c.ID] = append(w.messages[c.ID], first...)
 	return c, nil
 }
-func (w *world) Messages(_ context.Context, id string, limit int) ([]domain.Message, error) {
+func (w *fixture) Messages(_ context.Context, id string, limit int) ([]domain.Message, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ms := w.messages[id]
 	return ms[max(0, len(ms)-limit):], nil
 }
-func (w *world) AppendMessages(ctx context.Context, id string, ms ...domain.Message) error {
+func (w *fixture) AppendMessages(ctx context.Context, id string, ms ...domain.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, ok := w.conversations[id]; !ok {
@@ -106,7 +106,7 @@ func (w *world) AppendMessages(ctx context.Context, id string, ms ...domain.Mess
 	return ctx.Err()
 }
 
-func (w *world) Lock(_ context.Context, id, holder string, _ time.Duration) (bool, error) {
+func (w *fixture) Lock(_ context.Context, id, holder string, _ time.Duration) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if has := w.holders[id]; has != "" && has != holder {
@@ -115,7 +115,7 @@ func (w *world) Lock(_ context.Context, id, holder string, _ time.Duration) (boo
 	w.holders[id] = holder
 	return true, nil
 }
-func (w *world) Unlock(_ context.Context, id, holder string) error {
+func (w *fixture) Unlock(_ context.Context, id, holder string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.holders[id] == holder {
@@ -124,9 +124,9 @@ func (w *world) Unlock(_ context.Context, id, holder string) error {
 	return nil
 }
 
-func (w *world) answerer(opts Options) *Answerer {
+func (w *fixture) answerer(opts Options) *Answerer {
 	return New(Deps{
-		Retriever: w, Datastores: w, Conversations: w, Models: chat.Only(w), Log: slog.New(slog.DiscardHandler),
+		Retriever: w, Datastores: w, Conversations: w, Models: chat.SingleModel(w), Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Unix(1_700_000_000, 0) },
 		NewID: func() string {
 			w.mu.Lock()
@@ -163,7 +163,7 @@ func in(conversation, visitor string) func(*Request) {
 
 func TestAnswerStreamsACheckedAnswerWithItsSources(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	var pieces []string
 	got, err := w.answerer(Options{}).Answer(t.Context(), ask(), func(s string) error { pieces = append(pieces, s); return nil })
 	if err != nil {
@@ -199,9 +199,9 @@ func TestAnswerStreamsACheckedAnswerWithItsSources(t *testing.T) {
 	}
 }
 
-func TestAnswerCitingNothingHasTheFragmentsThatItsWordsAreFrom(t *testing.T) {
+func TestAnAnswerWithoutCitationsHasTheFragmentsOfItsWords(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		return chat.Completion{}, emit("At six.")
 	}
@@ -217,7 +217,7 @@ func TestAnswerCitingNothingHasTheFragmentsThatItsWordsAreFrom(t *testing.T) {
 	}
 }
 
-func TestAnswerSaysThatTheDocumentsHaveNothing(t *testing.T) {
+func TestAnAnswerSaysThatTheDocumentsContainNoAnswer(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		query string
@@ -234,7 +234,7 @@ func TestAnswerSaysThatTheDocumentsHaveNothing(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(fragments()[2])
+			w := newFixture(fragments()[2])
 			got, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) { r.Query = test.query }), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -246,9 +246,9 @@ func TestAnswerSaysThatTheDocumentsHaveNothing(t *testing.T) {
 	}
 }
 
-func TestAnswerOfAnAgentWithoutDatastoresIsTheModelsOwn(t *testing.T) {
+func TestAnAgentWithoutDatastoresAnswersFromItsModel(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newFixture()
 	got, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) { r.Agent.DatastoreIDs = nil }), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -258,14 +258,14 @@ func TestAnswerOfAnAgentWithoutDatastoresIsTheModelsOwn(t *testing.T) {
 	}
 }
 
-func TestAnswerRefusesWhatIsOutOfBoundsNamingEveryFault(t *testing.T) {
+func TestAnInvalidRequestNamesEveryFault(t *testing.T) {
 	t.Parallel()
 	f := func(v float64) *float64 { return &v }
 	n, model, kind := 0, "gpt-9", domain.PromptType("odd")
 	req := Request{Agent: agent, Query: " ", ConversationID: "../x", VisitorID: strings.Repeat("v", 201), Temperature: f(1.1), TopP: f(-0.1),
 		PresencePenalty: f(2.1), FrequencyPenalty: f(-2.1), MaxTokens: &n, ModelName: &model, PromptType: &kind}
 	req.Agent.UserPrompt = strings.Repeat("{context}", domain.MaxPlaceholders+1)
-	_, err := newWorld().answerer(Options{}).Answer(t.Context(), req, nil)
+	_, err := newFixture().answerer(Options{}).Answer(t.Context(), req, nil)
 	var typed *domain.Error
 	if !errors.As(err, &typed) || typed.Code != domain.CodeInvalid {
 		t.Fatalf("got %v", err)
@@ -283,9 +283,9 @@ func TestAnswerRefusesWhatIsOutOfBoundsNamingEveryFault(t *testing.T) {
 	}
 }
 
-func TestAnswerGoesOnWithAConversation(t *testing.T) {
+func TestAnAnswerContinuesAConversation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	a := w.answerer(Options{})
 	first, err := a.Answer(t.Context(), ask(), nil)
 	if err != nil {
@@ -327,7 +327,7 @@ func TestAnswerKeepsConversationsApart(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(fragments()...)
+			w := newFixture(fragments()...)
 			w.conversations[someConversation] = domain.Conversation{ID: someConversation, WorkspaceID: "ws", AgentID: "ag", VisitorID: "anna"}
 			got, err := w.answerer(Options{}).Answer(t.Context(), ask(test.mod), nil)
 			if domain.CodeOf(err) != test.want {
@@ -340,10 +340,10 @@ func TestAnswerKeepsConversationsApart(t *testing.T) {
 	}
 }
 
-func TestAnswerKeepsWhatAReaderHadSeenWhenItLeft(t *testing.T) {
+func TestAnAnswerIsStoredUpToTheDisconnectOfItsClient(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("broken pipe")
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	sent := 0
 	got, err := w.answerer(Options{}).Answer(t.Context(), ask(), func(string) error {
 		if sent++; sent > 1 {
@@ -362,7 +362,7 @@ func TestAnswerKeepsWhatAReaderHadSeenWhenItLeft(t *testing.T) {
 
 func TestAnswerStopsTheModelWhenTheReaderIsCancelled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	ctx, cancel := context.WithCancel(t.Context())
 	w.complete = func(ctx context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		if err := emit("It opens"); err != nil {
@@ -383,7 +383,7 @@ func TestAnswerStopsTheModelWhenTheReaderIsCancelled(t *testing.T) {
 
 func TestAnswerStoresNothingWhenTheModelFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	down := domain.Errorf(domain.CodeUnavailable, "the model server failed")
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		return chat.Completion{}, errors.Join(emit("It opens"), down)
@@ -399,7 +399,7 @@ func TestAnswerStoresNothingWhenTheModelFails(t *testing.T) {
 
 func TestAnswerEndsWithItsTimeOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	w.complete = func(ctx context.Context, _ chat.Prompt, _ func(string) error) (chat.Completion, error) {
 		<-ctx.Done()
 		return chat.Completion{}, ctx.Err()
@@ -410,9 +410,9 @@ func TestAnswerEndsWithItsTimeOut(t *testing.T) {
 	}
 }
 
-func TestAnswerBoundsWhatAModelMaySay(t *testing.T) {
+func TestTheLengthOfAnAnswerIsBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		for {
 			if err := emit(strings.Repeat("x", 64<<10)); err != nil {
@@ -425,9 +425,9 @@ func TestAnswerBoundsWhatAModelMaySay(t *testing.T) {
 	}
 }
 
-func TestAnswerTakesQuestionsOfOneConversationInTurn(t *testing.T) {
+func TestQuestionsOfOneConversationAreSerialised(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	var mu sync.Mutex
 	busy := false
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
@@ -463,15 +463,15 @@ func TestAnswerTakesQuestionsOfOneConversationInTurn(t *testing.T) {
 			t.Fatalf("message %d is the %s's", i, m.Role)
 		}
 	}
-	if len(a.turns.busy) != 0 {
-		t.Errorf("%d turns left behind", len(a.turns.busy))
+	if len(a.locks.busy) != 0 {
+		t.Errorf("%d locks left behind", len(a.locks.busy))
 	}
 }
 
-func TestAnswerGivesUpItsTurnWhenTheReaderLeaves(t *testing.T) {
+func TestTheLockIsReleasedWhenTheClientDisconnects(t *testing.T) {
 	t.Parallel()
-	a := newWorld().answerer(Options{})
-	release, err := a.turns.take(t.Context(), someConversation)
+	a := newFixture().answerer(Options{})
+	release, err := a.locks.acquire(t.Context(), someConversation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,16 +481,16 @@ func TestAnswerGivesUpItsTurnWhenTheReaderLeaves(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	release()
-	if len(a.turns.busy) != 0 {
-		t.Fatalf("%d turns left behind", len(a.turns.busy))
+	if len(a.locks.busy) != 0 {
+		t.Fatalf("%d locks left behind", len(a.locks.busy))
 	}
 }
 
 func TestAnswerHasNoSourcesWhereTheProviderFoundNoAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
-		return chat.Completion{Unanswered: true}, emit("No answer.")
+		return chat.Completion{NoAnswer: true}, emit("No answer.")
 	}
 	got, err := w.answerer(Options{}).Answer(t.Context(), ask(), nil)
 	if err != nil {
@@ -501,10 +501,10 @@ func TestAnswerHasNoSourcesWhereTheProviderFoundNoAnswer(t *testing.T) {
 	}
 }
 
-func TestAnswerTellsTheProviderThatThereIsNoDatastore(t *testing.T) {
+func TestTheProviderKnowsThatThereIsNoDatastore(t *testing.T) {
 	t.Parallel()
 	for name, ids := range map[string][]string{"none": nil, "a deleted one": {"deleted"}, "one": {"ds"}} {
-		w := newWorld(fragments()...)
+		w := newFixture(fragments()...)
 		_, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) { r.Agent.DatastoreIDs = ids }), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -515,7 +515,7 @@ func TestAnswerTellsTheProviderThatThereIsNoDatastore(t *testing.T) {
 	}
 }
 
-func TestAModelThatIsShownNoDocumentsCitesNone(t *testing.T) {
+func TestAModelWithoutDocumentsCitesNone(t *testing.T) {
 	t.Parallel()
 	template := "Question: {query}"
 	for name, c := range map[string]struct {
@@ -527,7 +527,7 @@ func TestAModelThatIsShownNoDocumentsCitesNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(fragments()...)
+			w := newFixture(fragments()...)
 			got, err := w.answerer(Options{Composes: c.composes}).Answer(t.Context(), ask(func(r *Request) { r.PromptTemplate = &template }), nil)
 			if err != nil {
 				t.Fatal(err)

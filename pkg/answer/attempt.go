@@ -19,7 +19,7 @@ type outcome struct {
 
 // complete calls the models in order until one has emitted text. Emitted text cannot be taken back, so a model's
 // failure after its first piece is the failure of the answer.
-func (a *Answerer) complete(ctx context.Context, name string, d draft, emit func(string) error) (outcome, error) {
+func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emit func(string) error) (outcome, error) {
 	models := a.deps.Models.Models(name)
 	for i, m := range models {
 		out, err := a.completeBy(ctx, m, d, emit)
@@ -34,7 +34,7 @@ func (a *Answerer) complete(ctx context.Context, name string, d draft, emit func
 
 // completeBy calls one model. The context window is known only approximately or not at all, so if the model rejects the
 // prompt as too long, completeBy retries once with a prompt of half the size.
-func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d draft, emit func(string) error) (outcome, error) {
+func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d promptDraft, emit func(string) error) (outcome, error) {
 	if m.Name != "" {
 		d.prompt.Model = m.Name
 	}
@@ -42,7 +42,7 @@ func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d draft, emit f
 	if err != nil {
 		return outcome{delivery: citation.NewDelivery(chat.Prompt{}, emit)}, err
 	}
-	out, err := a.put(ctx, m, d, p, emit)
+	out, err := a.callModel(ctx, m, d, p, emit)
 	if err == nil || out.delivery.Begun || !errors.Is(err, chat.ErrTooLong) {
 		return out, err
 	}
@@ -52,11 +52,11 @@ func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d draft, emit f
 		return out, err
 	}
 	a.deps.Log.WarnContext(ctx, "the model's window is smaller than was thought; the prompt is packed anew", "model", m.Name, "window", m.Window, "tried_tokens", p.Tokens(), "tokens", smaller.Tokens())
-	return a.put(ctx, m, d, smaller, emit)
+	return a.callModel(ctx, m, d, smaller, emit)
 }
 
-// put sends one prompt to a model.
-func (a *Answerer) put(ctx context.Context, m chat.Model, d draft, p chat.Prompt, emit func(string) error) (out outcome, err error) {
+// callModel sends one prompt to a model.
+func (a *Answerer) callModel(ctx context.Context, m chat.Model, d promptDraft, p chat.Prompt, emit func(string) error) (out outcome, err error) {
 	out.delivery = citation.NewDelivery(p, emit)
 	out.completion, err = m.Provider.Complete(ctx, p, out.delivery.Write)
 	c := &out.completion

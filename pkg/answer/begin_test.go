@@ -19,7 +19,7 @@ func TestAFirstQuestionThatFailsLeavesNoConversation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(fragments()...)
+			w := newFixture(fragments()...)
 			w.complete = func(context.Context, chat.Prompt, func(string) error) (chat.Completion, error) {
 				return chat.Completion{}, errors.New("no model")
 			}
@@ -33,9 +33,9 @@ func TestAFirstQuestionThatFailsLeavesNoConversation(t *testing.T) {
 	}
 }
 
-func TestOfFirstQuestionsThatTwoProcessesAreAskedAtOnceTheFirstAnsweredBeginsTheConversation(t *testing.T) {
+func TestTheFirstAnswerOfTwoProcessesCreatesTheConversation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	var asked atomic.Int64
 	w.complete = func(_ context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		switch n := asked.Add(1); {
@@ -62,9 +62,9 @@ func TestOfFirstQuestionsThatTwoProcessesAreAskedAtOnceTheFirstAnsweredBeginsThe
 	}
 }
 
-func TestAStrangerDoesNotWaitForATurnInAConversationOfOthers(t *testing.T) {
+func TestAnotherVisitorDoesNotWaitForTheLockOfAConversation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	w.conversations[someConversation] = domain.Conversation{ID: someConversation, WorkspaceID: "ws", AgentID: "ag", VisitorID: "anna"}
 	w.holders[someConversation] = "anna's process"
 	_, err := w.answerer(Options{}).Answer(t.Context(), ask(in(someConversation, "bert")), nil)
@@ -73,9 +73,9 @@ func TestAStrangerDoesNotWaitForATurnInAConversationOfOthers(t *testing.T) {
 	}
 }
 
-func TestAConversationThatWasDeletedMeanwhileIsNotBegunAnew(t *testing.T) {
+func TestAConversationDeletedDuringAnAnswerIsNotCreatedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	w.conversations[someConversation] = domain.Conversation{ID: someConversation, WorkspaceID: "ws", AgentID: "ag", VisitorID: "anna"}
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		w.mu.Lock()

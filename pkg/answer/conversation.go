@@ -27,10 +27,10 @@ type Conversations interface {
 	// AppendMessages stores the messages in one transaction.
 	AppendMessages(ctx context.Context, conversationID string, messages ...domain.Message) error
 	// Lock grants the holder the exclusive right to answer a question of the conversation until ttl has passed. It
-	// extends a turn that the holder already has, and reports whether the turn was granted. The conversation need not
+	// extends a lock that the holder already has, and reports whether the lock was granted. The conversation need not
 	// exist.
 	Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
-	// Unlock releases the holder's turn.
+	// Unlock releases the holder's lock.
 	Unlock(ctx context.Context, conversationID, holder string) error
 }
 
@@ -45,31 +45,31 @@ type session struct {
 	conversation domain.Conversation
 	stored       bool // the conversation is in the catalog
 	history      []chat.Turn
-	end          func() // releases its turn; must be called once
+	end          func() // releases its lock; must be called once
 }
 
-// open finds or creates the conversation of a request, and waits for its turn.
+// openSession finds or creates the conversation of a request, and waits for its lock.
 //
 // A conversation is created if the request names none, and also if the id is not in use, because clients may choose
 // ids. It is stored with its first answer, so that a failed question leaves nothing behind. A conversation of another
 // workspace, agent or visitor counts as not found. A request with a conversation but no visitor continues as the
 // conversation's visitor, since the id cannot be guessed.
-func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
+func (a *Answerer) openSession(ctx context.Context, req Request) (session, error) {
 	if req.ConversationID == "" {
 		id := req.NewConversationID
 		if id == "" {
 			id = a.deps.NewID()
 		}
-		return session{conversation: a.begin(req, id), history: recent(req.Said, a.opts.HistoryTokens), end: func() {}}, nil
+		return session{conversation: a.newConversation(req, id), history: recentTurns(req.History, a.opts.HistoryTokens), end: func() {}}, nil
 	}
-	if _, _, err := a.find(ctx, req); err != nil { // before waiting, so that outsiders cannot block others
+	if _, _, err := a.findConversation(ctx, req); err != nil { // before waiting, so that outsiders cannot block others
 		return session{}, err
 	}
-	end, err := a.takeTurn(ctx, req.ConversationID)
+	end, err := a.lockConversation(ctx, req.ConversationID)
 	if err != nil {
 		return session{}, err
 	}
-	s, err := a.resume(ctx, req)
+	s, err := a.resumeSession(ctx, req)
 	if err != nil {
 		end()
 		return session{}, err
@@ -78,8 +78,8 @@ func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
 	return s, nil
 }
 
-// begin returns a new conversation for a request.
-func (a *Answerer) begin(req Request, id string) domain.Conversation {
+// newConversation returns a new conversation for a request.
+func (a *Answerer) newConversation(req Request, id string) domain.Conversation {
 	now := a.deps.Now()
 	visitor := req.VisitorID
 	if visitor == "" {
@@ -91,8 +91,8 @@ func (a *Answerer) begin(req Request, id string) domain.Conversation {
 	}
 }
 
-// find returns the conversation that the request names, and whether it exists.
-func (a *Answerer) find(ctx context.Context, req Request) (domain.Conversation, bool, error) {
+// findConversation returns the conversation that the request names, and whether it exists.
+func (a *Answerer) findConversation(ctx context.Context, req Request) (domain.Conversation, bool, error) {
 	has, exists, err := a.deps.Conversations.FindConversation(ctx, req.Agent.WorkspaceID, req.Agent.ID, req.ConversationID)
 	switch {
 	case err != nil:
@@ -103,20 +103,20 @@ func (a *Answerer) find(ctx context.Context, req Request) (domain.Conversation, 
 	return has, exists, nil
 }
 
-// resume reads the conversation that the request names, once its turn has come.
-func (a *Answerer) resume(ctx context.Context, req Request) (session, error) {
-	has, exists, err := a.find(ctx, req)
+// resumeSession reads the conversation that the request names, once it holds the lock.
+func (a *Answerer) resumeSession(ctx context.Context, req Request) (session, error) {
+	has, exists, err := a.findConversation(ctx, req)
 	if err != nil {
 		return session{}, err
 	}
 	if !exists {
-		return session{conversation: a.begin(req, req.ConversationID)}, nil
+		return session{conversation: a.newConversation(req, req.ConversationID)}, nil
 	}
 	messages, err := a.deps.Conversations.Messages(ctx, has.ID, maxHistoryMessages)
 	if err != nil {
 		return session{}, fmt.Errorf("reading conversation %s: %w", has.ID, err)
 	}
-	return session{conversation: has, stored: true, history: recent(messages, a.opts.HistoryTokens)}, nil
+	return session{conversation: has, stored: true, history: recentTurns(messages, a.opts.HistoryTokens)}, nil
 }
 
 // store stores the question and its answer together, with the conversation if that is new.
@@ -138,26 +138,26 @@ func (a *Answerer) store(ctx context.Context, s session, question, answer string
 	return nil
 }
 
-// recent returns the newest turns within the token budget, starting with a question. Citations are removed, because
-// their numbers refer to other documents. If the last exchange alone exceeds the budget, the start of each of its
-// messages is kept, because the next question is likely to refer to it.
-func recent(messages []domain.Message, budget int) []chat.Turn {
+// recentTurns returns the newest turns within the token budget, starting with a question. Citations are removed,
+// because their numbers refer to other documents. If the last exchange alone exceeds the budget, the start of each of
+// its messages is kept, because the next question is likely to refer to it.
+func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 	if budget <= 0 {
 		return nil
 	}
 	last := max(0, len(messages)-2)
 	most := budget
-	if saidTokens(messages[last:]) > budget {
+	if historyTokens(messages[last:]) > budget {
 		most = budget / 2
 	}
 	var turns []chat.Turn
 	for i, m := range slices.Backward(messages) {
-		text := said(m)
+		text := historyText(m)
 		if text == "" { // an answer with only citations
 			continue
 		}
 		if i >= last {
-			text = beginning(text, most)
+			text = truncateTokens(text, most)
 		}
 		if budget -= chunk.Tokens(text); budget < 0 || text == "" {
 			break
@@ -171,24 +171,24 @@ func recent(messages []domain.Message, budget int) []chat.Turn {
 	return turns
 }
 
-// said returns a message's text for the history.
-func said(m domain.Message) string {
+// historyText returns a message's text for the history.
+func historyText(m domain.Message) string {
 	if m.Role == domain.RoleAssistant {
 		return citation.Without(m.Text)
 	}
 	return m.Text
 }
 
-func saidTokens(messages []domain.Message) int {
+func historyTokens(messages []domain.Message) int {
 	n := 0
 	for _, m := range messages {
-		n += chunk.Tokens(said(m))
+		n += chunk.Tokens(historyText(m))
 	}
 	return n
 }
 
-// beginning truncates a text to at most the given number of tokens, including the ellipsis.
-func beginning(text string, tokens int) string {
+// truncateTokens truncates a text to at most the given number of tokens, including the ellipsis.
+func truncateTokens(text string, tokens int) string {
 	n := chunk.Tokens(text)
 	if n <= tokens {
 		return text

@@ -53,7 +53,7 @@ func TestTheBuiltInAnswererQuotesNoInstructions(t *testing.T) {
 	for name, f := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(f, domain.Fragment{Text: "Ducks live near the pump.", Score: 0.3})
+			w := newFixture(f, domain.Fragment{Text: "Ducks live near the pump.", Score: 0.3})
 			w.complete = extractive.New(nil).Complete
 			got, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) { r.Query = "How long is the warranty of the Aurora X2 pump?" }), nil)
 			if err != nil {
@@ -79,12 +79,12 @@ func TestTheBuiltInAnswererQuotesNoInstructions(t *testing.T) {
 	}
 }
 
-func TestAModelThatRepeatsADocumentShowsNoImageOfIt(t *testing.T) {
+func TestAnImageOfADocumentIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for name, f := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(f)
+			w := newFixture(f)
 			w.complete = func(_ context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 				if strings.Contains(p.System, "<|im_start|>") || strings.Contains(p.System, "[INST]") || strings.Contains(p.System, "<<SYS>>") {
 					t.Errorf("the prompt has marks of a chat template: %q", p.System)

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// draft holds the parts of a prompt, before a model is chosen.
-type draft struct {
+// promptDraft holds the parts of a prompt, before a model is chosen.
+type promptDraft struct {
 	prompt       chat.Prompt // without System and Messages
 	style        promptStyle
 	instructions string // the caller's, after all others
@@ -19,7 +19,7 @@ type draft struct {
 }
 
 // write composes the prompt with the given history and fragments.
-func (d draft) write(fragments []domain.Fragment, history []chat.Turn) chat.Prompt {
+func (d promptDraft) write(fragments []domain.Fragment, history []chat.Turn) chat.Prompt {
 	p := d.prompt
 	p.Fragments, p.Earlier = fragments, d.history
 	p.System, p.Messages = d.style.prompt(materials{question: p.Question, fragments: fragments, history: history})
@@ -35,7 +35,7 @@ const usableTenths = 9
 // history except for its last exchange, then all fragments but the best, starting with the least relevant, then the
 // last exchange. If the instructions, the question and the best fragment do not fit, it fails with an error that wraps
 // chat.ErrTooLong.
-func (d draft) pack(m chat.Model, window int) (chat.Prompt, error) {
+func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	fragments, history := d.prompt.Fragments, d.history
 	p := d.write(fragments, history)
 	if window <= 0 {
@@ -66,7 +66,7 @@ func (d draft) pack(m chat.Model, window int) (chat.Prompt, error) {
 
 // answerTokens returns the number of tokens reserved for the answer: the request's limit, up to half of the window, or
 // else the model's default, up to a quarter.
-func (d draft) answerTokens(m chat.Model, window int) int {
+func (d promptDraft) answerTokens(m chat.Model, window int) int {
 	if n := d.prompt.Params.MaxTokens; n != nil {
 		return min(*n, window/2)
 	}

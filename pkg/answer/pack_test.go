@@ -15,8 +15,8 @@ import (
 func words(n int) string { return strings.TrimSpace(strings.Repeat("weir ", n)) }
 
 // packable is a draft of five fragments of 100 tokens and three exchanges of 100.
-func packable() draft {
-	d := draft{prompt: chat.Prompt{Question: "When does the gate open?"}}
+func packable() promptDraft {
+	d := promptDraft{prompt: chat.Prompt{Question: "When does the gate open?"}}
 	for i := range 5 {
 		d.prompt.Fragments = append(d.prompt.Fragments, domain.Fragment{ChunkID: fmt.Sprint(i), Text: words(100)})
 	}
@@ -90,7 +90,7 @@ func TestAPromptThatFitsNoWindowIsRefusedWithTheWayOut(t *testing.T) {
 	}
 }
 
-func TestTheAnswerKeepsItsRoomInTheWindow(t *testing.T) {
+func TestTheWindowReservesTokensForTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		asked  int // 0: nothing
@@ -147,7 +147,7 @@ type listed []chat.Model
 
 func (l listed) Models(string) []chat.Model { return l }
 
-func TestModelsAreAskedInTurnUntilOneHasSaidSomething(t *testing.T) {
+func TestModelsAreTriedUntilOneStartsToAnswer(t *testing.T) {
 	t.Parallel()
 	down := domain.Errorf(domain.CodeUnavailable, "the model server failed")
 	tooLong := &domain.Error{Code: domain.CodeInvalid, Message: "too long", Err: chat.ErrTooLong}
@@ -167,7 +167,7 @@ func TestModelsAreAskedInTurnUntilOneHasSaidSomething(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld()
+			w := newFixture()
 			for i := range 6 {
 				w.found.Fragments = append(w.found.Fragments, domain.Fragment{ChunkID: fmt.Sprint(i), Text: words(300), Score: 0.9})
 			}
@@ -203,9 +203,9 @@ func TestModelsAreAskedInTurnUntilOneHasSaidSomething(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOutOfThePromptIsNoSource(t *testing.T) {
+func TestFragmentsOutsideThePromptAreNoSources(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newFixture()
 	for i := range 6 {
 		w.found.Fragments = append(w.found.Fragments, domain.Fragment{ChunkID: fmt.Sprint(i), Text: words(300), Score: 0.9})
 	}

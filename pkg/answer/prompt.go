@@ -37,9 +37,9 @@ type promptStyle struct {
 func (r Request) style() promptStyle {
 	switch {
 	case r.SystemPrompt != nil || r.UserPrompt != nil:
-		return promptStyle{system: or(r.SystemPrompt, r.Agent.SystemPrompt), user: or(r.UserPrompt, r.Agent.UserPrompt)}
+		return promptStyle{system: orDefault(r.SystemPrompt, r.Agent.SystemPrompt), user: orDefault(r.UserPrompt, r.Agent.UserPrompt)}
 	case r.PromptType != nil || r.PromptTemplate != nil:
-		return deprecatedStyle(or(r.PromptType, r.Agent.PromptType), or(r.PromptTemplate, r.Agent.PromptTemplate))
+		return deprecatedStyle(orDefault(r.PromptType, r.Agent.PromptType), orDefault(r.PromptTemplate, r.Agent.PromptTemplate))
 	case r.Agent.SystemPrompt != "" || r.Agent.UserPrompt != "":
 		return promptStyle{system: r.Agent.SystemPrompt, user: r.Agent.UserPrompt}
 	default:
@@ -47,7 +47,7 @@ func (r Request) style() promptStyle {
 	}
 }
 
-func or[T any](override *T, has T) T {
+func orDefault[T any](override *T, has T) T {
 	if override != nil {
 		return *override
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestWhoOnlyQuotesIsGivenWhatScoresLess(t *testing.T) {
+func TestTheBuiltInAnswererGetsFragmentsOfLowerScores(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		score    float64
@@ -20,7 +20,7 @@ func TestWhoOnlyQuotesIsGivenWhatScoresLess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(domain.Fragment{Text: "The gate opens at six.", Score: c.score})
+			w := newFixture(domain.Fragment{Text: "The gate opens at six.", Score: c.score})
 			if _, err := w.answerer(Options{Composes: c.composes}).Answer(t.Context(), ask(func(*Request) {}), nil); err != nil {
 				t.Fatal(err)
 			}

@@ -31,11 +31,11 @@ type Request struct {
 
 	NewConversationID string // the id for a conversation that is created; "": a new id
 
-	// Said are the earlier messages, oldest first, of a caller that stores the conversation itself. It requires an
+	// History are the earlier messages, oldest first, of a caller that stores the conversation itself. It requires an
 	// empty ConversationID, whose messages would be read from the catalog.
-	Said []domain.Message
-	// Unkept keeps the question and the answer out of the catalog. It requires an empty ConversationID.
-	Unkept bool
+	History []domain.Message
+	// Ephemeral keeps the question and the answer out of the catalog. It requires an empty ConversationID.
+	Ephemeral bool
 	// Instructions are added after the system prompt, unchanged: placeholders in them are not replaced.
 	Instructions string
 
@@ -66,7 +66,7 @@ func (r Request) check() error {
 	if r.ConversationID != "" && !domain.ValidConversationID(r.ConversationID) {
 		fault("conversationId", "%.40q is no conversation's id; leave it out to begin a conversation", r.ConversationID)
 	}
-	if r.ConversationID != "" && (len(r.Said) > 0 || r.Unkept) {
+	if r.ConversationID != "" && (len(r.History) > 0 || r.Ephemeral) {
 		fault("conversationId", "names a conversation that is kept; leave out what was said before")
 	}
 	if len(r.Instructions) > MaxInstructionBytes {
@@ -102,7 +102,7 @@ func (r Request) check() error {
 		{"userPrompt", r.UserPrompt, r.Agent.UserPrompt},
 		{"promptTemplate", r.PromptTemplate, r.Agent.PromptTemplate},
 	} {
-		if n := domain.Placeholders(or(p.text, p.has)); n > domain.MaxPlaceholders {
+		if n := domain.Placeholders(orDefault(p.text, p.has)); n > domain.MaxPlaceholders {
 			fault(p.field, "has %d placeholders, the most is %d", n, domain.MaxPlaceholders)
 		}
 		if p.text == nil {

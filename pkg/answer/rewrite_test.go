@@ -17,7 +17,7 @@ var gate = []chat.Turn{
 	{Role: domain.RoleAssistant, Text: "The North Gate opens at six in the morning and is watched by a keeper."},
 }
 
-func TestAModelMakesAFollowUpStandAlone(t *testing.T) {
+func TestAModelRewritesAFollowUpAsAStandaloneQuestion(t *testing.T) {
 	t.Parallel()
 	schleuse := []chat.Turn{{Role: domain.RoleUser, Text: "Wann öffnet die Schleuse Nord?"}, {Role: domain.RoleAssistant, Text: "Die Schleuse Nord öffnet um sechs Uhr."}}
 	shuizha := []chat.Turn{{Role: domain.RoleUser, Text: "水闸什么时候打开？"}, {Role: domain.RoleAssistant, Text: "水闸早上六点打开。"}}
@@ -53,7 +53,7 @@ func TestAModelMakesAFollowUpStandAlone(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(fragments()...)
+			w := newFixture(fragments()...)
 			var asked []chat.Prompt
 			w.complete = func(_ context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 				if asked = append(asked, p); len(asked) > 1 {
@@ -67,7 +67,7 @@ func TestAModelMakesAFollowUpStandAlone(t *testing.T) {
 				}
 				return chat.Completion{PromptTokens: 7, CompletionTokens: 3}, err
 			}
-			req := ask(func(r *Request) { r.Query, r.Said, r.Unkept = test.question, messagesOf(test.history), true })
+			req := ask(func(r *Request) { r.Query, r.History, r.Ephemeral = test.question, messagesOf(test.history), true })
 			if test.writes == "never asked" {
 				asked = append(asked, chat.Prompt{})
 			}
@@ -110,7 +110,7 @@ func messagesOf(turns []chat.Turn) []domain.Message {
 
 func TestAFollowUpIsAnsweredThoughTheModelCannotRewriteIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	calls := 0
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		if calls++; calls == 1 {
@@ -119,7 +119,7 @@ func TestAFollowUpIsAnsweredThoughTheModelCannotRewriteIt(t *testing.T) {
 		return chat.Completion{}, emit("At ten [1].")
 	}
 	got, err := w.answerer(Options{Composes: true}).Answer(t.Context(), ask(func(r *Request) {
-		r.Query, r.Said, r.Unkept = "And when does it close?", messagesOf(gate), true
+		r.Query, r.History, r.Ephemeral = "And when does it close?", messagesOf(gate), true
 	}), nil)
 	if err != nil || got.Text != "At ten [1]." {
 		t.Fatalf("got %q: %v", got.Text, err)
@@ -131,7 +131,7 @@ func TestAFollowUpIsAnsweredThoughTheModelCannotRewriteIt(t *testing.T) {
 
 func TestTheModelIsShownABoundedPartOfTheConversation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	var shown string
 	w.complete = func(_ context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		if shown == "" {
@@ -144,7 +144,7 @@ func TestTheModelIsShownABoundedPartOfTheConversation(t *testing.T) {
 		history = append(history, chat.Turn{Role: domain.RoleUser, Text: "When does the North Gate open?"}, chat.Turn{Role: domain.RoleAssistant, Text: strings.Repeat("long ", 1000)})
 	}
 	_, err := w.answerer(Options{Composes: true, HistoryTokens: 100_000}).Answer(t.Context(), ask(func(r *Request) {
-		r.Query, r.Said, r.Unkept = "And when does it close?", messagesOf(history), true
+		r.Query, r.History, r.Ephemeral = "And when does it close?", messagesOf(history), true
 	}), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -18,11 +18,11 @@ var saidBefore = []domain.Message{
 	{Role: domain.RoleAssistant, Text: "The Aurora gate [1]."},
 }
 
-func TestACallerMayKeepTheConversationHimself(t *testing.T) {
+func TestACallerMayStoreTheConversationItself(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	got, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) {
-		r.Query, r.Said, r.Unkept, r.VisitorID = "When does it open?", saidBefore, true, "v"
+		r.Query, r.History, r.Ephemeral, r.VisitorID = "When does it open?", saidBefore, true, "v"
 	}), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -45,11 +45,11 @@ func TestACallerMayKeepTheConversationHimself(t *testing.T) {
 	})
 }
 
-func TestWhatWasSaidIsCutToTheBudget(t *testing.T) {
+func TestHistoryIsCutToTheBudget(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	long := append([]domain.Message{{Role: domain.RoleUser, Text: strings.Repeat("word ", 100)}}, saidBefore...)
-	if _, err := w.answerer(Options{HistoryTokens: 50}).Answer(t.Context(), ask(func(r *Request) { r.Said = long }), nil); err != nil {
+	if _, err := w.answerer(Options{HistoryTokens: 50}).Answer(t.Context(), ask(func(r *Request) { r.History = long }), nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(w.prompts[0].Messages); n != 3 {
@@ -57,7 +57,7 @@ func TestWhatWasSaidIsCutToTheBudget(t *testing.T) {
 	}
 }
 
-func TestALastExchangeLongerThanTheBudgetIsCutAndNotLeftOut(t *testing.T) {
+func TestALastExchangeLongerThanTheBudgetIsTruncated(t *testing.T) {
 	t.Parallel()
 	exchange := func(question, answer int) []domain.Message {
 		return []domain.Message{
@@ -80,7 +80,7 @@ func TestALastExchangeLongerThanTheBudgetIsCutAndNotLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := recent(c.messages, c.budget)
+			got := recentTurns(c.messages, c.budget)
 			tokens := 0
 			for _, turn := range got {
 				tokens += chunk.Tokens(turn.Text)
@@ -95,15 +95,15 @@ func TestALastExchangeLongerThanTheBudgetIsCutAndNotLeftOut(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidDoesNotGoWithAConversationThatIsKept(t *testing.T) {
+func TestHistoryExcludesAStoredConversation(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Request){
-		"history":    func(r *Request) { r.Said = saidBefore },
-		"no storing": func(r *Request) { r.Unkept = true },
+		"history":    func(r *Request) { r.History = saidBefore },
+		"no storing": func(r *Request) { r.Ephemeral = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := newWorld().answerer(Options{}).Answer(t.Context(), ask(in(someConversation, ""), change), nil)
+			_, err := newFixture().answerer(Options{}).Answer(t.Context(), ask(in(someConversation, ""), change), nil)
 			if domain.CodeOf(err) != domain.CodeInvalid {
 				t.Errorf("got %v", err)
 			}
@@ -111,9 +111,9 @@ func TestWhatWasSaidDoesNotGoWithAConversationThatIsKept(t *testing.T) {
 	}
 }
 
-func TestInstructionsStandBehindTheSystemPromptAsTheyAre(t *testing.T) {
+func TestInstructionsFollowTheSystemPrompt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	_, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) {
 		r.Agent.SystemPrompt, r.Instructions = "You guard the gate.", "Be brief about {query}."
 	}), nil)
@@ -128,7 +128,7 @@ func TestInstructionsStandBehindTheSystemPromptAsTheyAre(t *testing.T) {
 
 func TestAnAnswerThatWasCutSaysSo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		return chat.Completion{Cut: true}, emit("At si")
 	}

@@ -114,7 +114,7 @@ func TestAnOpenStreamCountsNoMore(t *testing.T) {
 // served meanwhile, and the slow one at last.
 func TestASlowBodyKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
-	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, Patience: time.Minute})
+	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: time.Minute})
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{Searches: gate} })
 	path, body := "/datastores/"+s.datastore+"/query", `{"query":"anything"}`
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))

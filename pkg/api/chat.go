@@ -46,9 +46,9 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 		return nil, err
 	}
 	kept := t.request.ConversationID != "" || value(r.Body.Store)
-	t.request.Instructions, t.request.Unkept = said.instructions, !kept
+	t.request.Instructions, t.request.Ephemeral = said.instructions, !kept
 	if t.request.ConversationID == "" && len(said.before) > 0 {
-		t.request.Said = said.before
+		t.request.History = said.before
 	}
 	c := completion{id: "chatcmpl-" + s.NewID(), created: s.Now().Unix(), model: agent.ID}
 	if value(r.Body.Stream) {
@@ -233,8 +233,8 @@ func usageOf(a answer.Answer) ChatUsage {
 	return ChatUsage{PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens, TotalTokens: a.PromptTokens + a.CompletionTokens}
 }
 
-// streamChat answers a turn in chunks: the role, the text, the reason of the end with the sources, the tokens used if the
-// client asks for them, and the mark of the end.
+// streamChat answers a turn in chunks: the role, the text, the reason of the end with the sources, the tokens used if
+// the client asks for them, and the mark of the end.
 func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *turn, c completion) error {
 	events := sse.New(w, s.opts.WriteTimeout)
 	stop := events.KeepAlive(s.opts.Heartbeat)

@@ -46,7 +46,7 @@ func (s *service) chatted() *answer.Request {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		got = r
 		a, err := tokens("The trial", " lasts", " 30 days [1].")(ctx, r, emit)
-		if r.Unkept {
+		if r.Ephemeral {
 			a.ConversationID = ""
 		}
 		return a, err
@@ -63,26 +63,26 @@ func TestAChatCompletionBecomesAQuestionToTheAgent(t *testing.T) {
 	}{
 		"the last message is the question, the others are what was said": {
 			object{"messages": []any{says("system", "Be brief."), says("user", "Which trial?"), says("assistant", "Ours [1]."), says("developer", "In English."), says("user", "How long?")}},
-			answer.Request{Query: "How long?", Instructions: "Be brief.\n\nIn English.", Unkept: true, Said: []domain.Message{
+			answer.Request{Query: "How long?", Instructions: "Be brief.\n\nIn English.", Ephemeral: true, History: []domain.Message{
 				{Role: domain.RoleUser, Text: "Which trial?"}, {Role: domain.RoleAssistant, Text: "Ours [1]."},
 			}},
 		},
 		"parts of text are lines": {
 			object{"messages": []any{says("user", []any{object{"type": "text", "text": "How"}, object{"type": "text", "text": "long?"}})}},
-			answer.Request{Query: "How\nlong?", Unkept: true},
+			answer.Request{Query: "How\nlong?", Ephemeral: true},
 		},
 		"a system message may come last, and an assistant may have said nothing": {
 			object{"messages": []any{says("assistant", nil), says("assistant", ""), says("user", "q"), says("system", "s")}},
-			answer.Request{Query: "q", Instructions: "s", Unkept: true},
+			answer.Request{Query: "q", Instructions: "s", Ephemeral: true},
 		},
 		"parameters are passed on": {
 			object{"temperature": 0.5, "top_p": 0.25, "max_tokens": 9, "presence_penalty": 1, "frequency_penalty": -1, "user": "v-1", "filters": object{"custom_ids": []string{"a"}}},
-			answer.Request{Query: "How long?", Unkept: true, VisitorID: "v-1", Temperature: new(0.5), TopP: new(0.25), MaxTokens: new(9),
+			answer.Request{Query: "How long?", Ephemeral: true, VisitorID: "v-1", Temperature: new(0.5), TopP: new(0.25), MaxTokens: new(9),
 				PresencePenalty: new(1.0), FrequencyPenalty: new(-1.0), Filters: domain.Filters{CustomIDs: []string{"a"}}},
 		},
 		"a temperature above 1 is 1, and the newer bound of tokens goes first": {
 			object{"temperature": 1.7, "max_tokens": 9, "max_completion_tokens": 7},
-			answer.Request{Query: "How long?", Unkept: true, Temperature: new(1.0), MaxTokens: new(7)},
+			answer.Request{Query: "How long?", Ephemeral: true, Temperature: new(1.0), MaxTokens: new(7)},
 		},
 		"a conversation that is kept has its own history": {
 			object{"conversationId": conversation, "messages": []any{says("user", "a"), says("assistant", "b"), says("user", "c")}},
@@ -90,12 +90,12 @@ func TestAChatCompletionBecomesAQuestionToTheAgent(t *testing.T) {
 		},
 		"what is to be stored begins a conversation": {
 			object{"store": true, "messages": []any{says("user", "a"), says("assistant", "b"), says("user", "c")}},
-			answer.Request{Query: "c", Said: []domain.Message{{Role: domain.RoleUser, Text: "a"}, {Role: domain.RoleAssistant, Text: "b"}}},
+			answer.Request{Query: "c", History: []domain.Message{{Role: domain.RoleUser, Text: "a"}, {Role: domain.RoleAssistant, Text: "b"}}},
 		},
 		"what says nothing, and what merely hints, is taken": {
 			object{"tools": []any{}, "tool_choice": "none", "stop": nil, "response_format": object{"type": "text"}, "modalities": []string{"text"}, "logprobs": false, "logit_bias": object{},
 				"n": 1, "seed": 7, "metadata": object{"a": "b"}, "reasoning_effort": "low", "store": false, "parallel_tool_calls": true, "unheard_of": 1},
-			answer.Request{Query: "How long?", Unkept: true},
+			answer.Request{Query: "How long?", Ephemeral: true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

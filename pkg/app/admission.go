@@ -34,14 +34,14 @@ const (
 
 // How long ingestion pauses while queries are refused.
 const (
-	courtesyQuiet    = 500 * time.Millisecond
-	courtesyPatience = 2 * time.Second
+	backpressureQuietTime = 500 * time.Millisecond
+	backpressureMaxWait   = 2 * time.Second
 )
 
-// admissionGates are the gates for requests, and the courtesy with which ingestion yields to them.
+// admissionGates are the gates for requests, and the backpressure with which ingestion yields to them.
 type admissionGates struct {
 	searches, answers, uploads, others *admission.Gate
-	courtesy                           *admission.Courtesy
+	backpressure                       *admission.Backpressure
 }
 
 func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
@@ -57,7 +57,7 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 		limit = cmp.Or(limit, perProcessor*count)
 		return admission.New(admission.Options{
 			Limit: limit, Waiting: waitingPerPlace * limit,
-			Patience: patience, Burst: burstPatience * patience, Interval: burstInterval * patience,
+			OverloadTimeout: patience, Burst: burstPatience * patience, Interval: burstInterval * patience,
 		})
 	}
 	g := &admissionGates{
@@ -68,8 +68,8 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 		Name: "sluice_jobs_stood_back_seconds_total", Help: "Seconds that jobs of this process stood back because queries were being refused.",
 	})
 	r.MustRegister(stood)
-	g.courtesy = &admission.Courtesy{
-		Gates: []*admission.Gate{g.searches, g.answers}, Quiet: courtesyQuiet, Patience: courtesyPatience,
+	g.backpressure = &admission.Backpressure{
+		Gates: []*admission.Gate{g.searches, g.answers}, QuietTime: backpressureQuietTime, MaxWait: backpressureMaxWait,
 		Observe: func(d time.Duration) { stood.Add(d.Seconds()) },
 	}
 	return g

@@ -54,7 +54,7 @@ func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models,
 		if c.ChatFallback != "" {
 			return nil, errors.New("SLUICE_CHAT_FALLBACK is set and SLUICE_CHAT_MODEL is not: name the model that is asked first")
 		}
-		return chat.Only(extractive.New(words)), nil
+		return chat.SingleModel(extractive.New(words)), nil
 	}
 	unnamed := c.ChatModel
 	if unnamed == "" {

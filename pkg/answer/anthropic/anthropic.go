@@ -32,7 +32,7 @@ type Provider struct {
 	header  http.Header
 	options Options
 	caller  *remote.Caller
-	quirks  remote.Quirks
+	limits  remote.ModelLimits
 }
 
 // New returns a Provider without contacting the server. It fails if BaseURL is not an HTTP address.
@@ -72,9 +72,9 @@ const version = "2023-06-01"
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
-		r.Ignored = ignored(prompt.Params, sent)
+		r.Ignored = ignoredParameters(prompt.Params, sent)
 		err := p.ask(ctx, body, r)
-		if status := (*remote.Status)(nil); errors.As(err, &status) && p.quirks.Learn(prompt.Model, status, sent) {
+		if status := (*remote.Status)(nil); errors.As(err, &status) && p.limits.Learn(prompt.Model, status, sent) {
 			return remote.ErrAdjusted
 		}
 		return err
@@ -93,13 +93,13 @@ type request struct {
 	Model       string         `json:"model"`
 	MaxTokens   int64          `json:"max_tokens"`
 	System      []contentBlock `json:"system,omitempty"`
-	Messages    []turn         `json:"messages"`
+	Messages    []message      `json:"messages"`
 	Temperature *float64       `json:"temperature,omitempty"`
 	TopP        *float64       `json:"top_p,omitempty"`
 	Stream      bool           `json:"stream"`
 }
 
-type turn struct {
+type message struct {
 	Role    string         `json:"role"`
 	Content []contentBlock `json:"content"`
 }
@@ -113,12 +113,12 @@ func textBlock(text string) []contentBlock { return []contentBlock{{"text", text
 
 // body returns the request for a prompt, without parameters that the model is known to reject.
 func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
-	known := p.quirks.Of(prompt.Model)
+	known := p.limits.Of(prompt.Model)
 	asked, most := prompt.Params, p.options.MaxTokens
 	if asked.MaxTokens != nil {
 		most = *asked.MaxTokens
 	}
-	sent := remote.Parameters{maxTokens: known.Most(most)}
+	sent := remote.Parameters{maxTokens: known.MaxTokens(most)}
 	body := request{Model: prompt.Model, MaxTokens: int64(sent[maxTokens]), Stream: true}
 	if v := asked.Temperature; v != nil && !known.Refuses(temperature) {
 		body.Temperature, sent[temperature] = v, *v
@@ -137,13 +137,13 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 		if t.Role == domain.RoleAssistant {
 			role = "assistant"
 		}
-		body.Messages = append(body.Messages, turn{role, textBlock(t.Text)})
+		body.Messages = append(body.Messages, message{role, textBlock(t.Text)})
 	}
 	return body, sent
 }
 
-// ignored returns the API names of the requested parameters that were changed or not sent.
-func ignored(asked chat.Params, sent remote.Parameters) []string {
+// ignoredParameters returns the API names of the requested parameters that were changed or not sent.
+func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	_, warm := sent[temperature]
 	_, nucleus := sent[topP]

@@ -161,7 +161,7 @@ func TestCompleteStreams(t *testing.T) {
 	}
 }
 
-func TestEventsWithoutNamesAreReadByTheirTypes(t *testing.T) {
+func TestEventsWithoutNamesAreKnownByTheirTypes(t *testing.T) {
 	t.Parallel()
 	unnamed := func(all ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -181,7 +181,7 @@ func TestEventsWithoutNamesAreReadByTheirTypes(t *testing.T) {
 	}
 }
 
-func TestCompleteSaysWhatTheAPIDoesNotTake(t *testing.T) {
+func TestCompleteNamesIgnoredParameters(t *testing.T) {
 	t.Parallel()
 	ok := events(start, block, delta("Six."), close, ending("end_turn"), stop)
 	tests := map[string]struct {
@@ -312,7 +312,7 @@ func TestCompleteIsCutAtMaxTokens(t *testing.T) {
 	}
 }
 
-func TestCompleteStopsWhenTheReaderLeavesAndTheServerSeesIt(t *testing.T) {
+func TestADisconnectCancelsTheRequest(t *testing.T) {
 	t.Parallel()
 	left := make(chan struct{})
 	p, _ := started(t, nil, func(w http.ResponseWriter, r *http.Request) {
@@ -339,7 +339,7 @@ func TestTheEnvironmentIsNotRead(t *testing.T) {
 	}
 }
 
-func TestNewRefusesAnAddressThatIsNone(t *testing.T) {
+func TestNewRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"localhost", "ftp://localhost", "http://"} {
 		if _, err := New(Options{BaseURL: base}); err == nil {

@@ -41,12 +41,12 @@ type Model struct {
 	Answer   int // tokens reserved for the answer if a request sets no limit
 }
 
-// Only returns Models that map every name to one provider.
-func Only(p Provider) Models { return only{Model{Provider: p}} }
+// SingleModel returns Models that map every name to one provider.
+func SingleModel(p Provider) Models { return singleModel{Model{Provider: p}} }
 
-type only struct{ model Model }
+type singleModel struct{ model Model }
 
-func (o only) Models(string) []Model { return []Model{o.model} }
+func (o singleModel) Models(string) []Model { return []Model{o.model} }
 
 // Prompt is the input of a provider.
 type Prompt struct {
@@ -104,7 +104,7 @@ type Completion struct {
 	Estimated        bool     // at least one count is an estimate, because the provider reported none
 	Cut              bool     // the answer was truncated at maxTokens or the model's own limit
 	Ignored          []string // API names of the parameters that the provider or model rejected or changed
-	Unanswered       bool     // the provider found no answer in the documents, so there are no sources
+	NoAnswer         bool     // the provider found no answer in the documents, so there are no sources
 }
 
 // Transcript formats turns for a placeholder.

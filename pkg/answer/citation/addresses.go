@@ -12,12 +12,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// addresses are the web addresses in a prompt. They are collected at the first lookup.
-type addresses struct {
-	gather func() (texts []string, sources []domain.Fragment)
-	once   sync.Once
-	given  map[string]bool // without the scheme and a trailing slash
-	hosts  map[string]bool // hosts of the sources
+// knownAddresses are the web addresses in a prompt. They are collected at the first lookup.
+type knownAddresses struct {
+	collect  func() (texts []string, sources []domain.Fragment)
+	once     sync.Once
+	inPrompt map[string]bool // without the scheme and a trailing slash
+	hosts    map[string]bool // hosts of the sources
 }
 
 // Maximum number of addresses collected from a prompt.
@@ -33,8 +33,8 @@ var schemeOrWWW = regexp.MustCompile(`(?i)https?://|www\.`)
 
 // addressesOf returns the addresses in a prompt: in the agent's instructions, the documents, the history and the
 // question.
-func addressesOf(p chat.Prompt) *addresses {
-	return &addresses{gather: func() ([]string, []domain.Fragment) {
+func addressesOf(p chat.Prompt) *knownAddresses {
+	return &knownAddresses{collect: func() ([]string, []domain.Fragment) {
 		texts := []string{p.System}
 		for _, m := range p.Messages {
 			texts = append(texts, m.Text)
@@ -48,28 +48,28 @@ func addressesOf(p chat.Prompt) *addresses {
 }
 
 // has reports whether the address was in the prompt, with http or https.
-func (a *addresses) has(address string) bool {
+func (a *knownAddresses) has(address string) bool {
 	a.once.Do(a.read)
-	return a.given[key(address)]
+	return a.inPrompt[key(address)]
 }
 
 // ofSource reports whether the address was in the prompt and its host is that of a source.
-func (a *addresses) ofSource(address string) bool {
+func (a *knownAddresses) ofSource(address string) bool {
 	return a.has(address) && a.hosts[hostOf(address)]
 }
 
-func (a *addresses) read() {
-	a.given, a.hosts = make(map[string]bool), make(map[string]bool)
-	texts, sources := a.gather()
-	a.gather = nil
+func (a *knownAddresses) read() {
+	a.inPrompt, a.hosts = make(map[string]bool), make(map[string]bool)
+	texts, sources := a.collect()
+	a.collect = nil
 	for _, text := range texts {
 		for _, at := range schemeOrWWW.FindAllStringIndex(text, -1) {
-			if len(a.given) >= maxAddresses {
+			if len(a.inPrompt) >= maxAddresses {
 				return
 			}
 			n, _ := addressRun(text[at[1]:])
 			if address := cutAddress(text[at[1] : at[1]+n]); address != "" {
-				a.given[key(text[at[0]:at[1]]+address)] = true
+				a.inPrompt[key(text[at[0]:at[1]]+address)] = true
 			}
 		}
 	}

@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// citer reads a model's text as it streams, checks the cited numbers against the fragments in the prompt, and renumbers
-// them in order of first use. It removes marks that name no fragment, and the space before them.
+// citationFilter reads a model's text as it streams, checks the cited numbers against the fragments in the prompt, and
+// renumbers them in order of first use. It removes marks that name no fragment, and the space before them.
 //
 // Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width
 // digits. They are written as [1][2]. Code is not changed: text between backticks or fences, and subscripts such as
 // arr[2] (see subscripted). Text is held back only while it may become a mark, and for a few bytes after a mark that
 // may be a subscript.
-type citer struct {
-	given   int         // number of fragments in the prompt, numbered from 1
-	shown   map[int]int // number in the prompt → number shown
-	order   []int       // numbers in the prompt, in order of first use
-	hidden  bool        // remove all marks, even valid ones
-	pending string      // text that may be the beginning of a mark
+type citationFilter struct {
+	fragments int         // number of fragments in the prompt, numbered from 1
+	shown     map[int]int // number in the prompt → number shown
+	order     []int       // numbers in the prompt, in order of first use
+	hidden    bool        // remove all marks, even valid ones
+	pending   string      // text that may be the beginning of a mark
 
 	CodeTracker
 	left      string // end of the emitted text, at most maxNameBytes; "" after a removed mark
@@ -37,27 +37,27 @@ const (
 	maxMarkNumbers = 32
 )
 
-// anyMark is a number of fragments large enough that every mark names one.
-const anyMark = 999
+// allFragments is a number of fragments large enough that every mark names one.
+const allFragments = 999
 
-func newCiter(given int) *citer {
-	return &citer{given: given, shown: make(map[int]int)}
+func newCitationFilter(given int) *citationFilter {
+	return &citationFilter{fragments: given, shown: make(map[int]int)}
 }
 
 // write processes the next piece and returns the text that can be emitted.
-func (c *citer) write(piece string) string {
+func (c *citationFilter) write(piece string) string {
 	return c.read(c.pending+piece, false)
 }
 
 // close returns the text held back.
-func (c *citer) close() string {
+func (c *citationFilter) close() string {
 	return c.read(c.pending, true)
 }
 
 // cited returns the numbers of the cited fragments, in order of first use.
-func (c *citer) cited() []int { return c.order }
+func (c *citationFilter) cited() []int { return c.order }
 
-func (c *citer) read(s string, last bool) string {
+func (c *citationFilter) read(s string, last bool) string {
 	var out strings.Builder
 	c.pending = ""
 	for i := 0; i < len(s); {
@@ -82,7 +82,7 @@ func (c *citer) read(s string, last bool) string {
 		m, state := parseMark(s[i:])
 		end := i + m.length
 		switch {
-		case !last && (state == markOpen || state == markWhole && m.plain && start == i && glued(c.left) && len(s)-end < followerBytes):
+		case !last && (state == markOpen || state == markWhole && m.plain && start == i && isSubscriptPrefix(c.left) && len(s)-end < followerBytes):
 			c.pending = s[start:]
 			return out.String()
 		case state != markWhole || isInterval(m.numbers):
@@ -103,27 +103,27 @@ func (c *citer) read(s string, last bool) string {
 
 // isText reports whether an apparent mark is text: a subscript, a list that is assigned, or a range that extends beyond
 // the fragments. After a name, brackets are a mark only if they name a fragment.
-func (c *citer) isText(m mark, space, after string) bool {
-	if m.ranged && slices.Max(m.numbers) > c.given {
+func (c *citationFilter) isText(m mark, space, after string) bool {
+	if m.ranged && slices.Max(m.numbers) > c.fragments {
 		return true
 	}
 	if !m.plain {
 		return false
 	}
-	if space != "" || !glued(c.left) {
+	if space != "" || !isSubscriptPrefix(c.left) {
 		return c.subscript && space == "" || assigned.MatchString(c.left+space)
 	}
 	return c.indented() || subscripted(c.left, firstBytes(after)) || !slices.ContainsFunc(m.numbers, c.names)
 }
 
 // names reports whether n is the number of a fragment.
-func (c *citer) names(n int) bool { return n >= 1 && n <= c.given }
+func (c *citationFilter) names(n int) bool { return n >= 1 && n <= c.fragments }
 
 // isInterval reports whether an apparent mark is an interval, such as [0, 1]. Fragments are numbered from 1.
 func isInterval(numbers []int) bool { return len(numbers) > 1 && slices.Contains(numbers, 0) }
 
 // cite writes the valid numbers of a mark as shown, after the space that preceded it.
-func (c *citer) cite(out *strings.Builder, space string, numbers []int) {
+func (c *citationFilter) cite(out *strings.Builder, space string, numbers []int) {
 	var marks strings.Builder
 	for _, n := range numbers {
 		if !c.names(n) || c.hidden {
@@ -149,7 +149,7 @@ func (c *citer) cite(out *strings.Builder, space string, numbers []int) {
 }
 
 // pass writes text and updates the state that depends on it.
-func (c *citer) pass(out *strings.Builder, text string) {
+func (c *citationFilter) pass(out *strings.Builder, text string) {
 	out.WriteString(text)
 	c.left = lastBytes(c.left + text)
 	c.subscript = false
@@ -232,7 +232,7 @@ func parseMark(s string) (mark, markState) {
 		case strings.HasPrefix(rest, closing):
 			m.length += len(closing)
 			return m, markWhole
-		case strings.HasPrefix(rest, dagger):
+		case strings.HasPrefix(rest, sourceSuffix):
 			end := strings.Index(rest, closing)
 			switch {
 			case end > maxMarkBytes, end < 0 && len(rest) > maxMarkBytes:
@@ -258,8 +258,8 @@ func parseMark(s string) (mark, markState) {
 	}
 }
 
-// dagger starts a suffix that some models add to the number: 【1†source】.
-const dagger = "†"
+// sourceSuffix starts a suffix that some models add to the number: 【1†source】.
+const sourceSuffix = "†"
 
 // labelAt returns the length of a label with its separator, or 0 if there is none. open means that the text ends before
 // this can be decided.
@@ -331,7 +331,7 @@ func countPrefix(s, one string) int {
 
 // Without removes all marks from an answer.
 func Without(text string) string {
-	c := newCiter(anyMark)
+	c := newCitationFilter(allFragments)
 	c.hidden = true
 	return strings.TrimSpace(c.write(text) + c.close())
 }

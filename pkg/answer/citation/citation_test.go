@@ -12,7 +12,7 @@ import (
 
 // cite feeds the pieces and returns all that comes out.
 func cite(given int, pieces ...string) (string, []int) {
-	c := newCiter(given)
+	c := newCitationFilter(given)
 	var out strings.Builder
 	for _, p := range pieces {
 		out.WriteString(c.write(p))
@@ -21,7 +21,7 @@ func cite(given int, pieces ...string) (string, []int) {
 	return out.String(), c.cited()
 }
 
-func TestCiter(t *testing.T) {
+func TestCitationFilter(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		given int
@@ -93,9 +93,9 @@ func TestCiter(t *testing.T) {
 	}
 }
 
-func TestCiterHoldsBackOnlyWhatMayBecomeAMark(t *testing.T) {
+func TestTheCitationFilterBuffersOnlyPossibleMarks(t *testing.T) {
 	t.Parallel()
-	c := newCiter(3)
+	c := newCitationFilter(3)
 	for _, step := range []struct{ in, want string }{
 		{"The gate", "The gate"},
 		{" opens", " opens"},
@@ -116,7 +116,7 @@ var afterName = regexp.MustCompile(`[0-9A-Za-z_)]\[`)
 
 var plainMark = regexp.MustCompile(`\[(\d{1,3})\]`)
 
-func FuzzCiter(f *testing.F) {
+func FuzzCitationFilter(f *testing.F) {
 	f.Add("One [4]. Two [2] `a[1]` 【3】 [1-3] [", uint8(3), uint8(4))
 	f.Add("  [1][[2]]```\n[9]\n``` [ 1 ; 2 ]", uint8(1), uint8(2))
 	f.Fuzz(func(t *testing.T, in string, size, given uint8) {

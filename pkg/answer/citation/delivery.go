@@ -16,7 +16,7 @@ const maxAnswerBytes = 1 << 20
 // Delivery emits an answer while it checks citations and then links, and collects the text.
 type Delivery struct {
 	fragments []domain.Fragment
-	cites     *citer
+	cites     *citationFilter
 	links     *linkFilter        // after the citations, because removing a mark may join text; nil: links are not checked
 	emit      func(string) error // nil: the text is only collected
 	Begun     bool               // the provider has sent text
@@ -27,7 +27,7 @@ type Delivery struct {
 // NewDelivery returns a Delivery for the answer to a prompt. If the prompt contains no documents, only the reader or
 // the operator can have asked for a link, so links are not checked.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
-	d := &Delivery{fragments: p.Fragments, cites: newCiter(len(p.Fragments)), emit: emit}
+	d := &Delivery{fragments: p.Fragments, cites: newCitationFilter(len(p.Fragments)), emit: emit}
 	if len(p.Fragments) > 0 {
 		d.links = newLinkFilter(addressesOf(p))
 	}
@@ -77,7 +77,7 @@ func (d *Delivery) pass(text string) error {
 func (d *Delivery) Sources() []domain.Fragment {
 	cited := d.cites.cited()
 	if len(cited) == 0 {
-		return used(d.Text.String(), d.fragments)
+		return usedFragments(d.Text.String(), d.fragments)
 	}
 	out := make([]domain.Fragment, len(cited))
 	for i, n := range cited {

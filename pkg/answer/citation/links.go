@@ -21,7 +21,7 @@ import (
 // The filter only adds spaces and "…". It does not exempt code, because renderers differ in what they treat as code,
 // but code stays readable. It holds back only text that may become one of these, at most one address.
 type linkFilter struct {
-	known    *addresses
+	known    *knownAddresses
 	pending  string // text that may be the beginning of a construct to break
 	before   string // the last emitted bytes, at most beforeBytes
 	dropping bool   // inside an address that is too long to be known
@@ -33,8 +33,8 @@ const (
 	beforeBytes     = len("https")
 )
 
-// gone replaces removed text.
-const gone = "…"
+// removedText replaces removed text.
+const removedText = "…"
 
 // activeTags load or run something even without attributes, or change how the text after them is parsed.
 var activeTags = wordset.Of(`
@@ -42,7 +42,7 @@ var activeTags = wordset.Of(`
 	object picture plaintext script select source style svg template textarea title track video xmp
 `)
 
-func newLinkFilter(known *addresses) *linkFilter { return &linkFilter{known: known} }
+func newLinkFilter(known *knownAddresses) *linkFilter { return &linkFilter{known: known} }
 
 // write processes the next piece and returns the text that can be emitted.
 func (f *linkFilter) write(piece string) string { return f.read(f.pending+piece, false) }
@@ -90,12 +90,12 @@ func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	}
 	switch s[0] {
 	case '!':
-		return parted(s, last, "[")
+		return separate(s, last, "[")
 	case ']':
 		if len(s) > 1 && s[1] == '(' {
 			return f.target(s, last)
 		}
-		return parted(s, last, ":")
+		return separate(s, last, ":")
 	case '<':
 		return tag(s, last)
 	case ':':
@@ -113,8 +113,8 @@ func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	return s, len(s)
 }
 
-// parted emits the first character, followed by a space if the next characters would give it a meaning.
-func parted(s string, last bool, on string) (text string, taken int) {
+// separate emits the first character, followed by a space if the next characters would give it a meaning.
+func separate(s string, last bool, on string) (text string, taken int) {
 	switch {
 	case len(s) == 1 && !last:
 		return "", 0
@@ -179,7 +179,7 @@ func (f *linkFilter) address(s string, last bool, prefix string, known func(stri
 		if f.dropping = len(address) == maxAddressBytes; f.dropping {
 			taken = len(prefix) + n
 		}
-		return gone, taken
+		return removedText, taken
 	}
 	// A renderer would add directly following text to the address, except for punctuation at its end.
 	rest := run[len(address):]

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// given is what the model of these tests was given.
+// fragments is what the model of these tests was given.
 func given() chat.Prompt {
 	return chat.Prompt{
 		System:   "Point to https://shop.example/contact.",
@@ -45,7 +45,7 @@ func deliver(t *testing.T, p chat.Prompt, text string, size int) string {
 	return out.String()
 }
 
-func TestLinksThatMayBeFollowed(t *testing.T) {
+func TestAllowedLinks(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ in, want string }{
 		"text passes":                             {"A < b, c! And d: e. [note] f", "A < b, c! And d: e. [note] f"},
@@ -98,7 +98,7 @@ func TestLinksThatMayBeFollowed(t *testing.T) {
 	}
 }
 
-func TestTheLinkFilterHoldsBackOnlyWhatMayBecomeALink(t *testing.T) {
+func TestTheLinkFilterBuffersOnlyPossibleLinks(t *testing.T) {
 	t.Parallel()
 	f := newLinkFilter(addressesOf(given()))
 	for _, step := range []struct{ in, want string }{

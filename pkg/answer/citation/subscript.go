@@ -32,14 +32,14 @@ var nameBefore = regexp.MustCompile(`[A-Za-z_$][0-9A-Za-z_$]*$`)
 
 // subscripted reports whether brackets between the two texts are a subscript, as in arr[2], and not a citation.
 func subscripted(before, after string) bool {
-	if !glued(before) || strings.Contains(before[strings.LastIndexAny(before, " \t\n")+1:], "://") {
+	if !isSubscriptPrefix(before) || strings.Contains(before[strings.LastIndexAny(before, " \t\n")+1:], "://") {
 		return false
 	}
 	return arrayName.MatchString(before) || letterName.MatchString(before) || callBefore.MatchString(before) || codeFollows.MatchString(after)
 }
 
-// glued reports whether brackets after this text follow a name or a call without a space.
-func glued(before string) bool {
+// isSubscriptPrefix reports whether brackets after this text follow a name or a call without a space.
+func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
 
@@ -145,7 +145,7 @@ func Neutral(text string) string {
 			code.track(text[i])
 		}
 		before := lastBytes(text[:at[0]])
-		subscript = code.inCode('[') || code.indented() && glued(before) || subscripted(before, firstBytes(text[at[1]:])) ||
+		subscript = code.inCode('[') || code.indented() && isSubscriptPrefix(before) || subscripted(before, firstBytes(text[at[1]:])) ||
 			subscript && at[0] == done
 		out.WriteString(text[done:at[0]])
 		if subscript {

@@ -16,10 +16,10 @@ const (
 	maxUsedBytes     = 2000 // per sentence
 )
 
-// used returns the fragments that an answer without citations is based on, in their given order: for each sentence, the
-// fragment that contains the largest share of its words, if that is at least usedShare. A statement that the documents
-// have no answer uses none.
-func used(text string, fragments []domain.Fragment) []domain.Fragment {
+// usedFragments returns the fragments that an answer without citations is based on, in their given order: for each
+// sentence, the fragment that contains the largest share of its words, if that is at least usedShare. A statement that
+// the documents have no answer uses none.
+func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 	if len(fragments) == 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestWhatAnAnswerWithoutCitationsRestsOn(t *testing.T) {
+func TestFragmentsUsedByAnAnswerWithoutCitations(t *testing.T) {
 	t.Parallel()
 	given := []domain.Fragment{
 		{ChunkID: "hours", Text: "The north gate of the weir opens at six in the morning and closes at ten."},
@@ -27,7 +27,7 @@ func TestWhatAnAnswerWithoutCitationsRestsOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, f := range used(test.text, given) {
+			for _, f := range usedFragments(test.text, given) {
 				got = append(got, f.ChunkID)
 			}
 			if strings.Join(got, " ") != test.want {

@@ -84,7 +84,7 @@ func looksLikeCode(text string) bool {
 			continue
 		}
 		last, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(line))
-		if recordLine.MatchString(line) || itemLine.MatchString(line) || unicode.Is(unicode.STerm, last) || strings.ContainsFunc(line, language.Wide) {
+		if recordLine.MatchString(line) || itemLine.MatchString(line) || unicode.Is(unicode.STerm, last) || strings.ContainsFunc(line, language.IsUnspaced) {
 			return false
 		}
 		lines++

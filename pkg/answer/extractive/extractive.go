@@ -48,7 +48,7 @@ const (
 func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text string) error) (chat.Completion, error) {
 	say := phrases(language.PhrasesFor(p.Question, p.Earlier, p.Fragments))
 	if p.NoDatastores {
-		return chat.Completion{Unanswered: true}, emit(say.Empty)
+		return chat.Completion{NoAnswer: true}, emit(say.Empty)
 	}
 	sentences, err := e.read(ctx, p)
 	if err != nil {
@@ -60,7 +60,7 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 	}
 	quotes := pick(sentences, p.Fragments, room)
 	if len(quotes) == 0 {
-		return chat.Completion{Unanswered: true}, emit(say.Nothing)
+		return chat.Completion{NoAnswer: true}, emit(say.NoAnswer)
 	}
 	var quoted []domain.Fragment
 	for _, q := range quotes {

@@ -83,7 +83,7 @@ func kinWord(w string) bool {
 		return false
 	}
 	for _, r := range w {
-		if !unicode.IsLetter(r) || language.Wide(r) {
+		if !unicode.IsLetter(r) || language.IsUnspaced(r) {
 			return false
 		}
 	}

@@ -78,7 +78,7 @@ func wholeSentences(part string) []analysis.Span {
 // sentence.
 func isAssent(sentence string) bool {
 	sentence = strings.TrimSpace(sentence)
-	return utf8.RuneCountInString(sentence) <= maxAssent && !strings.ContainsFunc(sentence, unicode.IsSpace) && !strings.ContainsFunc(sentence, language.Wide)
+	return utf8.RuneCountInString(sentence) <= maxAssent && !strings.ContainsFunc(sentence, unicode.IsSpace) && !strings.ContainsFunc(sentence, language.IsUnspaced)
 }
 
 // Maximum length of an assent, in characters; some languages have a long word for "yes".
@@ -94,7 +94,7 @@ func unwrapped(part string) string {
 		last, _ := utf8.DecodeLastRuneInString(before)
 		switch {
 		case before == "":
-		case language.Wide(first) && language.Wide(last):
+		case language.IsUnspaced(first) && language.IsUnspaced(last):
 		case itemLine.MatchString(line) || announces(before):
 			out.WriteByte('\n')
 		case unicode.IsLower(first) || unicode.Is(unicode.STerm, last) || utf8.RuneCountInString(before) >= shortLine:
@@ -128,13 +128,13 @@ func apart(part string) bool {
 		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(line))
 		last, _ := utf8.DecodeLastRuneInString(line)
 		n := utf8.RuneCountInString(line)
-		if n < shortLine && !language.Wide(first) {
+		if n < shortLine && !language.IsUnspaced(first) {
 			short++
 		}
 		if (unicode.IsUpper(first) || unicode.IsDigit(first)) && (i == len(lines)-1 || !unicode.Is(unicode.STerm, last)) {
 			capitals++
 		}
-		if !unicode.IsLower(first) && unicode.Is(unicode.STerm, last) && !language.Wide(first) {
+		if !unicode.IsLower(first) && unicode.Is(unicode.STerm, last) && !language.IsUnspaced(first) {
 			sentences++
 		}
 	}

@@ -27,10 +27,10 @@ func (q question) properNames(asked string) []properName {
 		for _, w := range language.Names(sentence) {
 			lower := strings.ToLower(w)
 			capital[w] = strings.ContainsFunc(w, unicode.IsLower) && !strings.ContainsFunc(w, unicode.IsDigit) &&
-				!language.Framing[lower] && conceptsOf[lower] == nil && !date.MatchString(w)
+				!language.FramingWords[lower] && conceptsOf[lower] == nil && !date.MatchString(w)
 		}
 		var name []string
-		for _, w := range append(strings.FieldsFunc(sentence, func(r rune) bool { return !language.PartOfWord(r) && !unicode.IsMark(r) }), "") {
+		for _, w := range append(strings.FieldsFunc(sentence, func(r rune) bool { return !language.IsWordRune(r) && !unicode.IsMark(r) }), "") {
 			if capital[w] {
 				name = append(name, strings.ToLower(w))
 				continue

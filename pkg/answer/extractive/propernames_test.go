@@ -35,7 +35,7 @@ func TestWhatSpeaksOfAnotherPlaceOrPersonIsNoAnswer(t *testing.T) {
 			t.Parallel()
 			f := domain.Fragment{Text: test.text, DatasourceName: test.name, Score: 0.6}
 			got := quote(t, chat.Prompt{Question: test.question, Fragments: []domain.Fragment{f}})
-			if answered := !strings.Contains(got, language.PhrasesFor("", nil, nil).Nothing); answered != test.want {
+			if answered := !strings.Contains(got, language.PhrasesFor("", nil, nil).NoAnswer); answered != test.want {
 				t.Errorf("got %q", got)
 			}
 		})

@@ -59,9 +59,9 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	q.names = termsIn(q.terms, append(language.Names(p.Question), borrowedNames(search, p.Question)...))
 	q.own = termsIn(q.terms, language.Words(p.Question))
 	q.kin = make([][]string, len(q.terms))
-	q.wants, q.lang = wantIn(p.Question), language.Of(p.Question)
+	q.wants, q.lang = wantIn(p.Question), language.Detect(p.Question)
 	q.implied = termsIn(q.terms, slices.DeleteFunc(language.Words(p.Question), func(w string) bool { return !q.wants.covers(w) }))
-	q.unspaced = strings.ContainsFunc(p.Question, language.Wide)
+	q.unspaced = strings.ContainsFunc(p.Question, language.IsUnspaced)
 	rare := 0.0
 	for _, w := range p.TermWeights {
 		rare = max(rare, w)
@@ -69,7 +69,7 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	even := evenness(p.Candidates, rare)
 	for i, t := range q.terms {
 		w := termWeight(p.TermWeights, t, rare) + even
-		frames := slices.ContainsFunc(t.Forms, func(f string) bool { return language.Framing[f] || language.QuestionWords[f] != nil })
+		frames := slices.ContainsFunc(t.Forms, func(f string) bool { return language.FramingWords[f] || language.QuestionWords[f] != nil })
 		q.framing = append(q.framing, frames)
 		switch {
 		case frames:

@@ -120,7 +120,7 @@ var labelled = regexp.MustCompile(`^\p{Lu}[^.:;!?]{0,40}: `)
 func between(a, b string) string {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	first, _ := utf8.DecodeRuneInString(b)
-	if language.Wide(first) || strings.ContainsRune("。！？」』", last) {
+	if language.IsUnspaced(first) || strings.ContainsRune("。！？」』", last) {
 		return ""
 	}
 	return " "

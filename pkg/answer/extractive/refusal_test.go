@@ -79,8 +79,8 @@ func TestExtractiveQuotesWhatHoldsTheNamesAndTheRarestWord(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := out.String()
-			if done.Unanswered != (test.want == nil) || done.Unanswered != (got == nothing) {
-				t.Fatalf("unanswered is %v for %q", done.Unanswered, got)
+			if done.NoAnswer != (test.want == nil) || done.NoAnswer != (got == nothing) {
+				t.Fatalf("unanswered is %v for %q", done.NoAnswer, got)
 			}
 			if quotes := strings.Count(got, "“"); quotes != len(test.want) {
 				t.Errorf("%d quotations in %q, want %d", quotes, got, len(test.want))

@@ -49,7 +49,7 @@ var commands = []command{
 	order(`ignor|disregard|forget|overrid|overrul|bypass|discard|not follow|n't follow|stop following|no attention to`,
 		`\b(?:previous|prior|above|earlier|preceding|all|any|your|original|initial|former|everything|you were)\b`,
 		`\b(?:instructions?|prompts?|rules|guidelines|directions|commands|directives|constraints|context|told|said)\b`),
-	says(`above`, `\b(?:ignore|disregard|forget) (?:all |everything )?(?:of )?(?:the )?above\b`),
+	newCommand(`above`, `\b(?:ignore|disregard|forget) (?:all |everything )?(?:of )?(?:the )?above\b`),
 	order(`ignorier|missacht|vergiss|vergess|uberge`, `\b(?:alle\w*|vorherig\w*|obig\w*|bisherig\w*|deine\w*|fruher\w*)\b`,
 		`\b(?:anweisung\w*|instruk\w*|vorgaben|regeln|befehle|prompts?)\b`),
 	order(`ignore|oubli|pas compte|abstraction`, `\b(?:toutes?|tous|precedente?s?|ci-dessus|tes|vos|anterieures)\b`,
@@ -66,41 +66,41 @@ var commands = []command{
 	order(`忽略|无视|無視|忘记|忘記|忘掉|不要理会|不要理會|不要遵守|跳过|跳過`, `(?:以上|之前|前面|上述|上面|先前|所有|一切|全部|你的)`,
 		`(?:指令|指示|提示|规则|規則|命令|说明|說明|要求|内容|內容)`),
 	order(`bo qua|phot lo|quen|khong tuan theo`, `(?:moi|tat ca|truoc do|phia tren|o tren)`, `(?:huong dan|chi dan|lenh|quy tac|chi thi)`),
-	says(`無視|忘れ|従わない|従うな`, `(?:以上|上記|以前|前|これまで|すべて|全て).{0,16}(?:指示|命令|プロンプト|ルール|指令).{0,16}(?:無視|忘れ|従わない|従うな)`),
-	says(`무시|잊어|따르지`, `(?:이전|위의|모든|앞선).{0,16}(?:지시|명령|프롬프트|규칙|지침).{0,16}(?:무시|잊어|따르지)`),
-	says(`تجاهل|انس|لا تتبع`, `(?:تجاهل|انس|لا تتبع).{0,30}(?:التعليمات|الأوامر|القواعد|تعليمات)`),
-	says(`yok say|gormezden gel|unut|dikkate alma|goz ardi et`, `(?:onceki|tum|yukaridaki|butun).{0,30}(?:talimat|yonerge|komut|kural|istem).{0,30}(?:yok say|gormezden gel|unut|dikkate alma|goz ardi et)`),
-	says(`अनदेखा|नजरअंदाज|भूल`, `(?:पिछले|सभी|उपरोक्त|ऊपर).{0,30}(?:निर्देश|आदेश|नियम|प्रॉम्प्ट).{0,30}(?:अनदेखा|नजरअंदाज|भूल)`),
+	newCommand(`無視|忘れ|従わない|従うな`, `(?:以上|上記|以前|前|これまで|すべて|全て).{0,16}(?:指示|命令|プロンプト|ルール|指令).{0,16}(?:無視|忘れ|従わない|従うな)`),
+	newCommand(`무시|잊어|따르지`, `(?:이전|위의|모든|앞선).{0,16}(?:지시|명령|프롬프트|규칙|지침).{0,16}(?:무시|잊어|따르지)`),
+	newCommand(`تجاهل|انس|لا تتبع`, `(?:تجاهل|انس|لا تتبع).{0,30}(?:التعليمات|الأوامر|القواعد|تعليمات)`),
+	newCommand(`yok say|gormezden gel|unut|dikkate alma|goz ardi et`, `(?:onceki|tum|yukaridaki|butun).{0,30}(?:talimat|yonerge|komut|kural|istem).{0,30}(?:yok say|gormezden gel|unut|dikkate alma|goz ardi et)`),
+	newCommand(`अनदेखा|नजरअंदाज|भूल`, `(?:पिछले|सभी|उपरोक्त|ऊपर).{0,30}(?:निर्देश|आदेश|नियम|प्रॉम्प्ट).{0,30}(?:अनदेखा|नजरअंदाज|भूल)`),
 
 	// Orders to assume an identity.
-	says(`ai|llm|chatbot|model|assistant|bot|dan|jailbroken|developer mode`, `\b(?:you are|you're|act|behave|respond|answer|pretend)\b.{0,20}\b(?:now|from now on|as if you were|to be|as)\b.{0,20}\b(?:an? (?:\w+ )?(?:ai|llm|chatbot|language model|assistant|bot)|dan|jailbroken|in developer mode)\b`),
-	says(`du bist|sie sind|tu es|vous etes|eres|usted es|sei|voce e|je bent`, `\b(?:du bist|sie sind|tu es|vous etes|eres|usted es|sei|voce e|je bent)\b.{0,25}\b(?:jetzt|ab sofort|nun|maintenant|desormais|ahora|ora|adesso|agora|nu|vanaf nu)\b.{0,40}\b(?:ki|ia|ai|assistent\w*|assistant\w*|asistente|assistente|chatbot|sprachmodell|modele de langage|modelo de lenguaje|modelo de linguagem|modello linguistico|taalmodel)\b`),
-	says(`теперь|отныне`, `(?:ты|вы) (?:теперь|отныне).{0,30}(?:ассистент|бот|модел|ии)`),
-	says(`现在|現在`, `(?:你|您)(?:现在|現在|从现在|從現在).{0,10}(?:助手|机器人|機器人|模型|人工智能|ai)`),
-	says(`あなた|君|お前`, `(?:あなたは|君は|お前は)(?:今から|これから|今や).{0,20}(?:ai|アシスタント|ボット|モデル)`),
-	says(`당신은|너는`, `(?:당신은|너는) (?:이제|지금부터).{0,20}(?:ai|어시스턴트|봇|모델|비서)`),
+	newCommand(`ai|llm|chatbot|model|assistant|bot|dan|jailbroken|developer mode`, `\b(?:you are|you're|act|behave|respond|answer|pretend)\b.{0,20}\b(?:now|from now on|as if you were|to be|as)\b.{0,20}\b(?:an? (?:\w+ )?(?:ai|llm|chatbot|language model|assistant|bot)|dan|jailbroken|in developer mode)\b`),
+	newCommand(`du bist|sie sind|tu es|vous etes|eres|usted es|sei|voce e|je bent`, `\b(?:du bist|sie sind|tu es|vous etes|eres|usted es|sei|voce e|je bent)\b.{0,25}\b(?:jetzt|ab sofort|nun|maintenant|desormais|ahora|ora|adesso|agora|nu|vanaf nu)\b.{0,40}\b(?:ki|ia|ai|assistent\w*|assistant\w*|asistente|assistente|chatbot|sprachmodell|modele de langage|modelo de lenguaje|modelo de linguagem|modello linguistico|taalmodel)\b`),
+	newCommand(`теперь|отныне`, `(?:ты|вы) (?:теперь|отныне).{0,30}(?:ассистент|бот|модел|ии)`),
+	newCommand(`现在|現在`, `(?:你|您)(?:现在|現在|从现在|從現在).{0,10}(?:助手|机器人|機器人|模型|人工智能|ai)`),
+	newCommand(`あなた|君|お前`, `(?:あなたは|君は|お前は)(?:今から|これから|今や).{0,20}(?:ai|アシスタント|ボット|モデル)`),
+	newCommand(`당신은|너는`, `(?:당신은|너는) (?:이제|지금부터).{0,20}(?:ai|어시스턴트|봇|모델|비서)`),
 
 	// Phrases that address only models.
-	says(`ai|llm|chatbot|model`, `\b(?:dear|attention|note (?:to|for)|message (?:to|for)|instructions? (?:to|for)|hey|hello)\b,? (?:an? |the |any |all )?(?:ai|llm|chatbot|language model|ai assistant|ai model|ai agent|large language model)s?\b`),
-	says(`if you`, `\bif you(?: are|'re) an? (?:ai|llm|chatbot|language model|bot|large language model)\b`),
-	says(`your `, `\b(?:reveal|print|repeat|output|show|disclose|leak|expose|send|tell|disregard|ignore)\b.{0,30}\byour (?:system|hidden|secret|initial|original) ?(?:prompts?|instructions?|messages?)\b`),
-	says(`instruction|prompt|directive|task|objective`, `\b(?:new|updated|real|actual|true) (?:system )?(?:instructions?|prompt|directive|task|objective)(?: (?:is|are|follows?))?:`),
-	says(`answer|respond|reply`, `\b(?:always|must|only|just|instead|simply)\b.{0,20}\b(?:answer|respond|reply)\b.{0,20}\b(?:with the (?:following|words?|text|phrase|sentence)|to (?:every|any|all) (?:questions?|quer(?:y|ies)))`),
-	says(`'s `, `\b(?:append|include|add|insert|embed|render|display|show|output)\b.{0,30}\b(?:image|img|link|url|pixel)\b.{0,40}\b(?:user|human)'s (?:question|message|name|data|query|input)\b`),
-	says(`markdown`, `\b(?:append|include|add|insert|embed|render|output) (?:an? |the |this )?markdown (?:image|link)\b`),
-	says(`your |every |each `, `\b(?:in|to|at the (?:end|beginning|start) of|before|after) (?:your|every|each) (?:answers?|responses?|repl(?:y|ies)|output)\b.{0,30}\b(?:include|append|add|mention|link|say|write|cite)\b`),
-	says(`your |every |each `, `\b(?:say|write|add|include|append|cite|mention)\b.{0,60}\b(?:in|to|at the (?:end|beginning|start) of|before|after) (?:your|every|each) (?:answers?|responses?|repl(?:y|ies)|output)\b`),
+	newCommand(`ai|llm|chatbot|model`, `\b(?:dear|attention|note (?:to|for)|message (?:to|for)|instructions? (?:to|for)|hey|hello)\b,? (?:an? |the |any |all )?(?:ai|llm|chatbot|language model|ai assistant|ai model|ai agent|large language model)s?\b`),
+	newCommand(`if you`, `\bif you(?: are|'re) an? (?:ai|llm|chatbot|language model|bot|large language model)\b`),
+	newCommand(`your `, `\b(?:reveal|print|repeat|output|show|disclose|leak|expose|send|tell|disregard|ignore)\b.{0,30}\byour (?:system|hidden|secret|initial|original) ?(?:prompts?|instructions?|messages?)\b`),
+	newCommand(`instruction|prompt|directive|task|objective`, `\b(?:new|updated|real|actual|true) (?:system )?(?:instructions?|prompt|directive|task|objective)(?: (?:is|are|follows?))?:`),
+	newCommand(`answer|respond|reply`, `\b(?:always|must|only|just|instead|simply)\b.{0,20}\b(?:answer|respond|reply)\b.{0,20}\b(?:with the (?:following|words?|text|phrase|sentence)|to (?:every|any|all) (?:questions?|quer(?:y|ies)))`),
+	newCommand(`'s `, `\b(?:append|include|add|insert|embed|render|display|show|output)\b.{0,30}\b(?:image|img|link|url|pixel)\b.{0,40}\b(?:user|human)'s (?:question|message|name|data|query|input)\b`),
+	newCommand(`markdown`, `\b(?:append|include|add|insert|embed|render|output) (?:an? |the |this )?markdown (?:image|link)\b`),
+	newCommand(`your |every |each `, `\b(?:in|to|at the (?:end|beginning|start) of|before|after) (?:your|every|each) (?:answers?|responses?|repl(?:y|ies)|output)\b.{0,30}\b(?:include|append|add|mention|link|say|write|cite)\b`),
+	newCommand(`your |every |each `, `\b(?:say|write|add|include|append|cite|mention)\b.{0,60}\b(?:in|to|at the (?:end|beginning|start) of|before|after) (?:your|every|each) (?:answers?|responses?|repl(?:y|ies)|output)\b`),
 }
 
 // order returns a command to ignore earlier text. Its verbs are also its hints.
 func order(verbs, which, what string) command {
 	forget := `(?:` + verbs + `)`
-	return says(verbs, forget+`.{0,40}`+which+`.{0,30}`+what+`|`+forget+`.{0,40}`+what+`.{0,20}`+which)
+	return newCommand(verbs, forget+`.{0,40}`+which+`.{0,30}`+what+`|`+forget+`.{0,40}`+what+`.{0,20}`+which)
 }
 
-// says returns a command with the given pattern; hints are separated by bars.
-func says(hints, pattern string) command {
-	return command{hints: strings.Split(plainLetters(hints), "|"), pattern: skeletons(pattern)}
+// newCommand returns a command with the given pattern; hints are separated by bars.
+func newCommand(hints, pattern string) command {
+	return command{hints: strings.Split(replaceLookalikes(hints), "|"), pattern: skeletons(pattern)}
 }
 
 // reminders are orders not to forget something.
@@ -108,12 +108,12 @@ var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|nie
 
 // skeletons compiles patterns that are matched against skeletons.
 func skeletons(patterns ...string) *regexp.Regexp {
-	return regexp.MustCompile(plainLetters(strings.Join(patterns, "|")))
+	return regexp.MustCompile(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
-// plainLetters replaces the letters of a text by those that they resemble.
-func plainLetters(text string) string {
-	return norm.NFC.String(strings.Map(shown, norm.NFKD.String(text)))
+// replaceLookalikes replaces the letters of a text by those that they resemble.
+func replaceLookalikes(text string) string {
+	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }
 
 // Maximum number of bytes of a text that are examined. No quoted sentence is longer.
@@ -126,7 +126,7 @@ func skeleton(text string) string {
 		text = strings.ToValidUTF8(text[:maxSkeletonBytes], "")
 	}
 	var out strings.Builder
-	for i, word := range strings.Fields(strings.Map(shown, norm.NFKD.String(text))) {
+	for i, word := range strings.Fields(strings.Map(visibleRune, norm.NFKD.String(text))) {
 		if i > 0 {
 			out.WriteByte(' ')
 		}
@@ -141,8 +141,8 @@ func skeleton(text string) string {
 	return norm.NFC.String(out.String())
 }
 
-// shown drops invisible characters and the accents of European scripts.
-func shown(r rune) rune {
+// visibleRune drops invisible characters and the accents of European scripts.
+func visibleRune(r rune) rune {
 	switch {
 	case r == '\u00ad', unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r >= '\u0300' && r <= '\u036f':
 		return -1

@@ -28,7 +28,7 @@ const maxLinks = 5
 // searchQuery returns the search query. A short question that refers back ("and how does it close?") finds nothing
 // alone, so the topic of the previous question is added. Any other question is unchanged.
 func searchQuery(question string, history []chat.Turn) string {
-	if !pointsBack(question) {
+	if !refersBack(question) {
 		return question
 	}
 	topic := topicOf(history, question)
@@ -48,20 +48,20 @@ func topicOf(history []chat.Turn, question string) string {
 			continue
 		}
 		links++
-		if len(language.Names(t.Text)) > 0 || !pointsBack(t.Text) || links == maxLinks {
-			return strings.TrimSpace(carried(t.Text, question) + " " + topic)
+		if len(language.Names(t.Text)) > 0 || !refersBack(t.Text) || links == maxLinks {
+			return strings.TrimSpace(contextOf(t.Text, question) + " " + topic)
 		}
-		if !hasPointer(t.Text) && !countsWhatWasSaid(language.Words(t.Text)) {
+		if !hasReference(t.Text) && !countsWithoutNoun(language.Words(t.Text)) {
 			topic = t.Text + " " + topic
 		}
 	}
 	return strings.TrimSpace(topic)
 }
 
-// carried returns the part of an earlier question that applies to a follow-up. A pronoun refers to the names in the
+// contextOf returns the part of an earlier question that applies to a follow-up. A pronoun refers to the names in the
 // earlier question, not to its predicate, and a new name replaces the old one. Without names, the whole question
 // applies.
-func carried(previous, question string) string {
+func contextOf(previous, question string) string {
 	old := language.Names(previous)
 	switch {
 	case len(old) == 0:
@@ -71,44 +71,44 @@ func carried(previous, question string) string {
 			return slices.Contains(old, strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
 		})
 		return strings.Join(kept, " ")
-	case hasPointer(question) || countsWhatWasSaid(language.Words(question)):
+	case hasReference(question) || countsWithoutNoun(language.Words(question)):
 		return strings.Join(old, " ")
 	default:
 		return previous
 	}
 }
 
-// hasPointer reports whether a question contains a word that refers to earlier messages.
-func hasPointer(question string) bool {
-	words, lang := language.Words(question), language.Of(question)
+// hasReference reports whether a question contains a word that refers to earlier messages.
+func hasReference(question string) bool {
+	words, lang := language.Words(question), language.Detect(question)
 	for i := range words {
-		if pointsAt(words, i, lang) {
+		if isReference(words, i, lang) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(unspacedPointers, func(p string) bool { return strings.Contains(question, p) })
+	return slices.ContainsFunc(unspacedReferences, func(p string) bool { return strings.Contains(question, p) })
 }
 
-// pointsBack reports whether a question is short and either contains a word that refers to earlier messages or
+// refersBack reports whether a question is short and either contains a word that refers to earlier messages or
 // continues them.
-func pointsBack(question string) bool {
+func refersBack(question string) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {
 		return false
 	}
-	lang := language.Of(question)
+	lang := language.Detect(question)
 	for i := range words {
-		if pointsAt(words, i, lang) {
+		if isReference(words, i, lang) {
 			return true
 		}
 	}
-	if among(openers[words[0]], lang) || countsWhatWasSaid(words) || namesNothing(words, lang) {
+	if includesLanguage(continuationWords[words[0]], lang) || countsWithoutNoun(words) || hasNoTopic(words, lang) {
 		return true
 	}
 	if utf8.RuneCountInString(question) > followUpCharacters {
 		return false
 	}
-	for _, p := range unspacedPointers {
+	for _, p := range unspacedReferences {
 		if strings.Contains(question, p) {
 			return true
 		}
@@ -116,9 +116,9 @@ func pointsBack(question string) bool {
 	return false
 }
 
-// countsWhatWasSaid reports whether a question asks "how many" without a noun: a verb follows immediately, as in "how
+// countsWithoutNoun reports whether a question asks "how many" without a noun: a verb follows immediately, as in "how
 // many are in stock".
-func countsWhatWasSaid(words []string) bool {
+func countsWithoutNoun(words []string) bool {
 	for i := range words[:max(len(words)-1, 0)] {
 		if verbs, ok := verbsAfterCount[words[i]]; ok && verbs[words[i+1]] {
 			return true
@@ -127,10 +127,10 @@ func countsWhatWasSaid(words []string) bool {
 	return false
 }
 
-// namesNothing reports whether all words of a question are function or question words: "what should I do".
-func namesNothing(words []string, lang analysis.Language) bool {
+// hasNoTopic reports whether all words of a question are function or question words: "what should I do".
+func hasNoTopic(words []string, lang analysis.Language) bool {
 	return lang != analysis.Unknown && !slices.ContainsFunc(words, func(w string) bool {
-		return !language.Framing[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, lang)
+		return !language.FramingWords[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, lang)
 	})
 }
 
@@ -152,18 +152,18 @@ var verbsAfterCount = func() map[string]map[string]bool {
 	return out
 }()
 
-// pointsAt reports whether a word of a question refers to earlier messages, and not to another part of the question:
+// isReference reports whether a word of a question refers to earlier messages, and not to another part of the question:
 // "the stadium that the teams played in", "is there a vaccine".
-func pointsAt(words []string, i int, lang analysis.Language) bool {
+func isReference(words []string, i int, lang analysis.Language) bool {
 	switch w := words[i]; {
-	case !among(pointers[w], lang):
+	case !includesLanguage(referenceWords[w], lang):
 		return false
 	case w == "that":
 		return i == 0 || language.IsFunctionWord(words[i-1]) || i == len(words)-1
 	case frenchSubjects[w] && (lang == "fr" || lang == analysis.Unknown):
 		return !slices.ContainsFunc(words[:i], func(w string) bool { return frenchArticles[w] }) // "un hôtelier peut-il"
 	case w == "there":
-		return (i == 0 || !beingWords[words[i-1]]) && (i == len(words)-1 || !beingWords[words[i+1]])
+		return (i == 0 || !existenceVerbs[words[i-1]]) && (i == len(words)-1 || !existenceVerbs[words[i+1]])
 	default:
 		return true
 	}
@@ -175,17 +175,17 @@ var (
 	frenchArticles = wordset.Of(`le la les l un une des du mon ma mes notre nos votre vos`)
 )
 
-// beingWords are verbs with which "there" expresses existence.
-var beingWords = wordset.Of(`is are was were be been will isn aren`)
+// existenceVerbs are verbs with which "there" expresses existence.
+var existenceVerbs = wordset.Of(`is are was were be been will isn aren`)
 
-// among reports whether langs contains lang. If lang is unknown, every word qualifies.
-func among(langs []analysis.Language, lang analysis.Language) bool {
+// includesLanguage reports whether langs contains lang. If lang is unknown, every word qualifies.
+func includesLanguage(langs []analysis.Language, lang analysis.Language) bool {
 	return len(langs) > 0 && (lang == analysis.Unknown || slices.Contains(langs, lang))
 }
 
-// pointers are words that refer to earlier messages, by language. The same word may have another meaning in another
-// language: "il" is not a pronoun in Italian.
-var pointers = byWord(map[analysis.Language]string{
+// referenceWords are words that refer to earlier messages, by language. The same word may have another meaning in
+// another language: "il" is not a pronoun in Italian.
+var referenceWords = byWord(map[analysis.Language]string{
 	"en": `it its they them their theirs this that these those he him his she hers her there then`,
 	"de": `es er sie ihn ihm ihr ihnen dies diese dieser dieses jene jener dort davon dafür damit dabei daran daraus`,
 	"fr": `il elle ils elles lui leur ça cela ceci celui celle ceux celles`,
@@ -194,13 +194,13 @@ var pointers = byWord(map[analysis.Language]string{
 	"ru": `он она оно они его её ее их ему ей им это этот эта эти там тогда`,
 })
 
-// openers are words that continue earlier messages when they begin a question.
-var openers = byWord(map[analysis.Language]string{
+// continuationWords are words that continue earlier messages when they begin a question.
+var continuationWords = byWord(map[analysis.Language]string{
 	"en": `and but or also`, "de": `und aber oder auch`, "fr": `et mais ou aussi`, "es": `y pero o también`, "it": `e ma o anche`, "ru": `а и но или`,
 })
 
-// unspacedPointers are pointers in scripts without spaces between words.
-var unspacedPointers = []string{"它", "他", "她", "这个", "那个", "这", "那", "呢", "其中", "それ", "これ", "あれ", "その", "この", "そこ", "では", "彼", "그것", "이것"}
+// unspacedReferences are pointers in scripts without spaces between words.
+var unspacedReferences = []string{"它", "他", "她", "这个", "那个", "这", "那", "呢", "其中", "それ", "これ", "あれ", "その", "この", "そこ", "では", "彼", "그것", "이것"}
 
 func byWord(lists map[analysis.Language]string) map[string][]analysis.Language {
 	out := make(map[string][]analysis.Language)

@@ -46,7 +46,7 @@ func TestSearchQuery(t *testing.T) {
 	}
 }
 
-func TestAQuestionThatStandsAloneIsSearchedForAsItIs(t *testing.T) {
+func TestAStandaloneQuestionIsNotChanged(t *testing.T) {
 	t.Parallel()
 	history := []chat.Turn{{Role: domain.RoleUser, Text: "When does the North Gate open?"}, {Role: domain.RoleAssistant, Text: "At six."}}
 	for question, alone := range map[string]bool{

@@ -19,14 +19,14 @@ import (
 
 // Limits of a rewrite by a model. They are tight because a user is waiting.
 const (
-	rewriteTimeout = 6 * time.Second
-	rewriteTokens  = 200 // of the model's output
-	rewriteTurns   = 6   // messages of the conversation in the prompt
-	rewriteTurn    = 600 // characters per message
-	rewriteBytes   = 4 << 10
+	rewriteTimeout   = 6 * time.Second
+	rewriteTokens    = 200 // of the model's output
+	rewriteMessages  = 6   // messages of the conversation in the prompt
+	maxMessageTokens = 600 // characters per message
+	rewriteBytes     = 4 << 10
 
 	// Number of tokens above which a question without a word that refers back stands alone and is not rewritten.
-	leaningTokens = 14
+	maxFollowUpTokens = 14
 )
 
 const rewriteInstructions = `You are given a conversation and the question that follows it. Write the question so that it can be understood without the conversation: put names and subjects in the place of words that point back to them, and add what was left out because it was said before. Add nothing else, and do not answer.
@@ -41,7 +41,7 @@ Write the question alone, on one line, in the language in which it was asked.`
 // The first of the models is called, by its own name or else modelName. Without models, nothing is rewritten.
 func Search(ctx context.Context, question, modelName string, history []chat.Turn, models []chat.Model, log *slog.Logger) (search string, used chat.Completion) {
 	plain := searchQuery(question, history)
-	if len(models) == 0 || len(history) == 0 || !mayLean(question) {
+	if len(models) == 0 || len(history) == 0 || !mayBeFollowUp(question) {
 		return plain, used
 	}
 	within, cancel := context.WithTimeout(ctx, rewriteTimeout)
@@ -54,7 +54,7 @@ func Search(ctx context.Context, question, modelName string, history []chat.Turn
 		log.WarnContext(ctx, "a follow-up question is searched for as it is, the model did not rewrite it", "model", models[0].Name, "error", err)
 		return plain, used
 	}
-	if written = oneQuestion(written); !faithful(written, question, history) {
+	if written = cleanQuestion(written); !isFaithful(written, question, history) {
 		return plain, used
 	}
 	return written, used
@@ -65,8 +65,8 @@ var errLong = errors.New("more than a question")
 
 func rewrite(ctx context.Context, m chat.Model, question, modelName string, history []chat.Turn) (string, chat.Completion, error) {
 	var shown strings.Builder
-	for _, t := range history[max(0, len(history)-rewriteTurns):] {
-		shown.WriteString(chat.Transcript([]chat.Turn{{Role: t.Role, Text: cutText(t.Text, rewriteTurn)}}) + "\n")
+	for _, t := range history[max(0, len(history)-rewriteMessages):] {
+		shown.WriteString(chat.Transcript([]chat.Turn{{Role: t.Role, Text: cutText(t.Text, maxMessageTokens)}}) + "\n")
 	}
 	zero, most := 0.0, rewriteTokens
 	p := chat.Prompt{
@@ -88,13 +88,13 @@ func rewrite(ctx context.Context, m chat.Model, question, modelName string, hist
 	return out.String(), used, err
 }
 
-// mayLean reports whether a question may be a follow-up: it is short, or contains a word that refers back.
-func mayLean(question string) bool {
-	return chunk.Tokens(question) <= leaningTokens || hasPointer(question)
+// mayBeFollowUp reports whether a question may be a follow-up: it is short, or contains a word that refers back.
+func mayBeFollowUp(question string) bool {
+	return chunk.Tokens(question) <= maxFollowUpTokens || hasReference(question)
 }
 
-// oneQuestion removes the label and the quotation marks that models often add.
-func oneQuestion(text string) string {
+// cleanQuestion removes the label and the quotation marks that models often add.
+func cleanQuestion(text string) string {
 	text = strings.TrimSpace(text)
 	for _, label := range []string{"Question:", "question:"} {
 		text = strings.TrimSpace(strings.TrimPrefix(text, label))
@@ -110,19 +110,19 @@ func oneQuestion(text string) string {
 
 // Thresholds for a rewritten question.
 const (
-	knownShare = 0.7 // of its words, which must come from the conversation
-	keptShare  = 0.5 // of the question's own words, which it must retain
+	minKnownShare    = 0.7 // of its words, which must come from the conversation
+	minRetainedShare = 0.5 // of the question's own words, which it must retain
 )
 
-// faithful reports whether a rewritten question can have the meaning of the original: one line of similar length,
+// isFaithful reports whether a rewritten question can have the meaning of the original: one line of similar length,
 // composed of words of the conversation, with the names, the numbers and most of the words of the question, and without
 // words that refer back.
-func faithful(written, question string, history []chat.Turn) bool {
+func isFaithful(written, question string, history []chat.Turn) bool {
 	length := utf8.RuneCountInString(written)
 	if length == 0 || length > min(retrieve.MaxQueryCharacters, 3*utf8.RuneCountInString(question)+300) || strings.ContainsAny(written, "\n\r") {
 		return false
 	}
-	if pointsBack(written) {
+	if refersBack(written) {
 		return false
 	}
 	asked, now := unitsOf(question), unitsOf(written)
@@ -151,7 +151,7 @@ func faithful(written, question string, history []chat.Turn) bool {
 			return false
 		}
 	}
-	return share(now, known) >= knownShare && share(asked, in) >= keptShare
+	return share(now, known) >= minKnownShare && share(asked, in) >= minRetainedShare
 }
 
 // share returns the fraction of the units that are in the set, or 1 without units.
@@ -182,7 +182,7 @@ func unitsOf(text string) []string {
 			}
 		case strings.ContainsFunc(w, unicode.IsDigit):
 			out = append(out, w)
-		case pointers[w] != nil || openers[w] != nil || language.IsFunctionWord(w) || len(runes) < 3 && !unicode.In(runes[0], unicode.Hangul):
+		case referenceWords[w] != nil || continuationWords[w] != nil || language.IsFunctionWord(w) || len(runes) < 3 && !unicode.In(runes[0], unicode.Hangul):
 		default:
 			out = append(out, string(runes[:min(len(runes), beginning)]))
 		}

@@ -14,11 +14,11 @@ import (
 
 // Phrases are the texts that the service itself writes into answers.
 type Phrases struct {
-	Quotes  string // precedes quotations
-	Nothing string // the documents have no answer
-	Empty   string // there are no documents at all
-	Open    string // quotation marks
-	Close   string
+	Quotes   string // precedes quotations
+	NoAnswer string // the documents have no answer
+	Empty    string // there are no documents at all
+	Open     string // quotation marks
+	Close    string
 }
 
 // phrasebook contains the phrases by language. All other languages use English.
@@ -58,8 +58,8 @@ var QuestionWords = func() map[string][]analysis.Language {
 	return out
 }()
 
-// Of returns the language of a question according to its function words, or "" if they are inconclusive.
-func Of(question string) analysis.Language {
+// Detect returns the language of a question according to its function words, or "" if they are inconclusive.
+func Detect(question string) analysis.Language {
 	votes := make(map[analysis.Language]int)
 	for _, w := range Words(question) {
 		for _, lang := range QuestionWords[w] {
@@ -87,10 +87,10 @@ func Of(question string) analysis.Language {
 // PhrasesFor returns the phrases in the language of the question. If that is unclear, it uses the last earlier question
 // with a clear language, then the language that all fragments share.
 func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragment) Phrases {
-	lang := Of(question)
+	lang := Detect(question)
 	for _, t := range slices.Backward(history) {
 		if lang == analysis.Unknown && t.Role == domain.RoleUser {
-			lang = Of(t.Text)
+			lang = Detect(t.Text)
 		}
 	}
 	if lang == analysis.Unknown {

@@ -52,7 +52,7 @@ func TestLanguageOfShortQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := PhrasesFor(test.question, test.history, test.fragments); got != phrasebook[test.want] {
-				t.Errorf("speaks %q", got.Nothing)
+				t.Errorf("speaks %q", got.NoAnswer)
 			}
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Framing are words that only give a question its form and carry no topic. An answer need not contain them.
-var Framing = wordset.Of(`
+// FramingWords are words that only give a question its form and carry no topic. An answer need not contain them.
+var FramingWords = wordset.Of(`
 	long high large big far old tall wide deep often soon late early many much please tell give show shows explain
 	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works look looks like
 	lange lang hoch groß weit alt oft viel viele wieviel bitte sag nenne zeige gibt bekomme bekommt verwende verwenden benutze benutzen nutze nutzen sieht aussehen
@@ -24,12 +24,12 @@ func Names(text string) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"'()«»“”„’`, r)
 	})
-	german := Of(text) == "de"
+	german := Detect(text) == "de"
 	names := make([]bool, len(words))
 	capitals, lower := 0, 0
 	for i, w := range words {
 		first, _ := utf8.DecodeRuneInString(w)
-		code := strings.ContainsFunc(w, unicode.IsDigit) && !strings.ContainsFunc(w, Wide)
+		code := strings.ContainsFunc(w, unicode.IsDigit) && !strings.ContainsFunc(w, IsUnspaced)
 		upper := unicode.IsUpper(first)
 		switch {
 		case code:
@@ -71,7 +71,7 @@ func HoldsCode(text string, codes []string) bool {
 			}
 			before, _ := utf8.DecodeLastRuneInString(rest[:i])
 			after, _ := utf8.DecodeRuneInString(rest[i+len(c):])
-			if !PartOfWord(before) && !PartOfWord(after) {
+			if !IsWordRune(before) && !IsWordRune(after) {
 				return true
 			}
 			rest = rest[i+len(c):]
@@ -80,8 +80,8 @@ func HoldsCode(text string, codes []string) bool {
 	return false
 }
 
-// PartOfWord reports whether a character is a letter or a digit.
-func PartOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+// IsWordRune reports whether a character is a letter or a digit.
+func IsWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // IsFunctionWord reports whether a capitalised word is not a name.
 func IsFunctionWord(w string) bool {
@@ -96,8 +96,8 @@ func Words(text string) []string {
 	})
 }
 
-// Wide reports whether a character belongs to a script without spaces between words, where short lines may be wrapped
-// text.
-func Wide(r rune) bool {
+// IsUnspaced reports whether a character belongs to a script without spaces between words, where short lines may be
+// wrapped text.
+func IsUnspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }

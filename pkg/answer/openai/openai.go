@@ -32,12 +32,12 @@ type Options struct {
 
 // Provider is a chat.Provider. It is safe for concurrent use.
 type Provider struct {
-	base    *url.URL
-	header  http.Header
-	options Options
-	caller  *remote.Caller
-	quirks  remote.Quirks
-	newer   bool // use max_completion_tokens instead of max_tokens, unless the server rejects it
+	base                   *url.URL
+	header                 http.Header
+	options                Options
+	caller                 *remote.Caller
+	limits                 remote.ModelLimits
+	useMaxCompletionTokens bool // use max_completion_tokens instead of max_tokens, unless the server rejects it
 }
 
 // New returns a Provider without contacting the server. It fails if BaseURL is not an HTTP address.
@@ -60,7 +60,7 @@ func New(opts Options) (*Provider, error) {
 	if opts.Azure {
 		p.header = http.Header{"Api-Key": {opts.APIKey}}
 	}
-	p.newer = base.Hostname() == "api.openai.com" || opts.Azure
+	p.useMaxCompletionTokens = base.Hostname() == "api.openai.com" || opts.Azure
 	return p, nil
 }
 
@@ -86,17 +86,17 @@ func (p *Provider) address(model string) string {
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
-		r.Ignored = ignored(prompt.Params, sent)
+		r.Ignored = ignoredParameters(prompt.Params, sent)
 		err := p.ask(ctx, prompt.Model, body, r)
-		if status := (*remote.Status)(nil); errors.As(err, &status) && p.quirks.Learn(prompt.Model, status, sent) {
+		if status := (*remote.Status)(nil); errors.As(err, &status) && p.limits.Learn(prompt.Model, status, sent) {
 			return remote.ErrAdjusted
 		}
 		return err
 	})
 }
 
-// turn is a message of a request.
-type turn struct {
+// wireMessage is a message of a request.
+type wireMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
@@ -105,25 +105,25 @@ type turn struct {
 func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) {
 	sent := p.allowed(prompt)
 	instructions := prompt.System
-	var turns []turn
+	var turns []wireMessage
 	if _, takes := sent[remote.SystemRole]; takes {
-		turns, instructions = append(turns, turn{"system", instructions}), ""
+		turns, instructions = append(turns, wireMessage{"system", instructions}), ""
 	}
-	for _, t := range alternating(prompt.Messages, instructions) {
+	for _, t := range mergeRoles(prompt.Messages, instructions) {
 		role := "user"
 		if t.Role == domain.RoleAssistant {
 			role = "assistant"
 		}
-		turns = append(turns, turn{role, t.Text})
+		turns = append(turns, wireMessage{role, t.Text})
 	}
 	body := map[string]any{"model": prompt.Model, "messages": turns, "stream": true}
 	set(body, sent)
 	return body, sent
 }
 
-// alternating merges consecutive turns of the same role, because the templates of many models require alternating
+// mergeRoles merges consecutive turns of the same role, because the templates of many models require alternating
 // roles. Instructions for a model without a system role are put before the first user turn.
-func alternating(turns []chat.Turn, instructions string) []chat.Turn {
+func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	if instructions != "" {
 		turns = append([]chat.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)
 	}
@@ -179,7 +179,7 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 	}
 	var finish string
 	var complete bool
-	var said speech
+	var said answerWriter
 	for sent, err := range modelhttp.Events(res.Body) {
 		if err != nil {
 			return err
@@ -210,27 +210,27 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 	if finish == "" && complete { // some servers give no finish reason
 		finish = "stop"
 	}
-	return ended(finish, r)
+	return finishError(finish, r)
 }
 
-// speech extracts the answer from a model's output.
-type speech struct {
-	joined remote.Joiner
-	aside  thoughts
+// answerWriter extracts the answer from a model's output.
+type answerWriter struct {
+	joined    remote.Joiner
+	reasoning reasoningFilter
 }
 
-func (s *speech) write(m message) (text string, thought bool) {
-	text, thought = s.aside.write(s.joined.Next(m.Content) + m.Refusal)
+func (s *answerWriter) write(m message) (text string, thought bool) {
+	text, thought = s.reasoning.write(s.joined.Next(m.Content) + m.Refusal)
 	return text, thought || m.Content.Thought || m.Reasoning != "" || m.Thinking != ""
 }
 
-func (s *speech) close() string {
-	text, _ := s.aside.write(s.joined.Close())
-	return text + s.aside.close()
+func (s *answerWriter) close() string {
+	text, _ := s.reasoning.write(s.joined.Close())
+	return text + s.reasoning.close()
 }
 
 // read passes on the content of an event and returns its finish reason.
-func read(e event, r *remote.Reply, said *speech) (finish string, err error) {
+func read(e event, r *remote.Reply, said *answerWriter) (finish string, err error) {
 	if e.Model != "" {
 		r.Model = e.Model
 	}
@@ -255,8 +255,8 @@ func read(e event, r *remote.Reply, said *speech) (finish string, err error) {
 	return finish, nil
 }
 
-// ended returns an error if the finish reason means that there is no complete answer.
-func ended(finish string, r *remote.Reply) error {
+// finishError returns an error if the finish reason means that there is no complete answer.
+func finishError(finish string, r *remote.Reply) error {
 	switch finish {
 	case "":
 		return remote.ErrCut

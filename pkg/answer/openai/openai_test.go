@@ -310,7 +310,7 @@ func writeChunked(rw *bufio.ReadWriter, chunk string) {
 	rw.Flush()
 }
 
-func TestCompleteFailsWhenNobodyListens(t *testing.T) {
+func TestCompleteFailsWithoutAServer(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
 	srv.Close()
@@ -348,7 +348,7 @@ func TestCompleteStopsWhenTheReaderLeaves(t *testing.T) {
 	})
 }
 
-func TestNewRefusesWhatCannotWork(t *testing.T) {
+func TestNewRejectsInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]Options{
 		"an Azure without address": {Azure: true},

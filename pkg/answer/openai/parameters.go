@@ -18,7 +18,7 @@ const (
 
 // allowed returns the parameters of a prompt that its model is not known to reject.
 func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
-	known := p.quirks.Of(prompt.Model)
+	known := p.limits.Of(prompt.Model)
 	out := remote.Parameters{}
 	add := func(name string, v *float64) {
 		if v != nil && !known.Refuses(name) {
@@ -35,9 +35,9 @@ func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 		add(remote.SystemRole, &on)
 	}
 	if n := prompt.Params.MaxTokens; n != nil {
-		most := known.Most(*n)
+		most := known.MaxTokens(*n)
 		name, other := maxTokens, maxCompletionTokens
-		if p.newer {
+		if p.useMaxCompletionTokens {
 			name, other = other, name
 		}
 		if known.Refuses(name) {
@@ -63,8 +63,8 @@ func set(body map[string]any, sent remote.Parameters) {
 	}
 }
 
-// ignored returns the API names of the requested parameters that were changed or not sent.
-func ignored(asked chat.Params, sent remote.Parameters) []string {
+// ignoredParameters returns the API names of the requested parameters that were changed or not sent.
+func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	missing := func(name, field string, v *float64) {
 		if _, ok := sent[name]; v != nil && !ok {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestAzureIsAskedInItsOwnWay(t *testing.T) {
+func TestRequestsToAzure(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ version, path string }{
 		"by its dated interface": {"2024-10-21", "/openai/deployments/my%2Fgpt/chat/completions?api-version=2024-10-21"},
@@ -54,7 +54,7 @@ func TestAzureIsAskedInItsOwnWay(t *testing.T) {
 	}
 }
 
-func TestCompleteLearnsWhatAModelDoesNotTake(t *testing.T) {
+func TestCompleteLearnsRejectedParameters(t *testing.T) {
 	t.Parallel()
 	refuse := func(param, message string) http.HandlerFunc {
 		return status(400, fmt.Sprintf(`{"error":{"message":%q,"type":"invalid_request_error","param":%q,"code":"unsupported_value"}}`, message, param))
@@ -89,7 +89,7 @@ func TestCompleteLearnsWhatAModelDoesNotTake(t *testing.T) {
 	}
 }
 
-func TestCompleteTakesWhatServersMakeOfAStream(t *testing.T) {
+func TestCompleteReadsStreamsOfAllServers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		step http.HandlerFunc
@@ -131,7 +131,7 @@ func TestCompleteTakesWhatServersMakeOfAStream(t *testing.T) {
 	}
 }
 
-func TestAnEmojiThatIsSplitBetweenEventsIsWhole(t *testing.T) {
+func TestAnEmojiSplitBetweenEventsIsJoined(t *testing.T) {
 	t.Parallel()
 	p, _, _ := started(t, nil, events(`{"choices":[{"delta":{"content":"Six \ud83d"}}]}`, `{"choices":[{"delta":{"content":"\ude00"}}]}`, stop))
 	if got, _, err := complete(t, p, prompt()); err != nil || strings.Join(got, "") != "Six 😀" {
@@ -190,7 +190,7 @@ func TestTurnsOfOneRoleBecomeOneMessage(t *testing.T) {
 	}
 }
 
-func TestTheCallOfAToolIsNoAnswer(t *testing.T) {
+func TestAToolCallIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	call := `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"search","arguments":"{}"}}]}}]}`
 	called := `{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`
@@ -205,7 +205,7 @@ func TestTheCallOfAToolIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestAContentFilterIsNoAnswerAndNotTriedAgain(t *testing.T) {
+func TestAContentFilterIsAnErrorWithoutARetry(t *testing.T) {
 	t.Parallel()
 	filtered := `{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`
 	for name, test := range map[string]struct {
@@ -263,7 +263,7 @@ func TestAnAnswerInOnePieceIsBounded(t *testing.T) {
 	}
 }
 
-func TestKeysAreNotCarriedToWhereAServerSendsItsCallers(t *testing.T) {
+func TestKeysAreNotSentAlongRedirects(t *testing.T) {
 	t.Parallel()
 	elsewhere := make(chan string, 1)
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { elsewhere <- r.Header.Get("Api-Key") }))

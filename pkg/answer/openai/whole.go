@@ -40,7 +40,7 @@ func readWhole(body io.Reader, r *remote.Reply) error {
 	if len(got.Choices) == 0 {
 		return remote.ErrNoModel
 	}
-	var said speech
+	var said answerWriter
 	finish, err := read(got, r, &said)
 	if err == nil {
 		err = r.Pass(said.close())
@@ -51,5 +51,5 @@ func readWhole(body io.Reader, r *remote.Reply) error {
 	if finish == "" { // some servers omit it; parsed JSON is complete
 		finish = "stop"
 	}
-	return ended(finish, r)
+	return finishError(finish, r)
 }

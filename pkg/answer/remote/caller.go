@@ -78,9 +78,9 @@ var (
 	// ErrNoModel means that the response is not from a model server.
 	ErrNoModel = errors.New("the server answered with something other than a chat completion")
 
-	errStalled = errors.New("the model server stopped sending")
-	errEmpty   = errors.New("the model server answered nothing")
-	errSpent   = errors.New("the model used up all tokens before it said anything")
+	errStalled         = errors.New("the model server stopped sending")
+	errEmpty           = errors.New("the model server answered nothing")
+	errTokensExhausted = errors.New("the model used up all tokens before it said anything")
 )
 
 // Maximum number of retries of a question after ErrAdjusted: one per parameter.
@@ -100,10 +100,10 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 
 	adjusted := 0
 	for attempt := 1; ; {
-		r := &Reply{watch: watch, next: c.limits.NextToken, emit: emit}
+		r := &Reply{stallTimer: watch, next: c.limits.NextToken, emit: emit}
 		err := ask(ctx, r)
 		if err == nil {
-			err = r.missing()
+			err = r.emptyError()
 		}
 		if err == nil {
 			return r.completion(prompt), nil
@@ -145,23 +145,23 @@ type Reply struct {
 
 	Ignored []string // parameters of the caller that were changed or not passed on
 
-	watch     *time.Timer
-	next      time.Duration
-	emit      func(string) error
-	emitErr   error
-	begun     bool // whether a piece has been passed on
-	estimated int64
+	stallTimer *time.Timer
+	next       time.Duration
+	emit       func(string) error
+	emitErr    error
+	begun      bool // whether a piece has been passed on
+	estimated  int64
 }
 
 // Event records that the server has sent something. Within an answer this restarts the time-out.
 func (r *Reply) Event() {
 	if r.begun {
-		r.watch.Reset(r.next)
+		r.stallTimer.Reset(r.next)
 	}
 }
 
 // Thought records a piece of the model's reasoning, which restarts the time-out like a piece of the answer.
-func (r *Reply) Thought() { r.watch.Reset(r.next) }
+func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 
 // Begun reports whether a piece has been passed on.
 func (r *Reply) Begun() bool { return r.begun }
@@ -171,21 +171,21 @@ func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil
 	}
-	r.watch.Stop() // the time that emit takes is not the server's
+	r.stallTimer.Stop() // the time that emit takes is not the server's
 	r.begun = true
 	r.estimated += int64(chunk.Tokens(text))
 	r.emitErr = r.emit(text)
-	r.watch.Reset(r.next)
+	r.stallTimer.Reset(r.next)
 	return r.emitErr
 }
 
-// missing returns the error for a response without an answer, or nil.
-func (r *Reply) missing() error {
+// emptyError returns the error for a response without an answer, or nil.
+func (r *Reply) emptyError() error {
 	switch {
 	case r.begun:
 		return nil
 	case r.Cut:
-		return errSpent
+		return errTokensExhausted
 	default:
 		return errEmpty
 	}

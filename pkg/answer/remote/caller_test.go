@@ -92,7 +92,7 @@ func TestASlowReaderIsNotTheServersFault(t *testing.T) {
 	}
 }
 
-func TestAReaderThatLeavesWhileItIsWaitedEndsIt(t *testing.T) {
+func TestADisconnectDuringABackoffEndsTheCall(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	c := caller(Limits{Wait: func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }})
@@ -102,7 +102,7 @@ func TestAReaderThatLeavesWhileItIsWaitedEndsIt(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNeverContentIsGivenUp(t *testing.T) {
+func TestRetriesWithOtherParametersAreBounded(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	_, err := caller(Limits{}).Complete(t.Context(), chat.Prompt{}, discard, func(context.Context, *Reply) error {

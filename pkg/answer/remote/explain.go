@@ -16,8 +16,8 @@ import (
 
 // Delays between attempts.
 const (
-	firstWait = 500 * time.Millisecond
-	longest   = 10 * time.Second // also limits the delay that the server asks for, because a user is waiting
+	minBackoff = 500 * time.Millisecond
+	maxBackoff = 10 * time.Second // also limits the delay that the server asks for, because a user is waiting
 )
 
 // statusOverloaded is a status of Anthropic: the service is overloaded.
@@ -25,12 +25,12 @@ const statusOverloaded = 529
 
 // retryDelay reports whether a retry may succeed, and returns the delay before it.
 func retryDelay(err error, attempt int) (time.Duration, bool) {
-	for _, final := range []error{errStalled, errSpent, ErrFiltered, ErrAdjusted, ErrNoModel, bounded.ErrTooLarge} {
+	for _, final := range []error{errStalled, errTokensExhausted, ErrFiltered, ErrAdjusted, ErrNoModel, bounded.ErrTooLarge} {
 		if errors.Is(err, final) {
 			return 0, false
 		}
 	}
-	delay := min(firstWait<<min(attempt-1, 10), longest)
+	delay := min(minBackoff<<min(attempt-1, 10), maxBackoff)
 	var status *Status
 	if !errors.As(err, &status) {
 		return delay, true
@@ -42,7 +42,7 @@ func retryDelay(err error, attempt int) (time.Duration, bool) {
 		return 0, false
 	}
 	if status.HasWait {
-		return status.After, status.After <= longest
+		return status.After, status.After <= maxBackoff
 	}
 	return delay, true
 }
@@ -84,7 +84,7 @@ func (c *Caller) explain(err error, begun bool) error {
 		out.Message = fmt.Sprintf("%s sent nothing for %s in the middle of the answer; try again", name, c.limits.NextToken)
 	case errors.Is(err, errStalled):
 		out.Message = fmt.Sprintf("%s did not begin to answer within %s; try again", name, c.limits.FirstToken)
-	case errors.Is(err, errSpent):
+	case errors.Is(err, errTokensExhausted):
 		out.Code, out.Message = domain.CodeInvalid, "the model used up maxTokens before it said anything; raise maxTokens"
 	case errors.Is(err, errEmpty):
 		out.Message = "the model answered nothing; ask in other words"
@@ -94,7 +94,7 @@ func (c *Caller) explain(err error, begun bool) error {
 		out.Message = fmt.Sprintf("%s answered with something other than a chat completion: the operator must check %s", name, c.server.AddressSetting)
 	case errors.Is(err, bounded.ErrTooLarge):
 		out.Message = fmt.Sprintf("%s sent more in one piece than is taken; try again", name)
-	case malformed(err):
+	case isInvalidJSON(err):
 		out.Message = fmt.Sprintf("%s sent something that cannot be read; try again", name)
 	case errors.Is(err, ErrCut) && !begun:
 		out.Message = fmt.Sprintf("%s ended its answer before it said anything; try again", name)
@@ -106,8 +106,8 @@ func (c *Caller) explain(err error, begun bool) error {
 	return out
 }
 
-// malformed reports whether the error is that of parsing invalid JSON.
-func malformed(err error) bool {
+// isInvalidJSON reports whether the error is that of parsing invalid JSON.
+func isInvalidJSON(err error) bool {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	return errors.As(err, &syntax) || errors.As(err, &kind)

@@ -18,7 +18,7 @@ import (
 
 var prompt = chat.Prompt{Model: "asked-for", System: "Be brief.", Messages: []chat.Turn{{Role: domain.RoleUser, Text: "When does it open?"}}}
 
-func TestWhatFailsAfterTheFirstPieceIsNotTriedAgainAndWhatWasSaidCounts(t *testing.T) {
+func TestAFailureAfterTheFirstPieceIsNotRetriedAndItsTokensCount(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fails error
@@ -60,7 +60,7 @@ func TestWhatFailsAfterTheFirstPieceIsNotTriedAgainAndWhatWasSaidCounts(t *testi
 	}
 }
 
-func TestOfABrokenAnswerWhatTheServerCountedGoesBeforeAnEstimate(t *testing.T) {
+func TestTokensCountedByTheServerArePreferredToAnEstimate(t *testing.T) {
 	t.Parallel()
 	got, err := caller(Limits{}).Complete(t.Context(), prompt, discard, func(_ context.Context, r *Reply) error {
 		r.Model, r.PromptTokens, r.CompletionTokens = "answered", 70, 2
@@ -74,7 +74,7 @@ func TestOfABrokenAnswerWhatTheServerCountedGoesBeforeAnEstimate(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatEndsAtItsLengthIsWholeAndSaysSo(t *testing.T) {
+func TestAnAnswerThatReachesItsLimitIsMarkedAsCut(t *testing.T) {
 	t.Parallel()
 	got, err := caller(Limits{}).Complete(t.Context(), prompt, discard, func(_ context.Context, r *Reply) error {
 		r.Cut = true
@@ -85,7 +85,7 @@ func TestAnAnswerThatEndsAtItsLengthIsWholeAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestAReaderWhoFailsInTheMiddleEndsIt(t *testing.T) {
+func TestAFailedWriteEndsTheCall(t *testing.T) {
 	t.Parallel()
 	full := errors.New("full")
 	asked, pieces := 0, 0
@@ -111,7 +111,7 @@ func TestAReaderWhoFailsInTheMiddleEndsIt(t *testing.T) {
 	}
 }
 
-func TestSilenceInTheMiddleIsBoundedAndSignsOfLifeAreNone(t *testing.T) {
+func TestAStalledStreamIsEndedDespiteKeepAlives(t *testing.T) {
 	t.Parallel()
 	const patience = 30 * time.Second
 	for name, c := range map[string]struct {

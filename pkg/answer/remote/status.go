@@ -83,12 +83,12 @@ func ReadStatus(code int, body []byte) *Status {
 	}
 	s := &Status{HTTP: code}
 	if json.Unmarshal(body, &outer) != nil {
-		s.Message = beginning(body)
+		s.Message = truncateBody(body)
 		return s
 	}
 	found := outer.details
 	if json.Unmarshal(outer.Error, &found) != nil && json.Unmarshal(outer.Error, &found.Message) != nil && found.Message == "" {
-		found.Message = beginning(append(outer.Error, outer.Detail...))
+		found.Message = truncateBody(append(outer.Error, outer.Detail...))
 	}
 	s.Param, s.Message = found.Param, found.Message
 	if name, ok := found.Code.(string); ok {
@@ -100,8 +100,8 @@ func ReadStatus(code int, body []byte) *Status {
 	return s
 }
 
-// beginning returns the start of an unknown body for the log.
-func beginning(body []byte) string {
+// truncateBody returns the start of an unknown body for the log.
+func truncateBody(body []byte) string {
 	body = bytes.Join(bytes.Fields(body), []byte(" "))
 	if len(body) > 300 {
 		body = append(body[:300:300], "…"...)

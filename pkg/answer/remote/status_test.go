@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestErrorsOfEveryServerAreRead(t *testing.T) {
+func TestErrorsOfAllServersAreParsed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		body     string
@@ -69,11 +69,11 @@ func FuzzReadStatus(f *testing.F) {
 			t.Errorf("%q became %q", body, s.Message)
 		}
 		s.TooLong()
-		(&Quirks{}).Learn("m", s, Parameters{"temperature": 1, "max_tokens": 9})
+		(&ModelLimits{}).Learn("m", s, Parameters{"temperature": 1, "max_tokens": 9})
 	})
 }
 
-func TestARefusalOfTheSystemRoleIsKnownByItsWords(t *testing.T) {
+func TestARejectedSystemRoleIsRecognised(t *testing.T) {
 	t.Parallel()
 	sent := Parameters{SystemRole: 1, "temperature": 0.3, "stream_options": 1}
 	for status, words := range map[int][]string{
@@ -87,7 +87,7 @@ func TestARefusalOfTheSystemRoleIsKnownByItsWords(t *testing.T) {
 		500: {"Value is not callable: System role not supported at row 3", "Conversation roles must alternate user/model/user/model/..."},
 	} {
 		for _, text := range words {
-			var q Quirks
+			var q ModelLimits
 			if !q.Learn("m", &Status{HTTP: status, Message: text}, sent) || !q.Of("m").Refuses(SystemRole) || q.Of("m").Refuses("temperature") {
 				t.Errorf("%d %s: not read as a refusal of the system role", status, text)
 			}
@@ -102,7 +102,7 @@ func TestARefusalOfTheSystemRoleIsKnownByItsWords(t *testing.T) {
 		404: {"System role not supported"},
 	} {
 		for _, text := range words {
-			var q Quirks
+			var q ModelLimits
 			q.Learn("m", &Status{HTTP: status, Message: text}, sent)
 			if q.Of("m").Refuses(SystemRole) {
 				t.Errorf("%d %s: read as a refusal of the system role", status, text)
@@ -111,7 +111,7 @@ func TestARefusalOfTheSystemRoleIsKnownByItsWords(t *testing.T) {
 	}
 }
 
-func TestRefusalsTeachWhatAModelDoesNotTake(t *testing.T) {
+func TestRejectionsTeachTheLimitsOfAModel(t *testing.T) {
 	t.Parallel()
 	sent := Parameters{"temperature": 0.3, "top_p": 0.1, "max_tokens": 9000, "stream_options": 1}
 	for name, test := range map[string]struct {
@@ -131,7 +131,7 @@ func TestRefusalsTeachWhatAModelDoesNotTake(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var q Quirks
+			var q ModelLimits
 			learned := q.Learn("m", &test.status, sent)
 			if want := test.refused != "" || test.most > 0; learned != want {
 				t.Fatalf("learned: %v", learned)
@@ -142,8 +142,8 @@ func TestRefusalsTeachWhatAModelDoesNotTake(t *testing.T) {
 					t.Errorf("%s is refused: %v", name, known.Refuses(name))
 				}
 			}
-			if want := max(test.most, 0); want > 0 && known.Most(9000) != want || known.Most(100) != 100 {
-				t.Errorf("at most %v", known.Most(9000))
+			if want := max(test.most, 0); want > 0 && known.MaxTokens(9000) != want || known.MaxTokens(100) != 100 {
+				t.Errorf("at most %v", known.MaxTokens(9000))
 			}
 			if q.Of("other").Refuses(test.refused) {
 				t.Error("another model is taken for the same")

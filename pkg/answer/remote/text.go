@@ -12,7 +12,7 @@ import (
 // within characters: one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins with
 // the second half. Decoding each piece alone would lose both halves, so they stay encoded until Joiner has both.
 type Text struct {
-	inside  []byte // content of the JSON string, without its quotes
+	encoded []byte // content of the JSON string, without its quotes
 	Thought bool   // whether the piece also contained reasoning, which is omitted
 }
 
@@ -21,7 +21,7 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	switch raw[0] {
 	case 'n': // null
 	case '"':
-		t.inside = append(t.inside, raw[1:len(raw)-1]...)
+		t.encoded = append(t.encoded, raw[1:len(raw)-1]...)
 	case '[':
 		var parts []json.RawMessage
 		if err := json.Unmarshal(raw, &parts); err != nil {
@@ -51,38 +51,38 @@ func (t *Text) addPart(raw []byte) error {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return err
 	}
-	t.inside = append(append(t.inside, p.Text.inside...), p.Refusal.inside...)
+	t.encoded = append(append(t.encoded, p.Text.encoded...), p.Refusal.encoded...)
 	t.Thought = t.Thought || p.Thinking != nil
 	return nil
 }
 
 // Joiner decodes the texts of one answer. The zero value is ready.
 type Joiner struct {
-	held []byte // the first half of a character, still encoded as JSON
+	partial []byte // the first half of a character, still encoded as JSON
 }
 
 // Next returns the text that is complete so far. It holds back the first half of a character.
 func (j *Joiner) Next(t Text) string {
-	if len(t.inside) == 0 {
+	if len(t.encoded) == 0 {
 		return ""
 	}
-	whole := append(j.held, t.inside...)
-	cut := len(whole) - halfCharacter(whole)
+	whole := append(j.partial, t.encoded...)
+	cut := len(whole) - partialCharacter(whole)
 	text := decoded(whole[:cut])
-	j.held = bytes.Clone(whole[cut:])
+	j.partial = bytes.Clone(whole[cut:])
 	return text
 }
 
 // Close returns U+FFFD if the answer ended within a character.
 func (j *Joiner) Close() string {
-	text := decoded(j.held)
-	j.held = nil
+	text := decoded(j.partial)
+	j.partial = nil
 	return text
 }
 
-// halfCharacter returns the number of bytes at the end of a JSON string's content that are the first half of a
+// partialCharacter returns the number of bytes at the end of a JSON string's content that are the first half of a
 // character.
-func halfCharacter(s []byte) int {
+func partialCharacter(s []byte) int {
 	const escape = len(`\ud83d`)
 	if at := len(s) - escape; at >= 0 && s[at] == '\\' && s[at+1] == 'u' && (s[at+2]|0x20) == 'd' && strings.IndexByte("89abAB", s[at+3]) >= 0 {
 		backslashes := len(s[:at+1]) - len(bytes.TrimRight(s[:at+1], `\`))

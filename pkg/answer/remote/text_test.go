@@ -59,12 +59,12 @@ func TestACharacterMayBeSplitBetweenEvents(t *testing.T) {
 	}
 }
 
-func TestATextOfAnAnswerIsNoNumber(t *testing.T) {
+func TestANumberIsNoText(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{`7`, `true`, `{"text":"a"}`, `[7]`, `[{"text":7}]`} {
 		var text Text
 		err := json.Unmarshal([]byte(content), &text)
-		if !malformed(err) {
+		if !isInvalidJSON(err) {
 			t.Errorf("%s: %v", content, err)
 		}
 	}
@@ -87,7 +87,7 @@ func FuzzJoiner(f *testing.F) {
 			}
 		}
 		var joined Joiner
-		got := joined.Next(Text{inside: inside[:cut]}) + joined.Next(Text{inside: inside[cut:]}) + joined.Close()
+		got := joined.Next(Text{encoded: inside[:cut]}) + joined.Next(Text{encoded: inside[cut:]}) + joined.Close()
 		if got != text {
 			t.Errorf("%q cut at %d is %q", text, cut, got)
 		}

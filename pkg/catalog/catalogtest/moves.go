@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// placeB is the place to which the test's datastores move, thither a third place.
+// placeB is the place to which the test's datastores move; placeC is a third place.
 var (
 	placeB = domain.Place{Engine: domain.EngineMilvus, Model: "model-2"}
 	placeC = domain.Place{Engine: domain.EngineMilvus, Model: "model-3"}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestThoughtsAreTakenOut(t *testing.T) {
+func TestReasoningIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"none":                     {"Six.", "Six."},
@@ -23,14 +23,14 @@ func TestThoughtsAreTakenOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for size := 1; size <= len(c.text)+1; size++ {
-				var thoughts thoughts
+				var filter reasoningFilter
 				got := ""
 				for rest := c.text; rest != ""; {
 					n := min(size, len(rest))
-					text, _ := thoughts.write(rest[:n])
+					text, _ := filter.write(rest[:n])
 					got, rest = got+text, rest[n:]
 				}
-				if got += thoughts.close(); got != c.want {
+				if got += filter.close(); got != c.want {
 					t.Errorf("in pieces of %d bytes: %q, want %q", size, got, c.want)
 				}
 			}
@@ -38,12 +38,12 @@ func TestThoughtsAreTakenOut(t *testing.T) {
 	}
 }
 
-func TestBlanksWithoutEndAreNotHeld(t *testing.T) {
+func TestEndlessBlanksAreNotBuffered(t *testing.T) {
 	t.Parallel()
-	var thoughts thoughts
+	var filter reasoningFilter
 	got := 0
 	for range 10 * maxBlanks {
-		text, _ := thoughts.write(strings.Repeat(" ", 3))
+		text, _ := filter.write(strings.Repeat(" ", 3))
 		got += len(text)
 	}
 	if held := 30*maxBlanks - got; held != 0 {

@@ -13,44 +13,44 @@ import (
 // Parameters are the parameters of one request and their values, by their names in the server's API.
 type Parameters map[string]float64
 
-// Quirks records the parameters that models reject: reasoning models reject temperature, older servers do not know
+// ModelLimits records the parameters that models reject: reasoning models reject temperature, older servers do not know
 // newer parameters, and each model has an output limit. It learns them from rejections, each of which costs only a
 // round trip, so no list of models has to be maintained. The zero value is ready for use. It is safe for concurrent
 // use.
-type Quirks struct {
+type ModelLimits struct {
 	mu      sync.Mutex
-	byModel map[string]Quirk
+	byModel map[string]ModelLimit
 }
 
-// Quirk contains the known restrictions of one model.
-type Quirk struct {
-	refused map[string]bool
-	most    float64
+// ModelLimit contains the known restrictions of one model.
+type ModelLimit struct {
+	refused   map[string]bool
+	maxTokens float64
 }
 
-// Maximum number of models in Quirks. In practice there are only those of the configuration.
+// Maximum number of models in ModelLimits. In practice there are only those of the configuration.
 const maxModels = 1000
 
 // Of returns the known restrictions of a model.
-func (q *Quirks) Of(model string) Quirk {
+func (q *ModelLimits) Of(model string) ModelLimit {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.byModel[model]
 }
 
 // Refuses reports whether the model is known to reject a parameter.
-func (q Quirk) Refuses(name string) bool { return q.refused[name] }
+func (q ModelLimit) Refuses(name string) bool { return q.refused[name] }
 
-// Most returns n, or the output limit of the model if that is known and smaller.
-func (q Quirk) Most(n int) float64 {
-	if q.most > 0 {
-		return min(float64(n), q.most)
+// MaxTokens returns n, or the output limit of the model if that is known and smaller.
+func (q ModelLimit) MaxTokens(n int) float64 {
+	if q.maxTokens > 0 {
+		return min(float64(n), q.maxTokens)
 	}
 	return float64(n)
 }
 
-// overMost matches the output limit in an error message.
-var overMost = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
+// maxTokensPattern matches the output limit in an error message.
+var maxTokensPattern = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
 // SystemRole represents, among the parameters, a message with the role system. The templates of some models reject it,
 // or accept only user and assistant turns.
@@ -66,14 +66,14 @@ var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt
 	`|\bshould be ['"]user['"](?:,| or) (?:or )?['"](?:assistant|model)\b`)
 
 // Learn learns from a rejection. It reports whether the same question would now be sent differently.
-func (q *Quirks) Learn(model string, s *Status, sent Parameters) bool {
+func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	at := ""
 	switch {
 	case s.TooLong() || s.Filtered():
 	case s.HTTP == http.StatusBadRequest || s.HTTP == http.StatusUnprocessableEntity:
-		at = blamed(s, sent)
+		at = rejectedParameter(s, sent)
 	case s.HTTP == http.StatusInternalServerError && refusesSystem.MatchString(s.Message): // of llama.cpp, whose templates fail
-		at = blamed(s, Parameters{SystemRole: sent[SystemRole]})
+		at = rejectedParameter(s, Parameters{SystemRole: sent[SystemRole]})
 	}
 	if _, wasSent := sent[at]; !wasSent {
 		return false
@@ -81,26 +81,27 @@ func (q *Quirks) Learn(model string, s *Status, sent Parameters) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	known := q.byModel[model]
-	if found := overMost.FindStringSubmatch(s.Message); found != nil && strings.HasPrefix(at, "max_") {
+	if found := maxTokensPattern.FindStringSubmatch(s.Message); found != nil && strings.HasPrefix(at, "max_") {
 		most, err := strconv.ParseFloat(found[1], 64)
 		if err != nil || most < 1 || most >= sent[at] {
 			return false
 		}
-		known.most = most
+		known.maxTokens = most
 	} else {
 		refused := map[string]bool{at: true}
 		maps.Copy(refused, known.refused)
 		known.refused = refused
 	}
 	if q.byModel == nil || len(q.byModel) >= maxModels {
-		q.byModel = map[string]Quirk{}
+		q.byModel = map[string]ModelLimit{}
 	}
 	q.byModel[model] = known
 	return true
 }
 
-// blamed returns the parameter that the rejection names: in its own field, otherwise the first one in the message.
-func blamed(s *Status, sent Parameters) string {
+// rejectedParameter returns the parameter that the rejection names: in its own field, otherwise the first one in the
+// message.
+func rejectedParameter(s *Status, sent Parameters) string {
 	if _, ok := sent[s.Param]; ok {
 		return s.Param
 	}

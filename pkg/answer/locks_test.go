@@ -13,14 +13,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// renewals tells of every time that a turn is asked for.
+// renewals sends a signal for every attempt to lock a conversation.
 type renewals struct {
-	*world
+	*fixture
 	asked chan string // holders
 }
 
 func (r renewals) Lock(ctx context.Context, id, holder string, ttl time.Duration) (bool, error) {
-	taken, err := r.world.Lock(ctx, id, holder, ttl)
+	taken, err := r.fixture.Lock(ctx, id, holder, ttl)
 	select {
 	case r.asked <- holder:
 	default:
@@ -28,9 +28,9 @@ func (r renewals) Lock(ctx context.Context, id, holder string, ttl time.Duration
 	return taken, err
 }
 
-func TestAProcessWaitsForTheTurnThatAnotherHas(t *testing.T) {
+func TestAProcessWaitsForTheLockOfAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	w.holders[someConversation] = "another process"
 	r := renewals{w, make(chan string, 10)}
 	a := w.answerer(Options{})
@@ -44,7 +44,7 @@ func TestAProcessWaitsForTheTurnThatAnotherHas(t *testing.T) {
 	<-r.asked // again: it waits
 	select {
 	case err := <-done:
-		t.Fatalf("answered out of turn: %v", err)
+		t.Fatalf("answered without the lock: %v", err)
 	default:
 	}
 	if err := w.Unlock(t.Context(), someConversation, "another process"); err != nil {
@@ -54,13 +54,13 @@ func TestAProcessWaitsForTheTurnThatAnotherHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(w.holders) != 0 {
-		t.Errorf("turns left behind: %v", w.holders)
+		t.Errorf("locks left behind: %v", w.holders)
 	}
 }
 
-func TestATurnIsKeptForAsLongAsTheAnswerTakes(t *testing.T) {
+func TestTheLockIsRenewedUntilTheAnswerEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	r := renewals{w, make(chan string, 1)}
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
 		for range 3 {
@@ -68,32 +68,32 @@ func TestATurnIsKeptForAsLongAsTheAnswerTakes(t *testing.T) {
 		}
 		return chat.Completion{}, emit("At six [1].")
 	}
-	a := w.answerer(Options{turnTime: 30 * time.Millisecond})
+	a := w.answerer(Options{lockTime: 30 * time.Millisecond})
 	a.deps.Conversations = r
 	if _, err := a.Answer(t.Context(), ask(in(someConversation, "anna")), nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.holders) != 0 {
-		t.Errorf("turns left behind: %v", w.holders)
+		t.Errorf("locks left behind: %v", w.holders)
 	}
 }
 
-func TestATurnEndsHoweverTheAnswerEnds(t *testing.T) {
+func TestTheLockIsReleasedHoweverTheAnswerEnds(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
-	tests := map[string]func(w *world, a *Answerer, ctx context.Context) error{
-		"when the model fails": func(w *world, a *Answerer, ctx context.Context) error {
+	tests := map[string]func(w *fixture, a *Answerer, ctx context.Context) error{
+		"when the model fails": func(w *fixture, a *Answerer, ctx context.Context) error {
 			w.complete = func(context.Context, chat.Prompt, func(string) error) (chat.Completion, error) {
 				return chat.Completion{}, gone
 			}
 			_, err := a.Answer(ctx, ask(in(someConversation, "anna")), nil)
 			return err
 		},
-		"when the reader leaves": func(_ *world, a *Answerer, ctx context.Context) error {
+		"when the reader leaves": func(_ *fixture, a *Answerer, ctx context.Context) error {
 			_, err := a.Answer(ctx, ask(in(someConversation, "anna")), func(string) error { return gone })
 			return err
 		},
-		"when the reader leaves while it waits": func(w *world, a *Answerer, ctx context.Context) error {
+		"when the reader leaves while it waits": func(w *fixture, a *Answerer, ctx context.Context) error {
 			w.holders[someConversation] = "other"
 			ctx, cancel := context.WithCancelCause(ctx)
 			r := renewals{w, make(chan string, 1)}
@@ -107,20 +107,20 @@ func TestATurnEndsHoweverTheAnswerEnds(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(fragments()...)
+			w := newFixture(fragments()...)
 			if err := test(w, w.answerer(Options{}), t.Context()); !errors.Is(err, gone) {
 				t.Fatalf("got %v", err)
 			}
 			if len(w.holders) != 0 {
-				t.Errorf("turns left behind: %v", w.holders)
+				t.Errorf("locks left behind: %v", w.holders)
 			}
 		})
 	}
 }
 
-func TestQuestionsThatTwoProcessesAreAskedAtOnceKnowEachOther(t *testing.T) {
+func TestConcurrentQuestionsOfTwoProcessesAreSerialised(t *testing.T) {
 	t.Parallel()
-	w := newWorld(fragments()...)
+	w := newFixture(fragments()...)
 	var mu sync.Mutex
 	said := 0
 	w.complete = func(_ context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error) {

@@ -1,0 +1,54 @@
+package admission
+
+import (
+	"context"
+	"time"
+)
+
+// Backpressure delays low-priority work while other requests are being refused. It is not a lock: the work continues
+// after at most MaxWait, so it always finishes.
+type Backpressure struct {
+	Gates     []*Gate               // gates of the work that has priority
+	QuietTime time.Duration         // time since their last refusal after which the work continues
+	MaxWait   time.Duration         // maximum delay
+	Observe   func(d time.Duration) // called with each delay; nil: not called
+}
+
+// Wait returns at once if no gate has refused a caller within QuietTime. Otherwise it returns when QuietTime has passed
+// without a refusal, after MaxWait, or when ctx ends, whichever is first.
+func (c *Backpressure) Wait(ctx context.Context) {
+	if c == nil || c.remaining() <= 0 {
+		return
+	}
+	began := time.Now()
+	patience := time.NewTimer(c.MaxWait)
+	defer patience.Stop()
+	for left := c.remaining(); left > 0; left = c.remaining() {
+		quiet := time.NewTimer(left)
+		select {
+		case <-quiet.C:
+			continue
+		case <-patience.C:
+		case <-ctx.Done():
+		}
+		quiet.Stop()
+		break
+	}
+	if c.Observe != nil {
+		c.Observe(time.Since(began))
+	}
+}
+
+// remaining returns the time that remains until QuietTime has passed without a refusal.
+func (c *Backpressure) remaining() time.Duration {
+	var last time.Time
+	for _, g := range c.Gates {
+		if at := g.Refused(); at.After(last) {
+			last = at
+		}
+	}
+	if last.IsZero() {
+		return 0
+	}
+	return c.QuietTime - time.Since(last)
+}

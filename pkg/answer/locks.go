@@ -1,0 +1,112 @@
+package answer
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// A conversation's questions are answered one at a time: within a process in order of arrival, and across processes by
+// a lease in the catalog.
+
+// Lifetime of a lock after its process has died. A running process renews it well before.
+const defaultLockTime = 15 * time.Second
+
+// Bounds of the delay between attempts to take a lock that another process holds.
+const (
+	minLockWait = 20 * time.Millisecond
+	maxLockWait = 500 * time.Millisecond
+)
+
+// Time limit for each catalog request that renews or releases a lock.
+const lockTimeout = 5 * time.Second
+
+// lockConversation waits until no other process answers a question of the conversation, and holds the lock until end is
+// called. end must be called once.
+func (a *Answerer) lockConversation(ctx context.Context, conversationID string) (end func(), err error) {
+	holder := a.deps.NewID()
+	for wait := minLockWait; ; wait = min(2*wait, maxLockWait) {
+		taken, err := a.deps.Conversations.Lock(ctx, conversationID, holder, a.opts.lockTime)
+		if err != nil {
+			return nil, fmt.Errorf("taking a lock in conversation %s: %w", conversationID, err)
+		}
+		if taken {
+			break
+		}
+		select {
+		case <-time.After(wait/2 + rand.N(wait)): // with jitter, so that no waiter always comes last
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx)) // the answer is stored even if the client has disconnected
+	var kept sync.WaitGroup
+	kept.Go(func() { a.renewLock(keeping, conversationID, holder) })
+	return func() {
+		stop()
+		kept.Wait()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockTimeout)
+		defer cancel()
+		_ = a.deps.Conversations.Unlock(ctx, conversationID, holder) // otherwise it expires
+	}, nil
+}
+
+// renewLock renews the lock until ctx ends. The lock may expire if the catalog is unavailable for long. Then another
+// question may be answered without this one in its history, but nothing else is affected.
+func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string) {
+	beat := time.NewTicker(a.opts.lockTime / 3)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+		}
+		within, cancel := context.WithTimeout(ctx, lockTimeout)
+		_, _ = a.deps.Conversations.Lock(within, conversationID, holder, a.opts.lockTime) // the next tick retries
+		cancel()
+	}
+}
+
+// localLocks admits one question per conversation at a time, in order of arrival as far as the runtime preserves it.
+type localLocks struct {
+	mu   sync.Mutex
+	busy map[string]*localLock
+}
+
+type localLock struct {
+	token   chan struct{}
+	waiters int // including the current holder
+}
+
+// acquire waits for the conversation's lock within this process. release must be called once.
+func (t *localLocks) acquire(ctx context.Context, conversationID string) (release func(), err error) {
+	t.mu.Lock()
+	if t.busy == nil {
+		t.busy = make(map[string]*localLock)
+	}
+	own := t.busy[conversationID]
+	if own == nil {
+		own = &localLock{token: make(chan struct{}, 1)}
+		t.busy[conversationID] = own
+	}
+	own.waiters++
+	t.mu.Unlock()
+
+	leave := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if own.waiters--; own.waiters == 0 {
+			delete(t.busy, conversationID)
+		}
+	}
+	select {
+	case own.token <- struct{}{}:
+		return func() { <-own.token; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+}
