@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -16,11 +15,8 @@ func TestWithoutAMajorityEverythingWaits(t *testing.T) {
 	b := openReplicated(t, c)
 	hasty := openBroker(t, connectTo(t, c), Options{Replicas: 3, Patience: 500 * time.Millisecond})
 	f := startFlow(t, b, b)
-	stop, published := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(published)
-		f.publish(stop)
-	}()
+	stop := make(chan struct{})
+	published := f.publishUntil(stop)
 	f.progress()
 	close(stop)
 	<-published
@@ -54,10 +50,9 @@ func TestWithoutAMajorityEverythingWaits(t *testing.T) {
 	}
 	waiting := make(chan error, 1)
 	late := newJob(domain.JobIngest)
+	ctx := electionContext(t)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*election)
-		defer cancel()
-		_, err := openPatient(b).Publish(ctx, late)
+		_, err := b.Publish(ctx, late)
 		waiting <- err
 	}()
 	second.Start()
@@ -68,13 +63,6 @@ func TestWithoutAMajorityEverythingWaits(t *testing.T) {
 	f.wanted[late.ID] = 0
 	f.mu.Unlock()
 	f.settle(2 * election)
-}
-
-// openPatient is the same broker, which waits longer.
-func openPatient(b *Broker) *Broker {
-	patient := &Broker{conn: b.conn, js: b.js, opts: b.opts, jobs: b.jobs, attempts: b.attempts, now: b.now, log: b.log}
-	patient.opts.Patience = 2 * election
-	return patient
 }
 
 // TestReplicas uses one cluster for everything that changes nothing for the others.
