@@ -18,7 +18,7 @@ func TestFormatsAreThoseOfTheRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(string(page), "## Formats")
-	table, _, _ = strings.Cut(table, "\n\nA byte order mark")
+	table, _, _ = strings.Cut(table, "\n\nRTF and ")
 	api, err := os.ReadFile("../pkg/api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -90,8 +90,8 @@ bench-figures: ## leave those figures, for the next release to be held against
 	tools/benchreport.sh write
 
 .PHONY: bench-extract
-bench-extract: build ## how well, how fast and in how much memory documents are read, beside other extractors; figures of docs/extraction.md
-	go run ./tools/benchextract -ingestor $(BIN)/ingestor -write docs/extraction.md
+bench-extract: build ## how well, how fast and in how much memory documents are read, beside other extractors; writes docs/history/extraction.md
+	go run ./tools/benchextract -ingestor $(BIN)/ingestor -write docs/history/extraction.md
 
 .PHONY: torture-extract
 torture-extract: ## read every document whole, cut short and damaged; fails when one does harm

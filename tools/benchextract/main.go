@@ -2,10 +2,10 @@
 // its speed and memory, and whether damaged files do harm. It reads the documents of testdata and, if a folder of
 // benchmark data is next to the repository, those too. The output is Markdown.
 //
-//	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/extraction.md]
+//	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/history/extraction.md]
 //	go run ./tools/benchextract -torture [-keep folder] [-only pdf]
 //
-//	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/extraction.md]
+//	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/history/extraction.md]
 //	go run ./tools/benchextract -torture [-keep folder] [-only pdf]
 package main
 

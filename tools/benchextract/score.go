@@ -107,7 +107,7 @@ func score(ctx context.Context, s settings, python string, docs, pages []documen
 		if _, err := runOne(ctx, []string{python, filepath.Join(s.data, "web", "score.py"), filepath.Join(folder, kindWeb)}, &line, &complaint); err != nil {
 			return fmt.Errorf("scoring pages: %w: %s", err, complaint.String())
 		}
-		fmt.Fprintf(out, "\nWeb pages, main text against what people marked: %s.\n", strings.Join(strings.Fields(line.String()), " "))
+		fmt.Fprintf(out, "\nWeb pages, main text compared with manually marked text: %s.\n", strings.Join(strings.Fields(line.String()), " "))
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func readScores(path string) ([]scoreRow, error) {
 
 // reportScores writes a row for each kind of document. It lists documents that need attention on errs.
 func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extracted) {
-	bench.Header(out, 1, "kind", "documents", "median", "mean", "below 0.5", "without text", "of these refused with a cause", "given text")
+	bench.Header(out, 1, "kind", "documents", "median", "mean", "below 0.5", "without text", "of these, rejected with a message", "given text")
 	var kinds []string
 	for _, r := range rows {
 		if !slices.Contains(kinds, r.kind) {

@@ -95,8 +95,8 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 	for _, f := range common {
 		total += pages[f]
 	}
-	fmt.Fprintf(out, "%d PDFs of at most %d pages; times are of the %d with %d pages that all tools read.\n\n", len(chosen), maxSpeedPages, len(common), total)
-	bench.Header(out, 1, "", "read", "pages/s by the clock", "pages/s of processor time", "the same, Sluice in one process being 1")
+	fmt.Fprintf(out, "%d PDFs of at most %d pages; times are for the %d with %d pages that all tools read.\n\n", len(chosen), maxSpeedPages, len(common), total)
+	bench.Header(out, 1, "", "read", "pages/s", "pages per CPU second", "relative to Sluice in one process")
 	base := 0.0
 	for _, t := range timings {
 		if t.absent != "" {
@@ -126,7 +126,7 @@ func memory(ctx context.Context, s settings, python string, out io.Writer) error
 	}
 	files := []string{book}
 	fmt.Fprintf(out, "A generated PDF of %d pages, %d characters and %d fonts on each. Peak is the resident memory of the largest process.\n\n", bookPages, bookCharacters, len(bookFonts))
-	bench.Header(out, 1, "", "peak, MB", "seconds of processor time")
+	bench.Header(out, 1, "", "peak, MB", "CPU seconds")
 	for _, t := range []timing{
 		runEach(ctx, "Sluice", files, func(f string) []string { return []string{s.ingestor, "extract", f} }),
 		runEach(ctx, "pdftotext", files, func(f string) []string { return []string{"pdftotext", f, "-"} }),
@@ -138,7 +138,7 @@ func memory(ctx context.Context, s settings, python string, out io.Writer) error
 		case t.absent != "":
 			fmt.Fprintf(out, "| %s | not run: %s | |\n", t.tool, t.absent)
 		case len(t.read) == 0:
-			fmt.Fprintf(out, "| %s | not read within its time | |\n", t.tool)
+			fmt.Fprintf(out, "| %s | time limit exceeded | |\n", t.tool)
 		default:
 			fmt.Fprintf(out, "| %s | %d | %.1f |\n", t.tool, t.peak/1e6, t.of(files).cpu.Seconds())
 		}
@@ -164,8 +164,8 @@ func office(ctx context.Context, python string, docs []document, out io.Writer) 
 	}
 	timings := []timing{warm, runPeer(ctx, python, "markitdown", files)}
 	common := readByAll(timings, files)
-	fmt.Fprintf(out, "Times are of the %d files that both read.\n\n", len(common))
-	bench.Header(out, 1, "", "files read", "files/s by the clock", "files/s of processor time")
+	fmt.Fprintf(out, "Times are for the %d files that both read.\n\n", len(common))
+	bench.Header(out, 1, "", "files read", "files/s", "files per CPU second")
 	for _, t := range timings {
 		if t.absent != "" {
 			fmt.Fprintf(out, "| %s | not run: %s | | |\n", t.tool, t.absent)
