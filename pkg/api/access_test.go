@@ -78,7 +78,7 @@ func TestScopes(t *testing.T) {
 		"query without an agent":     {object{"scopes": []string{"query"}}, "agentId"},
 		"an agent without query":     {object{"agentId": agent}, "agentId"},
 		"query beside another scope": {object{"scopes": []string{"query", "read"}, "agentId": agent}, "scopes"},
-		"an agent that is not there": {object{"scopes": []string{"query"}, "agentId": nobody}, "agentId"},
+		"an agent that is not there": {object{"scopes": []string{"query"}, "agentId": unusedID}, "agentId"},
 		"an expiry that has passed":  {object{"expiresAt": "2020-01-01T00:00:00Z"}, "expiresAt"},
 		"an expiry that is no time":  {object{"expiresAt": "tomorrow"}, "expiresAt"},
 		"an unknown scope":           {object{"scopes": []string{"admin"}}, "scopes[0]"},
@@ -119,7 +119,7 @@ func TestANewKeyIsAnsweredAsItIsStored(t *testing.T) {
 	}
 }
 
-func TestUsingAKeyIsNoted(t *testing.T) {
+func TestTheLastUseOfAKeyIsStored(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	made := s.call("POST", "/keys", object{"name": "website"}).want(201).object()
@@ -183,13 +183,13 @@ func TestADatasourceOfAnotherDatastoreIsNotUpdated(t *testing.T) {
 	s.call("POST", "/datastores/update/"+other, object{"id": s.datasource, "text": "t"}).problem(404)
 }
 
-func TestWhatIsPublicIsQueriedWithoutAKey(t *testing.T) {
+func TestPublicAgentsAndDatastoresAreQueriedWithoutAKey(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	anyone, stranger := s.as(""), s.stranger()
 	question := object{"query": "q"}
 	anyone.call("POST", "/agents/"+s.agent+"/query", question).problem(403)
-	anyone.call("POST", "/agents/"+nobody+"/query", question).problem(403)
+	anyone.call("POST", "/agents/"+unusedID+"/query", question).problem(403)
 	anyone.call("POST", "/agents/nonsense/query", question).problem(403)
 	for _, path := range []string{"/agents/" + s.agent + "/query", "/datastores/" + s.datastore + "/query"} {
 		anyone.call("POST", path, "{").problem(403) // what is wrong with the body is nobody's business
@@ -231,7 +231,7 @@ func TestRateLimit(t *testing.T) {
 	s.call("GET", "/agents", nil).want(200)
 }
 
-func TestTheQuotaIsNotPassed(t *testing.T) {
+func TestTheQuotaIsNotExceeded(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.limit(domain.Limits{domain.MetricQueries: 5})
@@ -260,7 +260,7 @@ func TestTheQuotaIsNotPassed(t *testing.T) {
 	s.call("POST", "/agents/"+agent+"/query", object{"query": "q"}).want(200)
 }
 
-func TestAConversationOfSomebodyElseIsRefusedAndCostsNothing(t *testing.T) {
+func TestAConversationOfAnotherVisitorIsRefusedAtNoCost(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	asked := 0
@@ -314,14 +314,14 @@ func TestIdempotencyKey(t *testing.T) {
 	s.call("POST", "/agents", object{"name": "other"}, "Idempotency-Key", "k-1").problem(409)
 	s.call("POST", "/datastores", body, "Idempotency-Key", "k-1").problem(409)
 	s.stranger().call("POST", "/agents", object{"name": "other"}, "Idempotency-Key", "k-1").want(201)
-	s.call("POST", "/agents", object{"datastoreIds": []string{nobody}, "name": "x"}, "Idempotency-Key", "k-2").problem(400)
+	s.call("POST", "/agents", object{"datastoreIds": []string{unusedID}, "name": "x"}, "Idempotency-Key", "k-2").problem(400)
 	s.call("POST", "/agents", object{"name": "x"}, "Idempotency-Key", "k-2").want(201) // what failed may be tried again
 	for _, key := range []string{"", strings.Repeat("k", 201), "caf\xe9"} {
 		s.call("POST", "/agents", body, "Idempotency-Key", key).fault("Idempotency-Key")
 	}
 }
 
-func TestAnIdempotencyKeyIsNotTakenTwiceAtOnce(t *testing.T) {
+func TestConcurrentRequestsWithOneIdempotencyKeyConflict(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	var wg sync.WaitGroup
@@ -338,7 +338,7 @@ func TestAnIdempotencyKeyIsNotTakenTwiceAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatFailsInsideStaysInside(t *testing.T) {
+func TestInternalErrorsAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent, datastore := s.newAgent(), s.newDatastore()
@@ -362,7 +362,7 @@ func TestWhatFailsInsideStaysInside(t *testing.T) {
 	}
 }
 
-func TestReadinessNamesWhatIsDown(t *testing.T) {
+func TestReadinessNamesFailedDependencies(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, d *api.Deps) {
 		o.ReadyTimeout = time.Minute
@@ -379,7 +379,7 @@ func TestReadinessNamesWhatIsDown(t *testing.T) {
 	}
 }
 
-func TestReadinessGoesOnWithoutWhatOnlyQueriesNeed(t *testing.T) {
+func TestReadinessIgnoresDependenciesOfQueriesOnly(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(_ *api.Options, d *api.Deps) {
 		d.Checks = []api.Check{

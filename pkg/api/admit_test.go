@@ -19,11 +19,11 @@ import (
 	"github.com/sluice/sluice/pkg/api/admit"
 )
 
-// closed is a gate that lets one in, and has nobody wait.
-func closed() *admission.Gate { return admission.New(admission.Options{Limit: 1}) }
+// closedLoop is a gate that lets one in, and has nobody wait.
+func closedLoop() *admission.Gate { return admission.New(admission.Options{Limit: 1}) }
 
-// checkShed holds an answer against what is said to who is not let in.
-func checkShed(t *testing.T, a *response) {
+// requireRefused holds an answer against what is said to who is not let in.
+func requireRefused(t *testing.T, a *response) {
 	t.Helper()
 	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
 	if a.status != http.StatusServiceUnavailable || err != nil || seconds < 1 || seconds > 3 || a.header.Get("X-Request-Id") == "" {
@@ -31,11 +31,11 @@ func checkShed(t *testing.T, a *response) {
 	}
 }
 
-// TestWhatIsTooMuchIsRefusedByItsClass fills the gate of each class in turn: requests of that class are refused, in the
+// TestExcessRequestsAreRefusedByClass fills the gate of each class in turn: requests of that class are refused, in the
 // form of its errors and before anybody asks for a key, and all others are served.
-func TestWhatIsTooMuchIsRefusedByItsClass(t *testing.T) {
+func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 	t.Parallel()
-	gates := map[string]*admission.Gate{"search": closed(), "answer": closed(), "upload": closed(), "other": closed()}
+	gates := map[string]*admission.Gate{"search": closedLoop(), "answer": closedLoop(), "upload": closedLoop(), "other": closedLoop()}
 	s := newService(t, func(o *api.Options, _ *api.Deps) {
 		o.Admission = admit.Options{Searches: gates["search"], Answers: gates["answer"], Uploads: gates["upload"], Others: gates["other"]}
 	})
@@ -46,7 +46,7 @@ func TestWhatIsTooMuchIsRefusedByItsClass(t *testing.T) {
 		"other":  {"GET /agents", "HEAD /agents", "POST /agents", "GET /datasources", "DELETE /datasources/x", "GET /nowhere", "DROP /agents", "GET /docs"},
 		"":       {"GET /healthz", "HEAD /readyz", "GET /api/metrics"},
 	}
-	s.key = "" // nobody looks
+	s.key = "" // unusedID looks
 	for full, gate := range gates {
 		if !gate.Enter(t.Context()) {
 			t.Fatalf("the gate of %s is not open", full)
@@ -62,7 +62,7 @@ func TestWhatIsTooMuchIsRefusedByItsClass(t *testing.T) {
 				if !refused || method == http.MethodHead {
 					continue
 				}
-				checkShed(t, a)
+				requireRefused(t, a)
 				switch {
 				case strings.HasSuffix(path, "/mcp"):
 					if !strings.Contains(string(a.body), `"jsonrpc":"2.0"`) {
@@ -92,27 +92,27 @@ func TestWhatIsTooMuchIsRefusedByItsClass(t *testing.T) {
 	}
 }
 
-// TestAnOpenStreamCountsNoMore opens a stream where one may be served at a time, and asks for something else.
-func TestAnOpenStreamCountsNoMore(t *testing.T) {
+// TestAnOpenStreamHoldsNoPermit opens a stream where one may be served at a time, and asks for something else.
+func TestAnOpenStreamHoldsNoPermit(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
-		o.Admission = admit.Options{Others: closed(), MaxOpen: 1}
+		o.Admission = admit.Options{Others: closedLoop(), MaxOpen: 1}
 	})
 	s.watcher.watch = func(context.Context, string) (<-chan string, error) { return make(chan string), nil }
 	res := s.open("GET", "/datastores/"+s.datastore+"/events", "")
 	_, err := res.Body.Read(make([]byte, 1))
 	must(t, err)
 	a := s.call("GET", "/agents", nil) // its place is free again, but there are as many streams as may be open
-	checkShed(t, a)
+	requireRefused(t, a)
 	if !strings.Contains(string(a.body), "open streams") {
 		t.Errorf("the gate did not open again: %s", a.body)
 	}
 	s.call("GET", "/healthz", nil).want(200)
 }
 
-// TestASlowBodyKeepsNobodyOut has a client send a body by and by where one search may be served at a time: others are
+// TestASlowBodyHoldsNoPermit has a client send a body by and by where one search may be served at a time: others are
 // served meanwhile, and the slow one at last.
-func TestASlowBodyKeepsNobodyOut(t *testing.T) {
+func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	t.Parallel()
 	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: time.Minute})
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{Searches: gate} })
@@ -147,14 +147,14 @@ func readAnswer(t *testing.T, conn net.Conn) *response {
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
-// TestUploadsAreRefusedWhileThereIsNoRoom has no room: uploads are refused with what is missing, and their clients read
+// TestUploadsAreRefusedWithoutStorage has no room: uploads are refused with what is missing, and their clients read
 // that though they are still sending.
-func TestUploadsAreRefusedWhileThereIsNoRoom(t *testing.T) {
+func TestUploadsAreRefusedWithoutStorage(t *testing.T) {
 	t.Parallel()
 	full := errors.New("1,000 documents wait already; try again when some are done")
 	var isFull atomic.Bool
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
-		o.Admission.Room = func(context.Context) error {
+		o.Admission.CheckStorage = func(context.Context) error {
 			if isFull.Load() {
 				return full
 			}
@@ -163,7 +163,7 @@ func TestUploadsAreRefusedWhileThereIsNoRoom(t *testing.T) {
 	})
 	isFull.Store(true)
 	a := s.call("POST", "/datastores/upsert/"+s.datastore, object{"documents": []object{{"text": "a"}}})
-	if checkShed(t, a); a.problem(503).Detail != full.Error() {
+	if requireRefused(t, a); a.problem(503).Detail != full.Error() {
 		t.Errorf("the answer is %s", a.body)
 	}
 	large := s.hostile(t, func(w io.Writer) error {
@@ -175,7 +175,7 @@ func TestUploadsAreRefusedWhileThereIsNoRoom(t *testing.T) {
 	if large == nil {
 		t.Fatal("who sends much is told nothing")
 	}
-	checkShed(t, large)
+	requireRefused(t, large)
 	s.call("GET", "/agents", nil).want(200)
 	s.call("POST", "/datastores/"+s.datastore+"/query", object{"query": "anything"}).want(200)
 	if metrics := string(s.call("GET", "/metrics", nil).body); !strings.Contains(metrics, `sluice_http_refused_total{cause="room",class="upload"} 2`) {

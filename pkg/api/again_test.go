@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestARepeatedKeyReplacesTheSecretThatNobodyMayHaveSeen(t *testing.T) {
+func TestARepeatedRequestReplacesAnUndeliveredSecret(t *testing.T) {
 	t.Parallel()
-	s, m := newMortal(t)
+	s, m := newKillableClaims(t)
 	send := func() *response { return s.call("POST", "/keys", object{"name": "ci"}, "Idempotency-Key", "k") }
 	first := m.dying(s, send).want(201).object()
 	unseen := s.as(first.text("key"))
@@ -57,7 +57,7 @@ func (s *service) keeping(asked *atomic.Int64) {
 	}
 }
 
-func TestAQuestionWhoseAnswerWasKeptIsNotAskedAgain(t *testing.T) {
+func TestAStoredAnswerIsReplayed(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]object{
 		"in a new conversation":             {"query": "q"},
@@ -66,7 +66,7 @@ func TestAQuestionWhoseAnswerWasKeptIsNotAskedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, m := newMortal(t)
+			s, m := newKillableClaims(t)
 			var asked atomic.Int64
 			s.keeping(&asked)
 			path := "/agents/" + s.newAgent() + "/query"
@@ -95,7 +95,7 @@ func TestAQuestionWhoseAnswerWasKeptIsNotAskedAgain(t *testing.T) {
 
 func TestAQuestionWithoutAnAnswerIsAskedAgainInItsConversation(t *testing.T) {
 	t.Parallel()
-	s, m := newMortal(t)
+	s, m := newKillableClaims(t)
 	var requests []answer.Request
 	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		requests = append(requests, r)

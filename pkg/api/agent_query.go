@@ -17,38 +17,38 @@ import (
 
 // QueryAgent implements StrictServerInterface.
 func (s *server) QueryAgent(ctx context.Context, r QueryAgentRequestObject) (QueryAgentResponseObject, error) {
-	return s.queryAgent(ctx, r.Id, *r.Body, value(r.Params.Explain))
+	return s.queryAgent(ctx, r.Id, *r.Body, orZero(r.Params.Explain))
 }
 
 // QueryAgentAlias implements StrictServerInterface.
 func (s *server) QueryAgentAlias(ctx context.Context, r QueryAgentAliasRequestObject) (QueryAgentAliasResponseObject, error) {
-	return s.queryAgent(ctx, r.Id, *r.Body, value(r.Params.Explain))
+	return s.queryAgent(ctx, r.Id, *r.Body, orZero(r.Params.Explain))
 }
 
 func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, explain bool) (written, error) {
 	holds := mayDropLineBreaks(ctx)
-	ctx, who := access.CallerOf(ctx)
-	agent, err := s.agentToQuery(ctx, who, id)
+	ctx, caller := access.CallerOf(ctx)
+	agent, err := s.agentToQuery(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
-	if who.Workspace() != agent.WorkspaceID {
-		if err := visitorRule(body, s.opts.VisitorMaxTokens); err != nil {
+	if caller.Workspace() != agent.WorkspaceID {
+		if err := visitorRule(body, s.options.VisitorMaxTokens); err != nil {
 			return nil, err
 		}
 	}
-	before, err := s.answered(ctx, agent, body)
+	before, err := s.storedAnswer(ctx, agent, body)
 	if err != nil {
 		return nil, err
 	}
 	if before != nil {
-		return answerJSON(renderWhole(*before)), nil
+		return answerJSON(renderAnswerText(*before)), nil
 	}
-	t, err := s.openTurn(ctx, agent, body)
+	t, err := s.newAgentRequest(ctx, agent, body)
 	if err != nil {
 		return nil, err
 	}
-	t.request.Explain, t.reads, t.holds = explain, who.MayRead(agent.WorkspaceID), holds
+	t.request.Explain, t.reads, t.holds = explain, caller.MayRead(agent.WorkspaceID), holds
 	if body.Streaming != nil && *body.Streaming {
 		return func(w http.ResponseWriter) error { return s.streamAnswer(ctx, w, t) }, nil
 	}
@@ -66,19 +66,19 @@ func answerJSON(answer AgentAnswer) written {
 }
 
 // agentToQuery returns the agent if the caller may query it, within the key's scope.
-func (s *server) agentToQuery(ctx context.Context, who access.Caller, id string) (domain.Agent, error) {
-	if who.Key.Can(domain.ScopeQuery) && who.Key.AgentID != id {
-		return domain.Agent{}, problem.Forbidden("the key %q may query only the agent %s", who.Key.Name, who.Key.AgentID)
+func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
+	if caller.Key.Can(domain.ScopeQuery) && caller.Key.AgentID != id {
+		return domain.Agent{}, problem.Forbidden("the key %q may query only the agent %s", caller.Key.Name, caller.Key.AgentID)
 	}
-	return toQuery(who, "agent", id,
-		func() (domain.Agent, error) { return s.Agents.Agent(ctx, who.Workspace(), id) },
+	return toQuery(caller, "agent", id,
+		func() (domain.Agent, error) { return s.Agents.Agent(ctx, caller.Workspace(), id) },
 		func() (domain.Agent, error) { return s.Agents.PublicAgent(ctx, id) })
 }
 
-// toQuery returns an agent or a datastore if the caller may query it: one of the caller's workspace, or a public one. A caller
-// without a key learns nothing about those that are not public.
-func toQuery[T any](who access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
-	if err = known(kind, id); err == nil && !who.Anonymous {
+// toQuery returns an agent or a datastore if the caller may query it: one of the caller's workspace, or a public one. A
+// caller without a key learns nothing about those that are not public.
+func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
+	if err = checkID(kind, id); err == nil && !caller.Anonymous {
 		if v, err = own(); err == nil {
 			return v, nil
 		}
@@ -92,20 +92,20 @@ func toQuery[T any](who access.Caller, kind, id string, own, public func() (T, e
 			return v, publicErr
 		}
 	}
-	if who.Anonymous {
-		return v, problem.NoKey()
+	if caller.Anonymous {
+		return v, problem.MissingKey()
 	}
 	return v, err
 }
 
-// answered returns the answer that an earlier run of the request has kept in its conversation, nil when there is none. An
-// answer that another request got to the same question since is as good.
-func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
+// storedAnswer returns the answer that an earlier run of the request has kept in its conversation, nil when there is
+// none. An answer that another request got to the same question since is as good.
+func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil
 	}
-	_, who := access.CallerOf(ctx)
-	named := s.conversationNamed(ctx, who, agent, body)
+	_, caller := access.CallerOf(ctx)
+	named := s.resolveConversation(ctx, caller, agent, body)
 	id, visitor := named.id, named.visitor
 	if id == "" {
 		id = idempotency.KeyedID(ctx, "conversation")
@@ -132,8 +132,8 @@ func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQue
 	return nil, nil
 }
 
-// turn is one question on its way to an answer.
-type turn struct {
+// agentRequest is one question on its way to an answer.
+type agentRequest struct {
 	server  *server
 	request answer.Request
 	reads   bool // who asks may read all that the agent's datastores hold
@@ -142,19 +142,19 @@ type turn struct {
 	holds   bool // of a streamed answer the last character is held back: see sse.TokenWriter
 }
 
-// openTurn counts the query, last, so that a request that is refused costs nothing.
-func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQuery) (*turn, error) {
-	_, who := access.CallerOf(ctx)
-	named := s.conversationNamed(ctx, who, agent, body)
+// newAgentRequest counts the query, last, so that a request that is refused costs nothing.
+func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body AgentQuery) (*agentRequest, error) {
+	_, caller := access.CallerOf(ctx)
+	named := s.resolveConversation(ctx, caller, agent, body)
 	if err := s.checkConversation(ctx, agent, named); err != nil {
 		return nil, err
 	}
 	if agent.Visibility == domain.Public {
-		if err := s.limits.AllowVisitor(who, agent.ID, value(body.VisitorId)); err != nil {
+		if err := s.limits.AllowVisitor(caller, agent.ID, orZero(body.VisitorId)); err != nil {
 			return nil, err
 		}
 	}
-	account := who.Account(agent.WorkspaceID)
+	account := caller.Account(agent.WorkspaceID)
 	if err := s.Usage.Admit(ctx, account); err != nil {
 		return nil, err
 	}
@@ -164,24 +164,24 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 			visitor = idempotency.KeyedID(ctx, "visitor")
 		}
 	}
-	return &turn{server: s, account: account, named: named, request: answer.Request{
+	return &agentRequest{server: s, account: account, named: named, request: answer.Request{
 		Agent: agent, Query: body.Query, ConversationID: named.id, CallerID: named.callerID, NewConversationID: fresh, VisitorID: visitor,
-		Filters: filtersOf(body.Filters), Temperature: body.Temperature, ModelName: as[string](body.ModelName), MaxTokens: body.MaxTokens,
+		Filters: filtersOf(body.Filters), Temperature: body.Temperature, ModelName: convert[string](body.ModelName), MaxTokens: body.MaxTokens,
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty, TopP: body.TopP,
 		SystemPrompt: body.SystemPrompt, UserPrompt: body.UserPrompt,
-		PromptType: as[domain.PromptType](body.PromptType), PromptTemplate: body.PromptTemplate,
+		PromptType: convert[domain.PromptType](body.PromptType), PromptTemplate: body.PromptTemplate,
 	}}, nil
 }
 
-// ask gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that is
-// returned, character by character.
-func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
+// answer gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that
+// is returned, character by character.
+func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	answer, err := t.answer(ctx, emit)
 	return renderAnswer(answer, answer.Text), err
 }
 
 // answer is ask before it is written down in the form of an endpoint: as who asks may see it, every line break an LF.
-func (t *turn) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
+func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
 	var clean sse.LineEnds
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
@@ -206,9 +206,10 @@ func (t *turn) answer(ctx context.Context, emit func(string) error) (answer.Answ
 	return t.seen(answer), err
 }
 
-// seen returns the answer without the parts that the caller may not see, and with the conversation id that the caller sent. For a
-// caller who may not read all datastores, the explanation is reduced to the scores of the sources and to counts.
-func (t *turn) seen(a answer.Answer) answer.Answer {
+// seen returns the answer without the parts that the caller may not see, and with the conversation id that the caller
+// sent. For a caller who may not read all datastores, the explanation is reduced to the scores of the sources and to
+// counts.
+func (t *agentRequest) seen(a answer.Answer) answer.Answer {
 	if t.named.callerID != "" && a.ConversationID != "" {
 		a.ConversationID = t.named.callerID
 	}
@@ -232,15 +233,15 @@ func (t *turn) seen(a answer.Answer) answer.Answer {
 	return a
 }
 
-// renderWhole renders an answer that was not sent in pieces.
-func renderWhole(a answer.Answer) AgentAnswer {
+// renderAnswerText renders an answer that was not sent in pieces.
+func renderAnswerText(a answer.Answer) AgentAnswer {
 	var clean sse.LineEnds
 	return renderAnswer(a, clean.Next(a.Text)+clean.Close())
 }
 
 // count counts what an answer has cost.
-func (t *turn) count(ctx context.Context, a answer.Answer) {
-	t.server.countAside(ctx, t.account, map[domain.Metric]int64{
+func (t *agentRequest) count(ctx context.Context, a answer.Answer) {
+	t.server.countDetached(ctx, t.account, map[domain.Metric]int64{
 		domain.MetricTokens:       a.PromptTokens + a.CompletionTokens,
 		domain.MetricPromptTokens: a.PromptTokens, domain.MetricCompletionTokens: a.CompletionTokens,
 		domain.MetricEmbedTokens: a.EmbedTokens,
@@ -251,11 +252,11 @@ func filtersOf(f *Filters) domain.Filters {
 	if f == nil {
 		return domain.Filters{}
 	}
-	return domain.Filters{CustomIDs: value(f.CustomIds), DatasourceIDs: value(f.DatasourceIds), Metadata: value(f.Metadata)}
+	return domain.Filters{CustomIDs: orZero(f.CustomIds), DatasourceIDs: orZero(f.DatasourceIds), Metadata: orZero(f.Metadata)}
 }
 
-// visitorRule bounds what those without a key of its workspace may ask of a public agent. Else the agent's model, which its operator pays for, would
-// answer anything, told by anybody.
+// visitorRule bounds what those without a key of its workspace may ask of a public agent. Else the agent's model, which
+// its operator pays for, would answer anything, told by anybody.
 func visitorRule(body AgentQuery, maxTokens int) error {
 	var faults []domain.FieldError
 	var names []string
@@ -278,7 +279,7 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 		return &domain.Error{Code: domain.CodeUnauthorized, Fields: faults, Message: fmt.Sprintf(
 			"to override %s of a public agent needs an API key of its workspace; leave out what is overridden, or send the header Authorization: Bearer <key>", strings.Join(names, ", "))}
 	}
-	if n := value(body.MaxTokens); n > maxTokens {
+	if n := orZero(body.MaxTokens); n > maxTokens {
 		return domain.Invalid("maxTokens", "%d is above the maximum of %d without an API key of the agent's workspace", n, maxTokens)
 	}
 	return nil

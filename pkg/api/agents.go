@@ -20,8 +20,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// AgentStore stores agents. Methods that take a workspace answer domain.CodeNotFound for an agent of another one, as those
-// of all stores do.
+// AgentStore stores agents. Methods that take a workspace answer domain.CodeNotFound for an agent of another one, as
+// those of all stores do.
 type AgentStore interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
@@ -35,15 +35,15 @@ type AgentStore interface {
 
 // ListAgents implements StrictServerInterface.
 func (s *server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	agents, next, err := s.Agents.Agents(ctx, who.Workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
+	ctx, caller := access.CallerOf(ctx)
+	agents, next, err := s.Agents.Agents(ctx, caller.Workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
 	return ListAgents200JSONResponse{Data: renderAll(agents, renderAgent), NextCursor: optional(next)}, err
 }
 
 // CreateAgent implements StrictServerInterface.
 func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (CreateAgentResponseObject, error) {
 	extra := s.agentExtra(ctx)
-	ctx, who := access.CallerOf(ctx)
+	ctx, caller := access.CallerOf(ctx)
 	b := r.Body
 	patch := agentPatch(AgentPatch{
 		Name: &b.Name, Description: b.Description, ModelName: b.ModelName, Temperature: b.Temperature, Visibility: b.Visibility,
@@ -51,13 +51,13 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 		DatastoreIds: b.DatastoreIds, Tools: b.Tools, AllowedOrigins: b.AllowedOrigins,
 	}, extra)
 	agent := domain.Agent{
-		ID: idempotency.ID(ctx, s.NewID, "agent"), WorkspaceID: who.Workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
+		ID: idempotency.ID(ctx, s.NewID, "agent"), WorkspaceID: caller.Workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
 	}
 	patch.Apply(&agent)
-	agent, err := idempotency.Once(ctx,
+	agent, err := idempotency.CreateOnce(ctx,
 		func() (domain.Agent, error) { return s.Agents.Agent(ctx, agent.WorkspaceID, agent.ID) },
 		func() (domain.Agent, error) {
-			if err := s.checkDatastores(ctx, who.Workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
+			if err := s.checkDatastores(ctx, caller.Workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
 				return domain.Agent{}, err
 			}
 			return s.Agents.CreateAgent(ctx, agent)
@@ -67,22 +67,22 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 
 // GetAgent implements StrictServerInterface.
 func (s *server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgentResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	if err := known("agent", r.Id); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("agent", r.Id); err != nil {
 		return nil, err
 	}
-	agent, err := s.Agents.Agent(ctx, who.Workspace(), r.Id)
+	agent, err := s.Agents.Agent(ctx, caller.Workspace(), r.Id)
 	return writeAgent(http.StatusOK, agent), err
 }
 
 // UpdateAgent implements StrictServerInterface.
 func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (UpdateAgentResponseObject, error) {
 	extra := s.agentExtra(ctx)
-	ctx, who := access.CallerOf(ctx)
-	if err := known("agent", r.Id); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("agent", r.Id); err != nil {
 		return nil, err
 	}
-	agent, err := s.Agents.Agent(ctx, who.Workspace(), r.Id)
+	agent, err := s.Agents.Agent(ctx, caller.Workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -90,30 +90,30 @@ func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (U
 	if patch == (domain.AgentPatch{}) {
 		return writeAgent(http.StatusOK, agent), nil
 	}
-	if err := s.checkDatastores(ctx, who.Workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
+	if err := s.checkDatastores(ctx, caller.Workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
 		return nil, err
 	}
-	agent, err = s.Agents.UpdateAgent(ctx, who.Workspace(), r.Id, patch)
+	agent, err = s.Agents.UpdateAgent(ctx, caller.Workspace(), r.Id, patch)
 	return writeAgent(http.StatusOK, agent), err
 }
 
 // DeleteAgent implements StrictServerInterface.
 func (s *server) DeleteAgent(ctx context.Context, r DeleteAgentRequestObject) (DeleteAgentResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	if err := known("agent", r.Id); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("agent", r.Id); err != nil {
 		return nil, err
 	}
-	agent, err := s.Agents.DeleteAgent(ctx, who.Workspace(), r.Id)
+	agent, err := s.Agents.DeleteAgent(ctx, caller.Workspace(), r.Id)
 	return writeAgent(http.StatusOK, agent), err
 }
 
 // agentPatch is the domain's patch of what a body carries.
 func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	p := domain.AgentPatch{
-		Name: trim(b.Name), Description: b.Description, Temperature: b.Temperature,
-		ModelName: as[string](b.ModelName), Visibility: as[domain.Visibility](b.Visibility),
+		Name: trimmed(b.Name), Description: b.Description, Temperature: b.Temperature,
+		ModelName: convert[string](b.ModelName), Visibility: convert[domain.Visibility](b.Visibility),
 		SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt,
-		PromptType: as[domain.PromptType](b.PromptType), PromptTemplate: b.PromptTemplate,
+		PromptType: convert[domain.PromptType](b.PromptType), PromptTemplate: b.PromptTemplate,
 	}
 	if ids, _ := datastoreIDs(b.DatastoreIds, b.Tools); ids != nil {
 		p.DatastoreIDs = &ids
@@ -168,7 +168,7 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 	list, field := datastoreIDs(ids, tools)
 	var faults []domain.FieldError
 	for i, id := range list {
-		err := known("datastore", id)
+		err := checkID("datastore", id)
 		if err == nil {
 			_, err = s.Datastores.Datastore(ctx, ws, id)
 		}
@@ -182,8 +182,8 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 	return problem.Invalid(faults)
 }
 
-// known refuses an id that no resource can have before it reaches anything else.
-func known(kind, id string) error {
+// checkID refuses an id that no resource can have before it reaches anything else.
+func checkID(kind, id string) error {
 	if !domain.ValidID(id) {
 		return domain.NotFound(kind, jsonbody.Shorten(id))
 	}
@@ -192,11 +192,11 @@ func known(kind, id string) error {
 
 // pageOf is the page that a list's parameters ask for.
 func pageOf(limit *int, cursor *string) catalog.Page {
-	return catalog.Page{Limit: value(limit), Cursor: value(cursor)}
+	return catalog.Page{Limit: orZero(limit), Cursor: orZero(cursor)}
 }
 
-// as turns a pointer to one kind of string into a pointer to another.
-func as[To, From ~string](v *From) *To {
+// convert turns a pointer to one kind of string into a pointer to another.
+func convert[To, From ~string](v *From) *To {
 	if v == nil {
 		return nil
 	}
@@ -204,7 +204,7 @@ func as[To, From ~string](v *From) *To {
 	return &to
 }
 
-func trim(v *string) *string {
+func trimmed(v *string) *string {
 	if v == nil {
 		return nil
 	}
@@ -212,8 +212,8 @@ func trim(v *string) *string {
 	return &t
 }
 
-// agentExtra returns, unchanged, the fields of a request's agent that the API document does not define. Fields of an agent in a
-// response are dropped, because clients send back the agents that they have read.
+// agentExtra returns, unchanged, the fields of a request's agent that the API document does not define. Fields of an
+// agent in a response are dropped, because clients send back the agents that they have read.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)
 	if c == nil {
@@ -235,7 +235,8 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	return all
 }
 
-// writeAgent is a response with an agent. The generated response types lose the method that writes the agent's additional fields.
+// writeAgent is a response with an agent. The generated response types lose the method that writes the agent's
+// additional fields.
 func writeAgent(status int, agent domain.Agent) written {
 	return func(w http.ResponseWriter) error {
 		encoded, err := json.Marshal(renderAgent(agent))

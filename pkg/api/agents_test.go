@@ -40,7 +40,7 @@ func TestAnAgentHasAllItsFields(t *testing.T) {
 	s.call("POST", "/agents", object{"name": "a", "tools": []any{object{"type": "http"}}}).fault("tools[0].type")
 }
 
-func TestPatchChangesOnlyWhatItCarries(t *testing.T) {
+func TestPatchChangesOnlyGivenFields(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -119,7 +119,7 @@ func TestQueriesOverrideTheAgent(t *testing.T) {
 	s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "modelName": "llm_4_32k"}).fault("modelName")
 }
 
-func TestConversationsGoOn(t *testing.T) {
+func TestConversationsContinue(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()
@@ -133,10 +133,10 @@ func TestConversationsGoOn(t *testing.T) {
 		"nothing given":       {object{}, newConversation, newVisitor},
 		"null given":          {object{"conversationId": nil, "visitorId": nil}, newConversation, newVisitor},
 		"empty texts given":   {object{"conversationId": "", "visitorId": ""}, newConversation, newVisitor},
-		"in upper case":       {object{"conversationId": strings.ToUpper(nobody)}, nobody, newVisitor},
-		"both given":          {object{"conversationId": nobody, "visitorId": "visitor@example.com"}, nobody, "visitor@example.com"},
+		"in upper case":       {object{"conversationId": strings.ToUpper(unusedID)}, unusedID, newVisitor},
+		"both given":          {object{"conversationId": unusedID, "visitorId": "visitor@example.com"}, unusedID, "visitor@example.com"},
 		"an id of one's own":  {object{"conversationId": "Chat 7/a"}, "Chat 7/a", newVisitor},
-		"a conversation only": {object{"conversationId": nobody}, nobody, newVisitor},
+		"a conversation only": {object{"conversationId": unusedID}, unusedID, newVisitor},
 	} {
 		got := ask(c.fields)
 		if got.text("conversationId") != c.conversation || got.text("visitorId") != c.visitor {
@@ -148,7 +148,7 @@ func TestConversationsGoOn(t *testing.T) {
 		return answer.Answer{}, fmt.Errorf("opening: %w", domain.NotFound("conversation", r.ConversationID))
 	}
 	for _, streaming := range []bool{true, false} {
-		s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "conversationId": nobody, "streaming": streaming}).problem(404)
+		s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "conversationId": unusedID, "streaming": streaming}).problem(404)
 	}
 }
 

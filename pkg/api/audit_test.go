@@ -38,7 +38,7 @@ func audited(t *testing.T) (*scene, func() []object) {
 	}
 }
 
-func TestWhatKeysDoIsAudited(t *testing.T) {
+func TestActionsOfKeysAreAudited(t *testing.T) {
 	t.Parallel()
 	s, audit := audited(t)
 	audit()
@@ -54,7 +54,7 @@ func TestWhatKeysDoIsAudited(t *testing.T) {
 		{func() *response { return other.call("PUT", "/usage/limits", object{"queries": 5}) }, []object{{"action": "SetLimits", "status": 200.0}}},
 		{func() *response { return other.call("DELETE", "/datasources/"+s.datasource, nil) }, []object{{"action": "DeleteDatasource", "key": made.id(), "resource": s.datasource, "status": 200.0}}},
 		{func() *response { return other.call("DELETE", "/api/conversations/"+s.conversation, nil) }, []object{{"action": "DeleteConversation", "resource": s.conversation}}},
-		{func() *response { return other.call("DELETE", "/agents/"+nobody, nil) }, []object{{"action": "DeleteAgent", "resource": nobody, "status": 404.0}}},
+		{func() *response { return other.call("DELETE", "/agents/"+unusedID, nil) }, []object{{"action": "DeleteAgent", "resource": unusedID, "status": 404.0}}},
 		{func() *response { return other.call("DELETE", "/agents/what ever", nil) }, []object{{"action": "DeleteAgent", "resource": "", "status": 404.0}}},
 		{func() *response { return s.call("DELETE", "/keys/"+made.id(), nil) }, []object{{"action": "RevokeKey", "resource": made.id(), "status": 200.0}}},
 		{func() *response { return other.call("GET", "/agents", nil) }, []object{{"action": "key.refused", "key": "", "count": 1.0}}},
@@ -81,7 +81,7 @@ func TestWhatKeysDoIsAudited(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsMadeIsAuditedByItsID(t *testing.T) {
+func TestACreatedKeyIsAuditedByItsID(t *testing.T) {
 	t.Parallel()
 	s, audit := audited(t)
 	audit()
@@ -110,7 +110,7 @@ func TestRefusalsDoNotFillTheAudit(t *testing.T) {
 	}
 }
 
-func TestAKeyThatTriesWhatItMayNotDoIsAuditedByItsID(t *testing.T) {
+func TestARefusedKeyIsAuditedByItsID(t *testing.T) {
 	t.Parallel()
 	s, audit := audited(t)
 	made := s.call("POST", "/keys", object{"name": "dashboard", "scopes": []string{"read"}}).want(201).object()
@@ -125,7 +125,7 @@ func TestAKeyThatTriesWhatItMayNotDoIsAuditedByItsID(t *testing.T) {
 	}
 }
 
-func TestTheAuditGoesToTheLogUnlessItHasAPlace(t *testing.T) {
+func TestTheAuditGoesToTheLogByDefault(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.call("DELETE", "/agents/"+s.agent, nil).want(200)

@@ -19,25 +19,25 @@ func (s *server) authenticate(c *gin.Context) {
 	if op == nil || op.Scope == "" {
 		return
 	}
-	who, err := s.identify(c, op)
-	who.Remote = c.Request.RemoteAddr
+	caller, err := s.identify(c, op)
+	caller.Remote = c.Request.RemoteAddr
 	switch {
 	case domain.CodeOf(err) == domain.CodeUnauthorized:
-		s.audit.Refuse(c.Request.Context(), who)
-	case err == nil && !who.Anonymous:
-		s.audit.Use(c.Request.Context(), who)
+		s.audit.RecordRefusal(c.Request.Context(), caller)
+	case err == nil && !caller.Anonymous:
+		s.audit.RecordUse(c.Request.Context(), caller)
 	}
 	if err != nil {
-		who = access.Caller{Anonymous: true, Remote: who.Remote} // who guesses keys is slowed down by address
+		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // who guesses keys is slowed down by address
 	}
-	if limited := s.limits.Allow(who); limited != nil {
+	if limited := s.limits.Allow(caller); limited != nil {
 		err = limited
 	}
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
-	c.Request = c.Request.WithContext(access.WithCaller(c.Request.Context(), who))
+	c.Request = c.Request.WithContext(access.WithCaller(c.Request.Context(), caller))
 }
 
 // identify returns the caller. A key that exists but may not call the operation is returned with the error.
@@ -46,7 +46,7 @@ func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller
 	if err != nil {
 		return access.Caller{}, err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.opts.KeyTimeout)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.options.KeyTimeout)
 	defer cancel()
 	if secret == "" {
 		return access.Caller{Anonymous: true}, s.isPublic(ctx, c.Param("id"), op)
@@ -55,17 +55,17 @@ func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller
 	if err != nil {
 		return access.Caller{}, err
 	}
-	if !mayCall(key, op) {
+	if !coversScope(key, op) {
 		return access.Caller{Key: key}, problem.Forbidden("the key %q lacks the scope %s", key.Name, op.Scope)
 	}
 	return access.Caller{Key: key}, nil
 }
 
-// isPublic answers domain.CodeUnauthorized unless the route leads to something that may be queried without a key. It runs
-// before the body is read: a client without a key learns that first, and cannot make the service read in vain.
+// isPublic answers domain.CodeUnauthorized unless the route leads to something that may be queried without a key. It
+// runs before the body is read: a client without a key learns that first, and cannot make the service read in vain.
 func (s *server) isPublic(ctx context.Context, id string, op *document.Operation) error {
 	if !op.Public || !domain.ValidID(id) {
-		return problem.NoKey()
+		return problem.MissingKey()
 	}
 	var err error
 	if op.Scope == domain.ScopeQuery {
@@ -74,14 +74,14 @@ func (s *server) isPublic(ctx context.Context, id string, op *document.Operation
 		_, err = s.Datastores.PublicDatastore(ctx, id)
 	}
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return problem.NoKey()
+		return problem.MissingKey()
 	}
 	return err
 }
 
-// mayCall reports whether the key's scopes cover the operation. To read includes to query; which agent a key with the
-// scope query may query is for the handler to check.
-func mayCall(key domain.APIKey, op *document.Operation) bool {
+// coversScope reports whether the key's scopes cover the operation. To read includes to query; which agent a key with
+// the scope query may query is for the handler to check.
+func coversScope(key domain.APIKey, op *document.Operation) bool {
 	return key.Can(op.Scope) || op.Scope == domain.ScopeQuery && key.Can(domain.ScopeRead)
 }
 
@@ -91,23 +91,23 @@ func (s *server) auditServed(c *gin.Context) {
 	if op == nil || !op.Audited || c.Writer.Status() == http.StatusUnauthorized || c.Writer.Status() == http.StatusForbidden {
 		return
 	}
-	ctx, who := access.CallerOf(c.Request.Context())
-	resource := c.GetString(madeKey)
+	ctx, caller := access.CallerOf(c.Request.Context())
+	resource := c.GetString(createdKey)
 	if resource == "" {
 		resource = c.Param("id")
 	}
 	if !domain.ValidID(resource) { // a path holds arbitrary text
 		resource = ""
 	}
-	s.audit.Tell(ctx, op.ID, who, access.Host(c.Request.RemoteAddr), slog.String("resource", resource), slog.Int("status", c.Writer.Status()))
+	s.audit.Record(ctx, op.ID, caller, access.Host(c.Request.RemoteAddr), slog.String("resource", resource), slog.Int("status", c.Writer.Status()))
 }
 
-// madeKey is the key of a created resource's id in the context of a request.
-const madeKey = "sluice.made"
+// createdKey is the key of a created resource's id in the context of a request.
+const createdKey = "sluice.made"
 
-// made notes the resource that a request has created, for the audit.
-func made(ctx context.Context, id string) {
+// setCreated notes the resource that a request has created, for the audit.
+func setCreated(ctx context.Context, id string) {
 	if c, ok := ctx.(*gin.Context); ok {
-		c.Set(madeKey, id)
+		c.Set(createdKey, id)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // This file tests what only programs that were written for Chaindesk call.
 
-func TestFieldsOfAnAgentThatAreNotKnownAreKept(t *testing.T) {
+func TestUnknownFieldsOfAnAgentAreStored(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	sent := `"iconUrl": "https://a.example/i.png", "isQuality": true, "nothing": null, "ratio": 1.50, "big": 12345678901234567890, "interfaceConfig": {"theme": {"primaryColor": "#fff"}, "list": [1, "zwei", null]}, "größe": "日本 \ud83d\ude00"`
@@ -141,11 +141,11 @@ func TestManyDatasourcesAreDeletedAtOnce(t *testing.T) {
 	store := s.newDatastore()
 	first, second, site, kept := s.newText(store, "a"), s.newText(store, "b"), s.newSite(store, object{}), s.newText(store, "c")
 	theirs := stranger.newText(stranger.newDatastore(), "d")
-	got := s.call("POST", "/datasources/bulk-delete", object{"ids": []string{first, theirs, second, first, nobody, site, "no id", strings.ToUpper(kept)}}).want(200).object()
+	got := s.call("POST", "/datasources/bulk-delete", object{"ids": []string{first, theirs, second, first, unusedID, site, "no id", strings.ToUpper(kept)}}).want(200).object()
 	if diff := cmp.Diff([]any{first, second, site}, got.list("deleted")); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]any{theirs, nobody, "no id", strings.ToUpper(kept)}, got.list("notFound")); diff != "" {
+	if diff := cmp.Diff([]any{theirs, unusedID, "no id", strings.ToUpper(kept)}, got.list("notFound")); diff != "" {
 		t.Error(diff)
 	}
 	for _, id := range []string{first, second, site} {
@@ -158,7 +158,7 @@ func TestManyDatasourcesAreDeletedAtOnce(t *testing.T) {
 	}
 	many := make([]string, 101)
 	for i := range many {
-		many[i] = nobody
+		many[i] = unusedID
 	}
 	for _, body := range []object{{}, {"ids": []string{}}, {"ids": many}, {"ids": "x"}} {
 		s.call("POST", "/datasources/bulk-delete", body).fault("ids")
@@ -169,7 +169,7 @@ func TestManyDatasourcesAreDeletedAtOnce(t *testing.T) {
 	s.call("GET", "/datasources/bulk-delete", nil).problem(404)
 }
 
-func TestADatasourceIsSynchedAgain(t *testing.T) {
+func TestADatasourceIsResynched(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -194,7 +194,7 @@ func TestADatasourceIsSynchedAgain(t *testing.T) {
 	read.call("POST", "/datasources/"+text+"/synch", nil).problem(403)
 }
 
-func TestAKeyIsToldWhoseItIs(t *testing.T) {
+func TestAKeyCanReadItsWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()

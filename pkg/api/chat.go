@@ -23,8 +23,8 @@ const maxInstructions = 64 << 10
 
 // CreateChatCompletion implements StrictServerInterface.
 func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	agent, err := s.model(ctx, who, r.Body.Model)
+	ctx, caller := access.CallerOf(ctx)
+	agent, err := s.model(ctx, caller, r.Body.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -33,26 +33,26 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 		return nil, err
 	}
 	query := chatQuery(*r.Body, said.question)
-	if who.Workspace() != agent.WorkspaceID {
+	if caller.Workspace() != agent.WorkspaceID {
 		if said.instructions != "" {
 			return nil, domain.Invalid("messages", "system messages to a public agent need an API key of its workspace; leave them out")
 		}
-		if err := visitorRule(query, s.opts.VisitorMaxTokens); err != nil {
+		if err := visitorRule(query, s.options.VisitorMaxTokens); err != nil {
 			return nil, err
 		}
 	}
-	t, err := s.openTurn(ctx, agent, query)
+	t, err := s.newAgentRequest(ctx, agent, query)
 	if err != nil {
 		return nil, err
 	}
-	kept := t.request.ConversationID != "" || value(r.Body.Store)
+	kept := t.request.ConversationID != "" || orZero(r.Body.Store)
 	t.request.Instructions, t.request.Ephemeral = said.instructions, !kept
 	if t.request.ConversationID == "" && len(said.before) > 0 {
 		t.request.History = said.before
 	}
 	c := completion{id: "chatcmpl-" + s.NewID(), created: s.Now().Unix(), model: agent.ID}
-	if value(r.Body.Stream) {
-		c.usage = r.Body.StreamOptions != nil && value(r.Body.StreamOptions.IncludeUsage)
+	if orZero(r.Body.Stream) {
+		c.usage = r.Body.StreamOptions != nil && orZero(r.Body.StreamOptions.IncludeUsage)
 		return written(func(w http.ResponseWriter) error { return s.streamChat(ctx, w, t, c) }), nil
 	}
 	answer, err := t.answer(ctx, nil)
@@ -60,8 +60,8 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 }
 
 // model returns the agent of that id, if the caller may query it.
-func (s *server) model(ctx context.Context, who access.Caller, id string) (domain.Agent, error) {
-	agent, err := s.agentToQuery(ctx, who, id)
+func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
+	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		why := "there is no agent " + jsonbody.Describe(id) + "; GET /v1/models lists the ids that a model can have"
 		return domain.Agent{}, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: problem.ModelField, Message: why}}}
@@ -82,7 +82,7 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	var instructions []string
 	asked := 0
 	for i, m := range messages {
-		text := rules.MessageText(value(m.Content))
+		text := rules.MessageText(orZero(m.Content))
 		switch {
 		case strings.TrimSpace(text) == "":
 		case m.Role == ChatMessageRoleAssistant:
@@ -97,9 +97,9 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	c.before, c.question = c.before[:last], c.before[last].Text
 	c.instructions = strings.Join(instructions, "\n\n")
 	var faults []domain.FieldError
-	if n := utf8.RuneCountInString(c.question); n > s.opts.MaxQueryChars {
+	if n := utf8.RuneCountInString(c.question); n > s.options.MaxQueryChars {
 		faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].content", asked), Message: fmt.Sprintf(
-			"has %d characters; a question has at most %d. Documents to answer from belong into a datastore of the agent", n, s.opts.MaxQueryChars)})
+			"has %d characters; a question has at most %d. Documents to answer from belong into a datastore of the agent", n, s.options.MaxQueryChars)})
 	}
 	if n := len(c.instructions); n > maxInstructions {
 		faults = append(faults, domain.FieldError{Field: "messages", Message: fmt.Sprintf("have system messages of %d bytes together; the limit is %s", n, jsonbody.ByteSize(maxInstructions))})
@@ -128,15 +128,15 @@ const maxModels = 1000
 
 // ListModels implements StrictServerInterface.
 func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (ListModelsResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	agents, err := s.agentsOf(ctx, who, maxModels)
+	ctx, caller := access.CallerOf(ctx)
+	agents, err := s.agentsOf(ctx, caller, maxModels)
 	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: renderAll(agents, renderModel)}, err
 }
 
 // agentsOf lists the agents that the caller may query and that belong to the workspace, newest first, up to a number.
-func (s *server) agentsOf(ctx context.Context, who access.Caller, most int) ([]domain.Agent, error) {
-	if who.Key.Can(domain.ScopeQuery) {
-		agent, err := s.Agents.Agent(ctx, who.Workspace(), who.Key.AgentID)
+func (s *server) agentsOf(ctx context.Context, caller access.Caller, most int) ([]domain.Agent, error) {
+	if caller.Key.Can(domain.ScopeQuery) {
+		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			return nil, nil // it has been deleted
 		}
@@ -144,7 +144,7 @@ func (s *server) agentsOf(ctx context.Context, who access.Caller, most int) ([]d
 	}
 	var all []domain.Agent
 	for cursor := ""; ; {
-		agents, next, err := s.Agents.Agents(ctx, who.Workspace(), catalog.Page{Limit: min(catalog.MaxPageSize, most-len(all)), Cursor: cursor})
+		agents, next, err := s.Agents.Agents(ctx, caller.Workspace(), catalog.Page{Limit: min(catalog.MaxPageSize, most-len(all)), Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}
@@ -157,8 +157,8 @@ func (s *server) agentsOf(ctx context.Context, who access.Caller, most int) ([]d
 
 // GetModel implements StrictServerInterface.
 func (s *server) GetModel(ctx context.Context, r GetModelRequestObject) (GetModelResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	agent, err := s.model(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	agent, err := s.model(ctx, caller, r.Id)
 	return GetModel200JSONResponse(renderModel(agent)), err
 }
 
@@ -208,7 +208,7 @@ func (c completion) chunk(pieces ...chunkPiece) chatChunk {
 	return chunk
 }
 
-// whole is the completion of an answer that was not streamed.
+// requireComplete is the completion of an answer that was not streamed.
 func (c completion) whole(a answer.Answer) ChatCompletion {
 	choice := ChatChoice{FinishReason: finishOf(a)}
 	choice.Message.Role, choice.Message.Content = ChatChoiceMessageRoleAssistant, a.Text
@@ -233,11 +233,11 @@ func usageOf(a answer.Answer) ChatUsage {
 	return ChatUsage{PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens, TotalTokens: a.PromptTokens + a.CompletionTokens}
 }
 
-// streamChat answers a turn in chunks: the role, the text, the reason of the end with the sources, the tokens used if
-// the client asks for them, and the mark of the end.
-func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *turn, c completion) error {
-	events := sse.New(w, s.opts.WriteTimeout)
-	stop := events.KeepAlive(s.opts.Heartbeat)
+// streamChat answers a request in chunks: the role, the text, the reason of the end with the sources, the tokens used
+// if the client asks for them, and the mark of the end.
+func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agentRequest, c completion) error {
+	events := sse.New(w, s.options.WriteTimeout)
+	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
 	send := func(chunk any) error {
 		encoded, err := json.Marshal(chunk)

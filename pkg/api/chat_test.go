@@ -111,7 +111,7 @@ func TestAChatCompletionBecomesAQuestionToTheAgent(t *testing.T) {
 	}
 }
 
-func TestAChatCompletionHasOpenAIsForm(t *testing.T) {
+func TestAChatCompletionHasTheFormOfOpenAI(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.chatted()
@@ -167,7 +167,7 @@ func TestMinusOneTokenIsNoLimit(t *testing.T) {
 	s.call("POST", "/datastores/"+s.newDatastore()+"/query", object{"query": "q", "topK": -1}).fault("topK")
 }
 
-func TestACompletionThatWasCutForItsLengthSaysSo(t *testing.T) {
+func TestATruncatedCompletionHasTheFinishReasonLength(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.answerer.answer = func(_ context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
@@ -181,7 +181,7 @@ func TestACompletionThatWasCutForItsLengthSaysSo(t *testing.T) {
 	}
 }
 
-func TestWhatAnAgentDoesNotDoIsRefusedClearly(t *testing.T) {
+func TestUnsupportedParametersAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()
@@ -244,7 +244,7 @@ func TestWhatAnAgentDoesNotDoIsRefusedClearly(t *testing.T) {
 	})
 }
 
-func TestErrorsOfTheOpenAIPathsHaveTheStatusThatClientsExpect(t *testing.T) {
+func TestErrorsOfOpenAIPathsHaveTheExpectedStatus(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.MaxJSONBytes = 1000 })
 	s.limit(domain.Limits{domain.MetricQueries: 1})
@@ -258,7 +258,7 @@ func TestErrorsOfTheOpenAIPathsHaveTheStatusThatClientsExpect(t *testing.T) {
 		"no key":                 {s.as("").chat(agent), 401, "authentication_error", "invalid_api_key"},
 		"a wrong key":            {s.as("sk_wrong").chat(agent), 401, "authentication_error", "invalid_api_key"},
 		"another agent's key":    {s.as(oneAgent).chat(agent), 403, "permission_error", "insufficient_permissions"},
-		"an unknown agent":       {s.chat(nobody), 404, "invalid_request_error", "model_not_found"},
+		"an unknown agent":       {s.chat(unusedID), 404, "invalid_request_error", "model_not_found"},
 		"no agent's id":          {s.chat("gpt-4o"), 404, "invalid_request_error", "model_not_found"},
 		"another workspace's":    {s.stranger().chat(agent), 404, "invalid_request_error", "model_not_found"},
 		"a path that is none":    {s.call("POST", "/v1/embeddings", object{}), 404, "invalid_request_error", "not_found"},
@@ -278,7 +278,7 @@ func TestErrorsOfTheOpenAIPathsHaveTheStatusThatClientsExpect(t *testing.T) {
 	}
 }
 
-func TestTheRateLimitHoldsForOpenAIsClients(t *testing.T) {
+func TestTheRateLimitAppliesToOpenAIClients(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.RatePerSecond = 1 })
 	var a *response
@@ -313,7 +313,7 @@ func TestAStreamedCompletionThatFails(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsStoppedWhenTheClientOfACompletionLeaves(t *testing.T) {
+func TestADisconnectCancelsACompletion(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()

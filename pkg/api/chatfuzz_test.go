@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// FuzzChat reads any body as a chat completion: it is refused with a fault that names something, or there is a question.
+// FuzzChat reads any body as a chat completion: it is refused with a fault that names something, or there is a
+// question.
 func FuzzChat(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"m","messages":[{"role":"user","content":"q"}]}`,
@@ -27,7 +28,7 @@ func FuzzChat(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	op, s := doc.Operation("POST", "/v1/chat/completions"), &server{opts: opts}
+	op, s := doc.Operation("POST", "/v1/chat/completions"), &server{options: opts}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		value, faults := jsonbody.Parse(body)
 		if value != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // check reads a request's parameters and JSON body, holds them against the document, and lets only valid ones pass. It
-// rewrites them: empty parameters and null fields are removed, and whole numbers are written as integers, so that decoding
-// into the generated types cannot fail.
+// rewrites them: empty parameters and null fields are removed, and whole numbers are written as integers, so that
+// decoding into the generated types cannot fail.
 func (s *server) check(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil {
@@ -44,10 +44,10 @@ func (s *server) check(c *gin.Context) {
 			c.Request.Header.Set("Content-Type", mime.FormatMediaType("multipart/form-data", params))
 			limit := s.uploads.MaxBody()
 			if c.Request.ContentLength > limit {
-				s.fail(c, upload.TooLarge(s.opts.MaxUploadBytes))
+				s.fail(c, upload.TooLarge(s.options.MaxUploadBytes))
 				return
 			}
-			c.Request = transfer.Pace(c.Writer, c.Request, limit, s.opts.ReadTimeout)
+			c.Request = transfer.PaceUpload(c.Writer, c.Request, limit, s.options.ReadTimeout)
 		} else {
 			body, more, err := s.checkBody(c, op)
 			if err != nil {
@@ -65,7 +65,7 @@ func (s *server) check(c *gin.Context) {
 }
 
 func (s *server) checkBody(c *gin.Context, op *document.Operation) (*transfer.Checked, []domain.FieldError, error) {
-	raw, err := transfer.Read(c.Writer, c.Request, s.opts.MaxJSONBytes, s.opts.ReadTimeout)
+	raw, err := transfer.Read(c.Writer, c.Request, s.options.MaxJSONBytes, s.options.ReadTimeout)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,8 +18,8 @@ import (
 
 // ListChunks implements StrictServerInterface. A cursor is the ordinal of the page's first chunk.
 func (s *server) ListChunks(ctx context.Context, r ListChunksRequestObject) (ListChunksResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.datasource(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (s *server) ListChunks(ctx context.Context, r ListChunksRequestObject) (Lis
 	if err != nil {
 		return nil, err
 	}
-	limit := cmp.Or(value(r.Params.Limit), catalog.DefaultPageSize)
+	limit := cmp.Or(orZero(r.Params.Limit), catalog.DefaultPageSize)
 	out := ListChunks200JSONResponse{Data: []Chunk{}}
 	if d.ActiveGeneration == 0 {
 		return out, nil
@@ -66,8 +66,8 @@ const originalPolicy = "default-src 'none'; sandbox"
 
 // GetOriginal implements StrictServerInterface.
 func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (GetOriginalResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.datasource(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -87,21 +87,22 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 	}), nil
 }
 
-// writeOriginal sends the content. Content that cannot be read to its end cuts the connection: a part must not pass for the whole.
+// writeOriginal sends the content. Content that cannot be read to its end cuts the connection: a part must not pass for
+// the whole.
 func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d domain.Datasource, content io.Reader) error {
 	h := w.Header()
 	h.Set("Content-Type", originalType(d.Original.MIMEType))
 	h.Set("Content-Length", strconv.FormatInt(d.Original.Size, 10))
-	h.Set("Content-Disposition", attachment(upload.BareName(d.Name)))
+	h.Set("Content-Disposition", attachment(upload.CleanFileName(d.Name)))
 	h.Set("Content-Security-Policy", originalPolicy)
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "private, no-store")
 	if isHead(ctx) {
 		return nil
 	}
-	out := transfer.Timed(w, s.opts.WriteTimeout)
+	out := transfer.TimedWriter(w, s.options.WriteTimeout)
 	if _, err := io.Copy(out, content); err != nil {
-		if !problem.HasLeft(ctx, err) {
+		if !problem.IsClientGone(ctx, err) {
 			s.log.Error("an original was cut short", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
 		}
 		panic(http.ErrAbortHandler)

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// remembers has questions stored in their conversations, as the answerer does, and answered with what was asked before in them.
+// remembers has questions stored in their conversations, as the answerer does, and answered with what was asked before
+// in them.
 func (s *service) remembers() {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		v, exists, err := s.catalog.FindConversation(ctx, r.Agent.WorkspaceID, r.Agent.ID, r.ConversationID)
@@ -45,13 +46,13 @@ func (s *service) asks(agent, question, conversation string, more ...object) obj
 	return s.call("POST", "/agents/"+agent+"/query", with(object{"query": question, "conversationId": conversation}, more...)).want(200).object()
 }
 
-func TestAConversationHasTheIDThatItsCallerChooses(t *testing.T) {
+func TestACallerChoosesTheIDOfAConversation(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.remembers()
 	agent := s.newAgent()
 	for _, id := range []string{
-		"1", "session_42", "chat:7/a b?c#d&e", "größe-日本-😀", strings.Repeat("ö", 100), "caller:" + nobody, " ", "a\nb", "..", "%2F", "a+b", nobody + "x", "{" + nobody + "}",
+		"1", "session_42", "chat:7/a b?c#d&e", "größe-日本-😀", strings.Repeat("ö", 100), "caller:" + unusedID, " ", "a\nb", "..", "%2F", "a+b", unusedID + "x", "{" + unusedID + "}",
 	} {
 		if got := s.asks(agent, "one", id); got.text("conversationId") != id || got.text("answer") != "before: " {
 			t.Errorf("%q: %v", id, got)
@@ -96,7 +97,7 @@ func TestAConversationHasTheIDThatItsCallerChooses(t *testing.T) {
 	}
 }
 
-func TestAChosenIDOpensNobodyElsesConversation(t *testing.T) {
+func TestAChosenIDOpensNoConversationOfAnotherVisitor(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.remembers()

@@ -19,51 +19,52 @@ import (
 type ConversationStore interface {
 	// Conversation reads a conversation of the workspace, with that agent unless agentID is empty.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
-	// FindConversation returns the conversation with the id, and whether there is one; of another workspace or agent it is
-	// domain.CodeNotFound.
+	// FindConversation returns the conversation with the id, and whether there is one; of another workspace or agent it
+	// is domain.CodeNotFound.
 	FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error)
 	ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error)
 	Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error)
 	// Messages returns the newest messages, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
-	// EachMessage calls f with every message, oldest first, holding few at a time, until f fails, and returns its error.
+	// EachMessage calls f with every message, oldest first, holding few at a time, until f fails, and returns its
+	// error.
 	EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error
 	DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error)
 }
 
 // ListConversations implements StrictServerInterface.
 func (s *server) ListConversations(ctx context.Context, r ListConversationsRequestObject) (ListConversationsResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
+	ctx, caller := access.CallerOf(ctx)
 	p := r.Params
 	f := conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query)
-	conversations, next, err := s.Conversations.Conversations(ctx, who.Workspace(), f, pageOf(p.Limit, p.Cursor))
+	conversations, next, err := s.Conversations.Conversations(ctx, caller.Workspace(), f, pageOf(p.Limit, p.Cursor))
 	return ListConversations200JSONResponse{Data: renderAll(conversations, renderConversation), NextCursor: optional(next)}, err
 }
 
 // conversationFilter is the filter that parameters ask for.
 func conversationFilter(agent, visitor *string, from, to *time.Time, text *string) catalog.ConversationFilter {
-	return catalog.ConversationFilter{AgentID: value(agent), VisitorID: value(visitor), From: value(from), To: value(to), Search: value(text)}
+	return catalog.ConversationFilter{AgentID: orZero(agent), VisitorID: orZero(visitor), From: orZero(from), To: orZero(to), Search: orZero(text)}
 }
 
 // GetConversation implements StrictServerInterface.
 func (s *server) GetConversation(ctx context.Context, r GetConversationRequestObject) (GetConversationResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	v, err := s.conversation(ctx, who, r.Id, r.Params.AgentId, r.Params.VisitorId)
+	ctx, caller := access.CallerOf(ctx)
+	v, err := s.conversation(ctx, caller, r.Id, r.Params.AgentId, r.Params.VisitorId)
 	if err != nil {
 		return nil, err
 	}
-	messages, err := s.Conversations.Messages(ctx, v.ID, cmp.Or(value(r.Params.Limit), catalog.DefaultPageSize))
+	messages, err := s.Conversations.Messages(ctx, v.ID, cmp.Or(orZero(r.Params.Limit), catalog.DefaultPageSize))
 	return GetConversation200JSONResponse(renderDetail(v, messages)), err
 }
 
 // DeleteConversation implements StrictServerInterface.
 func (s *server) DeleteConversation(ctx context.Context, r DeleteConversationRequestObject) (DeleteConversationResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	v, err := s.conversation(ctx, who, r.Id, r.Params.AgentId, r.Params.VisitorId)
+	ctx, caller := access.CallerOf(ctx)
+	v, err := s.conversation(ctx, caller, r.Id, r.Params.AgentId, r.Params.VisitorId)
 	if err != nil {
 		return nil, err
 	}
-	v, err = s.Conversations.DeleteConversation(ctx, who.Workspace(), v.ID)
+	v, err = s.Conversations.DeleteConversation(ctx, caller.Workspace(), v.ID)
 	return DeleteConversation200JSONResponse(renderConversation(v)), err
 }
 
@@ -74,19 +75,20 @@ type conversationName struct {
 	visitor  string // the conversation's visitor; "": the stored one, or a new one
 }
 
-// conversationNamed returns the conversation that a question names. A UUID is the id of a conversation. It is converted to
-// lower case, because some languages write UUIDs in upper case.
+// resolveConversation returns the conversation that a question names. A UUID is the id of a conversation. It is
+// converted to lower case, because some languages write UUIDs in upper case.
 //
-// Any other id is chosen by the caller and may be easy to guess, so it is valid only within the agent. For callers without a key of the
-// agent's workspace, it is also valid only for the visitor: two visitors who choose the same id have two conversations.
-func (s *server) conversationNamed(ctx context.Context, who access.Caller, agent domain.Agent, body AgentQuery) conversationName {
-	given := value(body.ConversationId)
-	named := conversationName{id: strings.ToLower(given), visitor: value(body.VisitorId)}
+// Any other id is chosen by the caller and may be easy to guess, so it is valid only within the agent. For callers
+// without a key of the agent's workspace, it is also valid only for the visitor: two visitors who choose the same id
+// have two conversations.
+func (s *server) resolveConversation(ctx context.Context, caller access.Caller, agent domain.Agent, body AgentQuery) conversationName {
+	given := orZero(body.ConversationId)
+	named := conversationName{id: strings.ToLower(given), visitor: orZero(body.VisitorId)}
 	if given == "" || domain.ValidID(named.id) {
 		return named
 	}
 	owner := ""
-	if who.Workspace() != agent.WorkspaceID {
+	if caller.Workspace() != agent.WorkspaceID {
 		if named.visitor == "" {
 			if named.visitor = idempotency.KeyedID(ctx, "visitor"); named.visitor == "" {
 				named.visitor = s.NewID()
@@ -106,7 +108,7 @@ func (s *server) checkConversation(ctx context.Context, agent domain.Agent, name
 	}
 	v, exists, err := s.Conversations.FindConversation(ctx, agent.WorkspaceID, agent.ID, named.id)
 	if err == nil && exists && named.visitor != "" && named.visitor != v.VisitorID {
-		err = noConversation(named.public())
+		err = conversationNotFound(named.public())
 	}
 	return err
 }
@@ -119,27 +121,29 @@ func (n conversationName) public() string {
 	return n.id
 }
 
-func noConversation(id string) error { return domain.NotFound("conversation", jsonbody.Shorten(id)) }
+func conversationNotFound(id string) error {
+	return domain.NotFound("conversation", jsonbody.Shorten(id))
+}
 
-// conversation returns the conversation with the id, a UUID or a caller's own, in the caller's workspace. Several conversations may have
-// the same caller's id: agent and visitor, if given, select one.
-func (s *server) conversation(ctx context.Context, who access.Caller, id string, agentID, visitorID *string) (domain.Conversation, error) {
+// conversation returns the conversation with the id, a UUID or a caller's own, in the caller's workspace. Several
+// conversations may have the same caller's id: agent and visitor, if given, select one.
+func (s *server) conversation(ctx context.Context, caller access.Caller, id string, agentID, visitorID *string) (domain.Conversation, error) {
 	if domain.ValidID(id) {
-		v, err := s.Conversations.Conversation(ctx, who.Workspace(), value(agentID), id)
-		if err == nil && value(visitorID) != "" && value(visitorID) != v.VisitorID {
-			err = noConversation(id)
+		v, err := s.Conversations.Conversation(ctx, caller.Workspace(), orZero(agentID), id)
+		if err == nil && orZero(visitorID) != "" && orZero(visitorID) != v.VisitorID {
+			err = conversationNotFound(id)
 		}
 		return v, err
 	}
 	if utf8.RuneCountInString(id) > domain.MaxCallerIDCharacters || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
-		return domain.Conversation{}, noConversation(id)
+		return domain.Conversation{}, conversationNotFound(id)
 	}
-	found, err := s.Conversations.ConversationsByCallerID(ctx, who.Workspace(), value(agentID), value(visitorID), id, 2)
+	found, err := s.Conversations.ConversationsByCallerID(ctx, caller.Workspace(), orZero(agentID), orZero(visitorID), id, 2)
 	switch {
 	case err != nil:
 		return domain.Conversation{}, err
 	case len(found) == 0:
-		return domain.Conversation{}, noConversation(id)
+		return domain.Conversation{}, conversationNotFound(id)
 	case len(found) > 1:
 		return domain.Conversation{}, domain.Errorf(domain.CodeConflict,
 			"several conversations have the id %s: add ?agentId=%s&visitorId=%s, or those of another one; GET /conversations lists them",

@@ -176,7 +176,7 @@ func TestConversationsAreExported(t *testing.T) {
 	s.call("HEAD", "/conversations/export", nil).want(200)
 }
 
-func TestASpreadsheetTakesNothingThatVisitorsWriteForAFormula(t *testing.T) {
+func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()
@@ -203,7 +203,7 @@ func TestASpreadsheetTakesNothingThatVisitorsWriteForAFormula(t *testing.T) {
 		} else if strings.IndexAny(text, "=+-@\t\r\n＝") == 0 {
 			want = "'" + text
 		}
-		want = strings.ReplaceAll(want, "\r\n", "\n") // as the reader gives it
+		want = strings.ReplaceAll(want, "\r\n", "\n") // convert the reader gives it
 		if row[7] != want || row[2] != "'=visitor" {
 			t.Errorf("%q is written %q", text, row[7])
 		}
@@ -244,7 +244,7 @@ func TestAnExportThatFailsInTheMiddleIsCutOff(t *testing.T) {
 	}
 }
 
-func TestAQuestionInAConversationOfOthersIsRefusedAndNotCounted(t *testing.T) {
+func TestAQuestionInAConversationOfAnotherIsNotCounted(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()

@@ -22,7 +22,7 @@ func (s *service) preflight(origin, path string) *response {
 	return s.page(origin, "OPTIONS", path, nil, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
 }
 
-func TestAPublicAgentIsAskedOnPagesOfItsOrigins(t *testing.T) {
+func TestAPublicAgentIsQueriedFromItsOrigins(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	listed := s.newAgent(object{"visibility": "public", "allowedOrigins": []string{"https://shop.example/", "http://localhost:3000"}})
@@ -43,7 +43,7 @@ func TestAPublicAgentIsAskedOnPagesOfItsOrigins(t *testing.T) {
 		"a page without an origin, where all":  {anywhere, "null", true},
 		"where no origin is listed":            {nowhere, "https://shop.example", false},
 		"an agent that needs a key":            {hidden, "https://shop.example", false},
-		"an agent that is not there":           {nobody, "https://shop.example", false},
+		"an agent that is not there":           {unusedID, "https://shop.example", false},
 		"an id that nothing has":               {"%20", "https://shop.example", false},
 		"an origin that is none, in its place": {listed, "shop.example", false},
 	} {
@@ -83,7 +83,7 @@ func TestAPublicAgentIsAskedOnPagesOfItsOrigins(t *testing.T) {
 	}
 }
 
-func TestAnOriginThatIsRefusedIsToldTheWayOut(t *testing.T) {
+func TestARefusedOriginIsToldTheRemedy(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent(object{"visibility": "public", "allowedOrigins": []string{"https://shop.example"}})
@@ -156,7 +156,7 @@ func texts(list []any) (out []string) {
 	return out
 }
 
-func TestPagesOfConfiguredOriginsCallEverything(t *testing.T) {
+func TestConfiguredOriginsMayCallEveryEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.CORSOrigins = []string{"https://app.example"} })
 	before := s.page("https://app.example", "OPTIONS", "/datastores", nil, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type").want(204)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestPagesShowEverythingOnceWhateverHappensMeanwhile pages through agents by limits of every size while some are made
+// TestPagesAreConsistentUnderConcurrentChanges pages through agents by limits of every size while some are made
 // and deleted between the pages: whatever was there from the first page to the last is shown once.
-func TestPagesShowEverythingOnceWhateverHappensMeanwhile(t *testing.T) {
+func TestPagesAreConsistentUnderConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -64,9 +64,9 @@ func TestPagesShowEverythingOnceWhateverHappensMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSpoiledCursorsAreRefused changes, shortens and lengthens a cursor at every place. None is a failure of the service, and
-// what is no cursor at all is refused by its name.
-func TestSpoiledCursorsAreRefused(t *testing.T) {
+// TestMalformedCursorsAreRefused changes, shortens and lengthens a cursor at every place. None is a failure of the
+// service, and what is no cursor at all is refused by its name.
+func TestMalformedCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for range 3 {

@@ -28,54 +28,54 @@ type DatasourceStore interface {
 
 // ListDatasources implements StrictServerInterface.
 func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestObject) (ListDatasourcesResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
+	ctx, caller := access.CallerOf(ctx)
 	p := r.Params
 	f := catalog.DatasourceFilter{
-		DatastoreID: value(p.DatastoreId), GroupID: value(p.GroupId), Search: value(p.Search),
-		Status: domain.Status(value(p.Status)), Type: domain.DatasourceType(value(p.Type)),
+		DatastoreID: orZero(p.DatastoreId), GroupID: orZero(p.GroupId), Search: orZero(p.Search),
+		Status: domain.Status(orZero(p.Status)), Type: domain.DatasourceType(orZero(p.Type)),
 	}
-	datasources, next, err := s.Datasources.Datasources(ctx, who.Workspace(), f, pageOf(p.Limit, p.Cursor))
+	datasources, next, err := s.Datasources.Datasources(ctx, caller.Workspace(), f, pageOf(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.shownAll(ctx, datasources)
+	shown, err := s.renderDatasources(ctx, datasources)
 	return ListDatasources200JSONResponse{Data: shown, NextCursor: optional(next)}, err
 }
 
 // CreateDatasource implements StrictServerInterface.
 func (s *server) CreateDatasource(ctx context.Context, r CreateDatasourceRequestObject) (CreateDatasourceResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
+	ctx, caller := access.CallerOf(ctx)
 	var d domain.Datasource
 	var err error
 	if r.MultipartBody != nil {
-		d, err = s.upload(ctx, who, r.MultipartBody)
+		d, err = s.upload(ctx, caller, r.MultipartBody)
 	} else {
-		d, err = s.createFromJSON(ctx, who, *r.JSONBody)
+		d, err = s.createFromJSON(ctx, caller, *r.JSONBody)
 	}
 	return CreateDatasource201JSONResponse(renderDatasource(d)), err
 }
 
 // UploadDatasource implements StrictServerInterface.
 func (s *server) UploadDatasource(ctx context.Context, r UploadDatasourceRequestObject) (UploadDatasourceResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.upload(ctx, who, r.Body)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.upload(ctx, caller, r.Body)
 	return UploadDatasource201JSONResponse(renderDatasource(d)), err
 }
 
-func (s *server) createFromJSON(ctx context.Context, who access.Caller, body DatasourceCreate) (domain.Datasource, error) {
-	store, err := s.datastore(ctx, who, body.DatastoreId)
+func (s *server) createFromJSON(ctx context.Context, caller access.Caller, body DatasourceCreate) (domain.Datasource, error) {
+	store, err := s.datastore(ctx, caller, body.DatastoreId)
 	if err != nil {
 		return domain.Datasource{}, err
 	}
 	d := s.newDatasource(ctx, store, domain.DatasourceType(body.Type), 0)
-	d.Name = strings.TrimSpace(value(body.Name))
-	d.CustomID = value(body.CustomId)
-	d.Metadata = value(body.Metadata)
-	c := value(body.Config)
-	d.CustomID = cmp.Or(d.CustomID, value(c.CustomId), customIDIn(d.Metadata))
+	d.Name = strings.TrimSpace(orZero(body.Name))
+	d.CustomID = orZero(body.CustomId)
+	d.Metadata = orZero(body.Metadata)
+	c := orZero(body.Config)
+	d.CustomID = cmp.Or(d.CustomID, orZero(c.CustomId), customIDIn(d.Metadata))
 	d.Config.CustomID = d.CustomID
 	if d.Type == domain.TypeQA {
-		d.Config.Question, d.Config.SourceURL = strings.TrimSpace(*c.Question), strings.TrimSpace(value(c.SourceUrl))
+		d.Config.Question, d.Config.SourceURL = strings.TrimSpace(*c.Question), strings.TrimSpace(orZero(c.SourceUrl))
 		d.Name = cmp.Or(d.Name, titleOf(d.Config.Question))
 		return s.createWithOriginal(ctx, store, d, textType, strings.NewReader(d.Config.Question+"\n\n"+strings.TrimSpace(*c.Answer)))
 	}
@@ -86,10 +86,10 @@ func (s *server) createFromJSON(ctx context.Context, who access.Caller, body Dat
 		return s.createWithOriginal(ctx, store, d, textType, strings.NewReader(*c.Text))
 	}
 	configureCrawl(&d, c)
-	if d.Config.Access, err = s.seal(d, value(c.Headers)); err != nil {
+	if d.Config.Access, err = s.seal(d, orZero(c.Headers)); err != nil {
 		return domain.Datasource{}, err
 	}
-	created, err := idempotency.Once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
+	created, err := idempotency.CreateOnce(ctx, s.findExisting(ctx, d), func() (domain.Datasource, error) {
 		if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 			return domain.Datasource{}, err
 		}
@@ -115,34 +115,34 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// existing looks for a datasource that an earlier run of the request may have made.
-func (s *server) existing(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
+// findExisting looks for a datasource that an earlier run of the request may have made.
+func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }
 
 // GetDatasource implements StrictServerInterface.
 func (s *server) GetDatasource(ctx context.Context, r GetDatasourceRequestObject) (GetDatasourceResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.datasource(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.shown(ctx, d)
+	shown, err := s.renderDatasource(ctx, d)
 	return GetDatasource200JSONResponse(shown), err
 }
 
 // DeleteDatasource implements StrictServerInterface.
 func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequestObject) (DeleteDatasourceResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	was, err := s.datasource(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	was, err := s.datasource(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.shown(ctx, was) // as long as a site has pages that can be counted
+	shown, err := s.renderDatasource(ctx, was) // convert long as a site has pages that can be counted
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.Datasources.DeleteDatasource(ctx, who.Workspace(), r.Id)
+	d, err := s.Datasources.DeleteDatasource(ctx, caller.Workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -151,11 +151,11 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 }
 
 // datasource returns the caller's datasource.
-func (s *server) datasource(ctx context.Context, who access.Caller, id string) (domain.Datasource, error) {
-	if err := known("datasource", id); err != nil {
+func (s *server) datasource(ctx context.Context, caller access.Caller, id string) (domain.Datasource, error) {
+	if err := checkID("datasource", id); err != nil {
 		return domain.Datasource{}, err
 	}
-	return s.Datasources.Datasource(ctx, who.Workspace(), id)
+	return s.Datasources.Datasource(ctx, caller.Workspace(), id)
 }
 
 // titleOf names a text by its beginning.
@@ -169,23 +169,23 @@ func titleOf(text string) string {
 	return string(runes)
 }
 
-// value is the zero value for nil.
-func value[T any](p *T) (v T) {
+// orZero is the zero value for nil.
+func orZero[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
 	}
 	return v
 }
 
-// aside returns a context for work that must be finished even if the client has left.
-func aside(ctx context.Context) (context.Context, context.CancelFunc) {
+// detached returns a context for work that must be finished even if the client has left.
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }
 
-// DeleteDatasources implements StrictServerInterface. Each datasource is deleted separately, so that a retry after a failure deletes the
-// rest.
+// DeleteDatasources implements StrictServerInterface. Each datasource is deleted separately, so that a retry after a
+// failure deletes the rest.
 func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesRequestObject) (DeleteDatasourcesResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
+	ctx, caller := access.CallerOf(ctx)
 	out := DeleteDatasources200JSONResponse{Deleted: []string{}, NotFound: []string{}}
 	seen := map[string]bool{}
 	for _, id := range r.Body.Ids {
@@ -193,10 +193,10 @@ func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesReque
 			continue
 		}
 		seen[id] = true
-		err := known("datasource", id)
+		err := checkID("datasource", id)
 		var d domain.Datasource
 		if err == nil {
-			d, err = s.Datasources.DeleteDatasource(ctx, who.Workspace(), id)
+			d, err = s.Datasources.DeleteDatasource(ctx, caller.Workspace(), id)
 		}
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:
@@ -205,7 +205,7 @@ func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesReque
 			return nil, err
 		default:
 			s.Watcher.Changed(d.DatastoreID, d.ID)
-			s.audit.Tell(ctx, "DeleteDatasource", who, access.Host(who.Remote), slog.String("resource", d.ID), slog.Int("status", http.StatusOK))
+			s.audit.Record(ctx, "DeleteDatasource", caller, access.Host(caller.Remote), slog.String("resource", d.ID), slog.Int("status", http.StatusOK))
 			out.Deleted = append(out.Deleted, id)
 		}
 	}
@@ -214,8 +214,8 @@ func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesReque
 
 // SynchDatasource implements StrictServerInterface.
 func (s *server) SynchDatasource(ctx context.Context, r SynchDatasourceRequestObject) (SynchDatasourceResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.datasource(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -226,9 +226,9 @@ func (s *server) SynchDatasource(ctx context.Context, r SynchDatasourceRequestOb
 	if err := s.requeue(ctx, d, kind, catalog.PriorityFresh); err != nil {
 		return nil, err
 	}
-	if d, err = s.datasource(ctx, who, r.Id); err != nil {
+	if d, err = s.datasource(ctx, caller, r.Id); err != nil {
 		return nil, err
 	}
-	shown, err := s.shown(ctx, d)
+	shown, err := s.renderDatasource(ctx, d)
 	return SynchDatasource200JSONResponse(shown), err
 }

@@ -22,13 +22,13 @@ const defaultTopK = 5
 
 // QueryDatastore implements StrictServerInterface.
 func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObject) (QueryDatastoreResponseObject, error) {
-	found, err := s.queryDatastore(ctx, r.Id, *r.Body, value(r.Params.Explain))
+	found, err := s.queryDatastore(ctx, r.Id, *r.Body, orZero(r.Params.Explain))
 	if err != nil {
 		return nil, err
 	}
 	kind := fragmentsType(ctx, found.Explanation != nil)
 	switch {
-	case isMeantForChaindesk(ctx):
+	case isForChaindesk(ctx):
 		return encode(kind, renderResults(found)), nil
 	case found.Explanation != nil:
 		return encode(kind, renderExplained(found)), nil
@@ -36,10 +36,10 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	return encode(kind, renderAll(found.Fragments, renderFragment)), nil
 }
 
-// fragmentsType is the Content-Type of a response to QueryDatastore. Explained fragments have a different type, so that the API document
-// can define a schema for each, and generated clients return an array of fragments for a plain query.
+// fragmentsType is the Content-Type of a response to QueryDatastore. Explained fragments have a different type, so that
+// the API document can define a schema for each, and generated clients return an array of fragments for a plain query.
 func fragmentsType(ctx context.Context, explained bool) string {
-	if explained && !isMeantForChaindesk(ctx) {
+	if explained && !isForChaindesk(ctx) {
 		return "application/vnd.sluice.explained+json"
 	}
 	return "application/json"
@@ -48,10 +48,10 @@ func fragmentsType(ctx context.Context, explained bool) string {
 // encode writes an array of fragments, or an object with the explanation. The generated type would encode them twice.
 func encode(contentType string, fragments any) written {
 	return func(w http.ResponseWriter) error {
-		encoded := answerPool.Get().(*bytes.Buffer)
+		encoded := bufferPool.Get().(*bytes.Buffer)
 		defer func() {
-			if encoded.Cap() <= maxKept {
-				answerPool.Put(encoded)
+			if encoded.Cap() <= maxPooledBuffer {
+				bufferPool.Put(encoded)
 			}
 		}()
 		encoded.Reset()
@@ -65,14 +65,14 @@ func encode(contentType string, fragments any) written {
 	}
 }
 
-// answerPool keeps the buffers in which answers are encoded, up to maxKept bytes each.
-var answerPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// bufferPool keeps the buffers in which answers are encoded, up to maxPooledBuffer bytes each.
+var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-const maxKept = 1 << 20
+const maxPooledBuffer = 1 << 20
 
 // QueryDatastoreResults implements StrictServerInterface.
 func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResultsRequestObject) (QueryDatastoreResultsResponseObject, error) {
-	found, err := s.queryDatastore(ctx, r.Id, *r.Body, value(r.Params.Explain))
+	found, err := s.queryDatastore(ctx, r.Id, *r.Body, orZero(r.Params.Explain))
 	return QueryDatastoreResults200JSONResponse(renderResults(found)), err
 }
 
@@ -83,12 +83,13 @@ func renderResults(found retrieve.Result) RetrieverResults {
 	}), Explanation: renderExplanation(found.Explanation, true)}
 }
 
-// chaindeskHost is what LangChain's ChaindeskRetriever asks, at the path of a datastore query, for an object with results.
+// chaindeskHost is what LangChain's ChaindeskRetriever asks, at the path of a datastore query, for an object with
+// results.
 const chaindeskHost = "app.chaindesk.ai"
 
-// isMeantForChaindesk reports whether the request was led here on its way to that host, whose name a proxy, or a name server that
-// gives our address for it, leaves in the header.
-func isMeantForChaindesk(ctx context.Context) bool {
+// isForChaindesk reports whether the request was led here on its way to that host, whose name a proxy, or a name server
+// that gives our address for it, leaves in the header.
+func isForChaindesk(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	if !ok {
 		return false
@@ -103,17 +104,17 @@ func isMeantForChaindesk(ctx context.Context) bool {
 }
 
 func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQuery, explain bool) (retrieve.Result, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.datastoreToQuery(ctx, who, id)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datastoreToQuery(ctx, caller, id)
 	if err != nil {
 		return retrieve.Result{}, err
 	}
 	req := retrieve.Request{
-		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(value(body.TopK), defaultTopK), Filters: filtersOf(body.Filters),
-		Mode: domain.SearchMode(value(body.Mode)), Rerank: body.Rerank, MaxPerDatasource: value(body.MaxPerDatasource), Explain: explain,
+		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(orZero(body.TopK), defaultTopK), Filters: filtersOf(body.Filters),
+		Mode: domain.SearchMode(orZero(body.Mode)), Rerank: body.Rerank, MaxPerDatasource: orZero(body.MaxPerDatasource), Explain: explain,
 	}
 	var found retrieve.Result
-	err = s.countSearch(who.Account(d.WorkspaceID), body.Query, func() (err error) {
+	err = s.countSearch(caller.Account(d.WorkspaceID), body.Query, func() (err error) {
 		found, err = s.Retriever.Retrieve(ctx, req)
 		return err
 	})
@@ -121,8 +122,8 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 }
 
 // datastoreToQuery returns the datastore if the caller may query it.
-func (s *server) datastoreToQuery(ctx context.Context, who access.Caller, id string) (domain.Datastore, error) {
-	return toQuery(who, "datastore", id,
-		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, who.Workspace(), id) },
+func (s *server) datastoreToQuery(ctx context.Context, caller access.Caller, id string) (domain.Datastore, error) {
+	return toQuery(caller, "datastore", id,
+		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, caller.Workspace(), id) },
 		func() (domain.Datastore, error) { return s.Datastores.PublicDatastore(ctx, id) })
 }

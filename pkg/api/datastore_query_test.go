@@ -156,7 +156,7 @@ func TestAnExplainedDatastoreQuery(t *testing.T) {
 	}
 }
 
-func TestAKeyedAnswerIsOfTheSameChoices(t *testing.T) {
+func TestAnIdempotencyKeyIsTiedToTheOptionsOfItsQuery(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
@@ -251,7 +251,7 @@ func (a *response) indented() string {
 	return strings.TrimSpace(out.String()) + "\n"
 }
 
-func TestWhatWasOnItsWayToChaindeskIsAnsweredAsItsRetrieverReadsIt(t *testing.T) {
+func TestRequestsToChaindeskHostsHaveTheFormOfItsRetriever(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) {

@@ -32,8 +32,8 @@ type DatastoreStore interface {
 
 // ListDatastores implements StrictServerInterface.
 func (s *server) ListDatastores(ctx context.Context, r ListDatastoresRequestObject) (ListDatastoresResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	datastores, next, err := s.Datastores.Datastores(ctx, who.Workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
+	ctx, caller := access.CallerOf(ctx)
+	datastores, next, err := s.Datastores.Datastores(ctx, caller.Workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -48,20 +48,20 @@ func (s *server) ListDatastores(ctx context.Context, r ListDatastoresRequestObje
 
 // CreateDatastore implements StrictServerInterface.
 func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestObject) (CreateDatastoreResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
+	ctx, caller := access.CallerOf(ctx)
 	if err := s.checkEngines(r.Body.Type, r.Body.EmbeddingModel); err != nil {
 		return nil, err
 	}
 	d := domain.Datastore{
-		ID: idempotency.ID(ctx, s.NewID, "datastore"), WorkspaceID: who.Workspace(), Visibility: domain.Private,
-		Type:           cmp.Or(domain.Engine(value(r.Body.Type)), s.opts.Engines[0]),
-		EmbeddingModel: cmp.Or(value(r.Body.EmbeddingModel), s.opts.EmbeddingModels[0]),
+		ID: idempotency.ID(ctx, s.NewID, "datastore"), WorkspaceID: caller.Workspace(), Visibility: domain.Private,
+		Type:           cmp.Or(domain.Engine(orZero(r.Body.Type)), s.options.Engines[0]),
+		EmbeddingModel: cmp.Or(orZero(r.Body.EmbeddingModel), s.options.EmbeddingModels[0]),
 	}
 	datastorePatch(DatastorePatch{Name: &r.Body.Name, Description: r.Body.Description, Visibility: r.Body.Visibility, Chunking: r.Body.Chunking}).Apply(&d)
 	if err := problem.Invalid(d.Chunking.Check()); err != nil {
 		return nil, err
 	}
-	d, err := idempotency.Once(ctx,
+	d, err := idempotency.CreateOnce(ctx,
 		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, d.WorkspaceID, d.ID) },
 		func() (domain.Datastore, error) { return s.Datastores.CreateDatastore(ctx, d) })
 	return CreateDatastore201JSONResponse(renderDatastore(d)), err
@@ -69,8 +69,8 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 
 // GetDatastore implements StrictServerInterface.
 func (s *server) GetDatastore(ctx context.Context, r GetDatastoreRequestObject) (GetDatastoreResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.datastore(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datastore(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -80,28 +80,29 @@ func (s *server) GetDatastore(ctx context.Context, r GetDatastoreRequestObject) 
 
 // UpdateDatastore implements StrictServerInterface.
 func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestObject) (UpdateDatastoreResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	if err := known("datastore", r.Id); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("datastore", r.Id); err != nil {
 		return nil, err
 	}
 	if err := s.checkEngines(r.Body.Type, r.Body.EmbeddingModel); err != nil {
 		return nil, err
 	}
 	patch := datastorePatch(*r.Body)
-	patch.Type, patch.EmbeddingModel = as[domain.Engine](r.Body.Type), r.Body.EmbeddingModel
+	patch.Type, patch.EmbeddingModel = convert[domain.Engine](r.Body.Type), r.Body.EmbeddingModel
 	var d domain.Datastore
 	var err error
 	if patch == (domain.DatastorePatch{}) {
-		d, err = s.datastore(ctx, who, r.Id)
+		d, err = s.datastore(ctx, caller, r.Id)
 	} else {
-		d, err = s.Datastores.UpdateDatastore(ctx, who.Workspace(), r.Id, patch)
+		d, err = s.Datastores.UpdateDatastore(ctx, caller.Workspace(), r.Id, patch)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if patch.Chunking != nil {
-		// All content, each time: the same request again completes one that was interrupted, and chunks of the right size stay.
-		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: who.Workspace(), DatastoreID: d.ID}); err != nil {
+		// All content, each time: the same request again completes one that was interrupted, and chunks of the right
+		// size stay.
+		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: caller.Workspace(), DatastoreID: d.ID}); err != nil {
 			return nil, err
 		}
 	}
@@ -111,20 +112,20 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 
 // DeleteDatastore implements StrictServerInterface.
 func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestObject) (DeleteDatastoreResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	if err := known("datastore", r.Id); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("datastore", r.Id); err != nil {
 		return nil, err
 	}
-	d, err := s.Datastores.DeleteDatastore(ctx, who.Workspace(), r.Id)
+	d, err := s.Datastores.DeleteDatastore(ctx, caller.Workspace(), r.Id)
 	return DeleteDatastore200JSONResponse(renderDatastore(d)), err
 }
 
 // datastore returns the caller's datastore.
-func (s *server) datastore(ctx context.Context, who access.Caller, id string) (domain.Datastore, error) {
-	if err := known("datastore", id); err != nil {
+func (s *server) datastore(ctx context.Context, caller access.Caller, id string) (domain.Datastore, error) {
+	if err := checkID("datastore", id); err != nil {
 		return domain.Datastore{}, err
 	}
-	return s.Datastores.Datastore(ctx, who.Workspace(), id)
+	return s.Datastores.Datastore(ctx, caller.Workspace(), id)
 }
 
 // showDatastore renders a datastore, with how far its move is.
@@ -156,7 +157,7 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 	if err != nil {
 		return out, err
 	}
-	shown, err := s.shownAll(ctx, newest)
+	shown, err := s.renderDatasources(ctx, newest)
 	out.Datasources = &shown
 	return out, err
 }
@@ -164,21 +165,21 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 // checkEngines refuses what this server does not have and lists what it has.
 func (s *server) checkEngines(engine *Engine, model *string) error {
 	var faults []domain.FieldError
-	if engine != nil && !slices.Contains(s.opts.Engines, domain.Engine(*engine)) {
-		names := make([]string, len(s.opts.Engines))
-		for i, e := range s.opts.Engines {
+	if engine != nil && !slices.Contains(s.options.Engines, domain.Engine(*engine)) {
+		names := make([]string, len(s.options.Engines))
+		for i, e := range s.options.Engines {
 			names[i] = string(e)
 		}
 		faults = append(faults, domain.FieldError{Field: "type", Message: fmt.Sprintf("is %q, an engine that this server does not have; it has %s", *engine, strings.Join(names, ", "))})
 	}
-	if model != nil && !slices.Contains(s.opts.EmbeddingModels, *model) {
-		faults = append(faults, domain.FieldError{Field: "embeddingModel", Message: fmt.Sprintf("is %q; this server has %s", jsonbody.Shorten(*model), strings.Join(s.opts.EmbeddingModels, ", "))})
+	if model != nil && !slices.Contains(s.options.EmbeddingModels, *model) {
+		faults = append(faults, domain.FieldError{Field: "embeddingModel", Message: fmt.Sprintf("is %q; this server has %s", jsonbody.Shorten(*model), strings.Join(s.options.EmbeddingModels, ", "))})
 	}
 	return problem.Invalid(faults)
 }
 
 func datastorePatch(b DatastorePatch) domain.DatastorePatch {
-	p := domain.DatastorePatch{Name: trim(b.Name), Description: b.Description, Visibility: as[domain.Visibility](b.Visibility)}
+	p := domain.DatastorePatch{Name: trimmed(b.Name), Description: b.Description, Visibility: convert[domain.Visibility](b.Visibility)}
 	if c := b.Chunking; c != nil && (c.TargetTokens != nil || c.MaxTokens != nil) {
 		p.Chunking = &domain.ChunkingPatch{TargetTokens: c.TargetTokens, MaxTokens: c.MaxTokens}
 	}
@@ -187,11 +188,11 @@ func datastorePatch(b DatastorePatch) domain.DatastorePatch {
 
 // CountDatasources implements StrictServerInterface.
 func (s *server) CountDatasources(ctx context.Context, r CountDatasourcesRequestObject) (CountDatasourcesResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	if err := known("datastore", r.Id); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("datastore", r.Id); err != nil {
 		return nil, err
 	}
-	n, err := s.Datastores.DatastoreCounts(ctx, who.Workspace(), r.Id)
+	n, err := s.Datastores.DatastoreCounts(ctx, caller.Workspace(), r.Id)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestADatasourceIsDescribedAnew(t *testing.T) {
+func TestADatasourceIsRenamedAndRelabelled(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -54,7 +54,7 @@ func TestADatasourceIsDescribedAnew(t *testing.T) {
 	s.stranger().call("PATCH", "/datasources/"+other, object{"name": "mine"}).problem(404)
 }
 
-func TestAKeyIsToldWhatItMayDo(t *testing.T) {
+func TestAKeyCanReadItsScopes(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()

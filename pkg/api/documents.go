@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// originalsAtOnce is how many documents of one upsert are being stored at a time.
-const originalsAtOnce = 8
+// parallelOriginals is how many documents of one upsert are being stored at a time.
+const parallelOriginals = 8
 
 // DocumentStore stores the content of text datasources.
 type DocumentStore interface {
@@ -31,8 +31,8 @@ type DocumentStore interface {
 
 // UpsertDocuments implements StrictServerInterface.
 func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestObject) (UpsertDocumentsResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	store, err := s.datastore(ctx, who, r.DatastoreId)
+	ctx, caller := access.CallerOf(ctx)
+	store, err := s.datastore(ctx, caller, r.DatastoreId)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	stored, err := idempotency.Once(ctx,
-		func() ([]domain.Datasource, error) { return s.upsertedBefore(ctx, batch) },
+	stored, err := idempotency.CreateOnce(ctx,
+		func() ([]domain.Datasource, error) { return s.storedUpserts(ctx, batch) },
 		func() ([]domain.Datasource, error) { return s.upsert(ctx, store, batch) })
 	if err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 }
 
 // upsert stores all of a batch or nothing.
-func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*upserted) ([]domain.Datasource, error) {
-	if !slices.ContainsFunc(batch, (*upserted).replaces) { // what replaces something may take less room
+func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*upsertItem) ([]domain.Datasource, error) {
+	if !slices.ContainsFunc(batch, (*upsertItem).replaces) { // what replaces something may take less room
 		if err := s.Usage.CheckStorage(ctx, store.WorkspaceID); err != nil {
 			return nil, err
 		}
@@ -66,8 +66,8 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	}
 	rows := make([]catalog.NewDatasource, len(batch))
 	for i, u := range batch {
-		attach(&u.datasource, u.original)
-		job := idempotency.MarkJob(ctx, domain.NewIngestJob(u.datasource, store), i)
+		setOriginal(&u.datasource, u.original)
+		job := idempotency.WithJobID(ctx, domain.NewIngestJob(u.datasource, store), i)
 		rows[i] = catalog.NewDatasource{Datasource: u.datasource, Job: job, Priority: catalog.PriorityFresh}
 	}
 	stored, err := s.Documents.UpsertDatasources(ctx, rows)
@@ -78,10 +78,10 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	return stored, nil
 }
 
-// upsertedBefore returns the datasources of a batch that an earlier run of the request has stored. As it has stored all
+// storedUpserts returns the datasources of a batch that an earlier run of the request has stored. As it has stored all
 // of them or none, one that it has made, or whose newest job is that run's, speaks for the rest, which may have been
 // changed since.
-func (s *server) upsertedBefore(ctx context.Context, batch []*upserted) ([]domain.Datasource, error) {
+func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
@@ -90,7 +90,7 @@ func (s *server) upsertedBefore(ctx context.Context, batch []*upserted) ([]domai
 		if err != nil {
 			return nil, err
 		}
-		if d.ID == u.fresh || idempotency.IsMarked(ctx, d.JobID, i) {
+		if d.ID == u.newID || idempotency.HasJobID(ctx, d.JobID, i) {
 			stored := make([]domain.Datasource, len(batch))
 			for i, u := range batch {
 				stored[i] = u.datasource
@@ -101,24 +101,24 @@ func (s *server) upsertedBefore(ctx context.Context, batch []*upserted) ([]domai
 	return nil, domain.Errorf(domain.CodeNotFound, "no earlier run of the request has stored its documents")
 }
 
-// upserted is one document on its way to a datasource.
-type upserted struct {
-	fresh      string            // the id it has if it is a new one
+// upsertItem is one document on its way to a datasource.
+type upsertItem struct {
+	newID      string            // the id it has if it is a new one
 	datasource domain.Datasource // new, or with the id of the one that it replaces
 	text       string
 	original   domain.Original
 }
 
 // replaces reports whether the document takes the place of one that is there.
-func (u *upserted) replaces() bool { return u.datasource.ID != u.fresh }
+func (u *upsertItem) replaces() bool { return u.datasource.ID != u.newID }
 
 // planUpsert makes the datasources of an upsert, and says for each document which of them it is. Of documents with the
 // same custom id the last one stays.
-func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document) (batch []*upserted, places []int, err error) {
+func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document) (batch []*upsertItem, places []int, err error) {
 	placeOf := map[string]int{}
 	for _, document := range documents {
 		metadata, customID := metadataOf(document.Metadata)
-		customID = cmp.Or(value(document.CustomId), customID)
+		customID = cmp.Or(orZero(document.CustomId), customID)
 		place, again := placeOf[customID]
 		if !again || customID == "" {
 			place = len(batch)
@@ -131,7 +131,7 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 		}
 		u := batch[place]
 		u.text, u.datasource.Metadata = document.Text, metadata
-		if name := value(trim(document.Name)); name != "" {
+		if name := orZero(trimmed(document.Name)); name != "" {
 			u.datasource.Name = name
 		} else if u.datasource.Name == "" {
 			u.datasource.Name = titleOf(document.Text)
@@ -143,10 +143,10 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 
 // planDocument is a new datasource, with the id and the name of the one with the custom id if there is one: content is
 // stored under the id of its datasource. Whether it is still there is for the catalog to say, in its transaction.
-func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upserted, error) {
+func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID
-	u := &upserted{datasource: d, fresh: d.ID}
+	u := &upsertItem{datasource: d, newID: d.ID}
 	if customID == "" {
 		return u, nil
 	}
@@ -158,9 +158,9 @@ func (s *server) planDocument(ctx context.Context, store domain.Datastore, custo
 	return u, err
 }
 
-func (s *server) storeOriginals(ctx context.Context, batch []*upserted) error {
+func (s *server) storeOriginals(ctx context.Context, batch []*upsertItem) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(originalsAtOnce)
+	g.SetLimit(parallelOriginals)
 	for _, u := range batch {
 		g.Go(func() (err error) {
 			u.original, err = s.Originals.Put(ctx, u.datasource.ID, textName, textType, strings.NewReader(u.text))
@@ -170,7 +170,7 @@ func (s *server) storeOriginals(ctx context.Context, batch []*upserted) error {
 	return g.Wait()
 }
 
-func originalsOf(batch []*upserted) []domain.Original {
+func originalsOf(batch []*upsertItem) []domain.Original {
 	out := make([]domain.Original, len(batch))
 	for i, u := range batch {
 		out[i] = u.original
@@ -180,12 +180,12 @@ func originalsOf(batch []*upserted) []domain.Original {
 
 // UpdateDocument implements StrictServerInterface.
 func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObject) (UpdateDocumentResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	store, err := s.datastore(ctx, who, r.DatastoreId)
+	ctx, caller := access.CallerOf(ctx)
+	store, err := s.datastore(ctx, caller, r.DatastoreId)
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.datasource(ctx, who, r.Body.Id)
+	d, err := s.datasource(ctx, caller, r.Body.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -195,11 +195,11 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if d.Type == domain.TypeWebSite {
 		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose content is its pages; update one of them", d.ID)
 	}
-	if idempotency.IsMarked(ctx, d.JobID, 0) { // an earlier run of the request has done it
+	if idempotency.HasJobID(ctx, d.JobID, 0) { // an earlier run of the request has done it
 		return UpdateDocument200JSONResponse{Id: d.ID}, nil
 	}
 	replacement := catalog.Replacement{
-		Name: optional(value(trim(r.Body.Name))), Job: idempotency.MarkJob(ctx, domain.NewIngestJob(d, store), 0), Priority: catalog.PriorityFresh,
+		Name: optional(orZero(trimmed(r.Body.Name))), Job: idempotency.WithJobID(ctx, domain.NewIngestJob(d, store), 0), Priority: catalog.PriorityFresh,
 	}
 	if r.Body.Metadata != nil {
 		metadata, customID := metadataOf((*Document_Metadata)(r.Body.Metadata))

@@ -65,7 +65,7 @@ func TestUpsertReplacesByCustomID(t *testing.T) {
 	}
 }
 
-func TestUpsertsOfOneCustomIDAtOnceMakeOneDatasource(t *testing.T) {
+func TestConcurrentUpsertsOfOneCustomIDCreateOneDatasource(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	datastore := s.newDatastore()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAnEncodedBodyIsRefusedAsWhatItIs(t *testing.T) {
+func TestAnEncodedBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	var zipped bytes.Buffer

@@ -61,7 +61,7 @@ type endpoint struct {
 	bad    []badRequest
 }
 
-const nobody = "0198c0de-0000-7000-8000-0000000000ff" // an id that no resource has
+const unusedID = "0198c0de-0000-7000-8000-0000000000ff" // an id that no resource has
 
 func noKey() badRequest {
 	return badRequest{name: "without a key", noKey: true, goodBody: true, status: 403}
@@ -105,24 +105,24 @@ const uploaded formBody = "--x\r\nContent-Disposition: form-data; name=\"datasto
 var endpoints = map[string]endpoint{
 	"ListAgents":      {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/agents")}},
 	"CreateAgent":     {good: request{body: object{"name": "Sales"}}, status: 201, check: hasFields(agentFields...), bad: []badRequest{noKey(), badTemperature, {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
-	"GetAgent":        {check: hasFields(agentFields...), bad: []badRequest{noKey(), missing("/agents/" + nobody), missing("/agents/nonsense")}},
-	"UpdateAgent":     {good: request{body: object{"name": "Sales"}}, check: hasFields(agentFields...), bad: []badRequest{noKey(), badTemperature, noObject, missing("/agents/" + nobody)}},
-	"DeleteAgent":     {good: request{body: object{}}, check: hasFields(agentFields...), bad: []badRequest{noKey(), noObject, missing("/agents/" + nobody)}},
-	"QueryAgent":      {good: request{body: object{"query": "How long?"}}, check: hasFields("answer", "conversationId", "visitorId", "sources"), bad: []badRequest{noKey(), noQuery, badTemperature, missing("/agents/" + nobody + "/query")}},
-	"QueryAgentAlias": {good: request{body: object{"query": "How long?"}}, check: hasFields("answer", "conversationId", "visitorId", "sources"), bad: []badRequest{noKey(), noQuery, missing("/agents/query/" + nobody)}},
+	"GetAgent":        {check: hasFields(agentFields...), bad: []badRequest{noKey(), missing("/agents/" + unusedID), missing("/agents/nonsense")}},
+	"UpdateAgent":     {good: request{body: object{"name": "Sales"}}, check: hasFields(agentFields...), bad: []badRequest{noKey(), badTemperature, noObject, missing("/agents/" + unusedID)}},
+	"DeleteAgent":     {good: request{body: object{}}, check: hasFields(agentFields...), bad: []badRequest{noKey(), noObject, missing("/agents/" + unusedID)}},
+	"QueryAgent":      {good: request{body: object{"query": "How long?"}}, check: hasFields("answer", "conversationId", "visitorId", "sources"), bad: []badRequest{noKey(), noQuery, badTemperature, missing("/agents/" + unusedID + "/query")}},
+	"QueryAgentAlias": {good: request{body: object{"query": "How long?"}}, check: hasFields("answer", "conversationId", "visitorId", "sources"), bad: []badRequest{noKey(), noQuery, missing("/agents/query/" + unusedID)}},
 
 	"ListDatastores":  {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/datastores")}},
 	"CreateDatastore": {good: request{body: object{"name": "Docs"}}, status: 201, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), {name: "an engine that is not there", request: request{body: object{"name": "Docs", "type": "milvus"}}, status: 400, field: "type"}}},
-	"GetDatastore":    {check: hasFields(datastoreFields...), bad: []badRequest{noKey(), missing("/datastores/" + nobody)}},
-	"UpdateDatastore": {good: request{body: object{"description": "All of it", "type": "embedded"}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), {name: "an unknown engine", request: request{body: object{"type": "x"}}, status: 400, field: "type"}, missing("/datastores/" + nobody)}},
-	"DeleteDatastore": {good: request{body: object{}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), noObject, missing("/datastores/" + nobody)}},
+	"GetDatastore":    {check: hasFields(datastoreFields...), bad: []badRequest{noKey(), missing("/datastores/" + unusedID)}},
+	"UpdateDatastore": {good: request{body: object{"description": "All of it", "type": "embedded"}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), {name: "an unknown engine", request: request{body: object{"type": "x"}}, status: 400, field: "type"}, missing("/datastores/" + unusedID)}},
+	"DeleteDatastore": {good: request{body: object{}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), noObject, missing("/datastores/" + unusedID)}},
 	"QueryDatastore": {good: request{body: object{"query": "trial"}}, check: func(t *testing.T, a *response) {
 		for _, f := range []string{`"text"`, `"score"`, `"source"`, `"datasource_id"`, `"datasource_name"`} {
 			if !strings.HasPrefix(string(a.body), "[") || !strings.Contains(string(a.body), f) {
 				t.Errorf("not an array of fragments with %s: %s", f, a.body)
 			}
 		}
-	}, bad: []badRequest{noKey(), noQuery, missing("/datastores/" + nobody + "/query"), {name: "a topK above the bound", request: request{body: object{"query": "q", "topK": 101}}, status: 400, field: "topK"}}},
+	}, bad: []badRequest{noKey(), noQuery, missing("/datastores/" + unusedID + "/query"), {name: "a topK above the bound", request: request{body: object{"query": "q", "topK": 101}}, status: 400, field: "topK"}}},
 	"QueryDatastoreResults": {good: request{body: object{"query": "trial"}}, check: func(t *testing.T, a *response) {
 		results := a.object().list("results")
 		if len(results) != 1 {
@@ -133,61 +133,61 @@ var endpoints = map[string]endpoint{
 				t.Errorf("a result lacks %s: %s", key, a.body)
 			}
 		}
-	}, bad: []badRequest{noKey(), noQuery, missing("/datastores/query/" + nobody)}},
+	}, bad: []badRequest{noKey(), noQuery, missing("/datastores/query/" + unusedID)}},
 	"WatchDatastore": {check: func(t *testing.T, a *response) {
 		if got := a.header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 			t.Errorf("Content-Type is %q", got)
 		}
-	}, bad: []badRequest{noKey(), missing("/datastores/" + nobody + "/events")}},
-	"ResyncDatastore": {good: request{body: object{"mode": "reindex"}}, check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datastores/" + nobody + "/resync")}},
+	}, bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/events")}},
+	"ResyncDatastore": {good: request{body: object{"mode": "reindex"}}, check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datastores/" + unusedID + "/resync")}},
 	"CountDatasources": {check: func(t *testing.T, a *response) {
 		if o := a.object(); o["total"] != 2.0 || o["synched"] != 1.0 || o["error"] != 0.0 {
 			t.Errorf("a text that is searchable and a site are counted as %s", a.body)
 		}
-	}, bad: []badRequest{noKey(), missing("/datastores/" + nobody + "/counts")}},
-	"UpsertDocuments": {good: request{body: object{"documents": []any{object{"text": "a"}}}}, check: hasFields("ids"), bad: []badRequest{noKey(), {name: "a document without text", request: request{body: object{"documents": []any{object{"text": "a"}, object{"name": "b"}}}}, status: 400, field: "documents[1].text"}, missing("/datastores/upsert/" + nobody)}},
-	"UpdateDocument":  {good: request{body: object{"id": "{datasource}", "text": "new"}}, check: hasFields("id"), bad: []badRequest{noKey(), {name: "no id", request: request{body: object{"text": "new"}}, status: 400, field: "id"}, {name: "a datasource that is not there", request: request{body: object{"id": nobody, "text": "new"}}, status: 404}, missing("/datastores/update/" + nobody)}},
+	}, bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/counts")}},
+	"UpsertDocuments": {good: request{body: object{"documents": []any{object{"text": "a"}}}}, check: hasFields("ids"), bad: []badRequest{noKey(), {name: "a document without text", request: request{body: object{"documents": []any{object{"text": "a"}, object{"name": "b"}}}}, status: 400, field: "documents[1].text"}, missing("/datastores/upsert/" + unusedID)}},
+	"UpdateDocument":  {good: request{body: object{"id": "{datasource}", "text": "new"}}, check: hasFields("id"), bad: []badRequest{noKey(), {name: "no id", request: request{body: object{"text": "new"}}, status: 400, field: "id"}, {name: "a datasource that is not there", request: request{body: object{"id": unusedID, "text": "new"}}, status: 404}, missing("/datastores/update/" + unusedID)}},
 
 	"ListDatasources": {good: request{path: "/datasources?datastoreId={datastore}&status=synched&type=text&search=trial"}, check: func(t *testing.T, a *response) {
 		if n := len(a.object().list("data")); n != 1 {
 			t.Errorf("%d datasources, want 1: %s", n, a.body)
 		}
 	}, bad: []badRequest{noKey(), badLimit("/datasources"), {name: "an unknown status", request: request{path: "/datasources?status=x"}, status: 400, field: "status"}, {name: "a broken cursor", request: request{path: "/datasources?cursor=x"}, status: 400, field: "cursor"}}},
-	"CreateDatasource": {good: request{body: object{"datastoreId": "{datastore}", "type": "web_page", "name": "Pricing", "config": object{"source_url": "https://example.com/"}}}, status: 201, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "an address that is none", request: request{body: object{"datastoreId": "{datastore}", "type": "web_page", "config": object{"source_url": "ftp://x"}}}, status: 400, field: "config.source_url"}, {name: "a datastore that is not there", request: request{body: object{"datastoreId": nobody, "type": "web_page", "config": object{"source_url": "https://example.com"}}}, status: 404}}},
-	"GetDatasource":    {check: hasFields(datasourceFields...), bad: []badRequest{noKey(), missing("/datasources/" + nobody)}},
+	"CreateDatasource": {good: request{body: object{"datastoreId": "{datastore}", "type": "web_page", "name": "Pricing", "config": object{"source_url": "https://example.com/"}}}, status: 201, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "an address that is none", request: request{body: object{"datastoreId": "{datastore}", "type": "web_page", "config": object{"source_url": "ftp://x"}}}, status: 400, field: "config.source_url"}, {name: "a datastore that is not there", request: request{body: object{"datastoreId": unusedID, "type": "web_page", "config": object{"source_url": "https://example.com"}}}, status: 404}}},
+	"GetDatasource":    {check: hasFields(datasourceFields...), bad: []badRequest{noKey(), missing("/datasources/" + unusedID)}},
 	"UploadDatasource": {good: request{body: uploaded}, status: 201, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "no file", request: request{body: formBody("--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n{datastore}\r\n--x--\r\n")}, status: 400, field: "file"}, {name: "no form", request: request{body: object{"datastoreId": "{datastore}", "type": "file"}}, status: 400, field: "Content-Type"}}},
-	"DeleteDatasource": {good: request{body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + nobody)}},
+	"DeleteDatasource": {good: request{body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + unusedID)}},
 	"ListChunks": {good: request{path: "/datasources/{datasource}/chunks?limit=2"}, check: func(t *testing.T, a *response) {
 		if o := a.object(); len(o.list("data")) != 2 || o.text("nextCursor") == "" {
 			t.Errorf("not a first page of two: %s", a.body)
 		}
-	}, bad: []badRequest{noKey(), missing("/datasources/" + nobody + "/chunks"), {name: "a broken cursor", request: request{path: "/datasources/{datasource}/chunks?cursor=x"}, status: 400, field: "cursor"}}},
-	"UpdateDatasource": {good: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "24h"}}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "a refresh that is none", request: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "often"}}}, status: 400, field: "config.refresh"}, {name: "an id that is not there", request: request{path: "/datasources/" + nobody, body: object{"config": object{}}}, status: 404}}},
+	}, bad: []badRequest{noKey(), missing("/datasources/" + unusedID + "/chunks"), {name: "a broken cursor", request: request{path: "/datasources/{datasource}/chunks?cursor=x"}, status: 400, field: "cursor"}}},
+	"UpdateDatasource": {good: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "24h"}}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "a refresh that is none", request: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "often"}}}, status: 400, field: "config.refresh"}, {name: "an id that is not there", request: request{path: "/datasources/" + unusedID, body: object{"config": object{}}}, status: 404}}},
 	"GetOriginal": {check: func(t *testing.T, a *response) {
 		if string(a.body) != "The trial lasts 30 days." {
 			t.Errorf("the original is %q", a.body)
 		}
-	}, bad: []badRequest{noKey(), missing("/datasources/" + nobody + "/original"), {name: "a site, which has none", request: request{path: "/datasources/{site}/original"}, status: 404}}},
+	}, bad: []badRequest{noKey(), missing("/datasources/" + unusedID + "/original"), {name: "a site, which has none", request: request{path: "/datasources/{site}/original"}, status: 404}}},
 	"PlanSite": {good: request{body: object{"config": object{"source_url": "https://example.com/"}}}, check: hasFields("root", "follow", "sitemaps", "cut", "problems", "addresses", "decisions", "reasons", "delay"), bad: []badRequest{noKey(),
 		{name: "no address", request: request{body: object{"config": object{}}}, status: 400, field: "config.source_url"},
 		{name: "an address that is none", request: request{body: object{"config": object{"source_url": "ftp://x"}}}, status: 400, field: "config.source_url"},
 		{name: "a field that a plan has no use for", request: request{body: object{"config": object{"source_url": "https://example.com/", "refresh": "24h"}}}, status: 400, field: "config.refresh"}}},
-	"SynchDatasource": {good: request{path: "/datasources/{site}/synch"}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + nobody + "/synch")}},
-	"DeleteDatasources": {good: request{body: object{"ids": []string{nobody}}}, check: func(t *testing.T, a *response) {
+	"SynchDatasource": {good: request{path: "/datasources/{site}/synch"}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + unusedID + "/synch")}},
+	"DeleteDatasources": {good: request{body: object{"ids": []string{unusedID}}}, check: func(t *testing.T, a *response) {
 		if o := a.object(); len(o.list("deleted")) != 0 || len(o.list("notFound")) != 1 {
 			t.Errorf("what is not there is deleted: %s", a.body)
 		}
 	}, bad: []badRequest{noKey(), noObject, {name: "no ids", request: request{body: object{"ids": []string{}}}, status: 400, field: "ids"}}},
-	"StopDatasource":   {good: request{path: "/datasources/{site}/stop", body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, {name: "what is not fetched", request: request{body: object{}}, status: 409}, missing("/datasources/" + nobody + "/stop")}},
-	"ResyncDatasource": {check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datasources/" + nobody + "/resync")}},
+	"StopDatasource":   {good: request{path: "/datasources/{site}/stop", body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, {name: "what is not fetched", request: request{body: object{}}, status: 409}, missing("/datasources/" + unusedID + "/stop")}},
+	"ResyncDatasource": {check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datasources/" + unusedID + "/resync")}},
 
 	"ListConversations": {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/conversations")}},
 	"GetConversation": {check: func(t *testing.T, a *response) {
 		if n := len(a.object().list("messages")); n != 2 {
 			t.Errorf("%d messages, want question and answer: %s", n, a.body)
 		}
-	}, bad: []badRequest{noKey(), missing("/conversations/" + nobody)}},
-	"DeleteConversation": {good: request{body: object{}}, check: hasFields("id", "agentId", "visitorId", "title"), bad: []badRequest{noKey(), noObject, missing("/conversations/" + nobody)}},
+	}, bad: []badRequest{noKey(), missing("/conversations/" + unusedID)}},
+	"DeleteConversation": {good: request{body: object{}}, check: hasFields("id", "agentId", "visitorId", "title"), bad: []badRequest{noKey(), noObject, missing("/conversations/" + unusedID)}},
 	"ExportConversations": {check: func(t *testing.T, a *response) {
 		if !strings.HasPrefix(string(a.body), "[") || !strings.Contains(string(a.body), `"messages":[{`) {
 			t.Errorf("not an array of conversations: %s", a.body)
@@ -197,8 +197,8 @@ var endpoints = map[string]endpoint{
 	"ListKeys":      {check: hasFields("data"), bad: []badRequest{noKey()}},
 	"GetCurrentKey": {check: hasFields("id", "scopes", "agentId"), bad: []badRequest{noKey()}},
 	"CreateKey":     {good: request{body: object{"name": "website"}}, status: 201, check: hasFields("id", "key", "hint"), bad: []badRequest{noKey(), {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
-	"RevokeKey":     {good: request{path: "/keys/{key}"}, check: hasFields("id"), bad: []badRequest{noKey(), missing("/keys/" + nobody)}},
-	"SetKeyLimits":  {good: request{path: "/keys/{key}/limits", body: object{"queries": 10}}, check: hasFields("id", "limits"), bad: []badRequest{noKey(), {name: "a limit below 0", request: request{path: "/keys/{key}/limits", body: object{"queries": -1}}, status: 400, field: "queries"}, {name: "a limit that keys do not have", request: request{path: "/keys/{key}/limits", body: object{"stored_bytes": 1}}, status: 400, field: "stored_bytes"}, {name: "a key that is not there", request: request{path: "/keys/" + nobody + "/limits", body: object{}}, status: 404}}},
+	"RevokeKey":     {good: request{path: "/keys/{key}"}, check: hasFields("id"), bad: []badRequest{noKey(), missing("/keys/" + unusedID)}},
+	"SetKeyLimits":  {good: request{path: "/keys/{key}/limits", body: object{"queries": 10}}, check: hasFields("id", "limits"), bad: []badRequest{noKey(), {name: "a limit below 0", request: request{path: "/keys/{key}/limits", body: object{"queries": -1}}, status: 400, field: "queries"}, {name: "a limit that keys do not have", request: request{path: "/keys/{key}/limits", body: object{"stored_bytes": 1}}, status: 400, field: "stored_bytes"}, {name: "a key that is not there", request: request{path: "/keys/" + unusedID + "/limits", body: object{}}, status: 404}}},
 	"GetLimits":     {check: hasFields("queries", "tokens", "stored_chunks", "stored_bytes"), bad: []badRequest{noKey()}},
 	"SetLimits":     {good: request{body: object{"queries": 10}}, check: hasFields("queries", "tokens", "stored_chunks", "stored_bytes"), bad: []badRequest{noKey(), noObject, {name: "a misspelt limit", request: request{body: object{"querys": 1}}, status: 400, field: "querys"}}},
 	"GetUsage":      {check: hasFields("month", "usage"), bad: []badRequest{noKey(), {name: "a month that is none", request: request{path: "/usage?month=2026-13"}, status: 400, field: "month"}}},
@@ -214,12 +214,12 @@ var endpoints = map[string]endpoint{
 		check: hasFields("id", "object", "created", "model", "choices", "usage", "sources"), bad: []badRequest{
 			{name: "without a key", noKey: true, goodBody: true, status: 401},
 			{name: "no messages", request: request{body: object{"model": "{agent}"}}, status: 400, field: "messages"},
-			{name: "a model that is not there", request: request{body: object{"model": nobody, "messages": []any{object{"role": "user", "content": "q"}}}}, status: 404, field: "model"},
+			{name: "a model that is not there", request: request{body: object{"model": unusedID, "messages": []any{object{"role": "user", "content": "q"}}}}, status: 404, field: "model"},
 		}},
 	"ListModels": {check: hasFields("object", "data"), bad: []badRequest{{name: "without a key", noKey: true, goodBody: true, status: 401}}},
 	"GetModel": {check: hasFields("id", "object", "created", "owned_by"), bad: []badRequest{
 		{name: "without a key", noKey: true, goodBody: true, status: 401},
-		{name: "an id that is not there", request: request{path: "/v1/models/" + nobody}, status: 404, field: "model"},
+		{name: "an id that is not there", request: request{path: "/v1/models/" + unusedID}, status: 404, field: "model"},
 	}},
 	"GetOpenAPI": {check: hasFields("openapi", "paths")},
 	"GetDocs": {check: func(t *testing.T, a *response) {
@@ -229,7 +229,7 @@ var endpoints = map[string]endpoint{
 	}},
 }
 
-func TestTheDocumentationIsUnderBothBases(t *testing.T) {
+func TestTheDocumentationIsServedUnderBothBases(t *testing.T) {
 	t.Parallel()
 	s := newService(t).as("")
 	for path, status := range map[string]int{"/docs": 200, "/docs/api": 200, "/docs/quickstart": 200, "/docs/icon.svg": 200, "/docs/nothing": 404} {
@@ -322,7 +322,7 @@ func names(faults []domain.FieldError, field string) bool {
 	return false
 }
 
-// fill puts the scene's ids in the place of {…}.
+// setDefault puts the scene's ids in the place of {…}.
 func (s *scene) fill(path string) string {
 	ids := map[string]string{
 		"{agent}": s.agent, "{datastore}": s.datastore, "{datastoreId}": s.datastore, "{datasource}": s.datasource, "{site}": s.site,
@@ -357,8 +357,8 @@ func (s *scene) fillBody(body any) any {
 	return out
 }
 
-// TestTheDocumentAgreesWithItself asks whether what it says of an operation follows from what the operation takes.
-func TestTheDocumentAgreesWithItself(t *testing.T) {
+// TestTheDocumentIsConsistent asks whether what it says of an operation follows from what the operation takes.
+func TestTheDocumentIsConsistent(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
 	must(t, err)

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/problem"
 )
 
-func TestTheDocumentKnowsEveryCodeOfErrors(t *testing.T) {
+func TestTheDocumentListsEveryErrorCode(t *testing.T) {
 	t.Parallel()
 	for _, e := range problem.Docs() {
 		if !ProblemError(e.Code).Valid() {

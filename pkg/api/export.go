@@ -19,12 +19,12 @@ import (
 
 // ExportConversations implements StrictServerInterface.
 func (s *server) ExportConversations(ctx context.Context, r ExportConversationsRequestObject) (ExportConversationsResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
+	ctx, caller := access.CallerOf(ctx)
 	p := r.Params
 	e := export{
-		server: s, workspace: who.Workspace(), key: who.Key,
+		server: s, workspace: caller.Workspace(), key: caller.Key,
 		filter: conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query),
-		csv:    value(p.Format) == ExportConversationsParamsFormatCsv,
+		csv:    orZero(p.Format) == ExportConversationsParamsFormatCsv,
 	}
 	first, next, err := s.Conversations.Conversations(ctx, e.workspace, e.filter, catalog.Page{})
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	}
 	return written(func(w http.ResponseWriter) error {
 		if err := e.write(ctx, w, first, next); err != nil {
-			if !problem.HasLeft(ctx, err) {
+			if !problem.IsClientGone(ctx, err) {
 				s.log.Error("an export was cut short", "request", problem.RequestID(ctx), "error", err)
 			}
 			panic(http.ErrAbortHandler) // the status is sent: a cut connection is what says that this is not all
@@ -73,7 +73,7 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 	if isHead(ctx) {
 		return nil
 	}
-	buffer := bufio.NewWriterSize(transfer.Timed(w, e.server.opts.WriteTimeout), 64<<10)
+	buffer := bufio.NewWriterSize(transfer.TimedWriter(w, e.server.options.WriteTimeout), 64<<10)
 	var out conversationWriter = &jsonExport{w: buffer}
 	if e.csv {
 		out = &csvExport{w: csv.NewWriter(buffer)}
@@ -90,7 +90,7 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 		if next == "" {
 			break
 		}
-		err := e.server.keyring.Holds(ctx, e.key)
+		err := e.server.keyring.CheckValid(ctx, e.key)
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (c *csvExport) message(v domain.Conversation, m domain.Message) error {
 		v.PublicID(), v.AgentID, v.VisitorID, v.Title, m.ID, m.CreatedAt.UTC().Format(time.RFC3339Nano), string(m.Role), m.Text, strings.Join(sources, "\n"),
 	}
 	for i, cell := range row {
-		row[i] = plainCell(cell)
+		row[i] = escapeFormula(cell)
 	}
 	return c.w.Write(row)
 }
@@ -190,9 +190,9 @@ func (c *csvExport) close() error {
 	return c.w.Error()
 }
 
-// plainCell puts a ' before what a spreadsheet would take for a formula: what visitors write is opened by people of the
-// house. The wide forms are those that some programs take for the plain ones.
-func plainCell(cell string) string {
+// escapeFormula puts a ' before what a spreadsheet would take for a formula: what visitors write is opened by people of
+// the house. The wide forms are those that some programs take for the plain ones.
+func escapeFormula(cell string) string {
 	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
 		return "'" + cell
 	}

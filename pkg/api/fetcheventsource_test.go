@@ -139,7 +139,7 @@ func (c *conversationClient) take(messages []message) {
 	}
 }
 
-func TestTheParserOfTheTests(t *testing.T) {
+func TestStreamParser(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		stream string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestABodyThatIsAFormIsToldTheWayOut(t *testing.T) {
+func TestAFormBodyIsRefusedWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	const form = "multipart/form-data"
@@ -37,7 +37,7 @@ func TestABodyThatIsAFormIsToldTheWayOut(t *testing.T) {
 	}
 }
 
-func TestMetadataOfAFormIsToldAsJSON(t *testing.T) {
+func TestMetadataOfAFormMustBeJSON(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -70,7 +70,7 @@ func TestMetadataOfAFormIsToldAsJSON(t *testing.T) {
 	}
 }
 
-func TestAnAddressInTheWrongPlaceIsToldTheRightOne(t *testing.T) {
+func TestAMisplacedAddressIsRefusedWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -98,7 +98,7 @@ func TestAnAddressInTheWrongPlaceIsToldTheRightOne(t *testing.T) {
 	s.call("POST", "/datasources", object{"datastoreId": store, "type": "text", "url": "x", "config": object{"text": "a"}}).want(201)
 }
 
-func TestACustomIDCountsWhereverItStands(t *testing.T) {
+func TestACustomIDIsAcceptedInEveryPosition(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -167,7 +167,7 @@ func TestACustomIDCountsWhereverItStands(t *testing.T) {
 	}
 }
 
-func TestAnEmptyAddressIsNone(t *testing.T) {
+func TestAnEmptyAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()

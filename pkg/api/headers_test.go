@@ -12,10 +12,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// hider is a Sealer that shows what it was given, and hides the values.
-type hider struct{ given map[string]string }
+// testSealer is a Sealer that shows what it was given, and hides the values.
+type testSealer struct{ given map[string]string }
 
-func (h *hider) Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error) {
+func (h *testSealer) Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error) {
 	if workspaceID == "" {
 		return nil, errors.New("no workspace")
 	}
@@ -27,9 +27,9 @@ func (h *hider) Seal(workspaceID, address string, headers map[string]string) (*d
 	return a, nil
 }
 
-func TestHeadersOfASiteAreStoredSealedAndNeverShown(t *testing.T) {
+func TestHeadersOfASiteAreSealedAndNeverReturned(t *testing.T) {
 	t.Parallel()
-	keys := &hider{}
+	keys := &testSealer{}
 	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Sealer = keys })
 	store := s.newDatastore()
 	const secret = "very-secret-value"
@@ -75,7 +75,7 @@ func TestHeadersOfASiteAreStoredSealedAndNeverShown(t *testing.T) {
 
 func TestHeadersThatMayNotBeSentAreRefusedWithoutTheirValues(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Sealer = &hider{} })
+	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Sealer = &testSealer{} })
 	store := s.newDatastore()
 	page := s.call("POST", "/datasources", object{"datastoreId": store, "type": "web_page", "config": object{"source_url": "https://pumps.example/a"}}).want(201).object().id()
 	const secret = "very-secret-value"

@@ -19,9 +19,9 @@ func (s *server) GetHealth(context.Context, GetHealthRequestObject) (GetHealthRe
 // callers, which need no key, only learn which one is down.
 func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) (GetReadinessResponseObject, error) {
 	ctx, _ = access.CallerOf(ctx)
-	ctx, cancel := context.WithTimeout(ctx, s.opts.ReadyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.options.ReadyTimeout)
 	defer cancel()
-	out := Readiness{Status: ReadinessStatusOk, Checks: AskAll(ctx, s.Checks, s.log)}
+	out := Readiness{Status: ReadinessStatusOk, Checks: RunChecks(ctx, s.Checks, s.log)}
 	for i, check := range out.Checks {
 		switch {
 		case check.Status == DependencyCheckStatusOk:
@@ -37,20 +37,20 @@ func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) 
 	return GetReadiness200JSONResponse(out), nil
 }
 
-// AskAll runs all checks concurrently, so that a hanging check does not delay the others. It logs failed checks with the
-// reason.
-func AskAll(ctx context.Context, checks []Check, log *slog.Logger) []DependencyCheck {
+// RunChecks runs all checks concurrently, so that a hanging check does not delay the others. It logs failed checks with
+// the reason.
+func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []DependencyCheck {
 	out := make([]DependencyCheck, len(checks))
 	var asking sync.WaitGroup
 	for i, c := range checks {
-		asking.Go(func() { out[i] = c.ask(ctx, log) })
+		asking.Go(func() { out[i] = c.run(ctx, log) })
 	}
 	asking.Wait()
 	return out
 }
 
-// ask runs the check. If a check ignores ctx, ask returns without it, and its goroutine ends when the check returns.
-func (c Check) ask(ctx context.Context, log *slog.Logger) DependencyCheck {
+// answer runs the check. If a check ignores ctx, ask returns without it, and its goroutine ends when the check returns.
+func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer := make(chan error, 1)
 	note := "" // read only after an answer
 	go func() {

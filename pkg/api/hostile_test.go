@@ -76,8 +76,8 @@ func zipped(write func(w io.Writer)) []byte {
 	return b.Bytes()
 }
 
-// TestHostileRequests sends what attackers, broken proxies and fuzzers send. None may be answered 5xx, or otherwise than
-// in the one shape of errors, and none may cost the service more memory than its limits.
+// TestHostileRequests sends what attackers, broken proxies and fuzzers send. None may be answered 5xx, or otherwise
+// than in the one shape of errors, and none may cost the service more memory than its limits.
 func TestHostileRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -220,9 +220,9 @@ func heap() (held, allocated uint64) {
 	return m.HeapAlloc, m.TotalAlloc
 }
 
-// TestManySlowClientsAreLetGo opens many connections that send a byte now and then. Each is closed within its time, and
-// others are served meanwhile.
-func TestManySlowClientsAreLetGo(t *testing.T) {
+// TestManySlowClientsAreDisconnected opens many connections that send a byte now and then. Each is closed within its
+// time, and others are served meanwhile.
+func TestManySlowClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })
 	const clients = 100

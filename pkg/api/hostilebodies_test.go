@@ -14,12 +14,13 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// spoiled are the ways in which the body of every operation is spoiled, each made of a good one, which is a JSON object.
-func spoiled() map[string]struct {
+// malformedBodies are the ways in which the body of every operation is spoiled, each made of a good one, which is a
+// JSON object.
+func malformedBodies() map[string]struct {
 	of     func(good string) string
 	status []int // that are right
 } {
-	inside := func(more string) func(string) string { // as the last fields of the object
+	inside := func(more string) func(string) string { // convert the last fields of the object
 		return func(good string) string {
 			good = strings.TrimSuffix(good, "}")
 			if good != "{" {
@@ -50,23 +51,23 @@ func spoiled() map[string]struct {
 		"a list":                    {whole("[]"), refused},
 		"a text":                    {whole(`"{}"`), refused},
 		"null":                      {whole("null"), refused},
-		"too large":                 {inside(`"x":"` + strings.Repeat("x", mostHostile) + `"`), tooLarge},
+		"too large":                 {inside(`"x":"` + strings.Repeat("x", maxHostileBytes) + `"`), tooLarge},
 	}
 }
 
 const (
-	mostHostile = 2 << 20 // bytes of a JSON body
-	manyFields  = "10,000 fields"
+	maxHostileBytes = 2 << 20 // bytes of a JSON body
+	manyFields      = "10,000 fields"
 )
 
-// TestEveryOperationRefusesSpoiledBodies sends each spoiled body to every operation of the document that takes one.
-func TestEveryOperationRefusesSpoiledBodies(t *testing.T) {
+// TestEveryOperationRefusesMalformedBodies sends each spoiled body to every operation of the document that takes one.
+func TestEveryOperationRefusesMalformedBodies(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
 	}
-	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.MaxJSONBytes = mostHostile })
-	ways, tried := spoiled(), 0
+	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.MaxJSONBytes = maxHostileBytes })
+	ways, tried := malformedBodies(), 0
 	operations(t, openAPI(t), func(method, path string, _ *openapi3.PathItem, op *openapi3.Operation) {
 		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
 			return
@@ -80,25 +81,25 @@ func TestEveryOperationRefusesSpoiledBodies(t *testing.T) {
 		must(t, err)
 		to, ending := s.fill(orElse(e.good.path, path)), method == http.MethodDelete || strings.HasSuffix(path, "/stop") || strings.HasSuffix(path, "/synch")
 		if ending { // of what is not there: fields that mean nothing are let pass, and the next operation needs it
-			to = aUUID.ReplaceAllString(to, nobody)
+			to = uuidPattern.ReplaceAllString(to, unusedID)
 		}
 		for name, way := range ways {
 			status := way.status
 			if ending && name == manyFields {
 				status = []int{404}
 			}
-			s.refused(op.OperationID+", "+name, path, s.call(method, to, way.of(string(good))), status)
+			s.requireRefused(op.OperationID+", "+name, path, s.call(method, to, way.of(string(good))), status)
 			tried++
 		}
 	})
 	if tried < 20*len(ways) {
 		t.Errorf("%d bodies were sent: operations were not found", tried)
 	}
-	s.unhurt()
+	s.requireUnchanged()
 }
 
-// refused holds an answer against the statuses that are right and the form of errors that the path has.
-func (s *scene) refused(what, path string, a *response, statuses []int) {
+// requireRefused holds an answer against the statuses that are right and the form of errors that the path has.
+func (s *scene) requireRefused(what, path string, a *response, statuses []int) {
 	s.Helper()
 	right := false
 	for _, status := range statuses {
@@ -117,8 +118,8 @@ func (s *scene) refused(what, path string, a *response, statuses []int) {
 	}
 }
 
-// unhurt fails the test when the service has failed at anything, or does not go on.
-func (s *scene) unhurt() {
+// requireUnchanged fails the test when the service has failed at anything, or does not go on.
+func (s *scene) requireUnchanged() {
 	s.Helper()
 	s.call("GET", "/agents", nil).want(200)
 	if log := s.log.String(); strings.Contains(log, "level=ERROR") {
@@ -149,10 +150,10 @@ func hostileTexts() map[string]string {
 	}
 }
 
-// TestEveryTextMayBeHostile puts what texts hold that was made to do harm into every text of every operation: of paths,
-// queries, headers, forms and bodies. None may be answered 5xx or otherwise than in the form of errors, and NUL, which
-// PostgreSQL does not take, must be refused wherever it stands.
-func TestEveryTextMayBeHostile(t *testing.T) {
+// TestEveryTextFieldAcceptsHostileText puts what texts hold that was made to do harm into every text of every
+// operation: of paths, queries, headers, forms and bodies. None may be answered 5xx or otherwise than in the form of
+// errors, and NUL, which PostgreSQL does not take, must be refused wherever it stands.
+func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
 	for name, text := range hostileTexts() {
@@ -189,10 +190,10 @@ func TestEveryTextMayBeHostile(t *testing.T) {
 					continue
 				}
 				if a.status >= 400 {
-					(&scene{service: s.service.in(t)}).refused(p.String(), p.base, a, []int{400, 403, 404, 409, 413, 415, 422})
+					(&scene{service: s.service.in(t)}).requireRefused(p.String(), p.base, a, []int{400, 403, 404, 409, 413, 415, 422})
 				}
 			}
-			s.unhurt()
+			s.requireUnchanged()
 		})
 	}
 }
@@ -200,9 +201,9 @@ func TestEveryTextMayBeHostile(t *testing.T) {
 // halfSurrogate stands for half of a surrogate pair, which Go's encoder writes otherwise.
 const halfSurrogate = "half-a-surrogate"
 
-// TestNoToolIsHurtByHostileArguments puts the same into every argument of every tool of the Model Context Protocol, and
+// TestToolsWithstandHostileArguments puts the same into every argument of every tool of the Model Context Protocol, and
 // spoils its messages.
-func TestNoToolIsHurtByHostileArguments(t *testing.T) {
+func TestToolsWithstandHostileArguments(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -226,7 +227,7 @@ func TestNoToolIsHurtByHostileArguments(t *testing.T) {
 	must(t, err)
 	tried := 0
 	for _, tool := range list.Tools {
-		for name, way := range spoiled() {
+		for name, way := range malformedBodies() {
 			send(tool.Name+", "+name, way.of(call(tool.Name, good[tool.Name])))
 		}
 		encoded, err := json.Marshal(tool.InputSchema)
@@ -247,5 +248,5 @@ func TestNoToolIsHurtByHostileArguments(t *testing.T) {
 	if tried < 300 {
 		t.Errorf("%d arguments were sent: tools were not found", tried)
 	}
-	s.unhurt()
+	s.requireUnchanged()
 }

@@ -18,36 +18,36 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mortal is a catalog as it is left by a process that is killed before it can say how a request has ended.
-type mortal struct {
+// killableClaims is a catalog as it is left by a process that is killed before it can say how a request has ended.
+type killableClaims struct {
 	idempotency.Store
 	killed atomic.Bool
 }
 
-func (m *mortal) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error {
+func (m *killableClaims) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error {
 	if m.killed.Load() {
 		return nil
 	}
 	return m.Store.FinishIdempotent(ctx, claim, r)
 }
 
-func (m *mortal) ReleaseIdempotent(ctx context.Context, claim *catalog.Claim) error {
+func (m *killableClaims) ReleaseIdempotent(ctx context.Context, claim *catalog.Claim) error {
 	if m.killed.Load() {
 		return nil
 	}
 	return m.Store.ReleaseIdempotent(ctx, claim)
 }
 
-func (m *mortal) AbandonIdempotent(ctx context.Context, claim *catalog.Claim) error {
+func (m *killableClaims) AbandonIdempotent(ctx context.Context, claim *catalog.Claim) error {
 	if m.killed.Load() {
 		return nil
 	}
 	return m.Store.AbandonIdempotent(ctx, claim)
 }
 
-func newMortal(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*service, *mortal) {
+func newKillableClaims(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*service, *killableClaims) {
 	t.Helper()
-	m := &mortal{}
+	m := &killableClaims{}
 	s := newService(t, append(adjust, func(_ *api.Options, d *api.Deps) {
 		m.Store, d.Claims = d.Claims, m
 	})...)
@@ -55,7 +55,7 @@ func newMortal(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*service,
 }
 
 // dying sends a request whose process is killed after it was carried out, and waits until it counts as lost.
-func (m *mortal) dying(s *service, send func() *response) *response {
+func (m *killableClaims) dying(s *service, send func() *response) *response {
 	s.Helper()
 	m.killed.Store(true)
 	a := send()
@@ -118,8 +118,8 @@ func newKeyed(s *service) (datastore, document string) {
 	return datastore, s.newText(datastore, "old text", object{"custom_id": "old"})
 }
 
-// whole demands that there are so many things, and that every datasource has its content.
-func (s *service) whole(list string, made int) {
+// requireComplete demands that there are so many things, and that every datasource has its content.
+func (s *service) requireComplete(list string, made int) {
 	s.Helper()
 	if n := len(s.call("GET", list, nil).want(200).object().list("data")); n != made {
 		s.Errorf("%s lists %d, want %d", list, n, made)
@@ -134,22 +134,22 @@ func (s *service) whole(list string, made int) {
 	}
 }
 
-func TestARepeatAfterACrashMakesNothingTwice(t *testing.T) {
+func TestARepeatAfterACrashCreatesNoDuplicate(t *testing.T) {
 	t.Parallel()
 	for name, test := range keyed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, m := newMortal(t)
+			s, m := newKillableClaims(t)
 			datastore, document := newKeyed(s)
 			send := func() *response { return test.send(s, datastore, document) }
 			first := m.dying(s, send)
-			s.whole(test.list, test.made)
+			s.requireComplete(test.list, test.made)
 			before := s.jobs()
 			again := send().want(first.status)
 			if first.status/100 != 2 || string(again.body) != string(first.body) || again.header.Get("Idempotent-Replayed") != "" {
 				t.Errorf("%d %s, then %s", first.status, first.body, again.body)
 			}
-			s.whole(test.list, test.made)
+			s.requireComplete(test.list, test.made)
 			if diff := cmp.Diff(before, s.jobs()); diff != "" && name != "a resync" {
 				t.Errorf("the repeat has made jobs (-before +after):\n%s", diff)
 			}
@@ -172,74 +172,75 @@ func (s *service) jobs() map[string]string {
 	return out
 }
 
-// deceiver carries out what it is asked for and says, once, that it does not answer: a commit whose connection broke.
-type deceiver struct {
+// uncertainCatalog carries out what it is asked for and says, once, that it does not answer: a commit whose connection
+// broke.
+type uncertainCatalog struct {
 	api.AgentStore
 	api.DatastoreStore
 	api.DatasourceStore
 	api.DocumentStore
 	api.JobQueue
-	told atomic.Bool
+	failed atomic.Bool
 }
 
-func (d *deceiver) lie(err error) error {
-	if err == nil && d.told.CompareAndSwap(false, true) {
+func (d *uncertainCatalog) failOnce(err error) error {
+	if err == nil && d.failed.CompareAndSwap(false, true) {
 		return &domain.Error{Code: domain.CodeUnavailable, Message: "the database does not answer", Err: errors.New("broken pipe")}
 	}
 	return err
 }
 
-func (d *deceiver) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
+func (d *uncertainCatalog) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	a, err := d.AgentStore.CreateAgent(ctx, a)
-	return a, d.lie(err)
+	return a, d.failOnce(err)
 }
 
-func (d *deceiver) CreateDatastore(ctx context.Context, v domain.Datastore) (domain.Datastore, error) {
+func (d *uncertainCatalog) CreateDatastore(ctx context.Context, v domain.Datastore) (domain.Datastore, error) {
 	v, err := d.DatastoreStore.CreateDatastore(ctx, v)
-	return v, d.lie(err)
+	return v, d.failOnce(err)
 }
 
-func (d *deceiver) CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error) {
+func (d *uncertainCatalog) CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error) {
 	out, err := d.DatasourceStore.CreateDatasources(ctx, in)
-	return out, d.lie(err)
+	return out, d.failOnce(err)
 }
 
-func (d *deceiver) UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error) {
+func (d *uncertainCatalog) UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error) {
 	out, err := d.DocumentStore.UpsertDatasources(ctx, in)
-	return out, d.lie(err)
+	return out, d.failOnce(err)
 }
 
-func (d *deceiver) ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error) {
+func (d *uncertainCatalog) ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error) {
 	out, err := d.DocumentStore.ReplaceContent(ctx, ws, id, r)
-	return out, d.lie(err)
+	return out, d.failOnce(err)
 }
 
-func (d *deceiver) Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error) {
+func (d *uncertainCatalog) Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error) {
 	out, err := d.JobQueue.Requeue(ctx, ws, id, job, p)
-	return out, d.lie(err)
+	return out, d.failOnce(err)
 }
 
-func TestARepeatAfterAnUncertainCommitMakesNothingTwice(t *testing.T) {
+func TestARepeatAfterAnUncertainCommitCreatesNoDuplicate(t *testing.T) {
 	t.Parallel()
 	for name, test := range keyed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := &deceiver{}
+			d := &uncertainCatalog{}
 			s := newService(t, func(_ *api.Options, deps *api.Deps) {
 				d.AgentStore, d.DatastoreStore, d.DatasourceStore = deps.Agents, deps.Datastores, deps.Datasources
 				d.DocumentStore, d.JobQueue = deps.Documents, deps.Jobs
 				deps.Agents, deps.Datastores, deps.Datasources, deps.Documents, deps.Jobs = d, d, d, d, d
 			})
-			d.told.Store(true)
+			d.failed.Store(true)
 			datastore, document := newKeyed(s)
-			d.told.Store(false)
+			d.failed.Store(false)
 			test.send(s, datastore, document).problem(503)
-			s.whole(test.list, test.made)
+			s.requireComplete(test.list, test.made)
 			before := s.jobs()
 			if a := test.send(s, datastore, document); a.status/100 != 2 { // at once: nobody works on it
 				t.Errorf("the repeat is answered %d: %s", a.status, a.body)
 			}
-			s.whole(test.list, test.made)
+			s.requireComplete(test.list, test.made)
 			if diff := cmp.Diff(before, s.jobs()); diff != "" && name != "a resync" {
 				t.Errorf("the repeat has made jobs (-before +after):\n%s", diff)
 			}
@@ -247,7 +248,7 @@ func TestARepeatAfterAnUncertainCommitMakesNothingTwice(t *testing.T) {
 	}
 }
 
-func TestWhatFailedBeforeItWasStoredIsRepeatedAtOnce(t *testing.T) {
+func TestARequestThatFailedBeforeItsCommitMayBeRepeatedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	datastore, document := newKeyed(s)
@@ -255,12 +256,12 @@ func TestWhatFailedBeforeItWasStoredIsRepeatedAtOnce(t *testing.T) {
 	keyed["an upload"].send(s, datastore, document).problem(500)
 	s.originals.fail(nil)
 	keyed["an upload"].send(s, datastore, document).want(201)
-	s.whole("/datasources", 2)
+	s.requireComplete("/datasources", 2)
 }
 
-func TestARepeatedUpsertLeavesWhatHasChangedSince(t *testing.T) {
+func TestARepeatedUpsertKeepsLaterChanges(t *testing.T) {
 	t.Parallel()
-	s, m := newMortal(t)
+	s, m := newKillableClaims(t)
 	datastore, _ := newKeyed(s)
 	s.newText(datastore, "another old text", object{"custom_id": "other"})
 	upsert := func(headers []string, documents ...object) *response {
@@ -284,14 +285,14 @@ func TestARepeatedUpsertLeavesWhatHasChangedSince(t *testing.T) {
 	}
 }
 
-// gated are originals that wait before they store the content that is to be waited for.
-type gated struct {
+// gatedOriginals are originals that wait before they store the content that is to be waited for.
+type gatedOriginals struct {
 	*originals
 	entered, open chan struct{}
 	first         atomic.Bool
 }
 
-func (g *gated) Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error) {
+func (g *gatedOriginals) Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error) {
 	if g.first.CompareAndSwap(false, true) {
 		close(g.entered)
 		<-g.open
@@ -299,16 +300,16 @@ func (g *gated) Put(ctx context.Context, datasourceID, name, mimeType string, r 
 	return g.originals.Put(ctx, datasourceID, name, mimeType, r)
 }
 
-func TestTwoRunsOfARequestMakeItOnce(t *testing.T) {
+func TestTwoRunsOfARequestCreateOneResource(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"an upload", "documents"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := &gated{entered: make(chan struct{}), open: make(chan struct{})}
+			g := &gatedOriginals{entered: make(chan struct{}), open: make(chan struct{})}
 			g.first.Store(true)
 			s := newService(t, func(o *api.Options, d *api.Deps) {
 				g.originals = d.Originals.(*originals)
-				d.Originals, o.ClaimBeat = g, time.Hour // a process that is paused keeps nothing
+				d.Originals, o.ClaimHeartbeat = g, time.Hour // a process that is paused keeps nothing
 			})
 			datastore, document := newKeyed(s)
 			g.first.Store(false)
@@ -321,7 +322,7 @@ func TestTwoRunsOfARequestMakeItOnce(t *testing.T) {
 			if late := <-slow; late.status != taken.status || string(late.body) != string(taken.body) {
 				t.Errorf("%d %s, and then %d %s", taken.status, taken.body, late.status, late.body)
 			}
-			s.whole("/datasources", keyed[name].made)
+			s.requireComplete("/datasources", keyed[name].made)
 			if n := len(s.originals.all()); n != keyed[name].made {
 				t.Errorf("%d originals are kept of %d datasources", n, keyed[name].made)
 			}
@@ -329,13 +330,13 @@ func TestTwoRunsOfARequestMakeItOnce(t *testing.T) {
 	}
 }
 
-// beating tells of every time that a claim is kept.
-type beating struct {
+// countingClaims tells of every time that a claim is kept.
+type countingClaims struct {
 	idempotency.Store
 	beats chan struct{}
 }
 
-func (b *beating) KeepIdempotent(ctx context.Context, claim *catalog.Claim) (bool, error) {
+func (b *countingClaims) KeepIdempotent(ctx context.Context, claim *catalog.Claim) (bool, error) {
 	holds, err := b.Store.KeepIdempotent(ctx, claim)
 	select {
 	case b.beats <- struct{}{}:
@@ -344,7 +345,7 @@ func (b *beating) KeepIdempotent(ctx context.Context, claim *catalog.Claim) (boo
 	return holds, err
 }
 
-func (b *beating) await(t *testing.T) {
+func (b *countingClaims) await(t *testing.T) {
 	t.Helper()
 	select {
 	case <-b.beats:
@@ -353,11 +354,11 @@ func (b *beating) await(t *testing.T) {
 	}
 }
 
-func TestARequestIsNotLostAsLongAsItIsBeingWorkedOn(t *testing.T) {
+func TestARunningRequestRenewsItsClaim(t *testing.T) {
 	t.Parallel()
-	b := &beating{beats: make(chan struct{})}
+	b := &countingClaims{beats: make(chan struct{})}
 	s := newService(t, func(o *api.Options, d *api.Deps) {
-		b.Store, d.Claims, o.ClaimBeat = d.Claims, b, time.Millisecond
+		b.Store, d.Claims, o.ClaimHeartbeat = d.Claims, b, time.Millisecond
 	})
 	asked, open := make(chan struct{}, 1), make(chan struct{})
 	release := sync.OnceFunc(func() { close(open) })

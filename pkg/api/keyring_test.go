@@ -38,8 +38,9 @@ func (s *service) newEnding(scope domain.Scope) object {
 	return s.call("POST", "/keys", object{"name": "short", "scopes": []string{string(scope)}, "expiresAt": s.clock.Now().Add(30 * time.Minute)}).want(201).object()
 }
 
-// TestAKeyThatHasEndedIsRefusedAtOnce by every process, and in sessions of the Model Context Protocol that were begun with it.
-func TestAKeyThatHasEndedIsRefusedAtOnce(t *testing.T) {
+// TestAnExpiredKeyIsRefusedAtOnce by every process, and in sessions of the Model Context Protocol that were begun with
+// it.
+func TestAnExpiredKeyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for name := range endings(nil) {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestAKeyThatHasEndedIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestALimitThatAnotherProcessSetsHoldsAtOnce(t *testing.T) {
+func TestALimitSetByAnotherProcessAppliesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	made := s.call("POST", "/keys", object{"name": "website"}).want(201).object()
@@ -73,7 +74,7 @@ func TestALimitThatAnotherProcessSetsHoldsAtOnce(t *testing.T) {
 	there.call("POST", "/keys", object{"name": "a key's key"}).problem(403)
 }
 
-func TestAWatchTellsNothingOnceItsKeyHasEnded(t *testing.T) {
+func TestAWatchEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	for name := range endings(nil) {
 		t.Run(name, func(t *testing.T) {
@@ -98,13 +99,13 @@ func TestAWatchTellsNothingOnceItsKeyHasEnded(t *testing.T) {
 	}
 }
 
-// revoking is a catalog whose key is revoked once the first page of conversations has been read.
-type revoking struct {
+// revokingCatalog is a catalog whose key is revoked once the first page of conversations has been read.
+type revokingCatalog struct {
 	api.ConversationStore
 	revoke func()
 }
 
-func (r revoking) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {
+func (r revokingCatalog) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {
 	defer r.revoke()
 	return r.ConversationStore.Conversations(ctx, ws, f, p)
 }
@@ -119,7 +120,7 @@ func TestAnExportStopsOnceItsKeyIsRevoked(t *testing.T) {
 	made := s.call("POST", "/keys", object{"name": "archive", "scopes": []string{"read"}}).want(201).object()
 	process := s.another()
 	o, d := process.parts()
-	d.Conversations = revoking{d.Conversations, sync.OnceFunc(func() { s.call("DELETE", "/keys/"+made.id(), nil).want(200) })}
+	d.Conversations = revokingCatalog{d.Conversations, sync.OnceFunc(func() { s.call("DELETE", "/keys/"+made.id(), nil).want(200) })}
 	process.serve(o, d)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, process.url+"/conversations/export", nil)
 	must(t, err)

@@ -22,35 +22,35 @@ type KeyStore interface {
 
 // ListKeys implements StrictServerInterface.
 func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKeysResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	keys, err := s.Keys.Keys(ctx, who.Workspace())
+	ctx, caller := access.CallerOf(ctx)
+	keys, err := s.Keys.Keys(ctx, caller.Workspace())
 	return ListKeys200JSONResponse{Data: renderAll(keys, renderKey)}, err
 }
 
 // GetCurrentKey implements StrictServerInterface.
 func (s *server) GetCurrentKey(ctx context.Context, _ GetCurrentKeyRequestObject) (GetCurrentKeyResponseObject, error) {
-	_, who := access.CallerOf(ctx)
-	return GetCurrentKey200JSONResponse(renderKey(who.Key)), nil
+	_, caller := access.CallerOf(ctx)
+	return GetCurrentKey200JSONResponse(renderKey(caller.Key)), nil
 }
 
 // GetMe implements StrictServerInterface.
 func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	name, err := s.Keys.WorkspaceName(ctx, who.Workspace())
-	return GetMe200JSONResponse{Id: who.Workspace(), Name: name, Key: renderKey(who.Key)}, err
+	ctx, caller := access.CallerOf(ctx)
+	name, err := s.Keys.WorkspaceName(ctx, caller.Workspace())
+	return GetMe200JSONResponse{Id: caller.Workspace(), Name: name, Key: renderKey(caller.Key)}, err
 }
 
 // CreateKey implements StrictServerInterface.
 func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (CreateKeyResponseObject, error) {
 	request := ctx
-	ctx, who := access.CallerOf(ctx)
-	if err := mayLimit(who); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkMaySetLimits(caller); err != nil {
 		return nil, err
 	}
 	secret := s.NewKey()
 	key := domain.APIKey{
-		ID: idempotency.ID(ctx, s.NewID, "key"), WorkspaceID: who.Workspace(), Name: *trim(&r.Body.Name), Hash: domain.HashKey(secret),
-		Hint: secret[len(secret)-4:], Scopes: []domain.Scope{domain.ScopeWrite}, AgentID: value(r.Body.AgentId),
+		ID: idempotency.ID(ctx, s.NewID, "key"), WorkspaceID: caller.Workspace(), Name: *trimmed(&r.Body.Name), Hash: domain.HashKey(secret),
+		Hint: secret[len(secret)-4:], Scopes: []domain.Scope{domain.ScopeWrite}, AgentID: orZero(r.Body.AgentId),
 		ExpiresAt: r.Body.ExpiresAt, Limits: keyLimits(r.Body.Limits),
 	}
 	if r.Body.Scopes != nil {
@@ -59,14 +59,14 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	if err := s.checkKey(ctx, key); err != nil {
 		return nil, err
 	}
-	if err := s.dropUnseen(ctx, key); err != nil {
+	if err := s.replaceUnseenKey(ctx, key); err != nil {
 		return nil, err
 	}
 	key, err := s.Keys.CreateKey(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	made(request, key.ID)
+	setCreated(request, key.ID)
 	k := renderKey(key)
 	return CreateKey201JSONResponse{
 		Id: k.Id, Name: k.Name, Hint: k.Hint, Scopes: k.Scopes, AgentId: k.AgentId, CreatedAt: k.CreatedAt,
@@ -74,9 +74,9 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	}, nil
 }
 
-// dropUnseen takes away the key that an earlier run of the request has made: its secret, which is nowhere to be read
-// again, may not have reached anybody. The one that takes its place has the same id.
-func (s *server) dropUnseen(ctx context.Context, key domain.APIKey) error {
+// replaceUnseenKey takes away the key that an earlier run of the request has made: its secret, which is nowhere to be
+// read again, may not have reached anybody. The one that takes its place has the same id.
+func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error {
 	if !idempotency.IsRepeated(ctx) {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 		faults = append(faults, domain.FieldError{Field: "expiresAt", Message: fmt.Sprintf("is %s, which lies in the past", key.ExpiresAt.UTC().Format(time.RFC3339))})
 	}
 	if key.AgentID != "" {
-		err := known("agent", key.AgentID)
+		err := checkID("agent", key.AgentID)
 		if err == nil {
 			_, err = s.Agents.Agent(ctx, key.WorkspaceID, key.AgentID)
 		}
@@ -110,33 +110,33 @@ func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 
 // RevokeKey implements StrictServerInterface.
 func (s *server) RevokeKey(ctx context.Context, r RevokeKeyRequestObject) (RevokeKeyResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	if err := known("key", r.Id); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("key", r.Id); err != nil {
 		return nil, err
 	}
-	key, err := s.Keys.RevokeKey(ctx, who.Workspace(), r.Id)
+	key, err := s.Keys.RevokeKey(ctx, caller.Workspace(), r.Id)
 	return RevokeKey200JSONResponse(renderKey(key)), err
 }
 
 // GetLimits implements StrictServerInterface.
 func (s *server) GetLimits(ctx context.Context, _ GetLimitsRequestObject) (GetLimitsResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	limits, err := s.Accounts.Limits(ctx, domain.Account{WorkspaceID: who.Workspace()})
+	ctx, caller := access.CallerOf(ctx)
+	limits, err := s.Accounts.Limits(ctx, domain.Account{WorkspaceID: caller.Workspace()})
 	return GetLimits200JSONResponse(renderLimits(limits)), err
 }
 
 // SetLimits implements StrictServerInterface.
 func (s *server) SetLimits(ctx context.Context, r SetLimitsRequestObject) (SetLimitsResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	if err := mayLimit(who); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkMaySetLimits(caller); err != nil {
 		return nil, err
 	}
 	b := r.Body
 	limits := domain.Limits{
-		domain.MetricQueries: value(b.Queries), domain.MetricTokens: value(b.Tokens),
-		domain.MetricStoredChunks: value(b.StoredChunks), domain.MetricStoredBytes: value(b.StoredBytes),
+		domain.MetricQueries: orZero(b.Queries), domain.MetricTokens: orZero(b.Tokens),
+		domain.MetricStoredChunks: orZero(b.StoredChunks), domain.MetricStoredBytes: orZero(b.StoredBytes),
 	}
-	if err := s.Accounts.SetLimits(ctx, domain.Account{WorkspaceID: who.Workspace()}, limits); err != nil {
+	if err := s.Accounts.SetLimits(ctx, domain.Account{WorkspaceID: caller.Workspace()}, limits); err != nil {
 		return nil, err
 	}
 	return SetLimits200JSONResponse(renderLimits(limits)), nil
@@ -144,17 +144,17 @@ func (s *server) SetLimits(ctx context.Context, r SetLimitsRequestObject) (SetLi
 
 // SetKeyLimits implements StrictServerInterface.
 func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) (SetKeyLimitsResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	if err := mayLimit(who); err != nil {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkMaySetLimits(caller); err != nil {
 		return nil, err
 	}
-	if err := known("key", r.Id); err != nil {
+	if err := checkID("key", r.Id); err != nil {
 		return nil, err
 	}
-	if err := s.Accounts.SetLimits(ctx, domain.Account{WorkspaceID: who.Workspace(), KeyID: r.Id}, keyLimits(r.Body)); err != nil {
+	if err := s.Accounts.SetLimits(ctx, domain.Account{WorkspaceID: caller.Workspace(), KeyID: r.Id}, keyLimits(r.Body)); err != nil {
 		return nil, err
 	}
-	keys, err := s.Keys.Keys(ctx, who.Workspace())
+	keys, err := s.Keys.Keys(ctx, caller.Workspace())
 	if err != nil {
 		return nil, err
 	}
@@ -172,14 +172,14 @@ func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 		return nil
 	}
 	return domain.Limits{
-		domain.MetricQueries: value(b.Queries), domain.MetricTokens: value(b.Tokens), domain.LimitRequests: value(b.RequestsPerSecond),
+		domain.MetricQueries: orZero(b.Queries), domain.MetricTokens: orZero(b.Tokens), domain.LimitRequests: orZero(b.RequestsPerSecond),
 	}
 }
 
-// mayLimit refuses a caller whose key is limited: it could free itself.
-func mayLimit(who access.Caller) error {
-	if who.Key.Limits.Limited() {
-		return domain.Errorf(domain.CodeUnauthorized, "the key %q is limited, and so may neither set limits nor make keys", who.Key.Name)
+// checkMaySetLimits refuses a caller whose key is limited: it could free itself.
+func checkMaySetLimits(caller access.Caller) error {
+	if caller.Key.Limits.Limited() {
+		return domain.Errorf(domain.CodeUnauthorized, "the key %q is limited, and so may neither set limits nor make keys", caller.Key.Name)
 	}
 	return nil
 }

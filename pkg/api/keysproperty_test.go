@@ -15,10 +15,10 @@ type keyedRequest struct{ key, variant int }
 
 func (r keyedRequest) name() string { return fmt.Sprintf("key %d, request %d", r.key, r.variant) }
 
-// made are the kinds of what keys make here, by the list that they are in.
-var madeByKeys = []string{"/agents", "/datastores", "/datasources"}
+// setCreated are the kinds of what keys make here, by the list that they are in.
+var createdByKeys = []string{"/agents", "/datastores", "/datasources"}
 
-func (r keyedRequest) list() string { return madeByKeys[r.key%len(madeByKeys)] }
+func (r keyedRequest) list() string { return createdByKeys[r.key%len(createdByKeys)] }
 
 func (r keyedRequest) send(s *service, store string) *response {
 	body := object{"name": r.name()}
@@ -28,15 +28,16 @@ func (r keyedRequest) send(s *service, store string) *response {
 	return s.call("POST", r.list(), body, "Idempotency-Key", fmt.Sprint("k", r.key))
 }
 
-// TestAKeyMakesOneThingInWhateverOrderRequestsCome sends requests under few keys, several at once, some of which die before
-// their answer is kept: each key makes one thing, answers what asked for it with that, and all others with a conflict.
-func TestAKeyMakesOneThingInWhateverOrderRequestsCome(t *testing.T) {
+// TestAKeyCreatesOneResourceInAnyOrderOfRequests sends requests under few keys, several at once, some of which die
+// before their answer is kept: each key makes one thing, answers what asked for it with that, and all others with a
+// conflict.
+func TestAKeyCreatesOneResourceInAnyOrderOfRequests(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			const keys, variants, rounds = 9, 3, 40
-			s, m := newMortal(t)
+			s, m := newKillableClaims(t)
 			store := s.newDatastore()
 			rng := rand.New(rand.NewPCG(seed, 10))
 			answers, owners := map[int]string{}, map[int]int{}
@@ -100,7 +101,7 @@ func TestAKeyMakesOneThingInWhateverOrderRequestsCome(t *testing.T) {
 				want[keyedRequest{key, owners[key]}.name()] = 1
 			}
 			made := map[string]int{}
-			for _, list := range madeByKeys {
+			for _, list := range createdByKeys {
 				for _, item := range s.call("GET", list, nil).want(200).object().list("data") {
 					if name := object(item.(map[string]any)).text("name"); name != "Handbook" {
 						made[name]++

@@ -10,7 +10,7 @@ import (
 )
 
 // A client that sends all before it reads, as most do, over a connection that is closed when it is refused.
-func TestWhoSendsALargeBodyReadsWhyItIsNotTaken(t *testing.T) {
+func TestAClientWithALargeBodyReadsTheError(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for name, c := range map[string]struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestLinksLeadFromAnswersToOperations follows every link of the document: the operation is there and takes the parameter, or the field
-// of its body, and the answer, or the path that was asked for, has what the link takes from it.
-func TestLinksLeadFromAnswersToOperations(t *testing.T) {
+// TestLinksOfResponsesNameOperations follows every link of the document: the operation is there and takes the
+// parameter, or the field of its body, and the answer, or the path that was asked for, has what the link takes from it.
+func TestLinksOfResponsesNameOperations(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
 	must(t, err)

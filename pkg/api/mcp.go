@@ -25,32 +25,32 @@ const maxMessageBytes = 1 << 20
 
 // newMCP makes the handler of the Model Context Protocol.
 func (s *server) newMCP() *mcp.Handler {
-	return mcp.NewHandler(library{s}, mcp.Options{Version: s.opts.Version, WriteTimeout: s.opts.WriteTimeout, Log: s.log, Arguments: document.Arguments})
+	return mcp.NewHandler(mcpLibrary{s}, mcp.Options{Version: s.options.Version, WriteTimeout: s.options.WriteTimeout, Log: s.log, Arguments: document.Arguments})
 }
 
 // serveMCP answers a message of the Model Context Protocol, whose key and rate have been checked as everywhere.
 func (s *server) serveMCP(c *gin.Context) {
-	if err := access.CheckOrigin(c.Request, s.opts.MCPHosts); err != nil {
+	if err := access.CheckOrigin(c.Request, s.options.MCPHosts); err != nil {
 		s.fail(c, err)
 		return
 	}
-	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.opts.MaxJSONBytes), s.opts.ReadTimeout)
+	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.options.MaxJSONBytes), s.options.ReadTimeout)
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
-	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // as strictly as bodies everywhere: it bounds the nesting, above all
+	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // convert strictly as bodies everywhere: it bounds the nesting, above all
 		s.fail(c, problem.Invalid(faults))
 		return
 	}
-	_, who := access.CallerOf(c)
-	s.mcp.Serve(c.Writer, c.Request, raw, !who.MayRead(who.Workspace()))
+	_, caller := access.CallerOf(c)
+	s.mcp.Serve(c.Writer, c.Request, raw, !caller.MayRead(caller.Workspace()))
 }
 
-// failCall answers a call that comes too soon as a call that has failed, if it is one: a model reads that and waits, where a
-// status ends the session of some clients.
+// failCall answers a call that comes too soon as a call that has failed, if it is one: a model reads that and waits,
+// where a status ends the session of some clients.
 func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
-	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.opts.MaxJSONBytes), s.opts.ReadTimeout)
+	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.options.MaxJSONBytes), s.options.ReadTimeout)
 	if err != nil {
 		return false
 	}
@@ -61,44 +61,44 @@ func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	return isCall
 }
 
-// library is what the Model Context Protocol shows, to the bearer of the request's key.
-type library struct{ *server }
+// mcpLibrary is what the Model Context Protocol shows, to the bearer of the request's key.
+type mcpLibrary struct{ *server }
 
-var _ mcp.Library = library{}
+var _ mcp.Library = mcpLibrary{}
 
-// shown is an error as clients may see it: tools pass on all of its text.
-func (l library) shown(ctx context.Context, err error) error {
-	if err == nil || problem.HasLeft(ctx, err) {
+// readAll is an error as clients may see it: tools pass on all of its text.
+func (l mcpLibrary) explain(ctx context.Context, err error) error {
+	if err == nil || problem.IsClientGone(ctx, err) {
 		return err
 	}
 	e := problem.Explain(ctx, l.log, l.Secrets, err)
 	message := e.Message
 	if len(e.Fields) > 1 {
-		message = problem.EveryFault(e.Fields)
+		message = problem.JoinFaults(e.Fields)
 	}
 	return &domain.Error{Code: e.Code, Message: message}
 }
 
 // Search implements mcp.Library.
-func (l library) Search(ctx context.Context, q mcp.Search) ([]domain.Fragment, error) {
-	ctx, who := access.CallerOf(ctx)
-	found, err := l.search(ctx, who, q)
-	return found, l.shown(ctx, err)
+func (l mcpLibrary) Search(ctx context.Context, q mcp.Search) ([]domain.Fragment, error) {
+	ctx, caller := access.CallerOf(ctx)
+	found, err := l.search(ctx, caller, q)
+	return found, l.explain(ctx, err)
 }
 
-func (l library) search(ctx context.Context, who access.Caller, q mcp.Search) ([]domain.Fragment, error) {
+func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Search) ([]domain.Fragment, error) {
 	faults := jsonbody.FilterFaults(map[string]any{"filters": map[string]any{"metadata": q.Filters.Metadata}})
 	if err := problem.Invalid(append(faults, l.queryFaults("query", q.Query)...)); err != nil {
 		return nil, err
 	}
-	stores, err := l.datastoresOf(ctx, who, q.Datastores)
+	stores, err := l.datastoresOf(ctx, caller, q.Datastores)
 	if err != nil || len(stores) == 0 {
 		return nil, err
 	}
 	var found retrieve.Result
-	err = l.countSearch(who.Account(who.Workspace()), q.Query, func() (err error) {
+	err = l.countSearch(caller.Account(caller.Workspace()), q.Query, func() (err error) {
 		found, err = l.Retriever.Retrieve(ctx, retrieve.Request{
-			WorkspaceID: who.Workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
+			WorkspaceID: caller.Workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
 		})
 		return err
 	})
@@ -110,16 +110,16 @@ func (s *server) queryFaults(field, query string) []domain.FieldError {
 	switch n := utf8.RuneCountInString(query); {
 	case strings.TrimSpace(query) == "":
 		return []domain.FieldError{{Field: field, Message: "is empty; it must contain something"}}
-	case n > s.opts.MaxQueryChars:
-		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d characters; the limit is %d", n, s.opts.MaxQueryChars)}}
+	case n > s.options.MaxQueryChars:
+		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d characters; the limit is %d", n, s.options.MaxQueryChars)}}
 	}
 	return nil
 }
 
 // datastoresOf are the datastores named, or all of the caller's workspace.
-func (l library) datastoresOf(ctx context.Context, who access.Caller, ids []string) ([]domain.Datastore, error) {
+func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids []string) ([]domain.Datastore, error) {
 	if len(ids) == 0 {
-		all, _, err := l.Datastores.Datastores(ctx, who.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
+		all, _, err := l.Datastores.Datastores(ctx, caller.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
 		if err == nil && len(all) > mcp.MaxDatastores {
 			err = domain.Invalid("datastores", "is required: the workspace has more than %d datastores, the most that one search covers", mcp.MaxDatastores)
 		}
@@ -127,10 +127,10 @@ func (l library) datastoresOf(ctx context.Context, who access.Caller, ids []stri
 	}
 	stores := make([]domain.Datastore, 0, len(ids))
 	for _, id := range ids {
-		err := known("datastore", id)
+		err := checkID("datastore", id)
 		var d domain.Datastore
 		if err == nil {
-			d, err = l.Datastores.Datastore(ctx, who.Workspace(), id)
+			d, err = l.Datastores.Datastore(ctx, caller.Workspace(), id)
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			return nil, domain.Errorf(domain.CodeNotFound, "no datastore with id %s; leave datastores out to search all", jsonbody.Describe(id))
@@ -144,57 +144,57 @@ func (l library) datastoresOf(ctx context.Context, who access.Caller, ids []stri
 }
 
 // Datasource implements mcp.Library.
-func (l library) Datasource(ctx context.Context, id string) (domain.Datasource, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := l.datasource(ctx, who, id)
-	return d, l.shown(ctx, err)
+func (l mcpLibrary) Datasource(ctx context.Context, id string) (domain.Datasource, error) {
+	ctx, caller := access.CallerOf(ctx)
+	d, err := l.datasource(ctx, caller, id)
+	return d, l.explain(ctx, err)
 }
 
 // Datasources implements mcp.Library.
-func (l library) Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error) {
-	ctx, who := access.CallerOf(ctx)
-	page, next, err := l.server.Datasources.Datasources(ctx, who.Workspace(), catalog.DatasourceFilter{}, catalog.Page{Cursor: cursor, Limit: limit})
-	return page, next, l.shown(ctx, err)
+func (l mcpLibrary) Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error) {
+	ctx, caller := access.CallerOf(ctx)
+	page, next, err := l.server.Datasources.Datasources(ctx, caller.Workspace(), catalog.DatasourceFilter{}, catalog.Page{Cursor: cursor, Limit: limit})
+	return page, next, l.explain(ctx, err)
 }
 
 // Chunks implements mcp.Library.
-func (l library) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
+func (l mcpLibrary) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
 	ctx, _ = access.CallerOf(ctx)
 	chunks, err := l.server.Chunks.Chunks(ctx, d, from, limit)
-	return chunks, l.shown(ctx, err)
+	return chunks, l.explain(ctx, err)
 }
 
 // Agents implements mcp.Library.
-func (l library) Agents(ctx context.Context, limit int) ([]domain.Agent, error) {
-	ctx, who := access.CallerOf(ctx)
-	agents, err := l.agentsOf(ctx, who, limit)
-	return agents, l.shown(ctx, err)
+func (l mcpLibrary) Agents(ctx context.Context, limit int) ([]domain.Agent, error) {
+	ctx, caller := access.CallerOf(ctx)
+	agents, err := l.agentsOf(ctx, caller, limit)
+	return agents, l.explain(ctx, err)
 }
 
 // Ask implements mcp.Library. It is an agent query like any other: it counts as one, and is stored.
-func (l library) Ask(ctx context.Context, q mcp.Question, emit func(text string) error) (mcp.Answer, error) {
-	ctx, who := access.CallerOf(ctx)
-	answer, err := l.ask(ctx, who, q, emit)
-	return mcp.Answer{Text: answer.Text, ConversationID: answer.ConversationID, Sources: answer.Sources}, l.shown(ctx, err)
+func (l mcpLibrary) Ask(ctx context.Context, q mcp.Question, emit func(text string) error) (mcp.Answer, error) {
+	ctx, caller := access.CallerOf(ctx)
+	answer, err := l.answer(ctx, caller, q, emit)
+	return mcp.Answer{Text: answer.Text, ConversationID: answer.ConversationID, Sources: answer.Sources}, l.explain(ctx, err)
 }
 
-func (l library) ask(ctx context.Context, who access.Caller, q mcp.Question, emit func(text string) error) (answer.Answer, error) {
+func (l mcpLibrary) answer(ctx context.Context, caller access.Caller, q mcp.Question, emit func(text string) error) (answer.Answer, error) {
 	faults := l.queryFaults("question", q.Text)
-	q.ConversationID = strings.ToLower(q.ConversationID) // as some languages write UUIDs: see conversationNamed
+	q.ConversationID = strings.ToLower(q.ConversationID) // convert some languages write UUIDs: see resolveConversation
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
 		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; it must be that of an earlier answer, or left out", jsonbody.Describe(q.ConversationID))})
 	}
 	if err := problem.Invalid(faults); err != nil {
 		return answer.Answer{}, err
 	}
-	agent, err := l.agentToQuery(ctx, who, q.AgentID)
+	agent, err := l.agentToQuery(ctx, caller, q.AgentID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return answer.Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; leave agent out to be told which there are", jsonbody.Describe(q.AgentID))
 	}
 	if err != nil {
 		return answer.Answer{}, err
 	}
-	t, err := l.openTurn(ctx, agent, AgentQuery{Query: q.Text, ConversationId: optional(q.ConversationID)})
+	t, err := l.newAgentRequest(ctx, agent, AgentQuery{Query: q.Text, ConversationId: optional(q.ConversationID)})
 	if err != nil {
 		return answer.Answer{}, err
 	}

@@ -127,7 +127,7 @@ func TestTheSDKsClientUsesTools(t *testing.T) {
 	}
 }
 
-func TestFaultsInArgumentsAreSaidAsOfBodies(t *testing.T) {
+func TestFaultsInArgumentsAreReportedAsInBodies(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	session := s.mcp("/mcp", nil)
@@ -162,7 +162,7 @@ func TestFaultsInArgumentsAreSaidAsOfBodies(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatAreNullAreNotGiven(t *testing.T) {
+func TestNullArgumentsCountAsAbsent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	var got struct{ Answer string }
@@ -199,7 +199,7 @@ func TestAskStreamsTheAnswerAsProgress(t *testing.T) {
 	}
 }
 
-func TestAPanicOfAToolIsItsError(t *testing.T) {
+func TestAPanicOfAToolIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { panic("gone wrong") }
@@ -213,7 +213,7 @@ func TestAPanicOfAToolIsItsError(t *testing.T) {
 	}
 }
 
-func TestAnInternalErrorStaysInside(t *testing.T) {
+func TestAnInternalErrorOfAToolIsNotDisclosed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) {
@@ -264,7 +264,7 @@ func TestDatasourcesAreResources(t *testing.T) {
 	if parts != 3 || size != 400*600 {
 		t.Errorf("%d parts hold %d of 240,000 characters", parts, size)
 	}
-	for _, uri := range []string{"sluice://datasources/" + nobody, "sluice://datasources/../keys", "file:///etc/passwd", "sluice://datasources/" + long + "?from=-1"} {
+	for _, uri := range []string{"sluice://datasources/" + unusedID, "sluice://datasources/../keys", "file:///etc/passwd", "sluice://datasources/" + long + "?from=-1"} {
 		if _, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "not found") {
 			t.Errorf("%s: %v", uri, err)
 		}
@@ -274,7 +274,7 @@ func TestDatasourcesAreResources(t *testing.T) {
 	}
 }
 
-func TestToolsSayWhatIsWrong(t *testing.T) {
+func TestToolsReportErrors(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	second := s.newAgent(object{"name": "Second"})
@@ -289,14 +289,14 @@ func TestToolsSayWhatIsWrong(t *testing.T) {
 		"a query that is too long":       {"search", object{"query": strings.Repeat("q", 8001)}, "the limit is 8000"},
 		"too many results":               {"search", object{"query": "q", "topK": 101}, "topK"},
 		"an argument that is not known":  {"search", object{"query": "q", "limit": 3}, "limit"},
-		"a datastore that is not there":  {"search", object{"query": "q", "datastores": []string{nobody}}, "no datastore with id"},
+		"a datastore that is not there":  {"search", object{"query": "q", "datastores": []string{unusedID}}, "no datastore with id"},
 		"a filter that cannot be":        {"search", object{"query": "q", "filters": object{"metadata": object{"a": nil}}}, "filters.metadata.a"},
 		"an id that is none":             {"fetch", object{"id": "../../x"}, "is not the id of a document"},
-		"an id that is not there":        {"fetch", object{"id": nobody}, "no datasource with id"},
+		"an id that is not there":        {"fetch", object{"id": unusedID}, "no datasource with id"},
 		"a part that is not there":       {"fetch", object{"id": s.datasource + "#7"}, "search again"},
 		"a site":                         {"fetch", object{"id": s.site}, "is a web site"},
 		"one of several agents, unnamed": {"ask", object{"question": "q"}, second + ` ("Second")`},
-		"an agent that is not there":     {"ask", object{"question": "q", "agent": nobody}, "no agent with id"},
+		"an agent that is not there":     {"ask", object{"question": "q", "agent": unusedID}, "no agent with id"},
 		"a conversation's bad id":        {"ask", object{"question": "q", "agent": second, "conversationId": "x"}, "conversationId: is"},
 		"another agent's conversation":   {"ask", object{"question": "q", "agent": second, "conversationId": s.conversation}, "no conversation with id"},
 	} {
@@ -309,7 +309,7 @@ func TestToolsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestTheProtocolHasTheKeysScopesAndLimitsOfTheAPI(t *testing.T) {
+func TestMCPEnforcesKeysScopesAndLimits(t *testing.T) {
 	t.Parallel()
 	s := &scene{service: newService(t)}
 	s.limit(domain.Limits{domain.MetricQueries: 1})
@@ -346,7 +346,7 @@ func TestTheProtocolHasTheKeysScopesAndLimitsOfTheAPI(t *testing.T) {
 	}
 }
 
-func TestMessagesOfTheProtocolAreBounded(t *testing.T) {
+func TestMCPMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	call := func(body string, headers ...string) *response {
@@ -377,7 +377,7 @@ func TestMessagesOfTheProtocolAreBounded(t *testing.T) {
 	call(ping, "Origin", s.url).want(200)
 }
 
-func TestAServiceOnLoopbackIsNotReachedByForeignNames(t *testing.T) {
+func TestForeignHostNamesAreRefusedOnLoopback(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		hosts  []string
@@ -413,7 +413,7 @@ func TestAServiceOnLoopbackIsNotReachedByForeignNames(t *testing.T) {
 	}
 }
 
-func TestAToolIsStoppedWhenItsClientLeaves(t *testing.T) {
+func TestADisconnectCancelsATool(t *testing.T) {
 	t.Parallel()
 	for name, versions := range map[string]string{"an older version of the protocol": "2025-06-18", "the newest": "2026-07-28"} {
 		t.Run(name, func(t *testing.T) {
@@ -453,7 +453,7 @@ func TestAToolIsStoppedWhenItsClientLeaves(t *testing.T) {
 	}
 }
 
-func TestACallBeyondTheRateIsACallThatFailed(t *testing.T) {
+func TestACallBeyondTheRateLimitFails(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.RatePerSecond = 5 })
 	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { return retrieve.Result{}, nil }

@@ -49,7 +49,7 @@ func TestEveryResultOfAToolHasTheFormOfItsVersion(t *testing.T) {
 				call := func(name string, arguments object) toolForm {
 					res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
 					must(t, err)
-					text, err := json.Marshal(res) // as it came
+					text, err := json.Marshal(res) // convert it came
 					must(t, err)
 					var got toolForm
 					must(t, json.Unmarshal(text, &got))

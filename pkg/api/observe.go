@@ -109,13 +109,13 @@ func (s *server) startSpan(c *gin.Context, id string) (context.Context, *telemet
 		telemetry.Text("http.request.method", method), telemetry.Text("http.route", route), telemetry.Text("sluice.request", id))
 }
 
-var errServed = errors.New("the request was answered with an error of the service's own")
+var errInternalResponse = errors.New("the request was answered with an error of the service's own")
 
 // endSpan ends it. A request that is refused is served; one that the service cannot serve has failed.
 func endSpan(span *telemetry.Span, status int) {
 	span.Set(telemetry.Number("http.response.status_code", status))
 	if status >= http.StatusInternalServerError {
-		span.End(errServed)
+		span.End(errInternalResponse)
 		return
 	}
 	span.End(nil)

@@ -42,13 +42,13 @@ type Options struct {
 	Engines         []domain.Engine // that datastores may use, the default one first; default embedded alone
 	EmbeddingModels []string        // that datastores may use, the default one first; at least one is needed
 
-	Heartbeat    time.Duration // between comment lines of a silent stream; default 15 s
-	WriteTimeout time.Duration // for one piece of an answer to reach the client; default 30 s
-	ReadTimeout  time.Duration // for a JSON body, and for each piece of an upload; default 30 s
-	ReadyTimeout time.Duration // for all checks of /readyz together; default 2 s
-	PlanTimeout  time.Duration // for the plan of a site; default 20 s
-	KeyTimeout   time.Duration // for the catalog to say whose a key is: one that does not answer is found out before anything is begun; default 10 s
-	ClaimBeat    time.Duration // how often a request with an Idempotency-Key says that it is alive; default a quarter of catalog.IdempotencyLease
+	Heartbeat      time.Duration // between comment lines of a silent stream; default 15 s
+	WriteTimeout   time.Duration // for one piece of an answer to reach the client; default 30 s
+	ReadTimeout    time.Duration // for a JSON body, and for each piece of an upload; default 30 s
+	ReadyTimeout   time.Duration // for all checks of /readyz together; default 2 s
+	PlanTimeout    time.Duration // for the plan of a site; default 20 s
+	KeyTimeout     time.Duration // for the catalog to say whose a key is: one that does not answer is found out before anything is begun; default 10 s
+	ClaimHeartbeat time.Duration // how often a request with an Idempotency-Key says that it is alive; default a quarter of catalog.IdempotencyLease
 }
 
 // Deps are what the API works with. All fields are needed unless they say otherwise.
@@ -99,20 +99,20 @@ type Deps struct {
 }
 
 func (o Options) withDefaults() Options {
-	fill(&o.MaxUploadBytes, 100<<20)
-	fill(&o.MaxJSONBytes, 10<<20)
-	fill(&o.MaxDocuments, 1000)
-	fill(&o.MaxPages, 10_000)
-	fill(&o.MaxQueryChars, 8000)
-	fill(&o.VisitorMaxTokens, 4096)
-	fill(&o.TempDir, os.TempDir())
-	fill(&o.Heartbeat, 15*time.Second)
-	fill(&o.WriteTimeout, 30*time.Second)
-	fill(&o.ReadTimeout, 30*time.Second)
-	fill(&o.ReadyTimeout, 2*time.Second)
-	fill(&o.PlanTimeout, 20*time.Second)
-	fill(&o.KeyTimeout, 10*time.Second)
-	fill(&o.ClaimBeat, catalog.IdempotencyLease/4)
+	setDefault(&o.MaxUploadBytes, 100<<20)
+	setDefault(&o.MaxJSONBytes, 10<<20)
+	setDefault(&o.MaxDocuments, 1000)
+	setDefault(&o.MaxPages, 10_000)
+	setDefault(&o.MaxQueryChars, 8000)
+	setDefault(&o.VisitorMaxTokens, 4096)
+	setDefault(&o.TempDir, os.TempDir())
+	setDefault(&o.Heartbeat, 15*time.Second)
+	setDefault(&o.WriteTimeout, 30*time.Second)
+	setDefault(&o.ReadTimeout, 30*time.Second)
+	setDefault(&o.ReadyTimeout, 2*time.Second)
+	setDefault(&o.PlanTimeout, 20*time.Second)
+	setDefault(&o.KeyTimeout, 10*time.Second)
+	setDefault(&o.ClaimHeartbeat, catalog.IdempotencyLease/4)
 	if len(o.Engines) == 0 {
 		o.Engines = []domain.Engine{domain.EngineEmbedded}
 	}
@@ -154,7 +154,7 @@ func (d Deps) withDefaults() (Deps, error) {
 	return d, nil
 }
 
-func fill[T comparable](field *T, value T) {
+func setDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
 		*field = value

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-func TestAnOriginalIsServedAsSomebodyElses(t *testing.T) {
+func TestAnOriginalIsServedWithARestrictivePolicy(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	id := s.newText(s.newDatastore(), "<script>alert(1)</script>", object{"name": "a \"page\"\r\nX: y.html"})
@@ -38,7 +38,7 @@ func TestAnOriginalIsServedAsSomebodyElses(t *testing.T) {
 	s.as("").call("GET", "/datasources/"+id+"/original", nil).problem(403)
 }
 
-func TestAnOriginalThatIsGoneIsNotFound(t *testing.T) {
+func TestADeletedOriginalIsNotFound(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	id := s.newText(s.newDatastore(), "text")
@@ -59,7 +59,7 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
 
-func TestAnOriginalThatBreaksOffIsNoWhole(t *testing.T) {
+func TestAFailedOriginalIsNotServedAsComplete(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Originals = brokenOriginals{d.Originals.(*originals)} })
 	id := s.newText(s.newDatastore(), "text")

@@ -20,7 +20,7 @@ func refusedForNow(t *testing.T, a *response) {
 	}
 }
 
-func TestAnUploadThatTheDiskDoesNotTakeIsRefusedAndLeavesNothing(t *testing.T) {
+func TestAnUploadThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	t.Parallel()
 	var dir string
 	s := newService(t, func(o *api.Options, _ *api.Deps) {
@@ -47,7 +47,7 @@ func (silentKeys) KeyByHash(ctx context.Context, _ string) (domain.APIKey, error
 	return domain.APIKey{}, ctx.Err()
 }
 
-func TestACatalogThatDoesNotSayWhoseAKeyIsIsNotWaitedForLong(t *testing.T) {
+func TestTheLookupOfAKeyHasATimeout(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, d *api.Deps) {
 		o.KeyTimeout = 20 * time.Millisecond

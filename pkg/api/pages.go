@@ -25,7 +25,7 @@ var docsHTML string
 // serveConsole answers with a file of the console, the page for people.
 func (s *server) serveConsole(c *gin.Context) {
 	if !console.Serve(c.Writer, c.Request) {
-		s.noEndpoint(c)
+		s.notFound(c)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSlashesTooManyInAPathDoNotCount(t *testing.T) {
+func TestExtraSlashesInAPathAreIgnored(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent, store := s.newAgent(), s.newDatastore()
@@ -28,7 +28,7 @@ func TestSlashesTooManyInAPathDoNotCount(t *testing.T) {
 	s.call("DELETE", "//agents//"+agent, nil).want(200)
 }
 
-func TestAPathWithoutItsIDIsNoOtherEndpoint(t *testing.T) {
+func TestAPathWithoutAnIDMatchesNoOtherEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for path, method := range map[string]string{

@@ -34,8 +34,8 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	}
 	c := r.Body.Config
 	site := domain.DatasourceConfig{
-		SourceURL: strings.TrimSpace(value(c.SourceUrl)), Sitemap: strings.TrimSpace(value(c.Sitemap)),
-		Include: value(c.Include), Exclude: value(c.Exclude), MaxPages: value(c.MaxPages), MaxDepth: value(c.MaxDepth),
+		SourceURL: strings.TrimSpace(orZero(c.SourceUrl)), Sitemap: strings.TrimSpace(orZero(c.Sitemap)),
+		Include: orZero(c.Include), Exclude: orZero(c.Exclude), MaxPages: orZero(c.MaxPages), MaxDepth: orZero(c.MaxDepth),
 	}
 	limit := maxPlanAddresses
 	if site.MaxPages > 0 {
@@ -45,15 +45,16 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	case s.plans <- struct{}{}:
 		defer func() { <-s.plans }()
 	default:
-		return nil, &domain.Error{Code: domain.CodeRateLimit, Message: fmt.Sprintf("%d plans are being made, which is the most at once; try again in a moment", maxPlans), RetryAfter: s.opts.PlanTimeout / 4}
+		return nil, &domain.Error{Code: domain.CodeRateLimit, Message: fmt.Sprintf("%d plans are being made, which is the most at once; try again in a moment", maxPlans), RetryAfter: s.options.PlanTimeout / 4}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.PlanTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.options.PlanTimeout)
 	defer cancel()
 	p, err := s.plan(ctx, site, limit)
 	return PlanSite200JSONResponse(p), err
 }
 
-// plan has the Planner go through at most limit addresses of a site. When ctx's deadline passes, the plan is the one found until then.
+// plan has the Planner go through at most limit addresses of a site. When ctx's deadline passes, the plan is the one
+// found until then.
 func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit int) (SitePlan, error) {
 	out := SitePlan{Addresses: []PlannedAddress{}}
 	sum, err := s.Planner.Plan(ctx, crawl.PlanRequest{

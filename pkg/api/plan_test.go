@@ -45,8 +45,8 @@ func TestAPlanIsBounded(t *testing.T) {
 	}
 }
 
-// TestAPlanThatTakesTooLongHasWhatWasFound has the time of a plan pass before and after its first address.
-func TestAPlanThatTakesTooLongHasWhatWasFound(t *testing.T) {
+// TestAPlanThatTimesOutReturnsPartialResults has the time of a plan pass before and after its first address.
+func TestAPlanThatTimesOutReturnsPartialResults(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.PlanTimeout = time.Millisecond })
 	found := 0
@@ -74,7 +74,7 @@ func TestAPlanThatTakesTooLongHasWhatWasFound(t *testing.T) {
 	}
 }
 
-func TestAPlanOfASiteThatIsRefusedSaysWhy(t *testing.T) {
+func TestAPlanOfARefusedSiteNamesTheReason(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.planner.plan = func(context.Context, crawl.PlanRequest, func(crawl.PlanEntry) error) (crawl.PlanSummary, error) {
@@ -86,7 +86,7 @@ func TestAPlanOfASiteThatIsRefusedSaysWhy(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyCrawlsThereIsNoPlan(t *testing.T) {
+func TestWithoutACrawlerThereIsNoPlan(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Planner = nil })
 	p := s.call("POST", "/datasources/plan", object{"config": object{"source_url": "https://example.com/"}}).problem(409)
@@ -95,7 +95,7 @@ func TestWhereNobodyCrawlsThereIsNoPlan(t *testing.T) {
 	}
 }
 
-func TestFewPlansAreMadeAtOnce(t *testing.T) {
+func TestConcurrentPlansAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	begun, end := make(chan struct{}, 10), make(chan struct{})

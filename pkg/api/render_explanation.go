@@ -15,7 +15,7 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		Filters:    FilterExplanation{Datasources: e.Filters.Datasources, Metadata: object(e.Filters.Metadata)},
 		Datastores: renderAll(e.Datastores, renderDatastoreExplanation),
 		Rerank:     RerankExplanation{Model: optional(e.Rerank.Model), Candidates: e.Rerank.Candidates, Error: optional(e.Rerank.Error)},
-		Terms:      e.Terms, Words: words(e.Words), Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
+		Terms:      e.Terms, Words: orEmpty(e.Words), Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
 		Model: renderModelExplanation(e.Model),
 	}
 	if withFragments {
@@ -25,8 +25,8 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	return out
 }
 
-// words is never null.
-func words(m map[string][]string) map[string][]string {
+// orEmpty is never null.
+func orEmpty(m map[string][]string) map[string][]string {
 	if m == nil {
 		return map[string][]string{}
 	}

@@ -14,21 +14,21 @@ type JobQueue interface {
 	// NewJob returns a job of the kind for the datasource, for Requeue.
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
-	// Replay queues a batch of the datasources that the filter selects, behind all fresh content. It returns their number
-	// and the cursor of the next batch, "" after the last.
+	// Replay queues a batch of the datasources that the filter selects, behind all fresh content. It returns their
+	// number and the cursor of the next batch, "" after the last.
 	Replay(ctx context.Context, f catalog.ReplayFilter, cursor string) (queued int64, next string, err error)
 }
 
 // ResyncDatasource implements StrictServerInterface.
 func (s *server) ResyncDatasource(ctx context.Context, r ResyncDatasourceRequestObject) (ResyncDatasourceResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.datasource(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
 	fetch := fetches(r.Body)
 	if d.Type == domain.TypeWebSite && !fetch {
-		queued, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: who.Workspace(), GroupID: d.ID, Force: true})
+		queued, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: caller.Workspace(), GroupID: d.ID, Force: true})
 		if err != nil {
 			return nil, err
 		}
@@ -49,13 +49,13 @@ func (s *server) ResyncDatasource(ctx context.Context, r ResyncDatasourceRequest
 
 // ResyncDatastore implements StrictServerInterface.
 func (s *server) ResyncDatastore(ctx context.Context, r ResyncDatastoreRequestObject) (ResyncDatastoreResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	store, err := s.datastore(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	store, err := s.datastore(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
 	queued, err := s.replay(ctx, catalog.ReplayFilter{
-		WorkspaceID: who.Workspace(), DatastoreID: store.ID, Fetch: fetches(r.Body), Force: true,
+		WorkspaceID: caller.Workspace(), DatastoreID: store.ID, Fetch: fetches(r.Body), Force: true,
 	})
 	return ResyncDatastore200JSONResponse{Queued: queued}, err
 }

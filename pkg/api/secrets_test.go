@@ -18,9 +18,9 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// TestKeysAreNowhereToBeRead sends a key in every place of every operation, and in places of HTTP where some clients put
+// TestKeysAreNotDisclosed sends a key in every place of every operation, and in places of HTTP where some clients put
 // it, and reads all that the service puts out. What a caller stores of its own accord under a name is the caller's.
-func TestKeysAreNowhereToBeRead(t *testing.T) {
+func TestKeysAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
 	for name, key := range map[string]func(*scene) string{
@@ -64,8 +64,8 @@ func TestKeysAreNowhereToBeRead(t *testing.T) {
 				{"POST", "/datasources", "x", []string{"Content-Type", "multipart/form-data; boundary=" + secret}},
 				{"POST", "/agents", object{"name": "a"}, []string{"Idempotency-Key", secret + "\xe9"}},
 			} {
-				for _, who := range []*service{bare, caller} {
-					a := who.send(c)
+				for _, client := range []*service{bare, caller} {
+					a := client.send(c)
 					if a.status >= 400 && c.path != "/mcp" { // the caller's own id of a message is sent back
 						hidden(t, secret, fmt.Sprint(c), string(a.body))
 					}

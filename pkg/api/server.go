@@ -32,15 +32,15 @@ import (
 // server implements the operations of the document. Its methods are in the files of their subjects.
 type server struct {
 	Deps
-	opts      Options
+	options   Options
 	document  *document.Document
 	served    func() (document.Served, error) // the document as it is sent
 	log       *slog.Logger
 	keyring   access.Keyring
-	pages     access.Pages
+	pages     access.CORS
 	audit     *access.Audit
 	limits    *access.RateLimits
-	claims    idempotency.Keeper
+	claims    idempotency.Responses
 	uploads   upload.Options
 	metrics   *metrics
 	mcp       *mcp.Handler
@@ -53,8 +53,8 @@ var _ StrictServerInterface = (*server)(nil)
 //go:embed openapi.yaml
 var openAPI []byte
 
-// init has the generated server not look for rules in the tags of its types: bodies are held against the document, and no type has
-// any.
+// init has the generated server not look for rules in the tags of its types: bodies are held against the document, and
+// no type has any.
 func init() { binding.Validator = nil }
 
 // New makes the handler of all endpoints.
@@ -77,16 +77,16 @@ func New(o Options, d Deps) (http.Handler, error) {
 	}
 	limits := access.NewRateLimits(o.RatePerSecond, o.VisitorPerMinute, d.Now)
 	s := &server{
-		Deps: d, opts: o, document: doc, log: d.Log, metrics: m,
+		Deps: d, options: o, document: doc, log: d.Log, metrics: m,
 		// Making it ready takes long, and few processes are ever asked for the document.
 		served: sync.OnceValues(func() (document.Served, error) {
 			return document.Serve(openAPI, o.documented(), o.Engines, o.EmbeddingModels)
 		}),
 		keyring:   access.Keyring{Keys: d.KeyFinder, Now: d.Now, Log: d.Log},
-		pages:     access.Pages{Origins: o.CORSOrigins, Limits: limits, Agents: d.Agents},
+		pages:     access.CORS{Origins: o.CORSOrigins, RateLimits: limits, Agents: d.Agents},
 		audit:     access.NewAudit(d.Audit, d.Now),
 		limits:    limits,
-		claims:    idempotency.Keeper{Store: d.Claims, Beat: o.ClaimBeat, Log: d.Log},
+		claims:    idempotency.Responses{Store: d.Claims, Heartbeat: o.ClaimHeartbeat, Log: d.Log},
 		uploads:   upload.Options{TempDir: o.TempDir, MaxBytes: o.MaxUploadBytes, ReadTimeout: o.ReadTimeout},
 		reference: newPage(docsHTML),
 		plans:     make(chan struct{}, maxPlans),
@@ -99,7 +99,8 @@ func New(o Options, d Deps) (http.Handler, error) {
 	return cleanPath(g), nil
 }
 
-// releaseMode switches off the debug output of Gin. The mode is a global variable without a lock, so it is set only once.
+// releaseMode switches off the debug output of Gin. The mode is a global variable without a lock, so it is set only
+// once.
 var releaseMode = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
 // routes puts every operation under every base.
@@ -110,8 +111,8 @@ func (s *server) routes() http.Handler {
 	r.RedirectTrailingSlash = false
 	r.UseRawPath = true // see cleanPath
 	r.ContextWithFallback = true
-	r.Use(s.observe, s.recover, s.checkPage, s.expectBody, s.findOperation, s.authenticate, s.check, s.idempotent)
-	r.NoRoute(s.noEndpoint)
+	r.Use(s.observe, s.recover, s.checkOrigin, s.limitBodyTime, s.findOperation, s.authenticate, s.check, s.idempotent)
+	r.NoRoute(s.notFound)
 	r.NoMethod(func(c *gin.Context) {
 		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin counts those in that would take it for an id
 			c.Header("Allow", strings.Join(methods, ", "))
@@ -143,8 +144,8 @@ func (s *server) routes() http.Handler {
 	return r
 }
 
-// noEndpoint answers what leads nowhere.
-func (s *server) noEndpoint(c *gin.Context) {
+// notFound answers what leads nowhere.
+func (s *server) notFound(c *gin.Context) {
 	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs/api lists them", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path)))
 }
 
@@ -152,9 +153,9 @@ func (s *server) noEndpoint(c *gin.Context) {
 func (s *server) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()
-	if problem.HasLeft(ctx, err) {
+	if problem.IsClientGone(ctx, err) {
 		s.log.Debug("client left", "request", problem.RequestID(ctx))
-		c.Status(problem.StatusClientLeft)
+		c.Status(problem.StatusClientClosed)
 		return
 	}
 	e := problem.Explain(ctx, s.log, s.Secrets, err)
@@ -171,16 +172,16 @@ func (s *server) fail(c *gin.Context, err error) {
 	problem.Write(c.Writer, form, problem.RequestID(ctx), e)
 }
 
-// checkPage refuses browsers whose page may not call the service.
-func (s *server) checkPage(c *gin.Context) {
+// checkOrigin refuses browsers whose page may not call the service.
+func (s *server) checkOrigin(c *gin.Context) {
 	if err := s.pages.Check(c); err != nil {
 		s.fail(c, err)
 	}
 }
 
-// expectBody bounds the time in which a request's body must arrive.
-func (s *server) expectBody(c *gin.Context) {
-	c.Request = transfer.Expect(c.Writer, c.Request, s.opts.ReadTimeout)
+// limitBodyTime bounds the time in which a request's body must arrive.
+func (s *server) limitBodyTime(c *gin.Context) {
+	c.Request = transfer.ExpectBody(c.Writer, c.Request, s.options.ReadTimeout)
 }
 
 // idempotent gives an answer again that was given before under the Idempotency-Key of the request.
@@ -193,8 +194,8 @@ func (s *server) idempotent(c *gin.Context) {
 	if op.ID == "QueryDatastore" {
 		contentType = fragmentsType(c, c.Request.URL.Query().Get("explain") == "true")
 	}
-	_, who := access.CallerOf(c)
-	if err := s.claims.Serve(c, who, op.Secret, contentType); err != nil {
+	_, caller := access.CallerOf(c)
+	if err := s.claims.Serve(c, caller, op.Secret, contentType); err != nil {
 		s.fail(c, err)
 	}
 }
@@ -232,8 +233,8 @@ func (s *server) recover(c *gin.Context) {
 // cleanPath removes a trailing slash and merges repeated slashes: a client whose base address ends with a slash sends
 // /v1//chat/completions. Later handlers see only the clean path.
 //
-// A slash within an id is encoded, as in /conversations/chat%2F7. RawPath distinguishes it from the slashes between segments. For
-// all other paths RawPath is empty, however the client encoded them.
+// A slash within an id is encoded, as in /conversations/chat%2F7. RawPath distinguishes it from the slashes between
+// segments. For all other paths RawPath is empty, however the client encoded them.
 func cleanPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, raw := segments(r.URL); path != r.URL.Path || raw != r.URL.RawPath {
@@ -246,8 +247,8 @@ func cleanPath(next http.Handler) http.Handler {
 	})
 }
 
-// segments returns the path of an address without empty segments. If a segment holds a slash, it also returns the raw path
-// in the encoding that Gin expects.
+// segments returns the path of an address without empty segments. If a segment holds a slash, it also returns the raw
+// path in the encoding that Gin expects.
 func segments(u *url.URL) (path, raw string) {
 	if u.RawPath == "" && !strings.Contains(u.Path, "//") && (u.Path == "/" || !strings.HasSuffix(u.Path, "/")) {
 		return u.Path, ""

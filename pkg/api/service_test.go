@@ -106,7 +106,8 @@ func (s *service) serve(o api.Options, d api.Deps) {
 	s.url = server.URL
 }
 
-// emptyCatalog is the file of a catalog that holds nothing. Making its tables anew for each test takes longer than the test.
+// emptyCatalog is the file of a catalog that holds nothing. Making its tables anew for each test takes longer than the
+// test.
 var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "api-test-")
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *service) stranger() *service {
 	return &other
 }
 
-// as is the same service seen with another key.
+// convert is the same service seen with another key.
 func (s *service) as(key string) *service {
 	other := *s
 	other.key = key

@@ -29,7 +29,7 @@ func (s *service) dial(text string) (net.Conn, *http.Response) {
 	return conn, res
 }
 
-func TestClientsThatStopSendingAreLetGo(t *testing.T) {
+func TestClientsThatStopSendingAreDisconnected(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
 	s := newService(t, func(o *api.Options, _ *api.Deps) {
@@ -48,7 +48,7 @@ func TestClientsThatStopSendingAreLetGo(t *testing.T) {
 		}
 	}
 	_, res := s.dial("POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
-	if res.StatusCode != http.StatusForbidden { // nobody waits for the body of a request without a key
+	if res.StatusCode != http.StatusForbidden { // unusedID waits for the body of a request without a key
 		t.Errorf("without a key: %d", res.StatusCode)
 	}
 	left, err := os.ReadDir(temp)
@@ -58,7 +58,7 @@ func TestClientsThatStopSendingAreLetGo(t *testing.T) {
 	}
 }
 
-func TestABodyThatIsTooLargeIsNotWaitedFor(t *testing.T) {
+func TestATooLargeBodyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newService(t, limits)
 	for path, contentType := range map[string]string{"/agents": "application/json", "/datasources": "multipart/form-data; boundary=x"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-func TestAQueryWithAFieldThatIsNotKnownIsRefused(t *testing.T) {
+func TestAQueryWithAnUnknownFieldIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { return retrieve.Result{}, nil }
@@ -53,13 +53,13 @@ func TestAQueryWithAFieldThatIsNotKnownIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatOtherServicesKnowOfAnAgentQueryIsIgnored(t *testing.T) {
+func TestFieldsOfOtherServicesAreIgnoredInAnAgentQuery(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.call("POST", "/agents/"+s.newAgent()+"/query", `{"query": "a", "channel": "website", "isDraft": false, "attachments": [], "context": ""}`).want(200)
 }
 
-func TestAnAgentQueryWithWhatAnotherQueryHasIsRefused(t *testing.T) {
+func TestAnAgentQueryWithFieldsOfAnotherQueryIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for field, way := range map[string]string{
@@ -75,7 +75,7 @@ func TestAnAgentQueryWithWhatAnotherQueryHasIsRefused(t *testing.T) {
 	}
 }
 
-func TestABodyOfWhichNothingIsKnownIsRefused(t *testing.T) {
+func TestABodyWithoutKnownFieldsIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for _, path := range []string{"/agents/" + s.newAgent(), "/datastores/" + s.newDatastore()} {
@@ -93,7 +93,7 @@ func TestABodyOfWhichNothingIsKnownIsRefused(t *testing.T) {
 	}
 }
 
-func TestOtherBodiesRefuseWhatIsPlainlyMeantForAField(t *testing.T) {
+func TestMisspeltFieldsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent, datastore := s.newAgent(), s.newDatastore()
@@ -127,7 +127,7 @@ func TestOtherBodiesRefuseWhatIsPlainlyMeantForAField(t *testing.T) {
 	s.call("GET", "/datasources?_=1&utm_source=x&page=2", nil).want(200)
 }
 
-func TestWhatWasReadCanBeSentBackWhole(t *testing.T) {
+func TestResponsesCanBeSentBackUnchanged(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for _, path := range []string{"/agents/" + s.newAgent(), "/datastores/" + s.newDatastore()} {
@@ -135,7 +135,7 @@ func TestWhatWasReadCanBeSentBackWhole(t *testing.T) {
 	}
 }
 
-func TestAFormRefusesWhatIsPlainlyMeantForAPart(t *testing.T) {
+func TestMisspeltPartsOfAFormAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for part, words := range map[string]string{
@@ -160,7 +160,7 @@ func TestAFormRefusesWhatIsPlainlyMeantForAPart(t *testing.T) {
 	}
 }
 
-func TestFieldsWithoutEndAreRefused(t *testing.T) {
+func TestTooManyFieldsAreRefused(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")

@@ -16,12 +16,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// streamAnswer answers a turn as an event stream.
-func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *turn) error {
-	events := sse.New(w, s.opts.WriteTimeout)
-	stop := events.KeepAlive(s.opts.Heartbeat)
+// streamAnswer answers a request as an event stream.
+func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *agentRequest) error {
+	events := sse.New(w, s.options.WriteTimeout)
+	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
-	tokens := sse.TokenWriter{Hold: t.holds, Send: func(text string) error { return events.Send("answer", text) }}
+	tokens := sse.TokenWriter{Buffer: t.holds, Send: func(text string) error { return events.Send("answer", text) }}
 	answer, err := t.ask(ctx, tokens.Write)
 	if err == nil {
 		err = tokens.Close()
@@ -42,8 +42,8 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *tur
 	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 }
 
-// mayDropLineBreaks reports whether a client may be the library that sse.TokenWriter holds characters back for: it asks for an
-// event stream by name, as few others do.
+// mayDropLineBreaks reports whether a client may be the library that sse.TokenWriter holds characters back for: it asks
+// for an event stream by name, as few others do.
 func mayDropLineBreaks(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	return ok && strings.Contains(strings.ToLower(c.GetHeader("Accept")), "text/event-stream")
@@ -64,7 +64,7 @@ func sendResponse(events *sse.Stream, answer AgentAnswer) error {
 		for cut < len(rest) && !utf8.RuneStart(rest[cut]) {
 			cut--
 		}
-		for _, piece := range sse.Apart(rest[:cut]) {
+		for _, piece := range sse.SplitPiece(rest[:cut]) {
 			if err := events.Send("endpoint_response", piece); err != nil {
 				return err
 			}
@@ -78,8 +78,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // WatchDatastore implements StrictServerInterface.
 func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObject) (WatchDatastoreResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	store, err := s.datastore(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	store, err := s.datastore(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -90,23 +90,23 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 		if err != nil {
 			return err
 		}
-		return s.sendChanges(ctx, w, who.Key, store, changed)
+		return s.sendChanges(ctx, w, caller.Key, store, changed)
 	}), nil
 }
 
-// sendChanges sends the state of every datasource that has changed, until the client leaves, the watch ends, or the key is
-// good no more.
+// sendChanges sends the state of every datasource that has changed, until the client leaves, the watch ends, or the key
+// is good no more.
 func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key domain.APIKey, store domain.Datastore, changed <-chan string) error {
-	events := sse.New(w, s.opts.WriteTimeout)
+	events := sse.New(w, s.options.WriteTimeout)
 	if err := events.Comment("watching"); err != nil || isHead(ctx) {
 		return err // a client that asked for the header has it, and may send its next request
 	}
-	stop := events.KeepAlive(s.opts.Heartbeat)
+	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
 	for {
 		ids, open := gather(ctx, changed)
 		for _, id := range ids {
-			err := s.keyring.Holds(ctx, key)
+			err := s.keyring.CheckValid(ctx, key)
 			if err == nil {
 				err = s.sendChange(ctx, events, store, id)
 			}

@@ -112,7 +112,7 @@ func TestClientsGetTheAnswerCharacterByCharacter(t *testing.T) {
 	}
 }
 
-func TestAClientThatDropsNoLineBreaksGetsEachPieceWhole(t *testing.T) {
+func TestOtherClientsGetEachPieceUnchanged(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.answerer.answer = tokens("One", ":", "\n", "\n- a", "[DONE]")
@@ -138,7 +138,7 @@ func TestALongResponseComesInPieces(t *testing.T) {
 	}
 }
 
-func TestTokensComeWhenTheyAreMade(t *testing.T) {
+func TestTokensAreSentAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	more := make(chan struct{})
@@ -247,7 +247,7 @@ func TestAnErrorAfterTheFirstTokenEndsTheStream(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesStopsTheAnswer(t *testing.T) {
+func TestADisconnectCancelsTheAnswer(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	stopped := make(chan error, 1)
@@ -275,7 +275,7 @@ func TestAClientThatLeavesStopsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAClientThatReadsNothingIsDroppedWithItsAnswer(t *testing.T) {
+func TestAClientThatStopsReadingIsDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.WriteTimeout = 100 * time.Millisecond })
 	stopped := make(chan int, 1)

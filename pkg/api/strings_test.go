@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// textFields are the fields that Chaindesk's interface calls strings, with what a value looks like. A client that was generated from it
-// reads a date and an enum strictly: it takes a missing field, and neither null nor an empty string.
+// textFields are the fields that Chaindesk's interface calls strings, with what a value looks like. A client that was
+// generated from it reads a date and an enum strictly: it takes a missing field, and neither null nor an empty string.
 var textFields = map[string]*regexp.Regexp{
 	"id": anyText, "name": anyText, "description": anyText, "text": anyText, "source": anyText, "answer": anyText,
 	"datasource_id": anyText, "datasource_name": anyText, "conversationId": anyText, "visitorId": anyText, "groupId": anyText,
@@ -71,8 +71,9 @@ func checkTexts(t *testing.T, path string, a *response) {
 	}
 }
 
-// TestFieldsAreStringsFromTheFirstAnswerOn looks at each kind of datasource before it is read and after, in every answer that shows one.
-func TestFieldsAreStringsFromTheFirstAnswerOn(t *testing.T) {
+// TestTextFieldsAreNeverNull looks at each kind of datasource before it is read and after, in every answer that shows
+// one.
+func TestTextFieldsAreNeverNull(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()

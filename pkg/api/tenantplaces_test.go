@@ -127,7 +127,7 @@ func (s *scene) places(doc *openapi3.T) (all []place) {
 		if json := content["application/json"]; json != nil {
 			to := good.String()
 			if method == http.MethodDelete { // of what is not there: else the first of these would leave nothing for the next
-				to = aUUID.ReplaceAllString(to, nobody)
+				to = uuidPattern.ReplaceAllString(to, unusedID)
 			}
 			for _, way := range textPlaces(json.Schema.Value, nil) {
 				add("body "+written(way), func(v string) call { return call{method, to, put(s.T, body, way, v), nil} })

@@ -24,7 +24,7 @@ import (
 const (
 	ownersMark    = "ownersmark"
 	intrudersMark = "othersmark"
-	nobodysMark   = "nobodymark"
+	unusedMark    = "nobodymark"
 )
 
 // newTenant fills the service's workspace with something of every kind.
@@ -76,11 +76,11 @@ func neighbours(t *testing.T) (owner, intruder *scene) {
 	return newTenant(s, ownersMark), newTenant(s.stranger(), intrudersMark)
 }
 
-// foreign is a value of somebody else's, and one of the same form that nobody has.
-type foreign struct{ theirs, nobodys string }
+// foreignValue is a value of somebody else's, and one of the same form that nobody has.
+type foreignValue struct{ theirs, unused string }
 
-// shown reads everything that the tenant can read, by operation.
-func (s *scene) shown(doc *openapi3.T) map[string]string {
+// readAll reads everything that the tenant can read, by operation.
+func (s *scene) readAll(doc *openapi3.T) map[string]string {
 	s.Helper()
 	all := map[string]string{}
 	operations(s.T, doc, func(method, path string, _ *openapi3.PathItem, op *openapi3.Operation) {
@@ -91,15 +91,15 @@ func (s *scene) shown(doc *openapi3.T) map[string]string {
 	return all
 }
 
-// aName matches the names of fields that hold what a resource is found by.
-var aName = regexp.MustCompile(`(?i)(^|_|[a-z])ids?$`)
+// namePattern matches the names of fields that hold what a resource is found by.
+var namePattern = regexp.MustCompile(`(?i)(^|_|[a-z])ids?$`)
 
 // foreigners collects what the tenant's resources are found by from everything that it can read: whatever kinds of
 // resources there are.
-func (s *scene) foreigners(doc *openapi3.T) []foreign {
+func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	s.Helper()
 	found := map[string]bool{domain.ChunkKey(s.datasource, 1, 0): true, ownersMark + "-once": true}
-	for operation, text := range s.shown(doc) {
+	for operation, text := range s.readAll(doc) {
 		var value any
 		if json.Unmarshal([]byte(text), &value) == nil {
 			collect(found, "", value)
@@ -114,9 +114,9 @@ func (s *scene) foreigners(doc *openapi3.T) []foreign {
 			s.Errorf("nothing that the owner can read shows %s", id)
 		}
 	}
-	var all []foreign
+	var all []foreignValue
 	for _, v := range slices.Sorted(maps.Keys(found)) {
-		all = append(all, foreign{v, aUUID.ReplaceAllString(strings.ReplaceAll(v, ownersMark, nobodysMark), domain.NewID())})
+		all = append(all, foreignValue{v, uuidPattern.ReplaceAllString(strings.ReplaceAll(v, ownersMark, unusedMark), domain.NewID())})
 	}
 	return all
 }
@@ -132,27 +132,27 @@ func collect(found map[string]bool, name string, value any) {
 			collect(found, name, item)
 		}
 	case string:
-		if v != "" && (aName.MatchString(name) || domain.ValidID(v)) {
+		if v != "" && (namePattern.MatchString(name) || domain.ValidID(v)) {
 			found[v] = true
 		}
 	}
 }
 
 var (
-	aUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	// fleeting is what differs from answer to answer.
-	fleeting = regexp.MustCompile(aUUID.String() + `|sk_[0-9a-f]+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|` + nobodysMark + `[-a-z]*`)
+	uuidPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	// varyingText is what differs from answer to answer.
+	varyingText = regexp.MustCompile(uuidPattern.String() + `|sk_[0-9a-f]+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|` + unusedMark + `[-a-z]*`)
 )
 
-// blurred is an answer without what is another in every answer, or was put into the question.
-func blurred(a *response, v string) string {
+// withoutVaryingText is an answer without what is another in every answer, or was put into the question.
+func withoutVaryingText(a *response, v string) string {
 	text := strings.ReplaceAll(string(a.body), v, "§")
-	text = fleeting.ReplaceAllString(text, "§")
+	text = varyingText.ReplaceAllString(text, "§")
 	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), text)
 }
 
 // leaks names what of the owner's an answer holds beside the value that was sent.
-func leaks(a *response, sent string, owners []foreign) string {
+func leaks(a *response, sent string, owners []foreignValue) string {
 	text := strings.ReplaceAll(fmt.Sprint(a.header)+string(a.body), sent, "")
 	if strings.Contains(text, ownersMark) {
 		return "the owner's mark"
@@ -216,15 +216,15 @@ var credentials = func() map[string]credential {
 func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
-	for name, who := range credentials {
+	for name, credential := range credentials {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			owner, intruder := neighbours(t)
-			caller := intruder.as(who.key(owner, intruder))
-			before := owner.shown(doc)
+			caller := intruder.as(credential.key(owner, intruder))
+			before := owner.readAll(doc)
 			values, places := owner.foreigners(doc), intruder.places(doc)
 			for _, p := range places {
-				may := slices.Contains(who.scopes, p.scope)
+				may := slices.Contains(credential.scopes, p.scope)
 				if !may && !p.inPath() && p.where != "as it is" {
 					continue // who may not call the operation is told so before anything is read
 				}
@@ -238,7 +238,7 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 					}
 				}
 			}
-			for operation, after := range owner.shown(doc) {
+			for operation, after := range owner.readAll(doc) {
 				if before[operation] != after {
 					t.Errorf("the owner is shown by %s\n%s, and was before\n%s", operation, after, before[operation])
 				}
@@ -250,9 +250,9 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 
 // intrude asks for what is the owner's, and for what is nobody's. mustRefuse says that there is no other good answer;
 // differs, that the two may.
-func intrude(t *testing.T, caller *service, p place, v foreign, all []foreign, mustRefuse, differs bool) {
+func intrude(t *testing.T, caller *service, p place, v foreignValue, all []foreignValue, mustRefuse, differs bool) {
 	t.Helper()
-	theirs, nobodys := caller.send(p.request(v.theirs)), caller.send(p.request(v.nobodys))
+	theirs, nobodys := caller.send(p.request(v.theirs)), caller.send(p.request(v.unused))
 	refused := theirs.status == 403 || theirs.status == 404 || theirs.status == 401 && strings.HasPrefix(p.base, "/v1/")
 	if (mustRefuse || differs) && !refused {
 		t.Errorf("%s with %s is answered %d", p, v.theirs, theirs.status)
@@ -261,12 +261,12 @@ func intrude(t *testing.T, caller *service, p place, v foreign, all []foreign, m
 }
 
 // compare holds the answers to the two against each other, and looks for what is the owner's.
-func compare(t *testing.T, what string, theirs, nobodys *response, v foreign, all []foreign, differs bool) {
+func compare(t *testing.T, what string, theirs, nobodys *response, v foreignValue, all []foreignValue, differs bool) {
 	t.Helper()
 	if leak := leaks(theirs, v.theirs, all); leak != "" {
 		t.Errorf("%s with %s shows %s: %s", what, v.theirs, leak, theirs.body)
 	}
-	if a, b := blurred(theirs, v.theirs), blurred(nobodys, v.nobodys); a != b && !differs {
+	if a, b := withoutVaryingText(theirs, v.theirs), withoutVaryingText(nobodys, v.unused); a != b && !differs {
 		t.Errorf("%s with %s is answered\n%s, but with what nobody has\n%s", what, v.theirs, a, b)
 	}
 }
@@ -287,9 +287,9 @@ func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 	owner, intruder := neighbours(t)
 	good := map[string]object{"search": {"query": "trial"}, "fetch": {"id": intruder.datasource}, "ask": {"question": "How long?"}}
 	values := owner.foreigners(doc)
-	for name, who := range credentials {
-		caller := intruder.as(who.key(owner, intruder))
-		if who.scopes == nil {
+	for name, credential := range credentials {
+		caller := intruder.as(credential.key(owner, intruder))
+		if credential.scopes == nil {
 			if _, err := caller.connectMCP("/mcp", nil); err == nil {
 				t.Errorf("%s opens a session", name)
 			}
@@ -310,7 +310,7 @@ func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 				}
 				where := tool.Name + " " + written(way)
 				for _, v := range values {
-					compare(t, name+": "+where, call(v.theirs), call(v.nobodys), v, values, where == "ask conversationId" && v.theirs == owner.conversation)
+					compare(t, name+": "+where, call(v.theirs), call(v.unused), v, values, where == "ask conversationId" && v.theirs == owner.conversation)
 				}
 			}
 		}
@@ -319,12 +319,12 @@ func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 				res, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "sluice://datasources/" + v})
 				return rpcAnswer(t, res, err)
 			}
-			compare(t, name+": a resource", read(v.theirs), read(v.nobodys), v, values, false)
+			compare(t, name+": a resource", read(v.theirs), read(v.unused), v, values, false)
 			list := func(v string) *response {
 				res, err := session.ListResources(t.Context(), &sdk.ListResourcesParams{Cursor: v})
 				return rpcAnswer(t, res, err)
 			}
-			compare(t, name+": the resources", list(v.theirs), list(v.nobodys), v, values, false)
+			compare(t, name+": the resources", list(v.theirs), list(v.unused), v, values, false)
 		}
 	}
 }
@@ -351,9 +351,10 @@ func rpcAnswer(t *testing.T, result any, err error) *response {
 	return &response{T: t, status: 200, body: encoded}
 }
 
-// TestTimeDoesNotTellWhatOthersHave asks in turn for what somebody else has and for what nobody has. What is done for the
-// two is the same, so the medians differ by noise alone; a difference that stands in several rounds is none.
-func TestTimeDoesNotTellWhatOthersHave(t *testing.T) {
+// TestResponseTimesDoNotDiscloseOtherWorkspaces asks in turn for what somebody else has and for what nobody has. What
+// is done for the two is the same, so the medians differ by noise alone; a difference that stands in several rounds is
+// none.
+func TestResponseTimesDoNotDiscloseOtherWorkspaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures times")
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 // upload makes a datasource of type file.
-func (s *server) upload(ctx context.Context, who access.Caller, parts *multipart.Reader) (domain.Datasource, error) {
+func (s *server) upload(ctx context.Context, caller access.Caller, parts *multipart.Reader) (domain.Datasource, error) {
 	if !idempotency.IsRepeated(ctx) { // else an earlier run of the request may have stored it
-		if err := s.Usage.CheckStorage(ctx, who.Workspace()); err != nil {
-			transfer.Received(ctx, false)
+		if err := s.Usage.CheckStorage(ctx, caller.Workspace()); err != nil {
+			transfer.FinishUpload(ctx, false)
 			return domain.Datasource{}, err
 		}
 	}
@@ -27,14 +27,14 @@ func (s *server) upload(ctx context.Context, who access.Caller, parts *multipart
 			s.log.Warn("removing an upload's temporary file", "error", err)
 		}
 	}()
-	transfer.Received(ctx, err == nil)
+	transfer.FinishUpload(ctx, err == nil)
 	if err != nil {
 		return domain.Datasource{}, err
 	}
 	if err := form.Check(); err != nil {
 		return domain.Datasource{}, err
 	}
-	store, err := s.datastore(ctx, who, form.Fields["datastoreId"])
+	store, err := s.datastore(ctx, caller, form.Fields["datastoreId"])
 	if err != nil {
 		return domain.Datasource{}, err
 	}
@@ -66,15 +66,15 @@ const (
 
 // createWithOriginal makes a datasource with its content, unless an earlier run of the request has made it.
 func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
-	return idempotency.Once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
-		return s.accept(ctx, store, d, mimeType, content)
+	return idempotency.CreateOnce(ctx, s.findExisting(ctx, d), func() (domain.Datasource, error) {
+		return s.storeUpload(ctx, store, d, mimeType, content)
 	})
 }
 
-// accept stores the content first and then, in one transaction, the row and its job: whatever fails or dies in between,
-// no row refers to content that is not there. The content alone is removed, here or by the audit. Its key is a fresh one
-// in every run of a request, so what one run drops no other's row refers to.
-func (s *server) accept(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
+// storeUpload stores the content first and then, in one transaction, the row and its job: whatever fails or dies in
+// between, no row refers to content that is not there. The content alone is removed, here or by the audit. Its key is a
+// fresh one in every run of a request, so what one run drops no other's row refers to.
+func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 		return domain.Datasource{}, err
 	}
@@ -86,7 +86,7 @@ func (s *server) accept(ctx context.Context, store domain.Datastore, d domain.Da
 	if err != nil {
 		return domain.Datasource{}, err
 	}
-	attach(&d, original)
+	setOriginal(&d, original)
 	created, err := s.createOne(ctx, d, domain.NewIngestJob(d, store))
 	if err != nil {
 		s.dropRefused(ctx, err, original)
@@ -95,8 +95,8 @@ func (s *server) accept(ctx context.Context, store domain.Datastore, d domain.Da
 	return created, nil
 }
 
-// attach makes the original the datasource's content.
-func attach(d *domain.Datasource, o domain.Original) {
+// setOriginal makes the original the datasource's content.
+func setOriginal(d *domain.Datasource, o domain.Original) {
 	d.Original = &o
 	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
 }
@@ -112,7 +112,7 @@ func (s *server) dropRefused(ctx context.Context, err error, originals ...domain
 
 // dropOriginals removes content that no row came to refer to.
 func (s *server) dropOriginals(ctx context.Context, originals ...domain.Original) {
-	ctx, cancel := aside(ctx)
+	ctx, cancel := detached(ctx)
 	defer cancel()
 	for _, o := range originals {
 		if o.Key == "" {

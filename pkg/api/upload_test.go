@@ -76,7 +76,7 @@ func TestUploads(t *testing.T) {
 	}
 }
 
-func TestAnUploadIsKeptAsItIs(t *testing.T) {
+func TestAnUploadIsStoredUnchanged(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	content := "%PDF-1.7\r\n\x00\xff" + strings.Repeat("x", 100_000)
@@ -132,7 +132,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	s.upload(to, to, file).fault("datastoreId")
 	s.upload(to, part{"file", "note.txt", ""}).fault("file")
 	s.upload(to, file, part{name: "fileName", text: "\xff"}).fault("fileName")
-	s.upload(file, part{name: "datastoreId", text: nobody}).problem(404)
+	s.upload(file, part{name: "datastoreId", text: unusedID}).problem(404)
 	if p := s.upload(to, part{"file", "a.exe", "MZ"}).problem(415); p.Error != "UNSUPPORTED_TYPE" || !strings.Contains(p.Detail, "application/x-msdownload") || !strings.Contains(p.Detail, "send one of: text, PDF") {
 		t.Errorf("%+v", p)
 	}
@@ -159,7 +159,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsDownAcceptsNothing(t *testing.T) {
+func TestUploadsFailWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	datastore := s.newDatastore()

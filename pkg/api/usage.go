@@ -40,15 +40,15 @@ type AccountStore interface {
 
 const monthFormat = "2006-01"
 
-// counted are the metrics of a month, in the order in which they are shown.
-var counted = []domain.Metric{
+// usageMetrics are the metrics of a month, in the order in which they are shown.
+var usageMetrics = []domain.Metric{
 	domain.MetricQueries, domain.MetricTokens, domain.MetricRetrievals, domain.MetricEmbedTokens, domain.MetricPromptTokens,
 	domain.MetricCompletionTokens,
 }
 
 // GetUsage implements StrictServerInterface.
 func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsageResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
+	ctx, caller := access.CallerOf(ctx)
 	month := s.Now().UTC()
 	if r.Params.Month != nil {
 		var err error
@@ -56,22 +56,22 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 			return nil, domain.Invalid("month", "is %q; it must have the form 2026-05", *r.Params.Month)
 		}
 	}
-	used, err := s.Accounts.Usage(ctx, who.Workspace(), month)
+	used, err := s.Accounts.Usage(ctx, caller.Workspace(), month)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := s.Accounts.LimitsInForce(ctx, who.Workspace())
+	limits, err := s.Accounts.LimitsInForce(ctx, caller.Workspace())
 	if err != nil {
 		return nil, err
 	}
-	if used[domain.MetricStoredChunks], used[domain.MetricStoredBytes], err = s.Accounts.Stored(ctx, who.Workspace()); err != nil {
+	if used[domain.MetricStoredChunks], used[domain.MetricStoredBytes], err = s.Accounts.Stored(ctx, caller.Workspace()); err != nil {
 		return nil, err
 	}
 	out := GetUsage200JSONResponse{
-		Month: month.Format(monthFormat), Usage: renderUsage(append(slices.Clone(counted), domain.MetricStoredChunks, domain.MetricStoredBytes), used, limits),
+		Month: month.Format(monthFormat), Usage: renderUsage(append(slices.Clone(usageMetrics), domain.MetricStoredChunks, domain.MetricStoredBytes), used, limits),
 	}
 	if r.Params.By != nil {
-		keys, err := s.keyUsage(ctx, who.Workspace(), month)
+		keys, err := s.keyUsage(ctx, caller.Workspace(), month)
 		if err != nil {
 			return nil, err
 		}
@@ -92,11 +92,11 @@ func (s *server) keyUsage(ctx context.Context, ws string, month time.Time) ([]Ke
 	}
 	out := make([]KeyUsage, 0, len(keys)+1)
 	for _, k := range keys {
-		out = append(out, KeyUsage{KeyId: &k.ID, Name: &k.Name, Usage: renderUsage(counted, used[k.ID], k.Limits)})
+		out = append(out, KeyUsage{KeyId: &k.ID, Name: &k.Name, Usage: renderUsage(usageMetrics, used[k.ID], k.Limits)})
 		delete(used, k.ID)
 	}
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(used))) {
-		out = append(out, KeyUsage{KeyId: optional(id), Usage: renderUsage(counted, used[id], nil)})
+		out = append(out, KeyUsage{KeyId: optional(id), Usage: renderUsage(usageMetrics, used[id], nil)})
 	}
 	return out, nil
 }
@@ -117,9 +117,9 @@ func (s *server) countSearch(a domain.Account, query string, search func() error
 	return err
 }
 
-// countAside counts a use, though the client may have left. A failure to count is logged, not answered.
-func (s *server) countAside(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) {
-	ctx, cancel := aside(ctx)
+// countDetached counts a use, though the client may have left. A failure to count is logged, not answered.
+func (s *server) countDetached(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) {
+	ctx, cancel := detached(ctx)
 	defer cancel()
 	if err := s.Usage.Count(ctx, a, uses); err != nil {
 		s.log.Error("counting use", "request", problem.RequestID(ctx), "error", err)

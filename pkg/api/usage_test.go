@@ -33,7 +33,7 @@ func counts(list []any) map[string]float64 {
 	return out
 }
 
-func TestUseIsCountedByKey(t *testing.T) {
+func TestUsageIsCountedByKey(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -85,7 +85,7 @@ func TestUseIsCountedByKey(t *testing.T) {
 	s.call("GET", "/usage?by=agent", nil).fault("by")
 }
 
-func TestAnAnswerThatFailsCountsWhatItHasCost(t *testing.T) {
+func TestAFailedAnswerCountsItsTokens(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.answerer.answer = func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
@@ -167,7 +167,7 @@ func TestAKeyIsLimited(t *testing.T) {
 	partner.call("POST", "/agents/"+agent+"/query", question).problem(402)
 }
 
-func TestAKeyHasARateOfItsOwn(t *testing.T) {
+func TestAKeyHasItsOwnRateLimit(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	made := s.call("POST", "/keys", object{"name": "slow", "limits": object{"requests_per_second": 1}}).want(201).object()
@@ -187,16 +187,16 @@ func TestAKeyHasARateOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestVisitorsOfAPublicAgentHaveARate(t *testing.T) {
+func TestVisitorsOfAPublicAgentHaveARateLimit(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.VisitorPerMinute = 2 })
 	public, private := s.newAgent(object{"visibility": "public"}), s.newAgent()
-	ask := func(who *service, agent, visitor string) *response {
+	ask := func(caller *service, agent, visitor string) *response {
 		body := object{"query": "q"}
 		if visitor != "" {
 			body["visitorId"] = visitor
 		}
-		return who.call("POST", "/agents/"+agent+"/query", body)
+		return caller.call("POST", "/agents/"+agent+"/query", body)
 	}
 	anyone := s.as("")
 	for _, visitor := range []string{"anna", "bert", ""} {
@@ -221,7 +221,7 @@ func TestVisitorsOfAPublicAgentHaveARate(t *testing.T) {
 	ask(anyone, public, "anna").problem(429)
 }
 
-func TestWhatHasNoRoomIsRefusedWhole(t *testing.T) {
+func TestContentBeyondTheStorageLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -268,9 +268,9 @@ func (s *service) uploadText(store, name, content string) *response {
 	return s.call("POST", "/datasources", body, "Content-Type", "multipart/form-data; boundary=x")
 }
 
-func TestARepeatOfWhatWasAcceptedIsNotRefusedForItsOwnRoom(t *testing.T) {
+func TestARepeatedUploadIsNotCountedTwiceAgainstTheStorageLimit(t *testing.T) {
 	t.Parallel()
-	s, m := newMortal(t)
+	s, m := newKillableClaims(t)
 	store := s.newDatastore()
 	s.limit(domain.Limits{domain.MetricStoredBytes: 10})
 	body := object{"datastoreId": store, "type": "text", "config": object{"text": "ten bytes!"}}
@@ -281,7 +281,7 @@ func TestARepeatOfWhatWasAcceptedIsNotRefusedForItsOwnRoom(t *testing.T) {
 	}
 }
 
-func TestNoMoreIsStoredThanThereIsRoomForHoweverMuchComesAtOnce(t *testing.T) {
+func TestConcurrentUploadsDoNotExceedTheStorageLimit(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -303,7 +303,7 @@ func TestNoMoreIsStoredThanThereIsRoomForHoweverMuchComesAtOnce(t *testing.T) {
 	}
 }
 
-func TestAMonthThatIsNoneIsShownOneThatIs(t *testing.T) {
+func TestAnInvalidMonthIsRefusedWithAnExample(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for _, month := range []string{"2026-13", "2026-1", "May"} {

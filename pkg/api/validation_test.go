@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-func TestOneAnswerNamesEveryFault(t *testing.T) {
+func TestOneResponseNamesEveryFault(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	a := s.call("POST", "/agents/"+s.newAgent()+"/query", `{
@@ -115,7 +115,7 @@ func TestSizesOfChunksAreChecked(t *testing.T) {
 	}
 }
 
-func TestBodiesThatAreForgiven(t *testing.T) {
+func TestTolerantBodies(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for name, c := range map[string]struct{ body, contentType string }{
@@ -270,7 +270,7 @@ func TestListsArePagedNewestFirst(t *testing.T) {
 	}
 }
 
-func TestRoutesThatAreNotThere(t *testing.T) {
+func TestUnknownRoutes(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for _, path := range []string{"/nothing", "/api/nothing", "/agents/a/b/c", "/api", "/agents/%2e%2e/x/y"} {
@@ -278,7 +278,7 @@ func TestRoutesThatAreNotThere(t *testing.T) {
 			t.Errorf("%s: %+v", path, p)
 		}
 	}
-	for path, allowed := range map[string]string{"/agents": "GET, POST, HEAD", "/api/agents/" + nobody + "/query": "POST"} {
+	for path, allowed := range map[string]string{"/agents": "GET, POST, HEAD", "/api/agents/" + unusedID + "/query": "POST"} {
 		for _, method := range []string{"PUT", "OPTIONS"} {
 			a := s.call(method, path, nil)
 			if p := a.problem(405); p.Error != "METHOD_NOT_ALLOWED" || a.header.Get("Allow") != allowed {
@@ -317,8 +317,8 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 	post(500).fault("documents[0].metadata")
 }
 
-// TestAnEmptyPatchChangesNothing sends one to everything that can be patched: it is answered with what is there, to the time of
-// the last change.
+// TestAnEmptyPatchChangesNothing sends one to everything that can be patched: it is answered with what is there, to the
+// time of the last change.
 func TestAnEmptyPatchChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -342,6 +342,6 @@ func TestAnEmptyPatchChangesNothing(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/agents/", "/datastores/", "/datasources/"} {
-		s.call("PATCH", path+nobody, object{}).want(404)
+		s.call("PATCH", path+unusedID, object{}).want(404)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-func TestVisitorsHaveIdsThatCanBeShown(t *testing.T) {
+func TestVisitorIDsAreChecked(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()

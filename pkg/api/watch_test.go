@@ -63,7 +63,7 @@ func TestWatchingADatastore(t *testing.T) {
 	}
 }
 
-func TestAWatchEndsWhenThereIsNothingMoreToTell(t *testing.T) {
+func TestAWatchEndsWhenAllDatasourcesHaveSettled(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	a := s.call("GET", "/datastores/"+s.datastore+"/events", nil).want(200)
@@ -91,7 +91,7 @@ func TestAWatchEndsAtOnceForHEAD(t *testing.T) {
 	}
 }
 
-func TestWhoWatchesIsToldOfWhatRequestsChange(t *testing.T) {
+func TestWatchersAreNotifiedOfChangesByRequests(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	var told []string

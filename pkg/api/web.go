@@ -23,14 +23,14 @@ type SiteStore interface {
 
 // UpdateDatasource implements StrictServerInterface.
 func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequestObject) (UpdateDatasourceResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.datasource(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
 	var web *domain.WebPatch
 	if c := r.Body.Config; c != nil {
-		web = &domain.WebPatch{Refresh: trim(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
+		web = &domain.WebPatch{Refresh: trimmed(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
 	}
 	if c := r.Body.Config; c != nil && c.Headers != nil {
 		access, err := s.seal(d, *c.Headers)
@@ -42,7 +42,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	if r.Body.Name != nil || r.Body.Metadata != nil {
 		d, err = s.describe(ctx, d, *r.Body, web)
 	} else if web != nil {
-		d, err = s.Sites.UpdateWebConfig(ctx, who.Workspace(), r.Id, *web)
+		d, err = s.Sites.UpdateWebConfig(ctx, caller.Workspace(), r.Id, *web)
 	}
 	if err != nil {
 		return nil, err
@@ -51,18 +51,18 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 		s.Scheduled()
 	}
 	s.Watcher.Changed(d.DatastoreID, d.ID)
-	shown, err := s.shown(ctx, d)
+	shown, err := s.renderDatasource(ctx, d)
 	return UpdateDatasource200JSONResponse(shown), err
 }
 
 // configureCrawl sets how a datasource of a page or site is fetched. A page has no use for the settings of sites.
 func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
-	d.Config.SourceURL = strings.TrimSpace(value(c.SourceUrl))
-	d.Config.Refresh = strings.TrimSpace(value(c.Refresh))
+	d.Config.SourceURL = strings.TrimSpace(orZero(c.SourceUrl))
+	d.Config.Refresh = strings.TrimSpace(orZero(c.Refresh))
 	if d.Type == domain.TypeWebSite {
-		d.Config.Sitemap = strings.TrimSpace(value(c.Sitemap))
-		d.Config.Include, d.Config.Exclude = value(c.Include), value(c.Exclude)
-		d.Config.MaxPages, d.Config.MaxDepth = value(c.MaxPages), value(c.MaxDepth)
+		d.Config.Sitemap = strings.TrimSpace(orZero(c.Sitemap))
+		d.Config.Include, d.Config.Exclude = orZero(c.Include), orZero(c.Exclude)
+		d.Config.MaxPages, d.Config.MaxDepth = orZero(c.MaxPages), orZero(c.MaxDepth)
 	}
 	if d.Name == "" {
 		d.Name = d.Config.SourceURL
@@ -74,7 +74,7 @@ func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 
 // describe changes a datasource's name and metadata and, unless web is nil, with them how it is fetched.
 func (s *server) describe(ctx context.Context, d domain.Datasource, body DatasourcePatch, web *domain.WebPatch) (domain.Datasource, error) {
-	n := catalog.Description{Name: trim(body.Name), Web: web}
+	n := catalog.Description{Name: trimmed(body.Name), Web: web}
 	if body.Metadata != nil {
 		if d.Type == domain.TypeWebSite {
 			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose pages have the metadata; change one of them", d.ID)
@@ -91,33 +91,33 @@ func (s *server) describe(ctx context.Context, d domain.Datasource, body Datasou
 
 // StopDatasource implements StrictServerInterface.
 func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObject) (StopDatasourceResponseObject, error) {
-	ctx, who := access.CallerOf(ctx)
-	d, err := s.datasource(ctx, who, r.Id)
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
 	if !isWeb(d) {
 		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a %s, which is not fetched from the web; there is nothing to stop", d.ID, d.Type)
 	}
-	if d, err = s.Sites.StopCrawl(ctx, who.Workspace(), d.ID); err != nil {
+	if d, err = s.Sites.StopCrawl(ctx, caller.Workspace(), d.ID); err != nil {
 		return nil, err
 	}
 	s.Watcher.Changed(d.DatastoreID, d.ID)
-	shown, err := s.shown(ctx, d)
+	shown, err := s.renderDatasource(ctx, d)
 	return StopDatasource200JSONResponse(shown), err
 }
 
-// shown renders a datasource, a site with the progress of its crawl.
-func (s *server) shown(ctx context.Context, d domain.Datasource) (out Datasource, err error) {
-	all, err := s.shownAll(ctx, []domain.Datasource{d})
+// readAll renders a datasource, a site with the progress of its crawl.
+func (s *server) renderDatasource(ctx context.Context, d domain.Datasource) (out Datasource, err error) {
+	all, err := s.renderDatasources(ctx, []domain.Datasource{d})
 	if err == nil {
 		out = all[0]
 	}
 	return out, err
 }
 
-// shownAll renders datasources, sites with the progress of their crawls.
-func (s *server) shownAll(ctx context.Context, ds []domain.Datasource) ([]Datasource, error) {
+// renderDatasources renders datasources, sites with the progress of their crawls.
+func (s *server) renderDatasources(ctx context.Context, ds []domain.Datasource) ([]Datasource, error) {
 	var sites []string
 	for _, d := range ds {
 		if d.Crawl != nil {

@@ -26,7 +26,7 @@ func (s *service) crawled(id string, t domain.EventType, change func(*domain.Eve
 	must(s.T, err)
 }
 
-func TestASiteShowsWhatBecameOfItsPages(t *testing.T) {
+func TestASiteShowsTheProgressOfItsPages(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
@@ -83,7 +83,7 @@ func TestACrawlCanBeStopped(t *testing.T) {
 	s.stranger().call("POST", "/datasources/"+site+"/stop", nil).want(404)
 }
 
-func TestWebContentIsFetchedAgainAsItsOwnerSays(t *testing.T) {
+func TestWebContentIsRefetchedOnSchedule(t *testing.T) {
 	t.Parallel()
 	told := 0
 	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Scheduled = func() { told++ } })

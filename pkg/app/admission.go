@@ -77,7 +77,7 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 
 func (g *admissionGates) of(c config.Config, r *room) admit.Options {
 	return admit.Options{
-		Searches: g.searches, Answers: g.answers, Uploads: g.uploads, Others: g.others, MaxOpen: c.LimitOpen, Room: r.check,
+		Searches: g.searches, Answers: g.answers, Uploads: g.uploads, Others: g.others, MaxOpen: c.LimitOpen, CheckStorage: r.check,
 	}
 }
 

@@ -70,7 +70,7 @@ func (t *healthServer) stop() error {
 func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	body, status := api.Readiness{Status: api.ReadinessStatusOk, Checks: api.AskAll(ctx, checks, log)}, http.StatusOK
+	body, status := api.Readiness{Status: api.ReadinessStatusOk, Checks: api.RunChecks(ctx, checks, log)}, http.StatusOK
 	if slices.ContainsFunc(body.Checks, func(c api.DependencyCheck) bool { return c.Status != api.DependencyCheckStatusOk }) {
 		body.Status, status = api.ReadinessStatusDown, http.StatusServiceUnavailable
 	}

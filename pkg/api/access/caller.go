@@ -1,5 +1,6 @@
-// Package access finds out who sends a request, bounds how often they may, and remembers what keys were used for: keys, rate
-// limits, the origins of web pages, and the audit. It knows no operation; pkg/api and the packages below it may import it.
+// Package access finds out who sends a request, bounds how often they may, and remembers what keys were used for: keys,
+// rate limits, the origins of web pages, and the audit. It knows no operation; pkg/api and the packages below it may
+// import it.
 package access
 
 import (
@@ -26,8 +27,8 @@ func (c Caller) MayRead(workspace string) bool {
 	return !c.Anonymous && c.Workspace() == workspace && c.Key.Can(domain.ScopeRead)
 }
 
-// Account returns the account for the caller's use of something in the workspace. A caller of another workspace uses something
-// public, without a key of this one.
+// Account returns the account for the caller's use of something in the workspace. A caller of another workspace uses
+// something public, without a key of this one.
 func (c Caller) Account(workspace string) domain.Account {
 	a := domain.Account{WorkspaceID: workspace}
 	if c.Workspace() == workspace {
@@ -39,8 +40,8 @@ func (c Caller) Account(workspace string) domain.Account {
 type contextKey struct{}
 
 // WithCaller returns the context of a request by the caller.
-func WithCaller(ctx context.Context, who Caller) context.Context {
-	return context.WithValue(ctx, contextKey{}, who)
+func WithCaller(ctx context.Context, caller Caller) context.Context {
+	return context.WithValue(ctx, contextKey{}, caller)
 }
 
 // CallerOf returns the request's own context, which unlike Gin's may outlive the handler, and who sent the request.
@@ -48,8 +49,8 @@ func CallerOf(ctx context.Context) (context.Context, Caller) {
 	if c, ok := ctx.(*gin.Context); ok {
 		ctx = c.Request.Context()
 	}
-	who, _ := ctx.Value(contextKey{}).(Caller)
-	return ctx, who
+	caller, _ := ctx.Value(contextKey{}).(Caller)
+	return ctx, caller
 }
 
 // Bearer takes the token out of an Authorization header, "" when it carries none. The scheme's name may be in any case

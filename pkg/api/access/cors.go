@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// anAgentQuery matches the paths of questions to an agent, and the id in them.
-var anAgentQuery = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
+// agentQueryPath matches the paths of questions to an agent, and the id in them.
+var agentQueryPath = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
 
 // Methods and headers that pages of other origins may send, and headers that they may read.
 const (
@@ -32,19 +32,19 @@ type AgentFinder interface {
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
 }
 
-// Pages are the web pages of other origins that may call the service.
-type Pages struct {
-	Origins []string // that may call everything, as domain.ParseOrigin returns them
-	Limits  *RateLimits
-	Agents  AgentFinder
+// CORS are the web pages of other origins that may call the service.
+type CORS struct {
+	Origins    []string // that may call everything, as domain.ParseOrigin returns them
+	RateLimits *RateLimits
+	Agents     AgentFinder
 }
 
 // Check holds browsers to where they may call from. Pages of the origins that the service is configured with may call
 // everything, with a key; those that a public agent lists may ask that agent. The rest may read no answer, and without
 // a key ask no agent. Requests without an Origin do not come from a browser, and pass.
-func (p *Pages) Check(c *gin.Context) error {
+func (p *CORS) Check(c *gin.Context) error {
 	agentID := ""
-	if m := anAgentQuery.FindStringSubmatch(c.Request.URL.Path); m != nil {
+	if m := agentQueryPath.FindStringSubmatch(c.Request.URL.Path); m != nil {
 		agentID = m[1] + m[2]
 	}
 	if agentID != "" || len(p.Origins) > 0 {
@@ -58,7 +58,7 @@ func (p *Pages) Check(c *gin.Context) error {
 	isPreflight := c.Request.Method == http.MethodOptions && asks != ""
 	if isPreflight {
 		c.Writer.Header().Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")
-		if err := p.Limits.Allow(Caller{Anonymous: true, Remote: c.Request.RemoteAddr}); err != nil {
+		if err := p.RateLimits.Allow(Caller{Anonymous: true, Remote: c.Request.RemoteAddr}); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (p *Pages) Check(c *gin.Context) error {
 		case public && domain.AllowsOrigin(agent.AllowedOrigins, origin):
 			allowed, methods, headers = true, http.MethodPost, "Content-Type"
 		case public && (isPreflight || c.GetHeader("Authorization") == ""):
-			return strangeOrigin(origin, agent)
+			return originError(origin, agent)
 		}
 	}
 	if isPreflight && !allowed {
@@ -95,15 +95,15 @@ func (p *Pages) Check(c *gin.Context) error {
 	return nil
 }
 
-func (p *Pages) publicAgent(ctx context.Context, id string) (domain.Agent, error) {
+func (p *CORS) publicAgent(ctx context.Context, id string) (domain.Agent, error) {
 	if !domain.ValidID(id) {
 		return domain.Agent{}, domain.NotFound("agent", id)
 	}
 	return p.Agents.PublicAgent(ctx, id)
 }
 
-// strangeOrigin says that pages of an origin may not ask an agent, and how they would.
-func strangeOrigin(origin string, agent domain.Agent) error {
+// originError says that pages of an origin may not ask an agent, and how they would.
+func originError(origin string, agent domain.Agent) error {
 	return &domain.Error{
 		Code: domain.CodeUnauthorized, Err: problem.ErrForbidden,
 		Message: fmt.Sprintf("pages of the origin %s may not ask this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
@@ -114,8 +114,8 @@ func strangeOrigin(origin string, agent domain.Agent) error {
 	}
 }
 
-// isOwnOrigin reports whether the page is one of the service's own. Behind a proxy that speaks TLS the service does not know its scheme, so
-// hosts are compared.
+// isOwnOrigin reports whether the page is one of the service's own. Behind a proxy that speaks TLS the service does not
+// know its scheme, so hosts are compared.
 func isOwnOrigin(origin, host string) bool {
 	from, err := url.Parse(origin)
 	return err == nil && from.Host != "" && strings.EqualFold(from.Host, host)

@@ -18,8 +18,8 @@ type KeyFinder interface {
 // Keyring finds out whose a secret is. It asks the catalog for every request and remembers nothing, so that a key that
 // was revoked or limited, by whichever process, is so from the next request on everywhere.
 //
-// Keys are stored and looked up by the hash of their secret. So the time of a look-up may tell something of a hash, from
-// which nothing about a secret follows; the hashes are compared in constant time nevertheless.
+// Keys are stored and looked up by the hash of their secret. So the time of a look-up may tell something of a hash,
+// from which nothing about a secret follows; the hashes are compared in constant time nevertheless.
 type Keyring struct {
 	Keys KeyFinder
 	Now  func() time.Time
@@ -38,8 +38,8 @@ func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, err
 	return key, nil
 }
 
-// Holds asks whether a key that a long answer was begun for is still good; domain.CodeUnauthorized when it is not.
-func (k *Keyring) Holds(ctx context.Context, key domain.APIKey) error {
+// CheckValid asks whether a key that a long answer was begun for is still good; domain.CodeUnauthorized when it is not.
+func (k *Keyring) CheckValid(ctx context.Context, key domain.APIKey) error {
 	_, err := k.find(ctx, key.Hash)
 	return err
 }

@@ -15,9 +15,9 @@ import (
 // CheckOrigin refuses what a web page makes a browser send to a service that the page should not reach: a request from
 // another origin, or by a name that the page's owner has pointed at this machine (DNS rebinding). The Model Context
 // Protocol asks for both.
-func CheckOrigin(r *http.Request, ours []string) error {
+func CheckOrigin(r *http.Request, hosts []string) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !isOurs(ours, r.Host) {
+	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !isConfiguredHost(hosts, r.Host) {
 		return problem.Forbidden("the host %s is not known: a service on this machine is reached by a loopback address, or by a name that SLUICE_MCP_HOSTS lists", jsonbody.Describe(r.Host))
 	}
 	origin := r.Header.Get("Origin")
@@ -25,16 +25,16 @@ func CheckOrigin(r *http.Request, ours []string) error {
 		return nil // no browser
 	}
 	from, err := url.Parse(origin)
-	if err != nil || from.Host == "" || !strings.EqualFold(from.Host, r.Host) && !isOurs(ours, from.Host) {
+	if err != nil || from.Host == "" || !strings.EqualFold(from.Host, r.Host) && !isConfiguredHost(hosts, from.Host) {
 		return problem.Forbidden("the origin %s is another one than the service's; SLUICE_MCP_HOSTS lists those that may call it", jsonbody.Describe(origin))
 	}
 	return nil
 }
 
-// isOurs reports whether the host is one that the configuration names for clients.
-func isOurs(ours []string, host string) bool {
+// isConfiguredHost reports whether the host is one that the configuration names for clients.
+func isConfiguredHost(hosts []string, host string) bool {
 	name := hostName(host)
-	return slices.ContainsFunc(ours, func(our string) bool { return our == "*" || strings.EqualFold(our, name) })
+	return slices.ContainsFunc(hosts, func(our string) bool { return our == "*" || strings.EqualFold(our, name) })
 }
 
 // isLoopback reports whether an address, or a host with or without a port, is this machine by its own network alone.

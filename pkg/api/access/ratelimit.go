@@ -30,32 +30,32 @@ func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateL
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }
 
-// Allow takes one token of the caller's bucket; domain.CodeRateLimit, with the time to wait, when it is empty. A key may
-// have a limit of its own, below that of all.
-func (l *RateLimits) Allow(who Caller) error {
-	perSecond, name := l.perSecond, "key "+who.Key.ID
-	if own := int(who.Key.Limits[domain.LimitRequests]); own > 0 && (perSecond == 0 || own < perSecond) {
+// Allow takes one token of the caller's bucket; domain.CodeRateLimit, with the time to wait, when it is empty. A key
+// may have a limit of its own, below that of all.
+func (l *RateLimits) Allow(caller Caller) error {
+	perSecond, name := l.perSecond, "key "+caller.Key.ID
+	if own := int(caller.Key.Limits[domain.LimitRequests]); own > 0 && (perSecond == 0 || own < perSecond) {
 		perSecond = own
 		name = fmt.Sprintf("%s at %d", name, own) // a bucket that was made for another limit does not hold it
 	}
 	if perSecond <= 0 {
 		return nil
 	}
-	if who.Anonymous {
-		name = "address " + Host(who.Remote)
+	if caller.Anonymous {
+		name = "address " + Host(caller.Remote)
 	}
 	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests a second; slow down", perSecond))
 }
 
-// AllowVisitor takes one token of the visitor's bucket, of one agent. A caller without a visitor's id counts by address, or not at
-// all if it has a key.
-func (l *RateLimits) AllowVisitor(who Caller, agentID, visitorID string) error {
+// AllowVisitor takes one token of the visitor's bucket, of one agent. A caller without a visitor's id counts by
+// address, or not at all if it has a key.
+func (l *RateLimits) AllowVisitor(caller Caller, agentID, visitorID string) error {
 	name := fmt.Sprintf("visitor %s %s", agentID, visitorID)
 	switch {
-	case l.visitorPerMinute <= 0, visitorID == "" && !who.Anonymous:
+	case l.visitorPerMinute <= 0, visitorID == "" && !caller.Anonymous:
 		return nil
 	case visitorID == "":
-		name = fmt.Sprintf("visitor from %s %s", agentID, Host(who.Remote))
+		name = fmt.Sprintf("visitor from %s %s", agentID, Host(caller.Remote))
 	}
 	n := l.visitorPerMinute
 	return l.take(name, rate.Limit(float64(n)/60), n, fmt.Sprintf("more than %d questions a minute; wait a little", n))

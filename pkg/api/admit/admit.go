@@ -1,5 +1,6 @@
-// Package admit decides which requests are served now: it bounds how many of each class are worked on at once, and refuses the
-// rest before they cost anything. It knows requests by their methods and paths alone; pkg/api may import it.
+// Package admit decides which requests are served now: it bounds how many of each class are worked on at once, and
+// refuses the rest before they cost anything. It knows requests by their methods and paths alone; pkg/api may import
+// it.
 package admit
 
 import (
@@ -32,17 +33,18 @@ const (
 	classAlways = "" // health and metrics, which matter most when the process is busy
 )
 
-// Options say how many requests are served at once. A request counts from its beginning until its answer begins, so that
-// a stream that is open counts no more; MaxOpen counts those. The zero value has no limits.
+// Options say how many requests are served at once. A request counts from its beginning until its answer begins, so
+// that a stream that is open counts no more; MaxOpen counts those. The zero value has no limits.
 type Options struct {
-	// The gates of the classes: what datastores are asked, what agents are asked, content, and everything else. nil: no limit.
+	// The gates of the classes: what datastores are asked, what agents are asked, content, and everything else. nil: no
+	// limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
 	MaxOpen int // answers that have begun and not ended, beyond which nothing more is let in; 0: no limit
 
-	// Room says whether there is room for more content: an error refuses uploads, with what it says. It is asked for each of
-	// them. nil: there always is.
-	Room func(ctx context.Context) error
+	// CheckStorage says whether there is room for more content: an error refuses uploads, with what it says. It is
+	// asked for each of them. nil: there always is.
+	CheckStorage func(ctx context.Context) error
 }
 
 // Server is what New needs of the server around it.
@@ -54,32 +56,32 @@ type Server struct {
 }
 
 const (
-	slowBody = 50 * time.Millisecond // a place is not kept for longer while a client is being waited for
-	retryMin = 1                     // seconds; between both at random, so that not all come back at once
-	retryMax = 3
+	slowBodyTime = 50 * time.Millisecond // a place is not kept for longer while a client is being waited for
+	retryMin     = 1                     // seconds; between both at random, so that not all come back at once
+	retryMax     = 3
 )
 
-// gates lets requests in.
-type gates struct {
+// server lets requests in.
+type handler struct {
 	server    Server
 	next      http.Handler
 	of        map[string]*admission.Gate
 	opts      Options
 	open      atomic.Int64 // answers that have begun and not ended
-	lingering transfer.Lingering
+	lingering transfer.Lingerer
 	refused   *prometheus.CounterVec
 }
 
 // Why requests are refused.
 const (
-	refusedBusy = "busy" // too many of the class at once
-	refusedOpen = "open" // too many open streams
-	refusedRoom = "room" // no room for more content
+	refusedBusy    = "busy" // too many of the class at once
+	refusedOpen    = "open" // too many open streams
+	refusedStorage = "room" // no room for more content
 )
 
 // New returns a handler that lets requests through to next.
 func New(o Options, s Server, next http.Handler) (http.Handler, error) {
-	g := &gates{server: s, next: next, opts: o, of: map[string]*admission.Gate{
+	g := &handler{server: s, next: next, opts: o, of: map[string]*admission.Gate{
 		classSearch: o.Searches, classAnswer: o.Answers, classUpload: o.Uploads, classOther: o.Others,
 	}, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_http_refused_total", Help: "Requests that were refused before anything was done for them, by class and cause.",
@@ -90,7 +92,7 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	for class := range g.of {
 		g.refused.WithLabelValues(class, refusedBusy)
 	}
-	g.refused.WithLabelValues(classUpload, refusedRoom)
+	g.refused.WithLabelValues(classUpload, refusedStorage)
 	return g, nil
 }
 
@@ -117,9 +119,9 @@ func classOf(method, path string) string {
 	}
 }
 
-// ServeHTTP implements http.Handler. It stands before all that costs something: who is refused costs the reading of a header
-// and the writing of a short answer.
-func (g *gates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements http.Handler. It stands before all that costs something: who is refused costs the reading of a
+// header and the writing of a short answer.
+func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	class := classOf(r.Method, r.URL.Path)
 	if class == classAlways {
 		g.next.ServeHTTP(w, r)
@@ -134,21 +136,21 @@ func (g *gates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, class, refusedBusy, busy)
 		return
 	}
-	p := &seat{ResponseWriter: w, gates: g, gate: gate, class: class, held: true}
+	p := &permit{ResponseWriter: w, server: g, gate: gate, class: class, held: true}
 	defer p.end()
-	if class == classUpload && g.opts.Room != nil {
-		if err := g.opts.Room(r.Context()); err != nil {
-			g.refuse(w, r, class, refusedRoom, err.Error())
+	if class == classUpload && g.opts.CheckStorage != nil {
+		if err := g.opts.CheckStorage(r.Context()); err != nil {
+			g.refuse(w, r, class, refusedStorage, err.Error())
 			return
 		}
 	}
 	if class == classSearch || class == classAnswer {
-		// Goroutines that refuse a request or write an answer run first: on a busy processor, a connection is otherwise found
-		// ready tens of milliseconds late.
+		// Goroutines that refuse a request or write an answer run first: on a busy processor, a connection is otherwise
+		// found ready tens of milliseconds late.
 		runtime.Gosched()
 	}
 	if class != classUpload && r.Body != nil && r.Body != http.NoBody {
-		r.Body = &awaited{ReadCloser: r.Body, seat: p, ctx: r.Context()}
+		r.Body = &releasingBody{ReadCloser: r.Body, permit: p, ctx: r.Context()}
 	}
 	g.next.ServeHTTP(p, r)
 }
@@ -156,7 +158,7 @@ func (g *gates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const busy = "the service is doing as much at once as it can; try again in a moment"
 
 // refuse answers a request that is not let in, in the form of its errors.
-func (g *gates) refuse(w http.ResponseWriter, r *http.Request, class, cause, message string) {
+func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, message string) {
 	g.refused.WithLabelValues(class, cause).Inc()
 	e := &domain.Error{Code: domain.CodeUnavailable, Message: message, RetryAfter: time.Duration(retryMin+rand.IntN(retryMax-retryMin+1)) * time.Second}
 	id := problem.RequestIDOf(r, g.server.Secrets, g.server.NewID)
@@ -176,28 +178,28 @@ func (g *gates) refuse(w http.ResponseWriter, r *http.Request, class, cause, mes
 	problem.Write(w, problem.FormOf(r.URL.Path), id, e)
 }
 
-// seat is the permit of a request that was let in, given up when the answer begins. It belongs to the goroutine of the request,
-// except for the timer of a slow body.
-type seat struct {
+// permit is the permit of a request that was let in, given up when the answer begins. It belongs to the goroutine of
+// the request, except for the timer of a slow body.
+type permit struct {
 	http.ResponseWriter
-	gates *gates
-	gate  *admission.Gate
-	class string
-	held  bool
-	begun bool
+	server *handler
+	gate   *admission.Gate
+	class  string
+	held   bool
+	begun  bool
 }
 
 // begin says that the answer begins.
-func (p *seat) begin() {
+func (p *permit) begin() {
 	if p.begun {
 		return
 	}
 	p.begun = true
-	p.gates.open.Add(1)
-	p.giveUp()
+	p.server.open.Add(1)
+	p.release()
 }
 
-func (p *seat) giveUp() {
+func (p *permit) release() {
 	if p.held {
 		p.held = false
 		p.gate.Leave()
@@ -205,21 +207,21 @@ func (p *seat) giveUp() {
 }
 
 // end says that the request has been served.
-func (p *seat) end() {
-	p.giveUp()
+func (p *permit) end() {
+	p.release()
 	if p.begun {
-		p.gates.open.Add(-1)
+		p.server.open.Add(-1)
 	}
 }
 
 // Write implements http.ResponseWriter.
-func (p *seat) Write(b []byte) (int, error) {
+func (p *permit) Write(b []byte) (int, error) {
 	p.begin()
 	return p.ResponseWriter.Write(b)
 }
 
 // Flush implements http.Flusher, which Gin asks for.
-func (p *seat) Flush() {
+func (p *permit) Flush() {
 	p.begin()
 	if f, ok := p.ResponseWriter.(http.Flusher); ok {
 		f.Flush()
@@ -227,34 +229,34 @@ func (p *seat) Flush() {
 }
 
 // Unwrap is for http.ResponseController.
-func (p *seat) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+func (p *permit) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// awaited is the body of a request that was let in. A client that takes its time to send it loses the place, and must get
-// another when it goes on: else a few such clients would keep everybody out.
-type awaited struct {
+// releasingBody is the body of a request that was let in. A client that takes its time to send it loses the place, and
+// must get another when it goes on: else a few such clients would keep everybody out.
+type releasingBody struct {
 	io.ReadCloser
-	seat *seat
-	ctx  context.Context
+	permit *permit
+	ctx    context.Context
 }
 
 // Read implements io.Reader.
-func (b *awaited) Read(p []byte) (int, error) {
-	if !b.seat.held {
+func (b *releasingBody) Read(p []byte) (int, error) {
+	if !b.permit.held {
 		return b.ReadCloser.Read(p)
 	}
-	timer := time.AfterFunc(slowBody, b.seat.gate.Leave)
+	timer := time.AfterFunc(slowBodyTime, b.permit.gate.Leave)
 	n, err := b.ReadCloser.Read(p)
 	if timer.Stop() {
 		return n, err
 	}
-	b.seat.held = false // the timer gives it up, if it has not yet
+	b.permit.held = false // the timer gives it up, if it has not yet
 	if err != nil && !errors.Is(err, io.EOF) {
 		return n, err
 	}
-	if !b.seat.gate.Enter(b.ctx) {
-		b.seat.gates.refused.WithLabelValues(b.seat.class, refusedBusy).Inc()
+	if !b.permit.gate.Enter(b.ctx) {
+		b.permit.server.refused.WithLabelValues(b.permit.class, refusedBusy).Inc()
 		return n, &domain.Error{Code: domain.CodeUnavailable, Message: busy, RetryAfter: retryMin * time.Second}
 	}
-	b.seat.held = true
+	b.permit.held = true
 	return n, err
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// nowhere is where the answers of a benchmark go.
-type nowhere struct{ header http.Header }
+// discardWriter is where the answers of a benchmark go.
+type discardWriter struct{ header http.Header }
 
-func (n *nowhere) Header() http.Header         { return n.header }
-func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
-func (n *nowhere) WriteHeader(int)             {}
+func (n *discardWriter) Header() http.Header         { return n.header }
+func (n *discardWriter) Write(p []byte) (int, error) { return len(p), nil }
+func (n *discardWriter) WriteHeader(int)             {}
 
-// BenchmarkARefusal has a search refused at a gate that nobody leaves: what of a refusal is ours, and not the server's.
-func BenchmarkARefusal(b *testing.B) {
+// BenchmarkRefusal has a search refused at a gate that nobody leaves: what of a refusal is ours, and not the server's.
+func BenchmarkRefusal(b *testing.B) {
 	gate := admission.New(admission.Options{Limit: 1})
 	if !gate.Enter(b.Context()) {
 		b.Fatal("an empty gate refuses")
@@ -33,6 +33,6 @@ func BenchmarkARefusal(b *testing.B) {
 	r := httptest.NewRequest(http.MethodPost, "/datastores/01a212db-6ee9-7a94-bd82-281198b19b65/query", strings.NewReader(body))
 	b.ReportAllocs()
 	for b.Loop() {
-		g.ServeHTTP(&nowhere{header: http.Header{}}, r)
+		g.ServeHTTP(&discardWriter{header: http.Header{}}, r)
 	}
 }

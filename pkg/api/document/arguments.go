@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/mcp"
 )
 
-// Arguments returns a function that holds the arguments of a tool against their schema as bodies are held against the document:
-// with the same words for faults, null for absent values, and whole numbers written as integers.
+// Arguments returns a function that holds the arguments of a tool against their schema as bodies are held against the
+// document: with the same words for faults, null for absent values, and whole numbers written as integers.
 func Arguments(schema json.RawMessage) (mcp.Arguments, error) {
 	op := Operation{body: &openapi3.Schema{}}
 	if err := op.body.UnmarshalJSON(schema); err != nil {
@@ -28,7 +28,7 @@ func Arguments(schema json.RawMessage) (mcp.Arguments, error) {
 			faults = append(faults, op.CheckBody(value)...)
 		}
 		if len(faults) > 0 {
-			return nil, &domain.Error{Code: domain.CodeInvalid, Message: problem.EveryFault(faults)}
+			return nil, &domain.Error{Code: domain.CodeInvalid, Message: problem.JoinFaults(faults)}
 		}
 		return json.Marshal(value)
 	}, nil

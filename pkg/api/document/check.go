@@ -27,7 +27,7 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 // date-times.
 func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
-	faults := strayParameters(op, in)
+	faults := misspeltParameters(op, in)
 	for _, p := range op.query {
 		values := in[p.Name]
 		if len(values) > 1 {
@@ -72,16 +72,16 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	return out, append(faults, rangeFaults(in, out)...)
 }
 
-// strayParameters finds the parameters of a query string that are misspelt: a list that the client meant to filter must not
-// come whole. Other unknown parameters are ignored; proxies and browsers add their own.
-func strayParameters(op *Operation, in url.Values) []domain.FieldError {
+// misspeltParameters finds the parameters of a query string that are misspelt: a list that the client meant to filter
+// must not come whole. Other unknown parameters are ignored; proxies and browsers add their own.
+func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))
 	for i, p := range op.query {
 		known[i] = p.Name
 	}
 	var faults []domain.FieldError
 	for _, name := range slices.Sorted(maps.Keys(in)) {
-		if field := jsonbody.Meant(known, name); field != "" && field != name {
+		if field := jsonbody.ClosestName(known, name); field != "" && field != name {
 			faults = append(faults, domain.FieldError{Field: jsonbody.Shorten(name), Message: "is not known; did you mean " + field + "?"})
 		}
 	}

@@ -20,16 +20,16 @@ func Serve(yaml []byte, l Limits, engines []domain.Engine, models []string) (Ser
 		return Served{}, fmt.Errorf("reading the OpenAPI document: %w", err)
 	}
 	setLimits(doc, l)
-	offer(doc, engines, models)
+	setEnums(doc, engines, models)
 	for _, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {
-			forgiveParameters(append(slices.Clone(item.Parameters), op.Parameters...))
-			leaveStreams(op.Responses)
+			allowEmptyParameters(append(slices.Clone(item.Parameters), op.Parameters...))
+			dropStreamSchemas(op.Responses)
 			if op.RequestBody == nil {
 				continue
 			}
 			if body := op.RequestBody.Value.Content["application/json"]; body != nil {
-				forgiveNulls(body.Schema.Value, map[*openapi3.Schema]bool{})
+				allowNulls(body.Schema.Value, map[*openapi3.Schema]bool{})
 			}
 		}
 	}
@@ -54,12 +54,12 @@ func pack(encoded []byte) Served {
 	return Served{Plain: encoded, Packed: b.Bytes()}
 }
 
-// offer names the engines and models that a datastore can have here. In answers there may be others, of before.
-func offer(doc *openapi3.T, engines []domain.Engine, models []string) {
+// setEnums names the engines and models that a datastore can have here. In answers there may be others, of before.
+func setEnums(doc *openapi3.T, engines []domain.Engine, models []string) {
 	for _, of := range []struct {
 		field, name string
 		values      []any
-	}{{"type", "OfferedEngine", anyOf(engines)}, {"embeddingModel", "OfferedModel", anyOf(models)}} {
+	}{{"type", "OfferedEngine", toAny(engines)}, {"embeddingModel", "OfferedModel", toAny(models)}} {
 		for _, schema := range []string{"DatastoreCreate", "DatastorePatch"} {
 			properties := doc.Components.Schemas[schema].Value.Properties
 			own := *properties[of.field].Value
@@ -70,7 +70,7 @@ func offer(doc *openapi3.T, engines []domain.Engine, models []string) {
 	}
 }
 
-func anyOf[T any](list []T) []any {
+func toAny[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
 		out[i] = v
@@ -78,8 +78,8 @@ func anyOf[T any](list []T) []any {
 	return out
 }
 
-// leaveStreams leaves event streams without a schema: they are no one value that it could describe.
-func leaveStreams(all *openapi3.Responses) {
+// dropStreamSchemas leaves event streams without a schema: they are no one value that it could describe.
+func dropStreamSchemas(all *openapi3.Responses) {
 	for _, r := range all.Map() {
 		if stream := r.Value.Content["text/event-stream"]; stream != nil {
 			stream.Schema = nil
@@ -87,8 +87,8 @@ func leaveStreams(all *openapi3.Responses) {
 	}
 }
 
-// forgiveParameters says of query parameters that an empty one counts as not given.
-func forgiveParameters(all openapi3.Parameters) {
+// allowEmptyParameters says of query parameters that an empty one counts as not given.
+func allowEmptyParameters(all openapi3.Parameters) {
 	for _, p := range all {
 		if p.Value.In != openapi3.ParameterInQuery {
 			continue
@@ -101,8 +101,8 @@ func forgiveParameters(all openapi3.Parameters) {
 	}
 }
 
-// between lists the integers strictly between two numbers.
-func between(low, high float64) []any {
+// exclusiveRange lists the integers strictly between two numbers.
+func exclusiveRange(low, high float64) []any {
 	var out []any
 	for n := low + 1; n < high; n++ {
 		out = append(out, n)
@@ -110,19 +110,19 @@ func between(low, high float64) []any {
 	return out
 }
 
-// forgiveNulls documents, for each field, that null and the number for no limit count as not given.
-func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
+// allowNulls documents, for each field, that null and the number for no limit count as not given.
+func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return
 	}
 	seen[schema] = true
 	for _, inner := range slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf, openapi3.SchemaRefs{schema.Items}) {
 		if inner != nil {
-			forgiveNulls(inner.Value, seen)
+			allowNulls(inner.Value, seen)
 		}
 	}
 	for name, property := range schema.Properties {
-		forgiveNulls(property.Value, seen)
+		allowNulls(property.Value, seen)
 		if property.Value.Nullable || slices.Contains(schema.Required, name) {
 			continue
 		}
@@ -133,7 +133,7 @@ func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 		own := *property.Value
 		own.Nullable = true
 		if n, isNumber := jsonbody.Unlimited(&own).(float64); isNumber {
-			own.Not = &openapi3.SchemaRef{Value: &openapi3.Schema{Enum: between(n, *own.Min)}}
+			own.Not = &openapi3.SchemaRef{Value: &openapi3.Schema{Enum: exclusiveRange(n, *own.Min)}}
 			own.Min = &n
 		}
 		if len(own.Enum) > 0 {

@@ -1,5 +1,6 @@
-// Package idempotency carries out a request with an Idempotency-Key once: it gives an answer again that was given before, and
-// has a request that is repeated after a crash find what the run before it has made. It knows no operation; pkg/api may import it.
+// Package idempotency carries out a request with an Idempotency-Key once: it gives an answer again that was given
+// before, and has a request that is repeated after a crash find what the run before it has made. It knows no operation;
+// pkg/api may import it.
 package idempotency
 
 import (
@@ -40,40 +41,40 @@ type Store interface {
 
 const header = "Idempotency-Key"
 
-// aKey is what the document takes for one. An empty one is a client's mistake that it should hear of: it
+// keyPattern is what the document takes for one. An empty one is a client's mistake that it should hear of: it
 // counts on what it would not get.
-var aKey = regexp.MustCompile(`^[ -~]{1,200}$`)
+var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 
 // replayedHeader marks an answer that was given before.
 const replayedHeader = "Idempotent-Replayed"
 
-// maxKeptAnswer bounds the answers that are kept for replay. Larger ones, of queries, are computed again.
-const maxKeptAnswer = 1 << 20
+// maxStoredResponse bounds the answers that are kept for replay. Larger ones, of queries, are computed again.
+const maxStoredResponse = 1 << 20
 
-// Keeper remembers answers.
-type Keeper struct {
-	Store Store
-	Beat  time.Duration // how often a request says that it is alive
-	Log   *slog.Logger
+// Responses remembers answers.
+type Responses struct {
+	Store     Store
+	Heartbeat time.Duration // how often a request says that it is alive
+	Log       *slog.Logger
 }
 
-// Serve answers a request whose Idempotency-Key was seen before with the answer that was given then, of the content type, and
-// otherwise serves it and keeps the answer, unless it is secret. Only answers of success are kept: what failed may be tried
-// again. It does nothing when there is no key, and for streams and callers without an API key.
-func (k *Keeper) Serve(c *gin.Context, who access.Caller, secret bool, contentType string) error {
+// Serve answers a request whose Idempotency-Key was seen before with the answer that was given then, of the content
+// type, and otherwise serves it and keeps the answer, unless it is secret. Only answers of success are kept: what
+// failed may be tried again. It does nothing when there is no key, and for streams and callers without an API key.
+func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, contentType string) error {
 	given := c.Request.Header.Values(header)
 	if len(given) == 0 {
 		return nil
 	}
 	key := given[0]
-	if len(given) > 1 || !aKey.MatchString(key) {
+	if len(given) > 1 || !keyPattern.MatchString(key) {
 		return domain.Invalid(header, "must be given once, as 1 to 200 printable ASCII characters")
 	}
-	if who.Anonymous || asksForStream(c.Request) {
+	if caller.Anonymous || asksForStream(c.Request) {
 		return nil
 	}
 	ctx := c.Request.Context()
-	claim, stored, err := k.Store.BeginIdempotent(ctx, who.Workspace(), key, fingerprint(c.Request))
+	claim, stored, err := k.Store.BeginIdempotent(ctx, caller.Workspace(), key, fingerprint(c.Request))
 	if err != nil {
 		return err
 	}
@@ -84,17 +85,17 @@ func (k *Keeper) Serve(c *gin.Context, who access.Caller, secret bool, contentTy
 		return nil
 	}
 	c.Request = c.Request.WithContext(context.WithValue(ctx, claimKey{}, claim))
-	k.keepAnswer(c, claim, secret)
+	k.serveOnce(c, claim, secret)
 	return nil
 }
 
-// keepAnswer serves the request under its claim, and stores the answer unless it is secret. The key of a request that
-// did nothing is freed, even when the handler panics or the client has left. If the request may have done something, the key
-// stays with it.
-func (k *Keeper) keepAnswer(c *gin.Context, claim *accounts.Claim, secret bool) {
+// serveOnce serves the request under its claim, and stores the answer unless it is secret. The key of a request that
+// did nothing is freed, even when the handler panics or the client has left. If the request may have done something,
+// the key stays with it.
+func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool) {
 	recording := &recorder{ResponseWriter: c.Writer}
 	c.Writer = recording
-	release := k.holdClaim(c.Request.Context(), claim)
+	release := k.renewClaim(c.Request.Context(), claim)
 	served := false
 	defer func() {
 		release()
@@ -105,7 +106,7 @@ func (k *Keeper) keepAnswer(c *gin.Context, claim *accounts.Claim, secret bool) 
 		switch status := recording.Status(); {
 		case served && status >= 200 && status < 300 && !secret && !recording.cut:
 			err = k.Store.FinishIdempotent(ctx, claim, accounts.StoredResponse{Status: status, Body: recording.body.String()})
-		case served && status >= 400 && status < 500 && status != problem.StatusClientLeft:
+		case served && status >= 400 && status < 500 && status != problem.StatusClientClosed:
 			err = k.Store.AbandonIdempotent(ctx, claim)
 		default:
 			err = k.Store.ReleaseIdempotent(ctx, claim)
@@ -121,12 +122,12 @@ func (k *Keeper) keepAnswer(c *gin.Context, claim *accounts.Claim, secret bool) 
 // claimTimeout bounds each of the writes about a claim.
 const claimTimeout = 5 * time.Second
 
-// holdClaim keeps the claim until the returned function has been called, which waits for the end of that.
-func (k *Keeper) holdClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
+// renewClaim keeps the claim until the returned function has been called, which waits for the end of that.
+func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the client may leave before the work is done
 	var keeping sync.WaitGroup
 	keeping.Go(func() {
-		beat := time.NewTicker(k.Beat)
+		beat := time.NewTicker(k.Heartbeat)
 		defer beat.Stop()
 		for {
 			select {
@@ -134,7 +135,7 @@ func (k *Keeper) holdClaim(ctx context.Context, claim *accounts.Claim) (release 
 				return
 			case <-beat.C:
 			}
-			if !k.keepClaim(ctx, claim) {
+			if !k.renewOnce(ctx, claim) {
 				return
 			}
 		}
@@ -145,8 +146,8 @@ func (k *Keeper) holdClaim(ctx context.Context, claim *accounts.Claim) (release 
 	}
 }
 
-// keepClaim reports whether it makes sense to go on keeping the claim. A failure to keep it may pass before it is lost.
-func (k *Keeper) keepClaim(ctx context.Context, claim *accounts.Claim) bool {
+// renewOnce reports whether it makes sense to go on keeping the claim. A failure to keep it may pass before it is lost.
+func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	within, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	holds, err := k.Store.KeepIdempotent(within, claim)
@@ -189,7 +190,7 @@ func asksForStream(r *http.Request) bool {
 	return fields["streaming"] == true
 }
 
-// recorder keeps the answer, up to maxKeptAnswer.
+// recorder keeps the answer, up to maxStoredResponse.
 type recorder struct {
 	gin.ResponseWriter
 	body bytes.Buffer
@@ -198,7 +199,7 @@ type recorder struct {
 
 // Write implements io.Writer.
 func (r *recorder) Write(b []byte) (int, error) {
-	if r.body.Len()+len(b) > maxKeptAnswer {
+	if r.body.Len()+len(b) > maxStoredResponse {
 		r.cut = true
 	} else {
 		r.body.Write(b)

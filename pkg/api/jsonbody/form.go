@@ -13,26 +13,26 @@ var (
 	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)
 )
 
-const fileWay = "; a file is sent as multipart/form-data: curl -F datastoreId=ID -F file=@NAME"
+const fileHint = "; a file is sent as multipart/form-data: curl -F datastoreId=ID -F file=@NAME"
 
-// FormFaults explains a body that is a form or a bare file instead of JSON, and how to send it. It returns nil for other
-// bodies.
+// FormFaults explains a body that is a form or a bare file instead of JSON, and how to send it. It returns nil for
+// other bodies.
 func FormFaults(body []byte, takesFile bool) []domain.FieldError {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	way := "; send a JSON object"
 	file := ""
 	if takesFile {
-		way, file = way+` such as {"datastoreId": "ID", "type": "web_page", "config": {"source_url": "https://…"}}`, fileWay
+		way, file = way+` such as {"datastoreId": "ID", "type": "web_page", "config": {"source_url": "https://…"}}`, fileHint
 	}
 	switch {
 	case formEncoded.Match(body):
-		return Fault("is form-encoded, %s%s%s", shown(body), way, file)
+		return Fault("is form-encoded, %s%s%s", excerpt(body), way, file)
 	case multipartIn.Match(body) && takesFile:
 		return Fault("is multipart/form-data, but the header Content-Type is another; let the HTTP client set the header, which names the boundary")
 	case multipartIn.Match(body):
 		return Fault("is multipart/form-data, which this endpoint does not read%s", way)
 	case takesFile && isFile(body):
-		return Fault("is a file as it stands, which begins with %s%s", shown(body), file)
+		return Fault("is a file as it stands, which begins with %s%s", excerpt(body), file)
 	}
 	return nil
 }
@@ -48,8 +48,8 @@ func isFile(body []byte) bool {
 	return bytes.IndexByte(body[:min(len(body), head)], 0) >= 0
 }
 
-// shown returns the beginning of a body for an error message.
-func shown(body []byte) string {
+// excerpt returns the beginning of a body for an error message.
+func excerpt(body []byte) string {
 	const most = 200 // bytes; Describe shortens the text further
 	return Describe(string(bytes.ToValidUTF8(body[:min(len(body), most)], []byte("\ufffd"))))
 }

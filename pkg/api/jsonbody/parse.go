@@ -1,5 +1,5 @@
-// Package jsonbody parses the JSON bodies of requests strictly, and describes each deviation from the OpenAPI document in a
-// readable message. It depends neither on operations nor on HTTP; pkg/api and the packages below it may import it.
+// Package jsonbody parses the JSON bodies of requests strictly, and describes each deviation from the OpenAPI document
+// in a readable message. It depends neither on operations nor on HTTP; pkg/api and the packages below it may import it.
 package jsonbody
 
 import (
@@ -23,11 +23,11 @@ const maxDepth = 64
 func Parse(raw []byte) (any, []domain.FieldError) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	if at := InvalidUTF8(raw); at >= 0 {
-		return nil, Fault("is not UTF-8 at %s; encode it as UTF-8", place(raw, at))
+		return nil, Fault("is not UTF-8 at %s; encode it as UTF-8", position(raw, at))
 	}
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(raw, new(json.RawMessage)); errors.As(err, &syntax) {
-		return nil, Fault("is not valid JSON at %s: %s", place(raw, int(syntax.Offset)-1), strings.TrimPrefix(syntax.Error(), "json: "))
+		return nil, Fault("is not valid JSON at %s: %s", position(raw, int(syntax.Offset)-1), strings.TrimPrefix(syntax.Error(), "json: "))
 	} else if err != nil {
 		return nil, Fault("is not valid JSON")
 	}
@@ -171,8 +171,8 @@ func InvalidUTF8(b []byte) int {
 	return -1
 }
 
-// place names an offset for people, who count lines and columns from 1.
-func place(b []byte, offset int) string {
+// position names an offset for people, who count lines and columns from 1.
+func position(b []byte, offset int) string {
 	offset = max(0, min(offset, len(b)))
 	before := b[:offset]
 	line := bytes.Count(before, []byte("\n")) + 1

@@ -13,11 +13,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Check validates a body against a schema of the document and returns all faults. It removes fields that count as not given: null, and
-// numbers that ask for no limit.
+// Check validates a body against a schema of the document and returns all faults. It removes fields that count as not
+// given: null, and numbers that ask for no limit.
 func Check(schema *openapi3.Schema, value any) []domain.FieldError {
-	dropUngiven(schema, value)
-	return append(SchemaFaults(schema, "", value), strayFaults(schema, "", value)...)
+	dropAbsent(schema, value)
+	return append(SchemaFaults(schema, "", value), unknownFields(schema, "", value)...)
 }
 
 // SchemaFaults returns every difference between the value and the schema: the field's path, the value, and the way out.
@@ -37,12 +37,12 @@ func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.Fiel
 			}
 		}
 		if e.SchemaField == "properties" {
-			continue // a field that is not known: see strayFaults
+			continue // a field that is not known: see unknownFields
 		}
-		found = append(found, domain.FieldError{Field: FieldName(at), Message: complaint(e)})
+		found = append(found, domain.FieldError{Field: FieldName(at), Message: describeFault(e)})
 	}
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Field < found[j].Field })
-	return oneEach(found)
+	return firstFaults(found)
 }
 
 // flatten lists the schema errors in err, whatever they are wrapped in.
@@ -66,8 +66,8 @@ func flatten(err error) []*openapi3.SchemaError {
 	return nil
 }
 
-// oneEach keeps the first fault of each field: an empty text need not be told that it is also blank.
-func oneEach(sorted []domain.FieldError) []domain.FieldError {
+// firstFaults keeps the first fault of each field: an empty text need not be told that it is also blank.
+func firstFaults(sorted []domain.FieldError) []domain.FieldError {
 	kept := sorted[:0]
 	for i, f := range sorted {
 		if i == 0 || f.Field != sorted[i-1].Field {
@@ -77,8 +77,8 @@ func oneEach(sorted []domain.FieldError) []domain.FieldError {
 	return kept
 }
 
-// complaint describes the fault of one value.
-func complaint(e *openapi3.SchemaError) string {
+// describeFault describes the fault of one value.
+func describeFault(e *openapi3.SchemaError) string {
 	switch e.SchemaField {
 	case "required":
 		return "is required"
@@ -90,17 +90,17 @@ func complaint(e *openapi3.SchemaError) string {
 	case "enum":
 		return enumComplaint(e)
 	case "minimum":
-		return fmt.Sprintf("%s is below the minimum of %s", Describe(e.Value), number(*e.Schema.Min))
+		return fmt.Sprintf("%s is below the minimum of %s", Describe(e.Value), formatNumber(*e.Schema.Min))
 	case "maximum":
-		return fmt.Sprintf("%s is above the maximum of %s", Describe(e.Value), number(*e.Schema.Max))
+		return fmt.Sprintf("%s is above the maximum of %s", Describe(e.Value), formatNumber(*e.Schema.Max))
 	case "minLength", "pattern":
 		return patternComplaint(e)
 	case "maxLength":
-		return fmt.Sprintf("has %d characters; the limit is %d", characters(e.Value), *e.Schema.MaxLength)
+		return fmt.Sprintf("has %d characters; the limit is %d", characterCount(e.Value), *e.Schema.MaxLength)
 	case "minItems":
-		return fmt.Sprintf("has %d items; at least %d needed", items(e.Value), e.Schema.MinItems)
+		return fmt.Sprintf("has %d items; at least %d needed", itemCount(e.Value), e.Schema.MinItems)
 	case "maxItems":
-		return fmt.Sprintf("has %d items; the limit is %d", items(e.Value), *e.Schema.MaxItems)
+		return fmt.Sprintf("has %d items; the limit is %d", itemCount(e.Value), *e.Schema.MaxItems)
 	case "maxProperties":
 		return fmt.Sprintf("has more than %d keys", *e.Schema.MaxProps)
 	case "oneOf":
@@ -162,7 +162,7 @@ func Describe(v any) string {
 	case string:
 		return strconv.Quote(Shorten(v))
 	case float64:
-		return number(v)
+		return formatNumber(v)
 	case bool:
 		return strconv.FormatBool(v)
 	case []any:
@@ -174,9 +174,9 @@ func Describe(v any) string {
 	}
 }
 
-func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+func formatNumber(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-func items(v any) int {
+func itemCount(v any) int {
 	list, _ := v.([]any)
 	return len(list)
 }
@@ -193,15 +193,15 @@ func ByteSize(n int64) string {
 	}
 }
 
-// characters counts as the check of the schema does: code points.
-func characters(v any) int {
+// characterCount counts as the check of the schema does: code points.
+func characterCount(v any) int {
 	text, _ := v.(string)
 	return utf8.RuneCountInString(text)
 }
 
-// dropUngiven removes the fields of the schema that count as not given: null, and the number that asks for no limit. Fields outside
-// the schema stay.
-func dropUngiven(schema *openapi3.Schema, value any) {
+// dropAbsent removes the fields of the schema that count as not given: null, and the number that asks for no limit.
+// Fields outside the schema stay.
+func dropAbsent(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, property := range schema.Properties {
@@ -213,18 +213,19 @@ func dropUngiven(schema *openapi3.Schema, value any) {
 				delete(v, name)
 				continue
 			}
-			dropUngiven(property.Value, field)
+			dropAbsent(property.Value, field)
 		}
 	case []any:
 		if schema.Items != nil {
 			for _, item := range v {
-				dropUngiven(schema.Items.Value, item)
+				dropAbsent(schema.Items.Value, item)
 			}
 		}
 	}
 }
 
-// Unlimited returns the number that asks for no limit in a field of the schema, below its minimum, and nil if there is none.
+// Unlimited returns the number that asks for no limit in a field of the schema, below its minimum, and nil if there is
+// none.
 func Unlimited(schema *openapi3.Schema) any {
 	return schema.Extensions["x-unlimited"]
 }

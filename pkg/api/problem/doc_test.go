@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestEveryCodeOfErrorsIsExplained(t *testing.T) {
+func TestEveryErrorCodeIsDocumented(t *testing.T) {
 	t.Parallel()
 	for _, e := range Docs() {
 		if e.Meaning == "" || e.Remedy == "" {

@@ -1,6 +1,6 @@
-// Package problem turns every error into the answer that a client reads: a code, a status and a text without keys, in the form
-// of the endpoint's protocol (RFC 9457, OpenAI's, or JSON-RPC's). It knows neither routes nor handlers; pkg/api and the packages
-// below it may import it.
+// Package problem turns every error into the answer that a client reads: a code, a status and a text without keys, in
+// the form of the endpoint's protocol (RFC 9457, OpenAI's, or JSON-RPC's). It knows neither routes nor handlers;
+// pkg/api and the packages below it may import it.
 package problem
 
 import (
@@ -47,8 +47,8 @@ const (
 	retryAfterDown = 5 * time.Second
 )
 
-// ErrForbidden is wrapped by the error of a key that is valid and not enough. The interface answers 403 to it and to a missing
-// key alike; OpenAI's clients and those of the Model Context Protocol get different statuses.
+// ErrForbidden is wrapped by the error of a key that is valid and not enough. The interface answers 403 to it and to a
+// missing key alike; OpenAI's clients and those of the Model Context Protocol get different statuses.
 var ErrForbidden = errors.New("the key is valid, and may not")
 
 // Forbidden says that the caller's key is not enough.
@@ -56,15 +56,15 @@ func Forbidden(format string, args ...any) error {
 	return &domain.Error{Code: domain.CodeUnauthorized, Message: fmt.Sprintf(format, args...), Err: ErrForbidden}
 }
 
-// NoKey says that the request has no key.
-func NoKey() error {
+// MissingKey says that the request has no key.
+func MissingKey() error {
 	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
 }
 
-// HasLeft reports whether the error is only a consequence of the client's leaving, in the words of whichever engine was
-// stopped by it. A fault of the request is not: the server also ends the context of a client that is too slow, which is
-// still there to read the reason.
-func HasLeft(ctx context.Context, err error) bool {
+// IsClientGone reports whether the error is only a consequence of the client's leaving, in the words of whichever
+// engine was stopped by it. A fault of the request is not: the server also ends the context of a client that is too
+// slow, which is still there to read the reason.
+func IsClientGone(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
 	}
@@ -72,8 +72,8 @@ func HasLeft(ctx context.Context, err error) bool {
 	return errors.Is(err, context.Canceled) || code == domain.CodeInternal || code == domain.CodeUnavailable
 }
 
-// StatusClientLeft is the status, in metrics, of a request whose client did not wait for the answer.
-const StatusClientLeft = 499
+// StatusClientClosed is the status, in metrics, of a request whose client did not wait for the answer.
+const StatusClientClosed = 499
 
 // Explain turns any error into one that clients may see, without the secrets, and logs the causes that they may not.
 func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
@@ -99,11 +99,11 @@ func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err 
 	case domain.CodeUnavailable:
 		log.Warn("engine unavailable", "request", RequestID(ctx), slog.Any("error", err))
 	}
-	return discreet(e, secrets)
+	return redacted(e, secrets)
 }
 
-// discreet returns the error without keys: clients send them in the place of an id, and messages quote the request.
-func discreet(e *domain.Error, secrets domain.Secrets) *domain.Error {
+// redacted returns the error without keys: clients send them in the place of an id, and messages quote the request.
+func redacted(e *domain.Error, secrets domain.Secrets) *domain.Error {
 	shown := *e
 	shown.Message = secrets.Hide(e.Message)
 	shown.Fields = slices.Clone(e.Fields)
@@ -178,8 +178,8 @@ func TooLarge(limit int64) *domain.Error {
 	return domain.Errorf(domain.CodeTooLarge, "the body is larger than the limit of %s; send less at once", jsonbody.ByteSize(limit))
 }
 
-// EveryFault lists the faults in one text, for errors without a place for fields.
-func EveryFault(faults []domain.FieldError) string {
+// JoinFaults lists the faults in one text, for errors without a place for fields.
+func JoinFaults(faults []domain.FieldError) string {
 	const shown = 20
 	lines := make([]string, 0, shown+1)
 	for _, f := range faults[:min(len(faults), shown)] {

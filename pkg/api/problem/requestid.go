@@ -11,13 +11,14 @@ import (
 // RequestIDHeader carries the id of a request, in both directions.
 const RequestIDHeader = "X-Request-Id"
 
-// aRequestID is what of a caller's request id is taken over.
-var aRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+// requestIDPattern is what of a caller's request id is taken over.
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
-// RequestIDOf returns the id that the caller gave to the request, or a new one in place of an id that is none or has a secret in it.
+// RequestIDOf returns the id that the caller gave to the request, or a new one in place of an id that is none or has a
+// secret in it.
 func RequestIDOf(r *http.Request, secrets domain.Secrets, newID func() string) string {
 	id := r.Header.Get(RequestIDHeader)
-	if !aRequestID.MatchString(id) || secrets.Hide(id) != id {
+	if !requestIDPattern.MatchString(id) || secrets.Hide(id) != id {
 		return newID()
 	}
 	return id

@@ -8,8 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// chatRule names what a chat completion asks for and an agent does not do. To leave it out silently would answer another
-// question than the one that was put; what merely hints (seed, metadata, service_tier, reasoning_effort …) is ignored.
+// chatRule names what a chat completion asks for and an agent does not do. To leave it out silently would answer
+// another question than the one that was put; what merely hints (seed, metadata, service_tier, reasoning_effort …) is
+// ignored.
 func chatRule(body map[string]any) []domain.FieldError {
 	faults := visitorFaults("user", body["user"])
 	for _, r := range refusals {
@@ -42,8 +43,8 @@ func chatRule(body map[string]any) []domain.FieldError {
 }
 
 const (
-	noTools   = "an agent answers from its datastores and calls no tools; leave it out"
-	leaveItAt = "leave it out"
+	refuseTools = "an agent answers from its datastores and calls no tools; leave it out"
+	omitIt      = "leave it out"
 )
 
 // refusals are the fields of a chat completion that would change the answer.
@@ -52,10 +53,10 @@ var refusals = []struct {
 	asks  func(v any) bool
 	why   string
 }{
-	{"tools", filled, noTools},
-	{"functions", filled, noTools},
-	{"tool_choice", func(v any) bool { return v != nil && v != "auto" && v != "none" }, noTools},
-	{"function_call", func(v any) bool { return v != nil && v != "auto" && v != "none" }, noTools},
+	{"tools", isSet, refuseTools},
+	{"functions", isSet, refuseTools},
+	{"tool_choice", func(v any) bool { return v != nil && v != "auto" && v != "none" }, refuseTools},
+	{"function_call", func(v any) bool { return v != nil && v != "auto" && v != "none" }, refuseTools},
 	{"response_format", func(v any) bool {
 		format, _ := v.(map[string]any)
 		return v != nil && format["type"] != "text"
@@ -64,16 +65,16 @@ var refusals = []struct {
 		list, _ := v.([]any)
 		return v != nil && (len(list) != 1 || list[0] != "text")
 	}, `an answer is text; leave it out, or send ["text"]`},
-	{"audio", filled, "an answer is text; " + leaveItAt},
-	{"stop", filled, "max_completion_tokens bounds an answer; " + leaveItAt},
-	{"logprobs", func(v any) bool { return v != nil && v != false }, leaveItAt},
-	{"top_logprobs", func(v any) bool { return v != nil && v != 0.0 }, leaveItAt},
-	{"logit_bias", filled, leaveItAt},
-	{"web_search_options", func(v any) bool { return v != nil }, "an agent answers from its datastores; " + leaveItAt},
+	{"audio", isSet, "an answer is text; " + omitIt},
+	{"stop", isSet, "max_completion_tokens bounds an answer; " + omitIt},
+	{"logprobs", func(v any) bool { return v != nil && v != false }, omitIt},
+	{"top_logprobs", func(v any) bool { return v != nil && v != 0.0 }, omitIt},
+	{"logit_bias", isSet, omitIt},
+	{"web_search_options", func(v any) bool { return v != nil }, "an agent answers from its datastores; " + omitIt},
 }
 
-// filled reports whether something is asked for that may be sent empty by way of saying nothing.
-func filled(v any) bool {
+// isSet reports whether something is asked for that may be sent empty by way of saying nothing.
+func isSet(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return false
@@ -91,8 +92,8 @@ func filled(v any) bool {
 func messageFaults(at string, message map[string]any) []domain.FieldError {
 	var faults []domain.FieldError
 	for _, field := range []string{"tool_calls", "function_call", "audio"} {
-		if filled(message[field]) {
-			faults = append(faults, domain.FieldError{Field: at + "." + field, Message: "is not supported: messages are text, and " + noTools})
+		if isSet(message[field]) {
+			faults = append(faults, domain.FieldError{Field: at + "." + field, Message: "is not supported: messages are text, and " + refuseTools})
 		}
 	}
 	switch content := message["content"].(type) {

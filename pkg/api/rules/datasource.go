@@ -27,7 +27,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	}
 	hasURL, hasSitemap := given("source_url"), given("sitemap")
 	isWeb := body["type"] == string(domain.TypeWebPage) || body["type"] == string(domain.TypeWebSite)
-	elsewhere := addressElsewhere(body, config, isWeb && !hasURL && !hasSitemap)
+	elsewhere := misplacedAddress(body, config, isWeb && !hasURL && !hasSitemap)
 	faults = append(faults, elsewhere...)
 	hasURL = hasURL || len(elsewhere) > 0 // do not report it as missing too
 	switch body["type"] {
@@ -88,9 +88,9 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 // addressNames are the names of the page's address in other services.
 var addressNames = []string{"url", "uri", "link", "address"}
 
-// addressElsewhere finds the address of a page or site under another name: in the config, or next to it if nothing else says what to
-// fetch.
-func addressElsewhere(body, config map[string]any, missing bool) []domain.FieldError {
+// misplacedAddress finds the address of a page or site under another name: in the config, or next to it if nothing else
+// says what to fetch.
+func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {
 		for _, name := range addressNames {
@@ -140,7 +140,8 @@ func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	return append(faults, MetadataFaults("metadata", body["metadata"])...)
 }
 
-// maxPatternBytes bounds the patterns of a site, include and exclude together, as JSON: they travel with each of its jobs.
+// maxPatternBytes bounds the patterns of a site, include and exclude together, as JSON: they travel with each of its
+// jobs.
 const maxPatternBytes = 108 << 10
 
 // patternFaults says whether a site has too much of patterns, none of which need be too long.

@@ -14,12 +14,12 @@ type LineEnds struct {
 	partial string // the first bytes of a character that is not complete
 }
 
-var oneLineEnd = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "")
+var normaliseLineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "")
 
 // Next takes a piece and returns the text that can be passed on.
 func (l *LineEnds) Next(piece string) string {
 	piece = l.partial + piece
-	whole := len(piece) - incomplete(piece)
+	whole := len(piece) - partialRuneLen(piece)
 	piece, l.partial = piece[:whole], piece[whole:]
 	return l.normalise(piece)
 }
@@ -42,7 +42,7 @@ func (l *LineEnds) normalise(piece string) string {
 	if !utf8.ValidString(piece) {
 		piece = string([]rune(piece)) // one replacement for each byte, wherever pieces are cut
 	}
-	piece = oneLineEnd.Replace(piece)
+	piece = normaliseLineEnds.Replace(piece)
 	if !l.begun {
 		piece = strings.TrimLeft(piece, "\n")
 		l.begun = piece != ""
@@ -50,8 +50,8 @@ func (l *LineEnds) normalise(piece string) string {
 	return piece
 }
 
-// incomplete returns how many bytes at the end of s begin a character that they do not finish.
-func incomplete(s string) int {
+// partialRuneLen returns how many bytes at the end of s begin a character that they do not finish.
+func partialRuneLen(s string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
 		if tail := s[len(s)-n:]; utf8.RuneStart(tail[0]) {
 			if utf8.FullRuneInString(tail) {

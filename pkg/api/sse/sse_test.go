@@ -15,7 +15,7 @@ func FuzzPieces(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, first, second uint8) {
 		var clean LineEnds
 		var got strings.Builder
-		writer := TokenWriter{Hold: true, Send: func(piece string) error {
+		writer := TokenWriter{Buffer: true, Send: func(piece string) error {
 			if piece == "" || piece[0] == '\n' || piece == "[DONE]" || strings.HasPrefix(piece, "[ERROR]") || strings.ContainsAny(piece, "\r\ufeff") || !utf8.ValidString(piece) {
 				t.Errorf("a client would not give back %q", piece)
 			}

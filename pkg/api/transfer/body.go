@@ -1,5 +1,6 @@
-// Package transfer moves bodies over a connection within limits of size and time: the bodies of requests, piece by piece where
-// they are uploads, and the pieces of long answers. It does not read their content; pkg/api and the packages below it may import it.
+// Package transfer moves bodies over a connection within limits of size and time: the bodies of requests, piece by
+// piece where they are uploads, and the pieces of long answers. It does not read their content; pkg/api and the
+// packages below it may import it.
 package transfer
 
 import (
@@ -44,7 +45,7 @@ func (b *Checked) Close() error { return nil }
 // ValidatedValue returns the body as maps, slices and plain values.
 func (b *Checked) ValidatedValue() any { return b.Value }
 
-// Read reads a JSON body within its limits of size and time: timeout is the one that Expect was given.
+// Read reads a JSON body within its limits of size and time: timeout is the one that ExpectBody was given.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, error) {
 	if err := RefuseEncoded(r); err != nil {
 		return nil, err
@@ -74,9 +75,9 @@ func RefuseEncoded(r *http.Request) error {
 	return nil
 }
 
-// Expect sets the time in which a request's body must arrive, and watches how far it was read. It is lifted once the body
-// is there; when a request is refused before, it bounds how long the server waits for the rest.
-func Expect(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
+// ExpectBody sets the time in which a request's body must arrive, and watches how far it was read. It is lifted once
+// the body is there; when a request is refused before, it bounds how long the server waits for the rest.
+func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
 	if r.ContentLength == 0 {
 		return r
 	}
@@ -102,19 +103,19 @@ func ReadError(err error, timeout time.Duration) error {
 	}
 }
 
-// Timed returns a writer that gives each piece its time to reach the client, however long the whole takes.
-func Timed(w http.ResponseWriter, timeout time.Duration) io.Writer {
-	return timedWriter{w, http.NewResponseController(w), timeout}
+// TimedWriter returns a writer that gives each piece its time to reach the client, however long the whole takes.
+func TimedWriter(w http.ResponseWriter, timeout time.Duration) io.Writer {
+	return deadlineWriter{w, http.NewResponseController(w), timeout}
 }
 
-type timedWriter struct {
+type deadlineWriter struct {
 	w       io.Writer
 	control *http.ResponseController
 	timeout time.Duration
 }
 
 // Write implements io.Writer.
-func (t timedWriter) Write(p []byte) (int, error) {
+func (t deadlineWriter) Write(p []byte) (int, error) {
 	_ = t.control.SetWriteDeadline(time.Now().Add(t.timeout)) // recorders in tests have none to set
 	return t.w.Write(p)
 }

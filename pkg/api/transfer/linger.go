@@ -11,7 +11,7 @@ import (
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 20
-	drained     = 256 << 10 // which the server of net/http reads anyway
+	serverDrain = 256 << 10 // which the server of net/http reads anyway
 
 	maxLingering = 64 // refused uploads that are read on, so that their clients see why
 )
@@ -29,9 +29,9 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Linger lets a client that is still sending a large body read why it is refused: most read no answer before they have sent
-// all, and lose it if the connection is closed before. The caller calls after once the answer is written; it reads on for a
-// little.
+// Linger lets a client that is still sending a large body read why it is refused: most read no answer before they have
+// sent all, and lose it if the connection is closed before. The caller calls after once the answer is written; it reads
+// on for a little.
 func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
@@ -40,13 +40,13 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	return lingerOn(w, r, sent)
 }
 
-// Lingering bounds the number of clients that are read on at once, of requests that are refused before anything is read.
+// Lingerer bounds the number of clients that are read on at once, of requests that are refused before anything is read.
 // The zero value is ready.
-type Lingering struct{ clients atomic.Int64 }
+type Lingerer struct{ clients atomic.Int64 }
 
 // Linger is Linger for one of them.
-func (l *Lingering) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
-	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= drained {
+func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
+	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}
 	}
 	if l.clients.Add(1) > maxLingering {
@@ -61,7 +61,7 @@ func (l *Lingering) Linger(w http.ResponseWriter, r *http.Request) (after func()
 func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after func()) {
 	nothing := func() {}
 	length := r.ContentLength
-	if sent.ended || length >= 0 && length <= drained || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // who waits to be told has not begun
+	if sent.ended || length >= 0 && length <= serverDrain || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // who waits to be told has not begun
 		return nothing
 	}
 	control := http.NewResponseController(w)

@@ -15,9 +15,9 @@ type pacedBody struct {
 	timeout time.Duration
 }
 
-// Pace returns the request with a body that is an upload: each piece must arrive within the time-out, and all of them within
-// the limit of size.
-func Pace(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) *http.Request {
+// PaceUpload returns the request with a body that is an upload: each piece must arrive within the time-out, and all of
+// them within the limit of size.
+func PaceUpload(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) *http.Request {
 	body := &pacedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), header: w.Header(), timeout: timeout}
 	r = r.WithContext(context.WithValue(r.Context(), pacedKey, body))
 	r.Body = body
@@ -31,9 +31,9 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// Received lifts the deadline of an upload that is complete: the connection waits for the answer now. After an upload
-// that is not, the connection is of no more use.
-func Received(ctx context.Context, complete bool) {
+// FinishUpload lifts the deadline of an upload that is complete: the connection waits for the answer now. After an
+// upload that is not, the connection is of no more use.
+func FinishUpload(ctx context.Context, complete bool) {
 	b, ok := ctx.Value(pacedKey).(*pacedBody)
 	switch {
 	case !ok:

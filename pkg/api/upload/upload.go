@@ -1,5 +1,5 @@
-// Package upload reads a multipart form with a file, which it puts into a temporary file, within bounds, and names every fault of
-// the form. It does not know datasources; pkg/api may import it.
+// Package upload reads a multipart form with a file, which it puts into a temporary file, within bounds, and names
+// every fault of the form. It does not know datasources; pkg/api may import it.
 package upload
 
 import (
@@ -143,7 +143,7 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 		f.Fields[name] = strings.TrimSpace(string(text))
 		return nil
 	default:
-		field := jsonbody.Meant(uploadFields, name)
+		field := jsonbody.ClosestName(uploadFields, name)
 		switch object := strings.FieldsFunc(name, func(r rune) bool { return r == '[' || r == '.' }); {
 		case field != "":
 			f.fault(jsonbody.Shorten(name), "is not known; did you mean %s?", field)
@@ -235,15 +235,16 @@ func (f *Form) readMetadata() {
 	}
 }
 
-// aPair matches name=value, the notation of forms and shells.
-var aPair = regexp.MustCompile(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
+// pairPattern matches name=value, the notation of forms and shells.
+var pairPattern = regexp.MustCompile(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
 
-// pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. It returns "" for other texts.
+// pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. It returns "" for other
+// texts.
 func pairsAsJSON(text string) string {
 	const most = 20 // maximum number of pairs in the message
 	object := map[string]any{}
 	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("&,;\n", r) }) {
-		found := aPair.FindStringSubmatch(pair)
+		found := pairPattern.FindStringSubmatch(pair)
 		if found == nil || len(object) == most {
 			return ""
 		}
@@ -265,11 +266,11 @@ func (f *Form) Name() string {
 	if name == "" {
 		name = strings.ToValidUTF8(f.fileName, "�")
 	}
-	return BareName(name)
+	return CleanFileName(name)
 }
 
-// BareName makes a name fit for a file: without folders and control characters.
-func BareName(name string) string {
+// CleanFileName makes a name fit for a file: without folders and control characters.
+func CleanFileName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -308,8 +309,8 @@ func CheckType(name, mimeType string, formats []format.Format) error {
 	return domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; send one of: %s", jsonbody.Describe(name), mimeType, strings.Join(labels, ", "))
 }
 
-// diskFault says that the disk of uploads is full, or that no more files can be opened. That is temporary, and nothing was
-// stored.
+// diskFault says that the disk of uploads is full, or that no more files can be opened. That is temporary, and nothing
+// was stored.
 func diskFault(err error) error {
 	return &domain.Error{
 		Code: domain.CodeUnavailable, Message: "the service cannot write uploads to its disk at the moment; try again later", Err: err,

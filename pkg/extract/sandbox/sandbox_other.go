@@ -13,7 +13,7 @@ func executable() (string, error) { return os.Executable() }
 // limitMemory starts a watchdog, because the address space cannot be limited on this system.
 func limitMemory(bytes int64) error {
 	if bytes > 0 {
-		go watchMemory(bytes)
+		go WatchMemory(bytes)
 	}
 	return nil
 }
