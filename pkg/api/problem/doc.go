@@ -19,48 +19,48 @@ type Doc struct {
 // errorWords are the meaning of each code and what to do about it.
 var errorWords = map[domain.Code][2]string{
 	domain.CodeInvalid: {
-		"The request is not valid. `errors` lists every invalid field with its path and the reason.",
-		"Correct the fields in `errors`; for an unknown field it suggests the likely one. Sending the same request again cannot succeed.",
+		"The request is not valid. `errors` lists every invalid field with the reason, and suggests the likely name for an unknown one.",
+		"Correct these fields. The same request cannot succeed.",
 	},
 	domain.CodeUsageLimit: {
-		"A quota is used up: agent queries or tokens of this month, or stored chunks or bytes. The quota comes from the configuration, the workspace or the key. Content that was accepted earlier is kept and processed to the end.",
+		"A quota of the configuration, the workspace or the key is used up: agent queries or tokens of this month, or stored chunks or bytes. Accepted content is kept and processed to the end.",
 		"`GET /usage` shows use and limits. Raise the limit (`PUT /usage/limits`, `PUT /keys/{id}/limits`, `SLUICE_QUOTA_*`), delete content, or wait for the next month.",
 	},
 	domain.CodeUnauthorized: {
 		"The key is missing, invalid, expired or revoked, or lacks the scope that the endpoint requires. For a missing or invalid key, endpoints in OpenAI's format answer 401 instead.",
-		"Send `Authorization: Bearer sk_…` with a key of the workspace. The first start prints a key and stores it in `api-key` in the data directory; `sluice keys create` creates others. `detail` names a missing scope.",
+		"Send `Authorization: Bearer sk_…` with a key of the workspace. The first key is in the file `api-key` in the data directory; `sluice keys create` creates others. `detail` names a missing scope.",
 	},
 	domain.CodeNotFound: {
 		"The endpoint does not exist, or the key's workspace has no resource with this id. Resources of other workspaces get the same answer.",
-		"Check the path, the id, and that the key belongs to the workspace of the resource. Deleted resources disappear at once.",
+		"Check the path, the id and the workspace of the key. Deleted resources disappear at once.",
 	},
 	CodeMethod: {
 		"The path exists but does not support this method.",
 		"Use a method that the header `Allow` lists.",
 	},
 	domain.CodeConflict: {
-		"The request conflicts with the current state: the datastore already has this site; the `Idempotency-Key` belongs to another request, or its request is still in progress; the datasource cannot be stopped; or a concurrent change came first.",
-		"`detail` names the conflict and the resource. If the response has `Retry-After`, the conflict is temporary: send the same request again after that time.",
+		"The request conflicts with the current state: the datastore already has this site, the `Idempotency-Key` belongs to another request or one in progress, the datasource cannot be stopped, or a concurrent change came first.",
+		"`detail` names the conflict. If the response has `Retry-After`, send the same request again after that time.",
 	},
 	domain.CodeTooLarge: {
 		"The body or the file exceeds a limit, which `detail` names.",
-		"Send less at once: split the upsert, or upload a smaller file. The operator can raise `SLUICE_LIMIT_UPLOAD` or `SLUICE_LIMIT_JSON`.",
+		"Split the upsert, or upload a smaller file. The operator can raise `SLUICE_LIMIT_UPLOAD` or `SLUICE_LIMIT_JSON`.",
 	},
 	domain.CodeUnsupported: {
 		"The file type is not supported (`detail` lists the supported types), or the body has a `Content-Encoding` such as gzip.",
-		"Send the body unencoded. Convert the file to one of the types that `detail` lists.",
+		"Send the body unencoded, or convert the file to a supported type.",
 	},
 	domain.CodeRateLimit: {
-		"This key sends requests, or this visitor sends questions, faster than its limit, or too many crawl previews are running.",
+		"This key sends requests, or this visitor asks questions, faster than its limit allows, or too many crawl previews are running.",
 		"Wait for `Retry-After`, then send the same request again; an `Idempotency-Key` makes sure that nothing is done twice. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
 	},
 	domain.CodeUnavailable: {
-		"A dependency is down or overloaded (database, NATS, Milvus, a model server), the service is at capacity, or the disk is full. Everything that was answered with 2xx is safe. This request had no effect, or can be repeated safely with its `Idempotency-Key`.",
+		"A dependency is down or overloaded (database, NATS, Milvus, a model server), the service is at capacity, or the disk is full. Everything that was answered with 2xx is safe. This request may have taken effect: repeat it with the same `Idempotency-Key`, so that nothing is done twice.",
 		"Send the same request again after `Retry-After`. For the operator, `/readyz` names the dependency and the log has the reason.",
 	},
 	domain.CodeInternal: {
-		"The service failed unexpectedly. The response reveals only the request's id, `instance`.",
-		"This is a bug in Sluice. Find the id in the service's log and report those lines.",
+		"The service failed unexpectedly. `instance` is the request's id.",
+		"This is a bug in Sluice: report the lines of the service's log with this id.",
 	},
 }
 

@@ -31,17 +31,17 @@ Every error of the API has one shape, ` + "`application/problem+json`" + ` (RFC 
 
 const errorsTail = `## Errors in a stream
 
-If an answer fails before its first byte, the response is one of the errors above. After that, the stream carries ` + "`data: [ERROR]`" + ` with the reason and ends. The question is not stored in the conversation; ask again.
+If an answer fails after its stream has begun, the stream ends with ` + "`data: [ERROR]`" + ` and the reason. The question is not stored in the conversation: ask again.
 
 ## Malformed HTTP
 
-Input that is not HTTP is answered with 400, headers of more than 64 KiB with 431, both as a line of plain text. The connection is closed, and the log has no entry.
+Input that is not HTTP is answered with 400 in plain text, headers of more than 64 KiB with 431. The connection is closed, and the log has no entry.
 
 ## Failed datasources
 
-Accepted content may turn out to be unreadable. The datasource then has the status ` + "`error`" + `, and its field ` + "`error`" + ` explains the fault in the content and how to fix it. Content that was searchable before stays searchable.
+If accepted content turns out to be unreadable, the datasource gets the status ` + "`error`" + `, and its field ` + "`error`" + ` explains the fault and how to fix it. Content that was searchable before stays searchable.
 
-Temporary causes, such as a model server that is down or a host that does not answer, are retried for hours. Meanwhile the status is ` + "`pending`" + `, and ` + "`error`" + ` has the cause. ` + "`POST /datasources/{id}/resync`" + ` retries at once. [Troubleshooting](troubleshooting.md) lists common causes.
+Temporary causes, such as a model server that is down, are retried for hours. Meanwhile the status is ` + "`pending`" + `, and ` + "`error`" + ` has the cause. ` + "`POST /datasources/{id}/resync`" + ` retries at once. [Troubleshooting](troubleshooting.md) lists common causes.
 `
 
 // errorCodes writes the meaning of each error code.
