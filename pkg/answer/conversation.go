@@ -174,7 +174,10 @@ func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 // historyText returns a message's text for the history.
 func historyText(m domain.Message) string {
 	if m.Role == domain.RoleAssistant {
-		return citation.Without(m.Text)
+		if m.ID == "" { // of a client's conversation, without its sources
+			return citation.Without(m.Text, -1)
+		}
+		return citation.Without(m.Text, len(m.Sources))
 	}
 	return m.Text
 }

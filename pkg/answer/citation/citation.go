@@ -7,19 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// citationFilter reads a model's text as it streams, checks the cited numbers against the fragments in the prompt, and
-// renumbers them in order of first use. It removes marks that name no fragment, and the space before them.
+// citationFilter finds the marks in a text as it streams. It is the only definition of a mark: for the answers of models, for
+// documents in a prompt, for quotations and for earlier messages. All text that is not a mark passes byte for byte.
 //
 // Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width
-// digits. They are written as [1][2]. Code is not changed: text between backticks or fences, and subscripts such as
-// arr[2] (see subscripted). Text is held back only while it may become a mark, and for a few bytes after a mark that
-// may be a subscript.
+// digits. Numbers are 1 to 999. These are text: code between backticks or fences, subscripts such as arr[2] (see
+// subscripted), and lists and ranges after a word that takes them, such as pages [3-5] (see rangedWords). Text is held
+// back only while it may become a mark, and for a few bytes after a mark that may be a subscript.
 type citationFilter struct {
-	fragments int         // number of fragments in the prompt, numbered from 1
-	shown     map[int]int // number in the prompt → number shown
-	order     []int       // numbers in the prompt, in order of first use
-	hidden    bool        // remove all marks, even valid ones
-	pending   string      // text that may be the beginning of a mark
+	action    markAction
+	fragments int             // number of fragments in the prompt, numbered from 1
+	shown     map[int]int     // number in the prompt → number shown
+	order     []int           // numbers in the prompt, in order of first use
+	pending   string          // text that may be the beginning of a mark
+	arrays    map[string]bool // names that have a subscript elsewhere, at most maxArrays
 
 	CodeTracker
 	left      string // end of the emitted text, at most maxNameBytes; "" after a removed mark
@@ -29,6 +30,19 @@ type citationFilter struct {
 	// a mark then must not join the following text to it.
 	open bool
 }
+
+// markAction is what a citationFilter does with a mark.
+type markAction int
+
+const (
+	// renumber checks the numbers against the fragments in the prompt, and numbers them in order of first use. A mark
+	// that names no fragment is removed with the space before it.
+	renumber markAction = iota
+	// remove removes every mark with the space before it.
+	remove
+	// parenthesize writes the numbers in parentheses.
+	parenthesize
+)
 
 // Limits of a mark.
 const (
@@ -41,7 +55,30 @@ const (
 const allFragments = 999
 
 func newCitationFilter(given int) *citationFilter {
-	return &citationFilter{fragments: given, shown: make(map[int]int)}
+	return &citationFilter{fragments: given, shown: make(map[int]int), arrays: make(map[string]bool)}
+}
+
+// apply processes the marks of a whole text.
+func (a markAction) apply(text string, given int) string {
+	c := newCitationFilter(given)
+	c.action = a
+	c.learnArrays(text)
+	return c.write(text) + c.close()
+}
+
+// Neutral writes the marks of a document's text in parentheses, so that no model copies them as citations.
+func Neutral(text string) string { return parenthesize.apply(text, allFragments) }
+
+// Remove removes the marks of a document's text, which would look like citations in a quotation.
+func Remove(text string) string { return remove.apply(text, allFragments) }
+
+// Without removes the marks of an answer with the given number of sources, or of an answer that others have stored, if
+// sources is negative.
+func Without(text string, sources int) string {
+	if sources < 0 {
+		sources = allFragments
+	}
+	return strings.TrimSpace(remove.apply(text, sources))
 }
 
 // write processes the next piece and returns the text that can be emitted.
@@ -61,17 +98,21 @@ func (c *citationFilter) read(s string, last bool) string {
 	var out strings.Builder
 	c.pending = ""
 	for i := 0; i < len(s); {
-		start := i // of the text to hold back if the input ends here
-		if s[i] == ' ' && i+1 < len(s) {
+		start := i + c.plain(s[i:]) // of the text to hold back if the input ends here
+		c.pass(&out, s[i:start])
+		if i = start; i == len(s) {
+			break
+		}
+		if c.isSpace(s[i]) && i+1 < len(s) {
 			i++
 		}
-		if !last && (s[i] == ' ' && i+1 == len(s) || !utf8.FullRuneInString(s[i:])) {
+		if !last && (c.isSpace(s[i]) && i+1 == len(s) || !utf8.FullRuneInString(s[i:])) {
 			c.pending = s[start:]
 			break
 		}
 		if c.inCode(s[i]) || !opensMark(s[i:]) {
 			if start < i { // emit the space: the next character may itself be a space before a mark
-				c.pass(&out, " ")
+				c.pass(&out, s[start:i])
 				continue
 			}
 			_, n := utf8.DecodeRuneInString(s[i:])
@@ -79,13 +120,16 @@ func (c *citationFilter) read(s string, last bool) string {
 			i += n
 			continue
 		}
+		if start == i && strings.HasPrefix(s[i:], "[0") {
+			c.learnArray(nameBefore.FindString(c.left))
+		}
 		m, state := parseMark(s[i:])
 		end := i + m.length
 		switch {
 		case !last && (state == markOpen || state == markWhole && m.plain && start == i && isSubscriptPrefix(c.left) && len(s)-end < followerBytes):
 			c.pending = s[start:]
 			return out.String()
-		case state != markWhole || isInterval(m.numbers):
+		case state != markWhole:
 			_, n := utf8.DecodeRuneInString(s[i:])
 			end = i + n
 			c.pass(&out, s[start:end])
@@ -94,7 +138,7 @@ func (c *citationFilter) read(s string, last bool) string {
 			c.pass(&out, s[start:end])
 			c.subscript = true
 		default:
-			c.cite(&out, s[start:i], m.numbers)
+			c.cite(&out, s[start:i], s[i:end], m.numbers)
 		}
 		i = end
 	}
@@ -111,22 +155,44 @@ func (c *citationFilter) isText(m mark, space, after string) bool {
 		return false
 	}
 	if space != "" || !isSubscriptPrefix(c.left) {
-		return c.subscript && space == "" || assigned.MatchString(c.left+space)
+		return space == "" && (c.subscript || subscriptBefore.MatchString(c.left)) || assigned.MatchString(c.left+space) || space != "" && takesNumbers(c.left, m)
 	}
-	return c.indented() || subscripted(c.left, firstBytes(after)) || !slices.ContainsFunc(m.numbers, c.names)
+	return c.indented() || subscripted(c.left, firstBytes(after)) || c.arrays[nameBefore.FindString(c.left)] ||
+		!slices.ContainsFunc(m.numbers, c.names)
 }
+
+// plain returns the number of bytes at the beginning of s that are neither part of a mark nor the space before one.
+func (c *citationFilter) plain(s string) int {
+	for i := range len(s) {
+		switch b := s[i]; {
+		case c.isSpace(b) && (i+1 == len(s) || mayOpen(s[i+1])), mayOpen(b):
+			return i
+		case b >= utf8.RuneSelf && len(s)-i < utf8.UTFMax && !utf8.FullRuneInString(s[i:]):
+			return i
+		}
+	}
+	return len(s)
+}
+
+// mayOpen reports whether a bracket of a mark may begin with the byte.
+func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
+
+// isSpace reports whether the byte is the white space that is removed together with the mark after it. In a document,
+// tabs separate the cells of a table.
+func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 // names reports whether n is the number of a fragment.
 func (c *citationFilter) names(n int) bool { return n >= 1 && n <= c.fragments }
 
-// isInterval reports whether an apparent mark is an interval, such as [0, 1]. Fragments are numbered from 1.
-func isInterval(numbers []int) bool { return len(numbers) > 1 && slices.Contains(numbers, 0) }
-
-// cite writes the valid numbers of a mark as shown, after the space that preceded it.
-func (c *citationFilter) cite(out *strings.Builder, space string, numbers []int) {
+// cite writes a mark as the action says, after the space that preceded it.
+func (c *citationFilter) cite(out *strings.Builder, space, raw string, numbers []int) {
+	if c.action == parenthesize {
+		c.pass(out, space+"("+strings.Trim(raw, " []【】［］")+")")
+		return
+	}
 	var marks strings.Builder
 	for _, n := range numbers {
-		if !c.names(n) || c.hidden {
+		if !c.names(n) || c.action == remove {
 			continue
 		}
 		shown, ok := c.shown[n]
@@ -150,6 +216,9 @@ func (c *citationFilter) cite(out *strings.Builder, space string, numbers []int)
 
 // pass writes text and updates the state that depends on it.
 func (c *citationFilter) pass(out *strings.Builder, text string) {
+	if text == "" {
+		return
+	}
 	out.WriteString(text)
 	c.left = lastBytes(c.left + text)
 	c.subscript = false
@@ -219,8 +288,8 @@ func parseMark(s string) (mark, markState) {
 		if rest := s[m.length+width:]; rest == "" || !utf8.FullRuneInString(rest) {
 			return mark{}, markOpen
 		}
-		if digits == 0 {
-			return mark{}, markNone
+		if digits == 0 || strings.HasPrefix(s[m.length:], "0") || strings.HasPrefix(s[m.length:], "０") {
+			return mark{}, markNone // fragments are numbered from 1: [0, 1] is an interval
 		}
 		m.length += width
 		m.numbers = appendRange(m.numbers, from, n)
@@ -327,11 +396,4 @@ func digitsAt(s string) (value, digits, width int) {
 
 func countPrefix(s, one string) int {
 	return len(s) - len(strings.TrimLeft(s, one))
-}
-
-// Without removes all marks from an answer.
-func Without(text string) string {
-	c := newCitationFilter(allFragments)
-	c.hidden = true
-	return strings.TrimSpace(c.write(text) + c.close())
 }

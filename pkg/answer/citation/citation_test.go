@@ -32,8 +32,12 @@ func TestCitationFilter(t *testing.T) {
 		"text without marks passes":                        {3, "A plain text.", "A plain text.", nil},
 		"marks are renumbered in order of first use":       {5, "One [4]. Two [2]. One again [4].", "One [1]. Two [2]. One again [1].", []int{4, 2}},
 		"a mark of what was not given goes with its space": {3, "True [9]. So [1].", "True. So [1].", []int{1}},
-		"zero is no fragment":                              {3, "True [0].", "True.", nil},
-		"zero in a list is an interval":                    {3, "Between [0, 1] and [ 0-3 ] [2].", "Between [0, 1] and [ 0-3 ] [1].", []int{2}},
+		"zero is no fragment":                              {3, "Index [0], [01] and [０] [2].", "Index [0], [01] and [０] [1].", []int{2}},
+		"zero in a list is an interval":                    {3, "Over [0, 1] and [ 0-3 ] [2].", "Over [0, 1] and [ 0-3 ] [1].", []int{2}},
+		"an interval is text":                              {3, "In the interval [1, 3], between [1,2] [1, 3].", "In the interval [1, 3], between [1,2] [1][2].", []int{1, 3}},
+		"a range of pages is text":                         {9, "See pages [3-5], pp. [3–5], Zeilen [1-2] [3-4].", "See pages [3-5], pp. [3–5], Zeilen [1-2] [1][2].", []int{3, 4}},
+		"a mark after a counted word counts":               {9, "On this page [3] and in two tables [1, 2].", "On this page [1] and in two tables [2][3].", []int{3, 1, 2}},
+		"a name with a subscript 0 has more":               {3, "items[0] and items[1], but rows[2].", "items[0] and items[1], but rows[1].", []int{2}},
 		"a list is parted":                                 {3, "True [1, 3].", "True [1][2].", []int{1, 3}},
 		"only the numbers given stay of a list":            {3, "True [7,3].", "True [1].", []int{3}},
 		"a range is every number in it":                    {9, "True [2-4].", "True [1][2][3].", []int{2, 3, 4}},
@@ -114,7 +118,7 @@ func TestTheCitationFilterBuffersOnlyPossibleMarks(t *testing.T) {
 
 var afterName = regexp.MustCompile(`[0-9A-Za-z_)]\[`)
 
-var plainMark = regexp.MustCompile(`\[(\d{1,3})\]`)
+var plainMark = regexp.MustCompile(`\[([1-9]\d{0,2})\]`)
 
 func FuzzCitationFilter(f *testing.F) {
 	f.Add("One [4]. Two [2] `a[1]` 【3】 [1-3] [", uint8(3), uint8(4))

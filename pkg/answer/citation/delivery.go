@@ -28,6 +28,9 @@ type Delivery struct {
 // the operator can have asked for a link, so links are not checked.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, cites: newCitationFilter(len(p.Fragments)), emit: emit}
+	for _, f := range p.Fragments {
+		d.cites.learnArrays(f.Text)
+	}
 	if len(p.Fragments) > 0 {
 		d.links = newLinkFilter(addressesOf(p))
 	}

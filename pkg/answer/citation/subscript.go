@@ -3,6 +3,8 @@ package citation
 import (
 	"regexp"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // Number of bytes around brackets that distinguish a subscript from a citation.
@@ -36,6 +38,69 @@ func subscripted(before, after string) bool {
 		return false
 	}
 	return arrayName.MatchString(before) || letterName.MatchString(before) || callBefore.MatchString(before) || codeFollows.MatchString(after)
+}
+
+// maxArrays limits the names that a text can add.
+const maxArrays = 100
+
+// arrayPattern matches a name with a subscript that cannot be a citation: items[0], items[i].
+const arrayPattern = `([A-Za-z_$][0-9A-Za-z_$]*)(?:\[(?:0|[i-n]|idx|index|key|[a-z]+_[a-z_]+)\])+`
+
+var (
+	arrayInText     = regexp.MustCompile(arrayPattern)
+	subscriptBefore = regexp.MustCompile(arrayPattern + `$`)
+)
+
+// learnArrays remembers the names that have a subscript in a text. In such a text, items[1] is a subscript as well.
+func (c *citationFilter) learnArrays(text string) {
+	if !strings.Contains(text, "[") {
+		return
+	}
+	for _, found := range arrayInText.FindAllStringSubmatch(text, maxArrays) {
+		c.learnArray(found[1])
+	}
+}
+
+func (c *citationFilter) learnArray(name string) {
+	if name != "" && len(c.arrays) < maxArrays {
+		c.arrays[name] = true
+	}
+}
+
+// rangedWords are words before a range of numbers that are not fragments: pages [3-5].
+var rangedWords = wordset.Of(`
+	page pages pp line lines row rows column columns chapter chapters section sections step steps item items figure figures
+	table tables version versions volume volumes article articles paragraph paragraphs question questions level levels year years
+	day days week weeks month months grade grades
+	seite seiten zeile zeilen spalte spalten kapitel abschnitt abschnitte abschnitten schritt schritte schritten tabelle tabellen
+	abbildung abbildungen absatz absätze artikel bände stufe stufen jahr jahre jahren tag tage tagen
+	ligne lignes colonne colonnes chapitre chapitres étape étapes tableau tableaux paragraphe paragraphes
+	página páginas línea líneas columna columnas capítulo capítulos paso pasos tabla tablas figura figuras artículo artículos
+	pagina pagine riga righe colonna capitolo capitoli passo passi tabella tabelle articolo articoli linha linhas passos
+	pagina's regel regels hoofdstuk hoofdstukken stap stappen tabel
+`)
+
+// intervalWords are words before an interval or a vector: interval [1, 2].
+var intervalWords = wordset.Of(`
+	interval intervals range ranges between vector vectors coordinates tuple array
+	intervall intervalle bereich wertebereich zwischen vektor
+	entre vecteur plage intervalo rango intervallo vettore tussen
+`)
+
+// lastWord matches the last word of a text, before an optional full stop: pp.
+var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
+
+// takesNumbers reports whether numbers in brackets after this text belong to its last word.
+func takesNumbers(before string, m mark) bool {
+	if len(m.numbers) < 2 {
+		return false
+	}
+	found := lastWord.FindStringSubmatch(before)
+	if found == nil {
+		return false
+	}
+	word := strings.ToLower(found[1])
+	return intervalWords[word] || m.ranged && rangedWords[word]
 }
 
 // isSubscriptPrefix reports whether brackets after this text follow a name or a call without a space.
@@ -129,34 +194,4 @@ func afterRun(code, ticks int) int {
 	default:
 		return code
 	}
-}
-
-// MarksInText matches reference marks in documents, which a model could copy into its answer as citations.
-var MarksInText = regexp.MustCompile(`[\[【［]\s*(\d{1,3}(?:\s*[,;，、；–-]\s*\d{1,3})*)\s*[\]】］]`)
-
-// Neutral removes the brackets of marks in a document's text, so that no model copies them as citations. Code keeps its
-// brackets: argv[1].
-func Neutral(text string) string {
-	var out strings.Builder
-	var code CodeTracker
-	done, subscript := 0, false // end of the previous mark, and whether it is a subscript
-	for _, at := range MarksInText.FindAllStringSubmatchIndex(text, -1) {
-		for i := done; i < at[0]; i++ {
-			code.track(text[i])
-		}
-		before := lastBytes(text[:at[0]])
-		subscript = code.inCode('[') || code.indented() && isSubscriptPrefix(before) || subscripted(before, firstBytes(text[at[1]:])) ||
-			subscript && at[0] == done
-		out.WriteString(text[done:at[0]])
-		if subscript {
-			out.WriteString(text[at[0]:at[1]])
-		} else {
-			out.WriteString("(" + text[at[2]:at[3]] + ")")
-		}
-		for i := at[0]; i < at[1]; i++ {
-			code.track(text[i])
-		}
-		done = at[1]
-	}
-	return out.String() + text[done:]
 }

@@ -126,17 +126,13 @@ func between(a, b string) string {
 	return " "
 }
 
-// spacedMarks matches reference marks in documents with the space before them.
-var spacedMarks = regexp.MustCompile(`[ \t]?` + citation.MarksInText.String())
-
 // quotation prepares a text for quotation: it collapses white space in each line and removes reference marks, which
 // would look like citations.
 func quotation(text string) string {
-	text = spacedMarks.ReplaceAllString(text, "")
-	text = citation.MarksInText.ReplaceAllString(text, "($1)") // marks that the removal has formed
 	if strings.Count(text, "`")%2 != 0 || strings.Contains(text, "``") {
 		text = strings.ReplaceAll(text, "`", "") // an unclosed backtick would turn the citation into code
 	}
+	text = citation.Remove(text)
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\t", " · ")
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
