@@ -3,7 +3,7 @@ package docs
 
 import "embed"
 
-// Files are all pages, decisions, history and pictures, by their paths within this directory.
+// Files are all pages, decisions, history, pictures and examples, by their paths within this directory.
 //
-//go:embed *.md adr/*.md adr/archive/*.md history/*.md images
+//go:embed *.md adr/*.md adr/archive/*.md history/*.md images examples
 var Files embed.FS

@@ -50,6 +50,8 @@ var types = map[string]string{
 	".js":   "text/javascript; charset=utf-8",
 	".json": "application/json",
 	".md":   "text/markdown; charset=utf-8",
+	".mjs":  "text/plain; charset=utf-8", // examples, shown as text
+	".py":   "text/plain; charset=utf-8",
 	".svg":  "image/svg+xml",
 	".png":  "image/png",
 }
