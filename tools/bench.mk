@@ -104,3 +104,7 @@ bench-retrieval: build ## how good the fragments are that come back, on the coll
 .PHONY: bench-answers
 bench-answers: build ## how good the built-in answerer's answers are, on the collections of BENCH_IR whose answers BENCH_ANSWERS has; docs/answers.md
 	go run ./tools/benchanswers -api $(BIN)/sluice
+
+.PHONY: bench-questions
+bench-questions: build ## the built-in answerer and the best fragment on our own questions in eight languages; HALF: tuning or held-out; docs/answers.md
+	go run ./tools/benchanswers -api $(BIN)/sluice -set testdata/answers $(if $(HALF),-half $(HALF)) $(if $(WRONG),-wrong)

@@ -1,5 +1,6 @@
 // Command gen writes the documents of testdata/documents: small files of every format that Sluice reads, about a
-// company that does not exist, each with facts that stand in no other file. Its output is the same on every run.
+// company that does not exist, each with facts that stand in no other file. It also writes the PDF and Office documents
+// of testdata/answers; the other documents there are plain text. Its output is the same on every run.
 //
 //	go run ./testdata/gen
 package main
@@ -15,14 +16,16 @@ import (
 )
 
 func main() {
-	if err := run(filepath.Join("testdata", "documents")); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	for dir, documents := range folders {
+		if err := run(filepath.Join("testdata", filepath.FromSlash(dir)), documents); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 }
 
-// run writes all documents into dir.
-func run(dir string) error {
+// run writes documents into dir.
+func run(dir string, documents []document) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making %s: %w", dir, err)
 	}
@@ -38,11 +41,20 @@ func run(dir string) error {
 	return nil
 }
 
-// documents are the files and how they are made.
-var documents = []struct {
+// document is a file and the function that makes it.
+type document struct {
 	name string
 	make func() ([]byte, error)
-}{
+}
+
+// folders are the documents by folder within testdata.
+var folders = map[string][]document{
+	"documents":        samples,
+	"answers/tuning":   {{"vehicle-claim.pdf", claimPDF}, {"dienstanweisung-lager.docx", instructionDocx}},
+	"answers/held-out": {{"electricity-bill.pdf", billPDF}, {"angebot-kueche.docx", offerDocx}, {"estoque.xlsx", stockXlsx}},
+}
+
+var samples = []document{
 	{"aurora-x2-manual.pdf", manualPDF},
 	{"employee-handbook.docx", handbookDocx},
 	{"roadmap.pptx", roadmapPptx},

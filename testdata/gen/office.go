@@ -90,6 +90,14 @@ func wordTable(rows ...[]string) string {
 	return b.String()
 }
 
+const (
+	wordStyles = `<w:styles xmlns:w="` + wordNS + `"><w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/></w:style>` +
+		`<w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/></w:style>` +
+		`<w:style w:type="paragraph" w:styleId="Heading2"><w:name w:val="heading 2"/></w:style></w:styles>`
+	wordNumbering = `<w:numbering xmlns:w="` + wordNS + `"><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="1"/>` +
+		`<w:numFmt w:val="decimal"/><w:lvlText w:val="%1."/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`
+)
+
 // handbookDocx is a handbook with headings, a numbered list, a table, a footnote and a tracked change.
 func handbookDocx() ([]byte, error) {
 	body := wordParagraph("Title", "Employee Handbook") +
@@ -110,11 +118,8 @@ func handbookDocx() ([]byte, error) {
 		relations("_rels/.rels", "officeDocument", "word/document.xml"),
 		{"word/document.xml", fmt.Sprintf(`<w:document xmlns:w="%s"><w:body>%s</w:body></w:document>`, wordNS, body)},
 		relations("word/_rels/document.xml.rels", "styles", "styles.xml", "numbering", "numbering.xml", "footnotes", "footnotes.xml"),
-		{"word/styles.xml", fmt.Sprintf(`<w:styles xmlns:w="%s"><w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/></w:style>`+
-			`<w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/></w:style>`+
-			`<w:style w:type="paragraph" w:styleId="Heading2"><w:name w:val="heading 2"/></w:style></w:styles>`, wordNS)},
-		{"word/numbering.xml", fmt.Sprintf(`<w:numbering xmlns:w="%s"><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="1"/>`+
-			`<w:numFmt w:val="decimal"/><w:lvlText w:val="%%1."/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`, wordNS)},
+		{"word/styles.xml", wordStyles},
+		{"word/numbering.xml", wordNumbering},
 		{"word/footnotes.xml", fmt.Sprintf(`<w:footnotes xmlns:w="%s"><w:footnote w:type="separator" w:id="0"><w:p/></w:footnote>`+
 			`<w:footnote w:id="2">%s</w:footnote></w:footnotes>`, wordNS, wordParagraph("", "Since 1 January 2025; before that, 14 weeks."))},
 	})

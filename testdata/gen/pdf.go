@@ -93,19 +93,27 @@ func manualPDF() ([]byte, error) {
 	two.paragraph("The housing is made of duplex steel 1.4462 and can be recycled completely. Return the",
 		"controller board to the manufacturer: it contains a lithium cell.")
 
+	return pdfOf("Aurora X2 Product Manual", "en", one, two), nil
+}
+
+// pdfOf returns a PDF file with a title, a language and pages.
+func pdfOf(title, language string, texts ...*pageText) []byte {
 	w := &pdfWriter{}
 	w.buf.WriteString("%PDF-1.4\n")
-	c1, c2 := w.stream(one.String()), w.stream(two.String())
+	var contents []int
+	for _, t := range texts {
+		contents = append(contents, w.stream(t.String()))
+	}
 	f1 := w.object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
 	f2 := w.object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >>")
-	pages := len(w.offsets) + 3
-	page := func(content int) int {
-		return w.object(fmt.Sprintf("<< /Type /Page /Parent %d 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources << /Font << /F1 %d 0 R /F2 %d 0 R >> >> >>",
-			pages, content, f1, f2))
+	pages := len(w.offsets) + len(texts) + 1
+	var kids []string
+	for _, content := range contents {
+		kids = append(kids, fmt.Sprintf("%d 0 R", w.object(fmt.Sprintf("<< /Type /Page /Parent %d 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources << /Font << /F1 %d 0 R /F2 %d 0 R >> >> >>",
+			pages, content, f1, f2))))
 	}
-	p1, p2 := page(c1), page(c2)
-	w.object(fmt.Sprintf("<< /Type /Pages /Kids [%d 0 R %d 0 R] /Count 2 >>", p1, p2))
-	root := w.object(fmt.Sprintf("<< /Type /Catalog /Pages %d 0 R /Lang (en) >>", pages))
-	info := w.object("<< /Title (Aurora X2 Product Manual) >>")
-	return w.finish(root, info), nil
+	w.object(fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", strings.Join(kids, " "), len(kids)))
+	root := w.object(fmt.Sprintf("<< /Type /Catalog /Pages %d 0 R /Lang (%s) >>", pages, language))
+	info := w.object(fmt.Sprintf("<< /Title (%s) >>", title))
+	return w.finish(root, info)
 }

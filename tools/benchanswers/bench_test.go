@@ -181,7 +181,8 @@ func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 
 func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-answers", "x", "more"}, {"-answers", ""}, {"-answers", "x", "-questions", "-1"}, {"-answers", "x", "-small", "-write", "f"}} {
+	for _, args := range [][]string{{"-answers", "x", "more"}, {"-answers", ""}, {"-answers", "x", "-questions", "-1"}, {"-answers", "x", "-small", "-write", "f"},
+		{"-answers", "x", "-half", "tuning"}, {"-set", "x", "-half", "third"}, {"-set", "x", "-small"}} {
 		if _, err := parse(args, &strings.Builder{}); err == nil {
 			t.Errorf("%v is taken", args)
 		}

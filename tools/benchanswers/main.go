@@ -3,8 +3,9 @@
 // the collection. It also asks questions that the documents do not answer. The output is Markdown.
 //
 //	go run ./tools/benchanswers [-data folder] [-answers folder] [-collections xquad-en,xquad-zh] [-questions 200] [-small]
+//	go run ./tools/benchanswers -set testdata/answers [-half tuning] [-wrong]
 //
-// docs/answers.md describes the collections and answers.
+// docs/answers.md describes the collections and answers, and testdata/answers/README.md the set of questions.
 package main
 
 import (
@@ -24,6 +25,9 @@ type settings struct {
 	collections []string // empty: all that have answers
 	questions   int      // maximum per collection; 0: all
 	small       bool     // measure small datastores instead of whole collections
+	set         string   // folder of a question set, measured instead of collections
+	half        string   // of the set; "": both
+	wrong       bool     // print the wrong answers to questions of the set
 	keep        string
 	write       string
 }
@@ -34,6 +38,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	s, err := parse(args, errs)
 	if err != nil {
 		return err
+	}
+	if s.set != "" {
+		return measureSet(ctx, s, out, errs)
 	}
 	return measure(ctx, s, out, errs)
 }
@@ -47,13 +54,22 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.List(&s.collections, "collections", "BENCH_COLLECTIONS", "", "the collections that have answers, parted by commas")
 	flags.IntVar(&s.questions, "questions", 0, "how many questions of a collection are asked at most; 0: all")
 	flags.BoolVar(&s.small, "small", false, "measure datastores of 1 to 30 documents drawn from the collections, in place of the collections as a whole")
+	flags.Path(&s.set, "set", "", "", "the folder of a question set, which is measured instead of collections")
+	flags.StringVar(&s.half, "half", "", "ask the questions of one half of the set: tuning or held-out")
+	flags.BoolVar(&s.wrong, "wrong", false, "print the wrong answers to questions of the set")
 	flags.Path(&s.keep, "keep", "BENCH_KEEP", "", "a data directory that stays")
 	flags.Write(&s.write)
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	switch {
-	case s.answers == "":
+	case s.set == "" && (s.half != "" || s.wrong):
+		return s, errors.New("-half and -wrong apply to the questions of a -set")
+	case s.set != "" && (s.small || s.write != ""):
+		return s, errors.New("-small and -write apply to collections, not to a -set")
+	case s.half != "" && s.half != "tuning" && s.half != "held-out":
+		return s, fmt.Errorf("-half is %q, must be tuning or held-out", s.half)
+	case s.set == "" && s.answers == "":
 		return s, errors.New("-answers, or BENCH_ANSWERS, must name the folder of the answers")
 	case s.small && s.write != "":
 		return s, errors.New("-small has no section of figures to -write")

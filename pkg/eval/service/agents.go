@@ -36,17 +36,23 @@ func agentOf(a client.Agent) Agent {
 
 // Answer is an agent's answer with the fragments that it cites.
 type Answer struct {
-	Text    string
-	Sources []Fragment
+	Text           string
+	Sources        []Fragment
+	ConversationID string
 }
 
 // Ask sends a question to an agent in a new conversation.
 func (s *Service) Ask(ctx context.Context, agentID, question string) (Answer, error) {
-	said, err := s.client.QueryAgent(ctx, agentID, client.AgentQuery{Query: question})
+	return s.Continue(ctx, agentID, "", question)
+}
+
+// Continue sends a question to an agent in the conversation with the given id; "" begins a new one.
+func (s *Service) Continue(ctx context.Context, agentID, conversationID, question string) (Answer, error) {
+	said, err := s.client.QueryAgent(ctx, agentID, client.AgentQuery{Query: question, ConversationId: set(conversationID)})
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{Text: said.Answer, Sources: make([]Fragment, len(said.Sources))}
+	a := Answer{Text: said.Answer, Sources: make([]Fragment, len(said.Sources)), ConversationID: said.ConversationId}
 	for i, f := range said.Sources {
 		a.Sources[i] = Fragment{
 			Text: f.Text, Score: f.Score, Source: f.Source, DatasourceID: f.DatasourceId, DatasourceName: f.DatasourceName,

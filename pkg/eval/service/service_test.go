@@ -122,7 +122,8 @@ func TestUpsertHandsInNamesAndCustomIds(t *testing.T) {
 
 func TestAnAgentIsMadeAndAsked(t *testing.T) {
 	t.Parallel()
-	s, f := asking(t, answer{201, "", `{"id":"ag"}`}, answer{200, "", `{"answer":"Six [1].","conversationId":"c","visitorId":"v","sources":[{"text":"at six","citation":1}]}`})
+	s, f := asking(t, answer{201, "", `{"id":"ag"}`}, answer{200, "", `{"answer":"Six [1].","conversationId":"c","visitorId":"v","sources":[{"text":"at six","citation":1}]}`},
+		answer{200, "", `{"answer":"Seven.","conversationId":"c","visitorId":"v","sources":[]}`})
 	id, err := s.CreateAgent(t.Context(), "n", "d1", "d2")
 	if err != nil || id != "ag" {
 		t.Fatalf("made %q, %v", id, err)
@@ -131,10 +132,14 @@ func TestAnAgentIsMadeAndAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Answer{Text: "Six [1].", Sources: []Fragment{{Text: "at six"}}}, got); diff != "" {
+	if diff := cmp.Diff(Answer{Text: "Six [1].", Sources: []Fragment{{Text: "at six"}}, ConversationID: "c"}, got); diff != "" {
 		t.Error(diff)
 	}
-	want := []string{`POST /agents Bearer sk_test {"datastoreIds":["d1","d2"],"name":"n"}`, `POST /agents/ag/query Bearer sk_test {"query":"When?"}`}
+	if _, err = s.Continue(t.Context(), id, got.ConversationID, "And on Sundays?"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`POST /agents Bearer sk_test {"datastoreIds":["d1","d2"],"name":"n"}`, `POST /agents/ag/query Bearer sk_test {"query":"When?"}`,
+		`POST /agents/ag/query Bearer sk_test {"conversationId":"c","query":"And on Sundays?"}`}
 	if diff := cmp.Diff(want, f.asked); diff != "" {
 		t.Error(diff)
 	}
