@@ -43,7 +43,7 @@ var parts = []struct {
 		{"api", "maxInstructions", bytesOf, "instructions in a request in OpenAI's format"},
 		{"api", "maxModels", number, "agents that `/v1/models` lists"},
 		{"api", "maxMessageBytes", bytesOf, "message of the Model Context Protocol"},
-		{"api/idempotency", "maxKeptAnswer", bytesOf, "response stored for an `Idempotency-Key`"},
+		{"api/idempotency", "maxStoredResponse", bytesOf, "response stored for an `Idempotency-Key`"},
 		{"catalog/accounts", "idempotencyExpiry", timeOf, "retention of that response"},
 		{"api", "maxPlans", number, "concurrent crawl previews"},
 		{"api", "maxPlanAddresses", number, "addresses that a preview requests or lists"},
