@@ -84,7 +84,7 @@ func (s *server) observe(c *gin.Context) {
 	c.Header(problem.RequestIDHeader, id)
 	c.Header("X-Content-Type-Options", "nosniff")
 	ctx, span := s.startSpan(c, id)
-	c.Request = c.Request.WithContext(telemetry.Note(problem.WithRequestID(ctx, id), slog.String("request", id)))
+	c.Request = c.Request.WithContext(telemetry.WithLogAttrs(problem.WithRequestID(ctx, id), slog.String("request", id)))
 
 	begin := time.Now()
 	s.metrics.inFlight.Inc()
@@ -94,7 +94,7 @@ func (s *server) observe(c *gin.Context) {
 		s.auditServed(c)
 		took := time.Since(begin)
 		s.metrics.observe(c, took)
-		s.log.Debug("request served", "request", id, "method", s.Secrets.Hide(c.Request.Method), "route", c.FullPath(), "status", c.Writer.Status(), "took", took)
+		s.log.Debug("request served", "request", id, "method", s.Secrets.Redact(c.Request.Method), "route", c.FullPath(), "status", c.Writer.Status(), "took", took)
 	}()
 	c.Next()
 }

@@ -31,7 +31,7 @@ func TestKeysAreNotDisclosed(t *testing.T) {
 			t.Parallel()
 			metrics, log, spans := prometheus.NewRegistry(), &logBuffer{}, tracetest.NewSpanRecorder()
 			s := newScene(t, func(_ *api.Options, d *api.Deps) {
-				d.Traces = telemetry.Of(sdk.NewTracerProvider(sdk.WithSpanProcessor(spans)))
+				d.Traces = telemetry.NewTraces(sdk.NewTracerProvider(sdk.WithSpanProcessor(spans)))
 				d.Metrics, d.Log = metrics, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			})
 			secret := key(s)

@@ -26,16 +26,16 @@ func (s *Service) startControl(ctx context.Context) error {
 		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
 		Holder: s.holder, Log: s.log, Now: s.now, Aged: s.aged, Audited: s.rebuild.audited,
 	}
-	sites := control.SiteKeeper{Sites: s.catalog, Hub: s.hub, Log: s.log}
+	sites := control.SiteWorker{Sites: s.catalog, Hub: s.hub, Log: s.log}
 	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: s.hub, Log: s.log}
-	keeper := &control.Keeper{Streams: s.broker, Originals: s.originals, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
-	repairer := control.Repairer{Requests: s.catalog, Keeper: keeper, Auditor: s.auditor, Scheduler: scheduler, Log: s.log}
+	keeper := &control.StreamKeeper{Streams: s.broker, Originals: s.originals, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
+	repairer := control.Repairer{Requests: s.catalog, Streams: keeper, Auditor: s.auditor, Scheduler: scheduler, Log: s.log}
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
 	s.control = newGroup(ctx, s.failed)
 	s.control.run("applying events", applier.Run)
-	s.control.run("hearing of changes", func(ctx context.Context) error { return s.broker.Announcements(ctx, s.hub.Heard) })
+	s.control.run("hearing of changes", func(ctx context.Context) error { return s.broker.Announcements(ctx, s.hub.ChangedElsewhere) })
 	if s.config.DatabaseURL != "" {
 		s.control.run("agreeing on the NATS servers", s.keepAgreeing)
 	}
@@ -80,7 +80,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 		return nil
 	}
 	// Jobs that were unfinished when the copy was made may have ended since; their events are gone.
-	s.rescuer.Suspect()
+	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("issuing jobs anew that an older catalog takes for unfinished: %w", err)
 	}

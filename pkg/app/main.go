@@ -135,5 +135,5 @@ func Version() string {
 func newLogger(w io.Writer, level string, secrets domain.Secrets) *slog.Logger {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(level)) // config has validated it
-	return slog.New(telemetry.Discreet(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}), secrets))
+	return slog.New(telemetry.RedactingHandler(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}), secrets))
 }

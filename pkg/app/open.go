@@ -191,7 +191,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	s.metrics.MustRegister(instrument.NewBacklogs(s.broker, s.catalog, s.now, s.log))
 	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.aged}
 	if s.config.HasEmbeddedIndex() { // then the files uploaded here are mostly read here
-		o.Keep = int(cacheMemoryOf(s.config).originals)
+		o.CacheBytes = int(cacheMemoryOf(s.config).originals)
 	}
 	if s.nats != nil {
 		o.Broken = s.nats.Broken

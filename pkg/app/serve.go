@@ -121,7 +121,7 @@ func (s *Service) handler() (http.Handler, error) {
 	}
 	if file != nil {
 		s.closeLater(file.Close)
-		s.auditLog = slog.New(telemetry.Discreet(slog.NewJSONHandler(file, nil), s.options.Secrets))
+		s.auditLog = slog.New(telemetry.RedactingHandler(slog.NewJSONHandler(file, nil), s.options.Secrets))
 	}
 	parts := api.Deps{
 		Agents:        s.catalog,

@@ -121,7 +121,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		reader := newExtractor(s.config, s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
 		s.closeLater(reader.Close)
 		ingestor := ingestWorker(s.config, s.options, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now)
-		ingestor.StandBack = s.admission.backpressure.Wait
+		ingestor.Yield = s.admission.backpressure.Wait
 		for _, lane := range lanes {
 			s.workers.run("ingesting", func(ctx context.Context) error {
 				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), instrument.Jobs(s.options.Traces, s.log, ingestor.Handle))

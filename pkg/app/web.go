@@ -19,7 +19,7 @@ import (
 // web is the crawler with its dependencies.
 type web struct {
 	*crawl.Crawler
-	turns   *jobs.Turns
+	turns   *jobs.HostSlots
 	browser *render.Browser // nil: not configured
 }
 
@@ -36,8 +36,8 @@ func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger
 	if w.browser != nil {
 		o.Renderer = w.browser
 	}
-	w.turns = broker.Turns(jobs.TurnsOptions{})
-	o.Turns = w.turns
+	w.turns = broker.HostSlots(jobs.HostSlotsOptions{})
+	o.Slots = w.turns
 	w.Crawler = crawl.New(o)
 	return w, nil
 }

@@ -49,7 +49,7 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 	}
 	return &ingest.Ingestor{
 		Originals: store, Extractor: reader, Chunkers: chunkers{sized: newChunker(c)},
-		Embedders: models, Indexes: indexes, Recent: ingest.NewRecent(int(cacheMemoryOf(c).vectors)), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
+		Embedders: models, Indexes: indexes, Vectors: ingest.NewVectorCache(int(cacheMemoryOf(c).vectors)), Admission: ingest.NewAdmission(readers(c), c.IngestConcurrency),
 		Events: times.Events(events), Measure: times.Begin, Now: now, Log: o.Log,
 	}
 }
@@ -97,7 +97,7 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
 		// The ingestor can hold this many short documents. Half of the window remains for jobs that arrive meanwhile.
 		// If there are other ingestors, jobs waiting for memory here would leave them idle.
-		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortDocuments*c.IngestConcurrency, c.Window/2))
+		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {
 		o.AckWait = remoteAckWait

@@ -40,7 +40,7 @@ func (p *Program) relay(ctx context.Context, where Where) error {
 		return Misusedf("%q is not the address of a service: it must look like http://127.0.0.1:8080", at.Address)
 	}
 	relay := mcp.Relay{Endpoint: base.JoinPath("mcp").String(), Key: at.Key, Version: p.Version,
-		Log: slog.New(telemetry.Discreet(slog.NewTextHandler(p.Err, &slog.HandlerOptions{Level: slog.LevelWarn}), domain.Secrets{}))}
+		Log: slog.New(telemetry.RedactingHandler(slog.NewTextHandler(p.Err, &slog.HandlerOptions{Level: slog.LevelWarn}), domain.Secrets{}))}
 	return relay.Run(ctx, p.In, output{p.Out})
 }
 

@@ -37,7 +37,7 @@ func (f states) ApplyAll(_ context.Context, evs []domain.Event) ([]catalog.Appli
 	return out, nil
 }
 
-func TestApplierLetsOnlyWhatPassesByItselfComeAgain(t *testing.T) {
+func TestApplierRetriesOnlyTransientFailures(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		fault error
@@ -64,7 +64,7 @@ func TestApplierLetsOnlyWhatPassesByItselfComeAgain(t *testing.T) {
 	}
 }
 
-func TestApplierTellsWatchersOfThePageAndItsSite(t *testing.T) {
+func TestApplierNotifiesWatchersOfThePageAndItsSite(t *testing.T) {
 	t.Parallel()
 	hub := NewHub(nil)
 	defer hub.Close()

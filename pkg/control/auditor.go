@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Ledger is the part of the catalog that an audit reads and repairs.
-type Ledger interface {
+// AuditCatalog is the part of the catalog that an audit reads and repairs.
+type AuditCatalog interface {
 	EachDatastore(ctx context.Context, f func(domain.Datastore) error) error
 	Stores
 	EachActive(ctx context.Context, datastoreID string, f func(catalog.ActiveState) error) error
@@ -51,7 +51,7 @@ type OriginalsList interface {
 // Auditor compares the index and the store of originals with the catalog. It queues sweeps for stray rows and
 // originals, and creates jobs for missing ones. It ignores datasources with unfinished jobs.
 type Auditor struct {
-	Catalog   Ledger
+	Catalog   AuditCatalog
 	Engines   Engines
 	Originals OriginalsList
 	JobLog    Log
@@ -67,7 +67,7 @@ type Auditor struct {
 	// Audited, if set, is called with the start time after every audit that completed without errors.
 	Audited func(began time.Time)
 
-	running sync.Mutex // held during an audit: of two concurrent ones, neither could report all differences
+	running sync.Mutex // loggedFailures during an audit: of two concurrent ones, neither could report all differences
 }
 
 // Scope is the extent of an audit. The zero value is that of periodic audits.
@@ -182,14 +182,14 @@ func (a *Auditor) Audit(ctx context.Context, scope Scope, note Note) (Report, er
 	defer a.running.Unlock()
 	began := a.Now()
 	run := audit{Auditor: a, Scope: scope, note: note, lost: map[string]bool{}}
-	err := run.everything(ctx)
+	err := run.auditAll(ctx)
 	if err == nil && a.Audited != nil {
 		a.Audited(began)
 	}
 	return run.Report, err
 }
 
-func (a *audit) everything(ctx context.Context) error {
+func (a *audit) auditAll(ctx context.Context) error {
 	var stores []domain.Datastore
 	err := a.Catalog.EachDatastore(ctx, func(d domain.Datastore) error {
 		stores = append(stores, d)

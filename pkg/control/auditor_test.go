@@ -76,8 +76,8 @@ func (k kept) Exists(_ context.Context, key string) (bool, error) {
 	return ok, nil
 }
 
-// ledger is a real catalog with one synched datasource "src" of 3 chunks in generation 7, active since at.
-func ledger(t *testing.T, at time.Time) *catalog.Catalog {
+// testCatalog is a real catalog with one synched datasource "src" of 3 chunks in generation 7, active since at.
+func testCatalog(t *testing.T, at time.Time) *catalog.Catalog {
 	t.Helper()
 	ctx := t.Context()
 	c, err := catalog.Open(ctx, catalog.Options{Path: filepath.Join(t.TempDir(), "catalog.db"), Log: quiet, Now: func() time.Time { return at }})
@@ -114,7 +114,7 @@ func ledger(t *testing.T, at time.Time) *catalog.Catalog {
 	return c
 }
 
-func TestAuditMendsWhatDiffers(t *testing.T) {
+func TestAuditRepairsDifferences(t *testing.T) {
 	t.Parallel()
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	whole := index.Stored{DatasourceID: "src", Generation: 7, Rows: 3}
@@ -186,7 +186,7 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := ledger(t, synched)
+			c := testCatalog(t, synched)
 			if test.originals == nil {
 				test.originals = kept{}
 			}
@@ -229,10 +229,10 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestAuditGoesOnPastADatastoreThatCannotBeRead(t *testing.T) {
+func TestAuditSkipsAnUnreadableDatastore(t *testing.T) {
 	t.Parallel()
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c := ledger(t, synched)
+	c := testCatalog(t, synched)
 	a := Auditor{
 		Catalog: c, Engines: inventory{space: errDown}, Originals: kept{"uploads/old": synched}, Log: quiet,
 		Now: func() time.Time { return synched.Add(2 * time.Hour) },

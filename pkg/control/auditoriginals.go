@@ -26,22 +26,22 @@ func (a *audit) originals(ctx context.Context) error {
 			delete(kept, o.Key)
 			return nil
 		}
-		return a.withoutOriginal(ctx, o)
+		return a.handleMissingOriginal(ctx, o)
 	})
 	if err != nil {
 		return fmt.Errorf("listing referenced originals: %w", err)
 	}
 	if a.Refetched > 0 {
-		a.note("originals of %s are lost; to be fetched again", counted(a.Refetched, "web page"))
+		a.note("originals of %s are lost; to be fetched again", formatCount(a.Refetched, "web page"))
 	}
 	if a.MissingOriginals > 0 {
-		a.note("originals of %s are lost; what is indexed stays searchable, to read it anew upload it again", counted(a.MissingOriginals, "datasource"))
+		a.note("originals of %s are lost; what is indexed stays searchable, to read it anew upload it again", formatCount(a.MissingOriginals, "datasource"))
 	}
 	if a.Pruned > 0 {
-		a.note("%s without rows and original deleted", counted(a.Pruned, "datasource"))
+		a.note("%s without rows and original deleted", formatCount(a.Pruned, "datasource"))
 	}
 	if a.Lost > 0 {
-		a.note("rows and originals of %s are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune", counted(a.Lost, "datasource"))
+		a.note("rows and originals of %s are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune", formatCount(a.Lost, "datasource"))
 	}
 	for key, old := range kept {
 		if !old {
@@ -53,13 +53,13 @@ func (a *audit) originals(ctx context.Context) error {
 		}
 	}
 	if a.StrayOriginals > 0 {
-		a.note("%s, to be removed", counted(a.StrayOriginals, "stray original"))
+		a.note("%s, to be removed", formatCount(a.StrayOriginals, "stray original"))
 	}
 	return nil
 }
 
-// withoutOriginal handles a datasource whose original was not in the list of the store.
-func (a *audit) withoutOriginal(ctx context.Context, o catalog.OriginalRef) error {
+// handleMissingOriginal handles a datasource whose original was not in the list of the store.
+func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -79,7 +79,7 @@ func (a *audit) withoutOriginal(ctx context.Context, o catalog.OriginalRef) erro
 	case d.Type == domain.TypeWebPage && d.Status == domain.StatusSynched:
 		return a.fetchAgain(ctx, d)
 	case d.ActiveGeneration == 0:
-		_, err = a.giveUp(ctx, d, 0, 0)
+		_, err = a.countLost(ctx, d, 0, 0)
 		return err
 	default:
 		a.MissingOriginals++
@@ -104,12 +104,12 @@ func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool,
 func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	job, err := a.Catalog.NewJob(ctx, d, domain.JobCrawl)
 	if err != nil {
-		return unlessGone(err, "making a job for", d.ID)
+		return ignoreNotFound(err, "making a job for", d.ID)
 	}
 	job.Crawl.ETag, job.Crawl.LastModified = "", ""
 	job.Force = true // rows may be missing, too
 	if _, err := a.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, catalog.PriorityReplay); err != nil {
-		return unlessGone(err, "fetching again", d.ID)
+		return ignoreNotFound(err, "fetching again", d.ID)
 	}
 	a.Refetched++
 	return nil
@@ -118,9 +118,9 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 // Maximum number of lost datasources listed by name.
 const lostListed = 100
 
-// giveUp counts a datasource that cannot be repaired. have of its want rows exist. If there are none and Prune is set,
-// it deletes the datasource.
-func (a *audit) giveUp(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
+// countLost counts a datasource that cannot be repaired. have of its want rows exist. If there are none and Prune is
+// set, it deletes the datasource.
+func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
 	if a.lost[d.ID] {
 		return false, nil
 	}
@@ -150,16 +150,16 @@ func (a *audit) giveUp(ctx context.Context, d domain.Datasource, have, want int6
 	return deleted, nil
 }
 
-// unlessGone adds the action and the datasource to an error. It returns nil if the datasource no longer exists.
-func unlessGone(err error, doing, id string) error {
+// ignoreNotFound adds the action and the datasource to an error. It returns nil if the datasource no longer exists.
+func ignoreNotFound(err error, doing, id string) error {
 	if err == nil || domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
 	}
 	return fmt.Errorf("%s datasource %s: %w", doing, id, err)
 }
 
-// counted formats a number of things: 1 row, 2 rows.
-func counted[N int | int64](n N, thing string) string {
+// formatCount formats a number of things: 1 row, 2 rows.
+func formatCount[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

@@ -13,11 +13,11 @@ import (
 // placeAudit compares one place of a datastore with the catalog.
 type placeAudit struct {
 	*audit
-	store   domain.Datastore
-	place   domain.Place
-	rows    map[string][]index.Stored // by datasource
-	strays  int64
-	missing int
+	store     domain.Datastore
+	place     domain.Place
+	rows      map[string][]index.Stored // by datasource
+	strayRows int64
+	missing   int
 }
 
 func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
@@ -34,23 +34,23 @@ func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 		}
 		here := placeAudit{audit: a, store: store, place: p, rows: rows}
 		err = here.run(ctx, i == 0)
-		a.StrayRows += here.strays
+		a.StrayRows += here.strayRows
 		a.Missing += here.missing
-		if here.strays > 0 {
-			a.note("datastore %s (%s): %s in %s, to be removed", store.ID, store.Name, counted(here.strays, "stray row"), p)
+		if here.strayRows > 0 {
+			a.note("datastore %s (%s): %s in %s, to be removed", store.ID, store.Name, formatCount(here.strayRows, "stray row"), p)
 		}
 		if here.missing > 0 {
-			a.note("datastore %s (%s): rows of %s are missing in %s; to be read again", store.ID, store.Name, counted(here.missing, "datasource"), p)
+			a.note("datastore %s (%s): rows of %s are missing in %s; to be read again", store.ID, store.Name, formatCount(here.missing, "datasource"), p)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return a.abandoned(ctx, store)
+	return a.sweepAbandoned(ctx, store)
 }
 
-// abandoned sweeps rows in places other than the datastore's current place and the target of its move.
-func (a *audit) abandoned(ctx context.Context, store domain.Datastore) error {
+// sweepAbandoned sweeps rows in places other than the datastore's current place and the target of its move.
+func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) error {
 	left := map[domain.Place]index.Stored{} // number of rows, and the highest generation
 	for _, e := range a.Engines.Engines() {
 		idx, err := a.Engines.Index(e)
@@ -92,7 +92,7 @@ func (a *audit) abandoned(ctx context.Context, store domain.Datastore) error {
 			continue
 		}
 		a.StrayRows += rows.Rows
-		a.note("datastore %s (%s): %s left in %s, where it is not kept; to be removed", store.ID, store.Name, counted(rows.Rows, "row"), p)
+		a.note("datastore %s (%s): %s left in %s, where it is not kept; to be removed", store.ID, store.Name, formatCount(rows.Rows, "row"), p)
 		err := a.Catalog.QueueSweep(ctx, domain.Sweep{WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Place: p, Below: rows.Generation + 1})
 		if err != nil {
 			return fmt.Errorf("queueing a sweep: %w", err)
@@ -132,7 +132,7 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 }
 
 func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below uint64, rows int64) error {
-	a.strays += rows
+	a.strayRows += rows
 	err := a.Catalog.QueueSweep(ctx, domain.Sweep{
 		WorkspaceID: a.store.WorkspaceID, DatastoreID: a.store.ID, DatasourceID: datasourceID, Place: a.place, From: from, Below: below,
 	})
@@ -206,22 +206,22 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) 
 		return a.fetchAgain(ctx, d)
 	}
 	if gone && a.place == a.store.Serving() {
-		deleted, err := a.giveUp(ctx, d, have, chunks)
+		deleted, err := a.countLost(ctx, d, have, chunks)
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
 		// Its job will end with an error, which users can see.
-		return a.readAgain(ctx, d)
+		return a.requeue(ctx, d)
 	}
 	a.missing++
-	return a.readAgain(ctx, d)
+	return a.requeue(ctx, d)
 }
 
 // reread reads a datasource again and reports whether its active generation is unchanged.
 func (a *placeAudit) reread(ctx context.Context, state catalog.ActiveState) (d domain.Datasource, same bool, err error) {
 	d, err = a.Catalog.Datasource(ctx, a.store.WorkspaceID, state.DatasourceID)
 	if err != nil {
-		return d, false, unlessGone(err, "reading", state.DatasourceID)
+		return d, false, ignoreNotFound(err, "reading", state.DatasourceID)
 	}
 	same = d.Status.Terminal() && d.ActiveGeneration == state.Generation && (d.Target == nil) == (state.Target == nil)
 	if same && d.Target != nil {
@@ -246,10 +246,10 @@ func (a *placeAudit) count(ctx context.Context, datasourceID string, generation 
 	return sum, nil
 }
 
-// readAgain creates a job that processes the datasource's original again.
-func (a *placeAudit) readAgain(ctx context.Context, d domain.Datasource) error {
+// requeue creates a job that processes the datasource's original again.
+func (a *placeAudit) requeue(ctx context.Context, d domain.Datasource) error {
 	job := domain.NewIngestJob(d, a.store)
 	job.Force = true
 	_, err := a.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, catalog.PriorityReplay)
-	return unlessGone(err, "creating a job for", d.ID)
+	return ignoreNotFound(err, "creating a job for", d.ID)
 }

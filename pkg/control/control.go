@@ -3,10 +3,10 @@
 //   - Dispatcher publishes jobs from the outbox to the job stream, limited by a window;
 //   - Applier applies the workers' events to the catalog;
 //   - Sweeper removes obsolete rows, originals and messages;
-//   - SiteKeeper performs changes that affect many pages of a site;
+//   - SiteWorker performs changes that affect many pages of a site;
 //   - Scheduler refreshes web content when it is due;
 //   - Mover moves datastores to another engine or model;
-//   - Keeper creates lost streams again;
+//   - Streams creates lost streams again;
 //   - Rescuer publishes lost jobs again;
 //   - Auditor compares index, originals and catalog, and repairs differences.
 //
@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// every calls round immediately, and then whenever wake fires and at least once per interval, until ctx ends. A failed
-// round is logged and retried after a delay that doubles up to a minute. If a round reports more work, the next follows
-// at once. Each round has the time limit bound, so that a hanging engine cannot block the loop for ever.
-func every(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval, bound time.Duration, round func(context.Context) (more bool, err error)) {
+// runLoop calls round immediately, and then whenever wake fires and at least once per interval, until ctx ends. A
+// failed round is logged and retried after a delay that doubles up to a minute. If a round reports more work, the next
+// follows at once. Each round has the time limit bound, so that a hanging engine cannot block the loop for ever.
+func runLoop(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval, bound time.Duration, round func(context.Context) (more bool, err error)) {
 	const maxDelay = time.Minute
 	delay := time.Duration(0)
 	for ctx.Err() == nil {
-		more, err := bounded(ctx, bound, round)
+		more, err := withTimeout(ctx, bound, round)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -45,7 +45,7 @@ func every(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval
 	}
 }
 
-func bounded(ctx context.Context, bound time.Duration, round func(context.Context) (bool, error)) (bool, error) {
+func withTimeout(ctx context.Context, bound time.Duration, round func(context.Context) (bool, error)) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	return round(ctx)

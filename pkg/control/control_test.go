@@ -90,7 +90,7 @@ func TestDispatcherFillsOnlyTheWindow(t *testing.T) {
 	}
 }
 
-func TestDispatcherMarksWhatWasPublishedBesideAFailure(t *testing.T) {
+func TestDispatcherMarksPublishedJobsDespiteAFailure(t *testing.T) {
 	t.Parallel()
 	o := &outbox{jobs: jobsNamed("a", "b", "c")}
 	d := Dispatcher{Outbox: o, Window: 10, Log: quiet, Now: time.Now, Jobs: publish(func(j domain.Job) (uint64, error) {
@@ -111,14 +111,14 @@ func TestDispatcherMarksWhatWasPublishedBesideAFailure(t *testing.T) {
 func TestDispatcherPublishesManyAtOnce(t *testing.T) {
 	t.Parallel()
 	o := &outbox{}
-	for i := range 2 * publishAtOnce {
+	for i := range 2 * parallelPublishes {
 		o.jobs = append(o.jobs, domain.Job{ID: fmt.Sprint(i)})
 	}
 	var mu sync.Mutex
 	begun, all := 0, make(chan struct{})
-	d := Dispatcher{Outbox: o, Window: 2 * publishAtOnce, Log: quiet, Now: time.Now, Jobs: publish(func(domain.Job) (uint64, error) {
+	d := Dispatcher{Outbox: o, Window: 2 * parallelPublishes, Log: quiet, Now: time.Now, Jobs: publish(func(domain.Job) (uint64, error) {
 		mu.Lock()
-		if begun++; begun == publishAtOnce {
+		if begun++; begun == parallelPublishes {
 			close(all)
 		}
 		mu.Unlock()
@@ -128,8 +128,8 @@ func TestDispatcherPublishesManyAtOnce(t *testing.T) {
 	if _, err := d.round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.published) != 2*publishAtOnce {
-		t.Errorf("%d of %d jobs are marked as published", len(o.published), 2*publishAtOnce)
+	if len(o.published) != 2*parallelPublishes {
+		t.Errorf("%d of %d jobs are marked as published", len(o.published), 2*parallelPublishes)
 	}
 	for i, j := range o.published {
 		if j.ID != fmt.Sprint(i) || j.Generation != 7 {
@@ -138,7 +138,7 @@ func TestDispatcherPublishesManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestDispatcherPutsARefusedJobAside(t *testing.T) {
+func TestDispatcherDefersARefusedJob(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -208,7 +208,8 @@ func (s *sweeps) DeferSweep(_ context.Context, id string, until time.Time, _ str
 func (s *sweeps) RemoveDeleted(context.Context) (bool, error) { return false, nil }
 func (s *sweeps) SweepWake() <-chan struct{}                  { return nil }
 
-// engines records what sweeps do to index, originals and job log. Datastore "store" serves from here and moves to there.
+// engines records what sweeps do to index, originals and job log. Datastore "store" serves from here and moves to
+// there.
 type engines struct {
 	calls  []string
 	failOn string
@@ -273,7 +274,7 @@ func sweeper(s *sweeps, e *engines, now time.Time) Sweeper {
 	return Sweeper{Sweeps: s, Stores: e, Engines: e, Originals: e, JobLog: e, Log: quiet, Now: func() time.Time { return now }}
 }
 
-func TestSweeperForgetsConversationsWhoseTimeIsOver(t *testing.T) {
+func TestSweeperDeletesExpiredConversations(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	t.Run("a batch at a time until none is left", func(t *testing.T) {
@@ -307,7 +308,7 @@ func TestSweeperForgetsConversationsWhoseTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestSweeperLeavesOriginalsThatABackupReads(t *testing.T) {
+func TestSweeperKeepsOriginalsDuringABackup(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	s := &sweeps{deferred: map[string]time.Time{}, tasks: []catalog.SweepTask{
@@ -333,7 +334,7 @@ func TestSweeperLeavesOriginalsThatABackupReads(t *testing.T) {
 	}
 }
 
-func TestSweeperRemovesWhatASweepNames(t *testing.T) {
+func TestSweeperRemovesTheDataOfASweep(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		sweep domain.Sweep
@@ -422,7 +423,7 @@ func (o outstanding) Outstanding(_ context.Context, job domain.Job) (bool, error
 	return o[job.ID], nil
 }
 
-func TestRescuerReissuesOnlyWhatTheStreamHasLost(t *testing.T) {
+func TestRescuerReissuesOnlyLostJobs(t *testing.T) {
 	t.Parallel()
 	w := &waiting{stuck: []catalog.StuckDatasource{
 		{Datasource: domain.Datasource{ID: "slow", Processing: domain.Processing{JobID: "j1"}}}, {Datasource: domain.Datasource{ID: "lost", Processing: domain.Processing{JobID: "j2"}}},
@@ -437,27 +438,30 @@ func TestRescuerReissuesOnlyWhatTheStreamHasLost(t *testing.T) {
 	}
 }
 
-// silent is a list of one datasource of which nothing has been heard since a time, and the stream that may have its job.
-type silent struct {
+// silentDatasource is a list of one datasource of which nothing has been heard since a time, and the stream that may
+// have its job.
+type silentDatasource struct {
 	since            time.Time
 	waits, issuedNow atomic.Bool
 }
 
-func (s *silent) Stuck(_ context.Context, before time.Time, _ int) ([]catalog.StuckDatasource, error) {
+func (s *silentDatasource) Stuck(_ context.Context, before time.Time, _ int) ([]catalog.StuckDatasource, error) {
 	if s.issuedNow.Load() || !s.since.Before(before) {
 		return nil, nil
 	}
 	return []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "page", Processing: domain.Processing{JobID: "j1"}}}}, nil
 }
 
-func (s *silent) Reissue(context.Context, string, string, domain.Job) (bool, error) {
+func (s *silentDatasource) Reissue(context.Context, string, string, domain.Job) (bool, error) {
 	s.issuedNow.Store(true)
 	return true, nil
 }
 
-func (s *silent) Outstanding(context.Context, domain.Job) (bool, error) { return s.waits.Load(), nil }
+func (s *silentDatasource) Outstanding(context.Context, domain.Job) (bool, error) {
+	return s.waits.Load(), nil
+}
 
-func TestRescuerHasLittlePatienceAfterARestore(t *testing.T) {
+func TestRescuerHasAShortTimeoutAfterARestore(t *testing.T) {
 	t.Parallel()
 	for name, suspect := range map[string]bool{
 		"what may be stuck after a restore is looked at soon": true,
@@ -466,11 +470,11 @@ func TestRescuerHasLittlePatienceAfterARestore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &silent{since: time.Now().Add(time.Second)} // published once more, after the restore
+				s := &silentDatasource{since: time.Now().Add(time.Second)} // published once more, after the restore
 				s.waits.Store(true)
 				r := &Rescuer{Waiting: s, Stream: s, Log: quiet, Now: time.Now}
 				if suspect {
-					r.Suspect()
+					r.ExpectLostJobs()
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -496,7 +500,7 @@ func TestALoopBacksOffWhileItsEngineIsDown(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		var at []time.Duration
-		every(ctx, quiet, nil, time.Hour, time.Minute, func(context.Context) (bool, error) {
+		runLoop(ctx, quiet, nil, time.Hour, time.Minute, func(context.Context) (bool, error) {
 			if at = append(at, time.Since(began)); len(at) == 4 {
 				cancel()
 			}
@@ -515,7 +519,7 @@ func TestALoopRunsWhenWokenAndWhileThereIsMore(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		wake, rounds := make(chan struct{}, 1), 0
 		wake <- struct{}{}
-		every(ctx, quiet, wake, time.Hour, time.Minute, func(context.Context) (bool, error) {
+		runLoop(ctx, quiet, wake, time.Hour, time.Minute, func(context.Context) (bool, error) {
 			if rounds++; rounds == 3 {
 				cancel()
 			}
@@ -532,7 +536,7 @@ func TestARoundThatHangsIsCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		every(ctx, quiet, nil, time.Hour, time.Minute, func(round context.Context) (bool, error) {
+		runLoop(ctx, quiet, nil, time.Hour, time.Minute, func(round context.Context) (bool, error) {
 			<-round.Done()
 			cancel()
 			return false, round.Err()

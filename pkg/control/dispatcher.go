@@ -49,14 +49,14 @@ const (
 	// Maximum number of jobs marked as published in one transaction.
 	outboxBatch = 64
 	// Number of jobs published concurrently.
-	publishAtOnce = 16
+	parallelPublishes = 16
 	// Delay of a job that the stream has refused. Other jobs overtake it.
 	refusedDelay = 30 * time.Second
 )
 
 // Run dispatches until ctx ends.
 func (d *Dispatcher) Run(ctx context.Context) {
-	every(ctx, d.Log, d.Outbox.OutboxWake(), outboxPoll, roundBound, d.round)
+	runLoop(ctx, d.Log, d.Outbox.OutboxWake(), outboxPoll, roundBound, d.round)
 }
 
 func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
@@ -75,7 +75,7 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	// After a crash between publishing and marking, jobs are published again with the same id, which the stream
 	// detects.
 	published := due[:0:0]
-	for wave := range slices.Chunk(due, publishAtOnce) {
+	for wave := range slices.Chunk(due, parallelPublishes) {
 		stored, failed := d.publish(ctx, wave)
 		published = append(published, stored...)
 		if len(failed) == 0 {
@@ -86,7 +86,7 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 		}
 		faults := make([]error, len(failed))
 		for i, f := range failed {
-			if err := d.refused(ctx, f.job, f.cause); err != nil {
+			if err := d.deferRefused(ctx, f.job, f.cause); err != nil {
 				d.Log.WarnContext(ctx, "could not defer a refused job", "error", err)
 			}
 			faults[i] = fmt.Errorf("publishing job %s: %w", f.job.ID, f.cause)
@@ -122,11 +122,11 @@ func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []d
 	return stored, failed
 }
 
-// refused moves a refused job out of the way of others. It defers the job, or ends it with an error if the stream can
-// never accept it.
-func (d *Dispatcher) refused(ctx context.Context, job domain.Job, cause error) error {
+// deferRefused moves a refused job out of the way of others. It defers the job, or ends it with an error if the stream
+// can never accept it.
+func (d *Dispatcher) deferRefused(ctx context.Context, job domain.Job, cause error) error {
 	if errors.Is(cause, jobs.ErrStreamLost) || errors.Is(cause, jobs.ErrUnavailable) {
-		return nil // every other job would be refused as well
+		return nil // runLoop other job would be refused as well
 	}
 	if !errors.Is(cause, jobs.ErrTooLarge) && !errors.Is(cause, jobs.ErrInvalid) {
 		return d.Outbox.DeferJob(ctx, job, d.Now().Add(refusedDelay))

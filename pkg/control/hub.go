@@ -11,9 +11,9 @@ type Watchers interface {
 	Changed(datastoreID, datasourceID string)
 }
 
-// Hub notifies watchers in this process, and the hubs of other processes, of changed datasources, after the change is stored. Changes that occur while a
-// watcher is busy are combined and delivered later, so a watcher never misses the last state of a datasource and never
-// blocks others.
+// Hub notifies watchers in this process, and the hubs of other processes, of changed datasources, after the change is
+// stored. Changes that occur while a watcher is busy are combined and delivered later, so a watcher never misses the
+// last state of a datasource and never blocks others.
 type Hub struct {
 	announce func(datastoreID, datasourceID string) // nil: no other process has a hub
 
@@ -30,8 +30,8 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. announce, unless it is nil, tells the hubs of other processes of a change here and must not block; it may
-// tell this one, too.
+// NewHub returns a Hub without watchers. announce, unless it is nil, tells the hubs of other processes of a change here
+// and must not block; it may tell this one, too.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }
@@ -41,14 +41,15 @@ func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
 // Changed notifies the watchers of the datastore and other processes. It never blocks.
 func (h *Hub) Changed(datastoreID, datasourceID string) {
-	h.Heard(datastoreID, datasourceID)
+	h.ChangedElsewhere(datastoreID, datasourceID)
 	if h.announce != nil {
 		h.announce(datastoreID, datasourceID)
 	}
 }
 
-// Heard notifies the watchers of the datastore of a change that another process has announced. It never blocks.
-func (h *Hub) Heard(datastoreID, datasourceID string) {
+// ChangedElsewhere notifies the watchers of the datastore of a change that another process has announced. It never
+// blocks.
+func (h *Hub) ChangedElsewhere(datastoreID, datasourceID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {

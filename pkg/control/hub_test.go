@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestHubTellsASlowWatcherOnceAboutEachChange(t *testing.T) {
+func TestHubNotifiesASlowWatcherOncePerChange(t *testing.T) {
 	t.Parallel()
 	hub := NewHub(nil)
 	ctx, cancel := context.WithCancel(t.Context())

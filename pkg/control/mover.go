@@ -31,7 +31,7 @@ type Mover struct {
 	Now     func() time.Time
 	Every   time.Duration // polling interval; 0 means 1 s
 
-	held map[string]string // move id → last logged failures; only of this process
+	loggedFailures map[string]string // move id → last logged failures; only of this process
 }
 
 // Maximum number of jobs created in one transaction.
@@ -43,7 +43,7 @@ func (m *Mover) Run(ctx context.Context) {
 	if interval == 0 {
 		interval = time.Second
 	}
-	every(ctx, m.Log, nil, interval, roundBound, m.round)
+	runLoop(ctx, m.Log, nil, interval, roundBound, m.round)
 }
 
 func (m *Mover) round(ctx context.Context) (more bool, err error) {
@@ -60,7 +60,7 @@ func (m *Mover) round(ctx context.Context) (more bool, err error) {
 		more = more || again
 	}
 	if len(stores) == 0 {
-		m.held = nil
+		m.loggedFailures = nil
 	}
 	return more && len(faults) == 0, errors.Join(faults...)
 }
@@ -98,13 +98,13 @@ func (m *Mover) logFailures(ctx context.Context, d domain.Datastore, p domain.Mo
 	if p.Failed > 0 {
 		now = fmt.Sprintf("%d: %s", p.Failed, p.Cause)
 	}
-	if m.held[d.Move.ID] == now {
+	if m.loggedFailures[d.Move.ID] == now {
 		return
 	}
-	if m.held == nil {
-		m.held = map[string]string{}
+	if m.loggedFailures == nil {
+		m.loggedFailures = map[string]string{}
 	}
-	m.held[d.Move.ID] = now
+	m.loggedFailures[d.Move.ID] = now
 	if p.Failed > 0 {
 		m.Log.WarnContext(ctx, "failed datasources block a move: resync or delete them, or cancel the move", "datastore", d.ID, "to", d.Move.To.String(),
 			"failed", p.Failed, "of", p.Total, "cause", p.Cause)

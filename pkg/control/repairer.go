@@ -26,7 +26,7 @@ type Repairs interface {
 // again, runs an audit, and reports what it did.
 type Repairer struct {
 	Requests  Repairs
-	Keeper    *Keeper
+	Streams   *StreamKeeper
 	Auditor   *Auditor
 	Scheduler *Scheduler // nil: no scheduled refreshes
 	Log       *slog.Logger
@@ -36,14 +36,14 @@ const (
 	repairPoll = time.Second
 	// Interval at which a running repair renews its claim.
 	repairBeat = 10 * time.Second
-	// repairQuiet is the time without events after which a job that is not in the stream counts as lost. Its last event
-	// may still be in transit.
-	repairQuiet = 15 * time.Second
+	// repairQuietTime is the time without events after which a job that is not in the stream counts as lost. Its last
+	// event may still be in transit.
+	repairQuietTime = 15 * time.Second
 )
 
 // Run performs requested repairs until ctx ends.
 func (r *Repairer) Run(ctx context.Context) {
-	every(ctx, r.Log, nil, repairPoll, auditBound, r.round)
+	runLoop(ctx, r.Log, nil, repairPoll, auditBound, r.round)
 }
 
 func (r *Repairer) round(ctx context.Context) (more bool, err error) {
@@ -91,14 +91,14 @@ func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	var faults []error
 	said := 0
 	say := func(format string, args ...any) { said++; note(format, args...) }
-	rescued, err := r.Keeper.keep(ctx, say)
+	rescued, err := r.Streams.keep(ctx, say)
 	faults = append(faults, err)
 	var adopted Report
 	faults = append(faults, r.Auditor.Adopt(ctx, 0, &adopted, say))
-	again, err := r.Keeper.Rescuer.Rescue(ctx, repairQuiet)
+	again, err := r.Streams.Rescuer.Rescue(ctx, repairQuietTime)
 	faults = append(faults, err)
 	if rescued += again; rescued > 0 {
-		say("%s issued anew", counted(rescued, "lost job"))
+		say("%s issued anew", formatCount(rescued, "lost job"))
 	}
 	faults = append(faults, r.reschedule(ctx, say))
 	report, err := r.Auditor.Audit(ctx, Scope{Thorough: true, Prune: prune}, say)
@@ -115,10 +115,10 @@ func (r *Repairer) reschedule(ctx context.Context, say Note) error {
 	}
 	done, err := r.Scheduler.Reconcile(ctx)
 	if done.Set > 0 {
-		say("%s set again", counted(done.Set, "refresh schedule"))
+		say("%s set again", formatCount(done.Set, "refresh schedule"))
 	}
 	if done.Removed > 0 {
-		say("%s of what is not fetched again any more removed", counted(done.Removed, "refresh schedule"))
+		say("%s of what is not fetched again any more removed", formatCount(done.Removed, "refresh schedule"))
 	}
 	if errors.Is(err, jobs.ErrNoSchedules) {
 		say("refreshes by schedule are off: %v", err)
@@ -143,7 +143,7 @@ func (r Report) summary(agree bool) string {
 	part(int64(r.Pruned), "%d deleted")
 	part(r.StrayRows, "stray rows: %d")
 	part(int64(r.StrayOriginals), "stray originals: %d")
-	line := counted(r.Datasources, "datasource") + " looked at"
+	line := formatCount(r.Datasources, "datasource") + " looked at"
 	switch {
 	case agree:
 		line += ": index, originals, job log and catalog agree"

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// stage is everything around a repair.
-type stage struct {
+// repairFixture is everything around a repair.
+type repairFixture struct {
 	streams jobs.Repaired
 	made    bool         // the store of originals had to be made again
 	last    []domain.Job // the job log
@@ -29,23 +29,23 @@ type stage struct {
 	finished string
 }
 
-func (s *stage) Repair(context.Context, uint64) (jobs.Repaired, error) { return s.streams, nil }
-func (s *stage) MaxGeneration(context.Context) (uint64, error)         { return 7, nil }
-func (s *stage) Outstanding(context.Context, domain.Job) (bool, error) { return false, nil }
-func (s *stage) AddRepairLines(_ context.Context, _ string, l ...string) error {
+func (s *repairFixture) Repair(context.Context, uint64) (jobs.Repaired, error) { return s.streams, nil }
+func (s *repairFixture) MaxGeneration(context.Context) (uint64, error)         { return 7, nil }
+func (s *repairFixture) Outstanding(context.Context, domain.Job) (bool, error) { return false, nil }
+func (s *repairFixture) AddRepairLines(_ context.Context, _ string, l ...string) error {
 	s.lines = append(s.lines, l...)
 	return nil
 }
-func (s *stage) FinishRepair(_ context.Context, _, failure string) error {
+func (s *repairFixture) FinishRepair(_ context.Context, _, failure string) error {
 	s.finished = "finished " + failure
 	return nil
 }
-func (s *stage) ClaimRepair(context.Context, string) (*catalog.RepairRequest, error) {
+func (s *repairFixture) ClaimRepair(context.Context, string) (*catalog.RepairRequest, error) {
 	r := s.request
 	s.request = nil
 	return r, nil
 }
-func (s *stage) LastJobs(_ context.Context, _ uint64, f func(domain.Job) error) error {
+func (s *repairFixture) LastJobs(_ context.Context, _ uint64, f func(domain.Job) error) error {
 	for _, job := range s.last {
 		if err := f(job); err != nil {
 			return err
@@ -54,17 +54,17 @@ func (s *stage) LastJobs(_ context.Context, _ uint64, f func(domain.Job) error) 
 	return s.fault
 }
 
-// remade is a store of originals that has been lost, or not.
-type remade bool
+// testStreams is a store of originals that has been lost, or not.
+type testStreams bool
 
-func (r remade) Repair(context.Context) (bool, error) { return bool(r), nil }
+func (r testStreams) Repair(context.Context) (bool, error) { return bool(r), nil }
 
-func TestARepairSaysWhatItHasDone(t *testing.T) {
+func TestARepairReportsItsActions(t *testing.T) {
 	t.Parallel()
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	whole := []index.Stored{{DatasourceID: "src", Generation: 7, Rows: 3}}
 	for name, test := range map[string]struct {
-		stage     stage
+		stage     repairFixture
 		rows      []index.Stored
 		originals kept
 		want      []string
@@ -72,7 +72,7 @@ func TestARepairSaysWhatItHasDone(t *testing.T) {
 	}{
 		"that all agree": {rows: whole, want: []string{"1 datasource looked at: index, originals, job log and catalog agree"}},
 		"that streams were gone": {
-			stage: stage{streams: jobs.Repaired{Streams: []string{"JOBS"}, JobsReset: true, FirstGeneration: 1000}, made: true}, rows: whole,
+			stage: repairFixture{streams: jobs.Repaired{Streams: []string{"JOBS"}, JobsReset: true, FirstGeneration: 1000}, made: true}, rows: whole,
 			want: []string{
 				"stream JOBS was missing and was created again, empty",
 				"the job log was lost and starts again at generation 1000; unfinished jobs must be published again",
@@ -102,14 +102,14 @@ func TestARepairSaysWhatItHasDone(t *testing.T) {
 			},
 		},
 		"what it deletes of that when it is told to": {
-			stage: stage{prune: true}, originals: kept{"uploads/src": {}},
+			stage: repairFixture{prune: true}, originals: kept{"uploads/src": {}},
 			want: []string{
 				"datasource src (a.pdf) has lost its original and its rows: deleted", "1 datasource without rows and original deleted",
 				"1 datasource looked at: 1 deleted",
 			},
 		},
 		"what the job log knows better": {
-			stage: stage{last: []domain.Job{{
+			stage: repairFixture{last: []domain.Job{{
 				ID: domain.NewID(), Kind: domain.JobIngest, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "late", Type: domain.TypeFile, Name: "b.pdf",
 				Places: []domain.Place{here}, Original: &domain.Original{Key: "uploads/src"}, Generation: 9,
 			}}},
@@ -120,12 +120,12 @@ func TestARepairSaysWhatItHasDone(t *testing.T) {
 			},
 		},
 		"what it could not look at, and the rest": {
-			stage: stage{fault: errDown}, rows: whole, want: []string{"1 datasource looked at"}, finished: "reading the job log: engine is down",
+			stage: repairFixture{fault: errDown}, rows: whole, want: []string{"1 datasource looked at"}, finished: "reading the job log: engine is down",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := ledger(t, synched)
+			c := testCatalog(t, synched)
 			now := func() time.Time { return synched.Add(2 * time.Hour) }
 			originals := kept{"uploads/src": synched}
 			for key, at := range test.originals {
@@ -138,7 +138,7 @@ func TestARepairSaysWhatItHasDone(t *testing.T) {
 			rescuer := &Rescuer{Waiting: c, Stream: s, Log: quiet, Now: now}
 			r := Repairer{
 				Requests: s, Log: quiet,
-				Keeper:  &Keeper{Streams: s, Originals: remade(s.made), Marks: s, Rescuer: rescuer, Log: quiet},
+				Streams: &StreamKeeper{Streams: s, Originals: testStreams(s.made), Marks: s, Rescuer: rescuer, Log: quiet},
 				Auditor: &Auditor{Catalog: c, Engines: inventory{rows: test.rows}, Originals: originals, JobLog: s, Log: quiet, Now: now},
 			}
 			if more, err := r.round(t.Context()); err != nil || !more {
@@ -157,44 +157,44 @@ func TestARepairSaysWhatItHasDone(t *testing.T) {
 	}
 }
 
-func TestJobsAreIssuedAnewAtOnceWhenTheirNewsIsLost(t *testing.T) {
+func TestLostJobsAreReissuedAtOnce(t *testing.T) {
 	t.Parallel()
 	for lost, want := range map[string]int{"": 0, jobs.StreamEvents: 1, jobs.StreamDeadLetters: 0} {
-		s := &stage{}
+		s := &repairFixture{}
 		if lost != "" {
 			s.streams.Streams = []string{lost}
 		}
 		w := &waiting{stuck: []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "lost", Processing: domain.Processing{JobID: "j"}}}}}
-		k := Keeper{Streams: s, Originals: remade(false), Marks: s, Rescuer: &Rescuer{Waiting: w, Stream: s, Log: quiet, Now: time.Now}, Log: quiet}
+		k := StreamKeeper{Streams: s, Originals: testStreams(false), Marks: s, Rescuer: &Rescuer{Waiting: w, Stream: s, Log: quiet, Now: time.Now}, Log: quiet}
 		if n, err := k.keep(t.Context(), t.Logf); err != nil || n != want {
 			t.Errorf("without stream %q %d jobs are issued anew, want %d: %v", lost, n, want, err)
 		}
 	}
 }
 
-// elsewhere is a catalog whose audits another process does.
-type elsewhere struct {
-	Ledger
+// otherAuditor is a catalog whose audits another process does.
+type otherAuditor struct {
+	AuditCatalog
 	asked, audits, released atomic.Int32
 }
 
-func (e *elsewhere) Lease(context.Context, string, string, time.Duration) (bool, error) {
+func (e *otherAuditor) Lease(context.Context, string, string, time.Duration) (bool, error) {
 	e.asked.Add(1)
 	return false, nil
 }
-func (e *elsewhere) Release(context.Context, string, string) error {
+func (e *otherAuditor) Release(context.Context, string, string) error {
 	e.released.Add(1)
 	return nil
 }
-func (e *elsewhere) EachDatastore(context.Context, func(domain.Datastore) error) error {
+func (e *otherAuditor) EachDatastore(context.Context, func(domain.Datastore) error) error {
 	e.audits.Add(1)
 	return errors.New("there are none")
 }
 
-func TestAnAlarmedProcessAuditsAlthoughAnotherHasTheTurn(t *testing.T) {
+func TestAnAlarmStartsAnAuditDespiteTheLeaseOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, alarm := &elsewhere{}, make(chan struct{}, 1)
+		e, alarm := &otherAuditor{}, make(chan struct{}, 1)
 		a := Auditor{Catalog: e, Every: time.Hour, Alarm: alarm, Log: quiet, Now: time.Now}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})

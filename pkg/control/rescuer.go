@@ -29,42 +29,44 @@ type Rescuer struct {
 	Stream  Stream
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Patience is the time without events after which a datasource is checked; 0 means 2 minutes.
-	Patience time.Duration
+	// Timeout is the time without events after which a datasource is checked; 0 means 2 minutes.
+	Timeout time.Duration
 
-	suspicious atomic.Int64 // end of the suspicion, in microseconds since 1970; see Suspect
+	shortTimeoutUntil atomic.Int64 // end of the suspicion, in microseconds since 1970; see ExpectLostJobs
 }
 
 const (
 	rescueEvery = 30 * time.Second
 	rescueBatch = 500
 
-	suspicion          = 10 * time.Minute
-	suspiciousPatience = 15 * time.Second
+	shortTimeoutPeriod = 10 * time.Minute
+	shortTimeout       = 15 * time.Second
 )
 
 // Run checks for lost jobs until ctx ends.
 func (r *Rescuer) Run(ctx context.Context) {
-	every(ctx, r.Log, nil, rescueEvery, roundBound, func(ctx context.Context) (bool, error) {
-		quiet := r.patience()
-		if r.Now().UnixMicro() < r.suspicious.Load() {
-			quiet = min(quiet, suspiciousPatience)
+	runLoop(ctx, r.Log, nil, rescueEvery, roundBound, func(ctx context.Context) (bool, error) {
+		quiet := r.timeout()
+		if r.Now().UnixMicro() < r.shortTimeoutUntil.Load() {
+			quiet = min(quiet, shortTimeout)
 		}
 		_, err := r.Rescue(ctx, quiet)
 		return false, err
 	})
 }
 
-// Suspect shortens the patience for the next ten minutes. It is called if the catalog is older than the stream: then a
-// job that looks unpublished is published again, detected as a duplicate, and never delivered. Other jobs look
+// ExpectLostJobs shortens the timeout for the next ten minutes. It is called if the catalog is older than the stream:
+// then a job that looks unpublished is published again, detected as a duplicate, and never delivered. Other jobs look
 // outstanding until earlier jobs in the stream are acknowledged.
-func (r *Rescuer) Suspect() { r.suspicious.Store(r.Now().Add(suspicion).UnixMicro()) }
+func (r *Rescuer) ExpectLostJobs() {
+	r.shortTimeoutUntil.Store(r.Now().Add(shortTimeoutPeriod).UnixMicro())
+}
 
-func (r *Rescuer) patience() time.Duration {
-	if r.Patience == 0 {
+func (r *Rescuer) timeout() time.Duration {
+	if r.Timeout == 0 {
 		return 2 * time.Minute
 	}
-	return r.Patience
+	return r.Timeout
 }
 
 // Rescue checks all datasources without events for the given time, and returns the number of jobs that it created.

@@ -63,7 +63,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 		}
 	})
 	defer background.Wait()
-	every(ctx, s.Log, s.Wake, scheduleEvery, roundBound, func(ctx context.Context) (bool, error) {
+	runLoop(ctx, s.Log, s.Wake, scheduleEvery, roundBound, func(ctx context.Context) (bool, error) {
 		done, err := s.Reconcile(ctx)
 		if errors.Is(err, jobs.ErrNoSchedules) {
 			s.tooOld.Do(func() { s.Log.WarnContext(ctx, "scheduled refreshes of web content are off", "error", err) })

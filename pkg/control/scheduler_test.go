@@ -193,7 +193,7 @@ type changes chan string
 
 func (c changes) Changed(_, datasourceID string) { c <- datasourceID }
 
-func TestSchedulerHasFetchedAgainWhatIsDue(t *testing.T) {
+func TestSchedulerRefetchesDueDatasources(t *testing.T) {
 	t.Parallel()
 	b, conn := openJobs(t)
 	gone, row := refreshOf("24h"), refreshOf("24h")
@@ -237,7 +237,7 @@ func waitFor(t *testing.T, ch <-chan string) string {
 	}
 }
 
-func TestSchedulerLivesWithServersThatKeepNoSchedules(t *testing.T) {
+func TestSchedulerToleratesServersWithoutSchedules(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var lines strings.Builder

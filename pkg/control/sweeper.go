@@ -60,7 +60,7 @@ const (
 
 // Run performs sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
-	every(ctx, s.Log, s.Sweeps.SweepWake(), sweepPoll, roundBound, s.round)
+	runLoop(ctx, s.Log, s.Sweeps.SweepWake(), sweepPoll, roundBound, s.round)
 }
 
 // Drain performs all due sweeps and returns when none is left.

@@ -19,9 +19,9 @@ const (
 	holdDelay = 15 * time.Second
 )
 
-// shared is the grouping key of sweeps. The rows of a group are removed by one call of the engine, which takes about as
-// long as for a single sweep.
-type shared struct {
+// sweepGroup is the grouping key of sweeps. The rows of a group are removed by one call of the engine, which takes
+// about as long as for a single sweep.
+type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
 	place       domain.Place
@@ -30,9 +30,9 @@ type shared struct {
 
 // grouped groups sweeps, keeping their order.
 func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
-	last := make(map[shared]int)
+	last := make(map[sweepGroup]int)
 	for _, task := range tasks {
-		with := shared{attempts: task.Attempts}
+		with := sweepGroup{attempts: task.Attempts}
 		if task.Below > 0 {
 			with.datastoreID, with.place = task.DatastoreID, task.Place
 			if task.Place.IsZero() && task.DatasourceID == "" {
@@ -56,7 +56,7 @@ func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 
 
 // settle performs a group of sweeps. It defers those that fail or must wait, and returns the ids of the others.
 func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done []string, err error) {
-	if group, err = s.unheld(ctx, group); err != nil {
+	if group, err = s.deferHeld(ctx, group); err != nil {
 		return nil, err
 	}
 	faults := s.sweep(ctx, group)
@@ -77,9 +77,9 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 	return done, nil
 }
 
-// unheld defers sweeps whose originals must stay, and returns the others. A backup sets the hold before it copies the
-// catalog, so it is checked before the sweeps.
-func (s *Sweeper) unheld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
+// deferHeld defers sweeps whose originals must stay, and returns the others. A backup sets the hold before it copies
+// the catalog, so it is checked before the sweeps.
+func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
 	for _, task := range group {
 		if len(task.Originals) == 0 || s.Holding == nil || !s.Holding() {
 			free = append(free, task)

@@ -87,7 +87,7 @@ func TestSweepsOfTheSamePlaceAreCarriedOutTogether(t *testing.T) {
 	}
 }
 
-func TestSweepsThatHaveFailedBeforeHaveLessAndLessCompany(t *testing.T) {
+func TestFailedSweepsFormSmallerGroups(t *testing.T) {
 	t.Parallel()
 	var tasks []catalog.SweepTask
 	for attempts := range 5 {
@@ -112,7 +112,7 @@ func TestSweepsThatHaveFailedBeforeHaveLessAndLessCompany(t *testing.T) {
 	}
 }
 
-func TestAFailureOfOneSweepIsItsOwnAndOneOfTheIndexThatOfAll(t *testing.T) {
+func TestAFailedSweepFailsAloneAndAFailedIndexFailsAll(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -208,7 +208,7 @@ func (p poisonedRows) DeleteGenerations(_ context.Context, _ index.Space, which 
 	return nil
 }
 
-func TestASweepThatNeverSucceedsHoldsUpTheOthersForSecondsOnly(t *testing.T) {
+func TestAPermanentlyFailingSweepDelaysOthersOnlyBriefly(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	q := &queue{now: began}

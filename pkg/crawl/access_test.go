@@ -98,7 +98,7 @@ func TestHeadersGoToTheirOriginAlone(t *testing.T) {
 	}
 }
 
-func TestARobotsTxtBehindAPasswordBindsWhoHasItAlone(t *testing.T) {
+func TestProtectedRobotsApplyOnlyWithThePassword(t *testing.T) {
 	t.Parallel()
 	g := guardedServer(t, map[string]string{"/robots.txt": "User-agent: *\nDisallow: /drafts/", "/drafts/a": "<p>A draft."})
 	c := local(t)

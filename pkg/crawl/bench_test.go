@@ -34,8 +34,8 @@ func pageServer(b *testing.B) string {
 	})).URL
 }
 
-// BenchmarkFetch against BenchmarkPlainColly is what bounds, guard, robots and the keeping of turns cost, where hosts may
-// be asked at any pace.
+// BenchmarkFetch against BenchmarkPlainColly is what bounds, guard, robots and the keeping of slots cost, where hosts
+// may be asked at any pace.
 func BenchmarkFetch(b *testing.B) {
 	root := pageServer(b)
 	c := local(b, func(o *Options) { o.PerHostConcurrency = -1 })

@@ -8,14 +8,14 @@ import (
 const (
 	// Number of consecutive failures after which the host is probed, to distinguish a failing host from failing pages.
 	breakerFailures = 3
-	breakerFirst    = 5 * time.Second
-	breakerLongest  = 10 * time.Minute
+	minPause        = 5 * time.Second
+	maxPause        = 10 * time.Minute
 
 	// A host may ask to come back later for some time without cost to its pages. After at least this many such
 	// responses in a row over at least this time, the host counts as failing: its pages count attempts and eventually
 	// fail.
-	refusalsInRow   = 3
-	refusalPatience = time.Hour
+	maxRefusals    = 3
+	maxRefusalTime = time.Hour
 )
 
 // breaker is a circuit breaker for hosts. It counts consecutive failures over all fetches of the process. A failing
@@ -27,15 +27,15 @@ type breaker struct {
 }
 
 type hostHealth struct {
-	failures int
-	suspect  bool          // a fetch is probing whether the host fails
-	pause    time.Duration // length of the last pause; 0 before the first
-	until    time.Time     // end of the pause, or the time that the host asked for
-	why      string        // reason, for messages
-	fails    bool          // paused because it fails, not at its own request
-	good     string        // the last page that was served
-	refusals int           // consecutive responses that asked to come back later
-	refused  time.Time     // time of the first of these responses
+	failures   int
+	suspect    bool          // a fetch is probing whether the host fails
+	pause      time.Duration // length of the last pause; 0 before the first
+	until      time.Time     // end of the pause, or the time that the host asked for
+	why        string        // reason, for messages
+	fails      bool          // paused because it fails, not at its own request
+	lastServed string        // the last page that was served
+	refusals   int           // consecutive responses that asked to come back later
+	refused    time.Time     // time of the first of these responses
 }
 
 // fail counts a failure. It returns the remaining time if the host is already paused, and whether the caller must probe
@@ -64,22 +64,22 @@ func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 	if left := h.until.Sub(now); left > 0 {
 		return left
 	}
-	h.pause = min(max(2*h.pause, breakerFirst), breakerLongest)
+	h.pause = min(max(2*h.pause, minPause), maxPause)
 	h.until, h.why, h.fails = now.Add(h.pause), why, true
 	return h.pause
 }
 
-// told records that the host itself asked to be left alone until a given time. A host that sends nothing else for a
-// long time counts as failing.
-func (b *breaker) told(host, why string, until, now time.Time) {
+// pauseUntil records that the host itself asked to be left alone until a given time. A host that sends nothing else for
+// a long time counts as failing.
+func (b *breaker) pauseUntil(host, why string, until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.host(host, now)
 	if h.refusals++; h.refusals == 1 {
 		h.refused = now
 	}
-	h.until, h.why = later(h.until, until), why
-	h.fails = h.refusals >= refusalsInRow && now.Sub(h.refused) >= refusalPatience
+	h.until, h.why = latest(h.until, until), why
+	h.fails = h.refusals >= maxRefusals && now.Sub(h.refused) >= maxRefusalTime
 }
 
 // served records that the host serves content. Its robots.txt does not count, because hosts serve that even when they
@@ -92,9 +92,9 @@ func (b *breaker) served(host string) {
 	}
 }
 
-// answered resets the failures of the host. It does not end a current pause, because the response belongs to an earlier
-// request. page is the served page, or "".
-func (b *breaker) answered(host, page string, now time.Time) {
+// succeeded resets the failures of the host. It does not end a current pause, because the response belongs to an
+// earlier request. page is the served page, or "".
+func (b *breaker) succeeded(host, page string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.hosts[host]
@@ -104,12 +104,12 @@ func (b *breaker) answered(host, page string, now time.Time) {
 	h = b.host(host, now)
 	h.failures, h.pause, h.suspect = 0, 0, false
 	if page != "" {
-		h.good = page
+		h.lastServed = page
 	}
 }
 
-// unsure ends a probe without a result.
-func (b *breaker) unsure(host string) {
+// inconclusive ends a probe without a result.
+func (b *breaker) inconclusive(host string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.hosts[host]; h != nil {
@@ -117,18 +117,18 @@ func (b *breaker) unsure(host string) {
 	}
 }
 
-// good returns the last page that the host served, or "" if unknown.
-func (b *breaker) good(host string) string {
+// lastServed returns the last page that the host served, or "" if unknown.
+func (b *breaker) lastServed(host string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.hosts[host]; h != nil {
-		return h.good
+		return h.lastServed
 	}
 	return ""
 }
 
-// held returns the remaining pause of the host, as far as this process knows.
-func (b *breaker) held(host string, now time.Time) time.Duration {
+// pauseLeft returns the remaining pause of the host, as far as this process knows.
+func (b *breaker) pauseLeft(host string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.hosts[host]; h != nil {
@@ -137,9 +137,9 @@ func (b *breaker) held(host string, now time.Time) time.Duration {
 	return 0
 }
 
-// cause returns the reason for the host's pause, and whether the host is failing. It returns "" if this process knows
-// none.
-func (b *breaker) cause(host string, now time.Time) (why string, fails bool) {
+// pauseReason returns the reason for the host's pause, and whether the host is failing. It returns "" if this process
+// knows none.
+func (b *breaker) pauseReason(host string, now time.Time) (why string, fails bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.hosts[host]; h != nil && h.until.After(now) {
@@ -160,7 +160,7 @@ func (b *breaker) host(name string, now time.Time) *hostHealth {
 			}
 		}
 		if len(b.hosts) >= maxHosts {
-			clear(b.hosts) // failures are counted from zero again; pauses remain in Turns
+			clear(b.hosts) // failures are counted from zero again; pauses remain in Slots
 		}
 	}
 	if b.hosts == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/robots"
 )
 
-func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
+func TestBreaker_pauses_a_host_that_fails_repeatedly(t *testing.T) {
 	t.Parallel()
 	var b breaker
 	now := time.Unix(0, 0)
@@ -32,7 +32,7 @@ func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
 	twice := func() {
 		t.Helper()
 		for range breakerFailures - 1 {
-			if d := fail(); d != 0 || b.held("a", now) != 0 {
+			if d := fail(); d != 0 || b.pauseLeft("a", now) != 0 {
 				t.Errorf("too few failures count as the host's: it is held for %s", d)
 			}
 		}
@@ -46,20 +46,20 @@ func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
 		if d := fail(); d != want*time.Second-time.Second {
 			t.Errorf("a failure during pause %d makes it %s", i, d)
 		}
-		if why, fails := b.cause("a", now); why != "a does not answer" || !fails {
+		if why, fails := b.pauseReason("a", now); why != "a does not answer" || !fails {
 			t.Errorf("the cause is %q, failure: %v", why, fails)
 		}
-		if why, _ := b.cause("b", now); why != "" {
+		if why, _ := b.pauseReason("b", now); why != "" {
 			t.Errorf("the cause of nothing is %q", why)
 		}
 		now = now.Add(want * time.Second)
 	}
-	b.answered("a", "http://a/", now)
+	b.succeeded("a", "http://a/", now)
 	twice()
-	if d := fail(); d != breakerFirst {
+	if d := fail(); d != minPause {
 		t.Errorf("an answer did not put the host right: it is held for %s", d)
 	}
-	if b.answered("a", "", now); b.held("a", now) != breakerFirst || b.good("a") != "http://a/" {
+	if b.succeeded("a", "", now); b.pauseLeft("a", now) != minPause || b.lastServed("a") != "http://a/" {
 		t.Error("an answer to an earlier request ended the pause")
 	}
 	for i := range maxHosts + 10 {
@@ -70,17 +70,17 @@ func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
 	}
 }
 
-func TestBreaker_takes_a_host_that_only_ever_asks_to_come_back_for_one_that_fails(t *testing.T) {
+func TestBreaker_treats_endless_retry_later_as_failure(t *testing.T) {
 	t.Parallel()
 	var b breaker
 	now := time.Unix(0, 0)
 	told := func(after time.Duration) bool {
-		b.told("a", "a is busy", now.Add(after), now)
-		_, fails := b.cause("a", now)
+		b.pauseUntil("a", "a is busy", now.Add(after), now)
+		_, fails := b.pauseReason("a", now)
 		now = now.Add(after)
 		return fails
 	}
-	for n := range refusalsInRow {
+	for n := range maxRefusals {
 		if told(10 * time.Minute) {
 			t.Errorf("refusal %d within an hour counts as a failure", n+1)
 		}
@@ -89,7 +89,7 @@ func TestBreaker_takes_a_host_that_only_ever_asks_to_come_back_for_one_that_fail
 		t.Error("refusals for more than an hour do not")
 	}
 	b.served("a")
-	for n := range refusalsInRow - 1 {
+	for n := range maxRefusals - 1 {
 		if told(24 * time.Hour) {
 			t.Errorf("refusal %d after an answer does, as it asks for a day", n+1)
 		}
@@ -99,7 +99,7 @@ func TestBreaker_takes_a_host_that_only_ever_asks_to_come_back_for_one_that_fail
 	}
 }
 
-func TestFetch_of_a_host_that_refuses_for_ever_says_that_the_host_fails(t *testing.T) {
+func TestFetch_reports_a_host_that_always_refuses(t *testing.T) {
 	t.Parallel()
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == robots.Path {
@@ -110,7 +110,7 @@ func TestFetch_of_a_host_that_refuses_for_ever_says_that_the_host_fails(t *testi
 	}))
 	var ahead atomic.Int64 // of the time, in nanoseconds
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	c := local(t, func(o *Options) { o.MaxWait, o.Now, o.Turns = time.Millisecond, clock, NewLocalTurns(clock) })
+	c := local(t, func(o *Options) { o.MaxWait, o.Now, o.Slots = time.Millisecond, clock, NewLocalSlots(clock) })
 	var was []bool // whether the host counted as failing, for those that waited
 	for range 5 {
 		var e *Error
@@ -128,7 +128,7 @@ func TestFetch_of_a_host_that_refuses_for_ever_says_that_the_host_fails(t *testi
 	}
 }
 
-func TestFetch_leaves_a_host_alone_that_does_not_answer(t *testing.T) {
+func TestFetch_pauses_a_host_that_does_not_respond(t *testing.T) {
 	t.Parallel()
 	fine := routes(t, map[string]string{"/": "x"})
 	dead := httptest.NewServer(http.NotFoundHandler())
@@ -161,7 +161,7 @@ func closed() chan struct{} {
 	return c
 }
 
-func TestFetch_holds_a_host_by_what_it_answers(t *testing.T) {
+func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 	t.Parallel()
 	const cut = 0
 	for name, tc := range map[string]struct {
@@ -220,7 +220,7 @@ func TestFetch_holds_a_host_by_what_it_answers(t *testing.T) {
 				}
 			}
 			for range tc.answers {
-				err := fetchInTurn(t, c, s.URL+"/a")
+				err := fetchEach(t, c, s.URL+"/a")
 				var e *Error
 				if errors.As(err, &e) && e.Deferred {
 					if tc.held && int(n.Load()) >= min(breakerFailures, len(tc.answers)) {
@@ -229,16 +229,16 @@ func TestFetch_holds_a_host_by_what_it_answers(t *testing.T) {
 					t.Fatalf("held too early: %v", err)
 				}
 			}
-			if got := c.polite.breaker.held(strings.TrimPrefix(s.URL, "http://"), time.Now()) > 0; got != tc.held {
+			if got := c.polite.breaker.pauseLeft(strings.TrimPrefix(s.URL, "http://"), time.Now()) > 0; got != tc.held {
 				t.Errorf("held: %t, want %t", got, tc.held)
 			}
 		})
 	}
 }
 
-// fetchInTurn fetches a page, again as long as another request has the host's turn: the one before it may not have given it
-// up, or the breaker looks whether the host is well.
-func fetchInTurn(t *testing.T, c *Crawler, page string) error {
+// fetchEach fetches a page, again as long as another request has the host's slot: the one before it may not have given
+// it up, or the breaker looks whether the host is well.
+func fetchEach(t *testing.T, c *Crawler, page string) error {
 	t.Helper()
 	for {
 		_, _, err := fetch(t, c, PageRequest{URL: page})
@@ -249,7 +249,7 @@ func fetchInTurn(t *testing.T, c *Crawler, page string) error {
 	}
 }
 
-func TestFetch_of_a_host_whose_gateway_alone_is_well_is_put_off(t *testing.T) {
+func TestFetch_is_rescheduled_if_only_the_gateway_responds(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
 	heads := make(chan string, 10)
@@ -267,12 +267,12 @@ func TestFetch_of_a_host_whose_gateway_alone_is_well_is_put_off(t *testing.T) {
 	}
 	down.Store(true)
 	for range breakerFailures {
-		wantError(t, fetchInTurn(t, c, s.URL+"/a"))
+		wantError(t, fetchEach(t, c, s.URL+"/a"))
 	}
 	if at := <-heads; at != "/good" {
 		t.Errorf("it was found out by %s", at)
 	}
-	err := fetchInTurn(t, c, s.URL+"/b")
+	err := fetchEach(t, c, s.URL+"/b")
 	if e := wantError(t, err); !e.Deferred || !strings.Contains(e.Message, "answers 502 Bad Gateway") {
 		t.Errorf("got %+v", e)
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // browsing sends the requests of a Renderer for one page: through the address guard, within limits, and to the page's
-// own host only as its robots.txt allows. The request for the page waits for the host's turn. Requests for its
+// own host only as its robots.txt allows. The request for the page waits for the host's slot. Requests for its
 // resources do not, because they belong to the page, as in any browser, but they do not go to a paused host.
 //
 // A page of the public internet may only access the public internet. Its scripts could otherwise send requests to
@@ -39,12 +39,12 @@ type browsing struct {
 	bytes    int64 // bytes that may still be read
 }
 
-func (c *client) browse(ctx context.Context, a answer) *browsing {
+func (c *client) browse(ctx context.Context, a response) *browsing {
 	b := &browsing{
 		client: c, transport: accessing{c.outer}, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
 		access: accessTo(ctx, a.url), // by the page's address: a page of another origin must not cause the browser to send the headers
 	}
-	if a.inner {
+	if a.private {
 		b.guard, b.transport = c.guard, accessing{c.transport}
 	}
 	return b
@@ -63,9 +63,9 @@ func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, classify(req.Context(), req.URL.String(), err)
 	}
 	req = b.access.forBrowser(req)
-	ask := b.part
+	ask := b.fetchResource
 	if first {
-		ask = b.whole
+		ask = b.fetchDocument
 	}
 	res, err := ask(req)
 	if err != nil {
@@ -74,10 +74,10 @@ func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// whole sends the request for the page itself. It holds the host's turn until the body is closed.
-func (b *browsing) whole(req *http.Request) (*http.Response, error) {
+// fetchDocument sends the request for the page itself. It holds the host's slot until the body is closed.
+func (b *browsing) fetchDocument(req *http.Request) (*http.Response, error) {
 	polite := b.client.polite
-	release, err := polite.acquire(withBegun(req.Context()), req.URL.Host, req.URL.String(), b.delay)
+	release, err := polite.acquire(withInProgress(req.Context()), req.URL.Host, req.URL.String(), b.delay)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +90,12 @@ func (b *browsing) whole(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// part sends the request for a resource of the page. Its failures do not count, because they say little about the
-// host's pages. Only a host that asks to come back later is paused.
-func (b *browsing) part(req *http.Request) (*http.Response, error) {
+// fetchResource sends the request for a resource of the page. Its failures do not count, because they say little about
+// the host's pages. Only a host that asks to come back later is paused.
+func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	ctx, host, u := req.Context(), req.URL.Host, req.URL.String()
 	polite := b.client.polite
-	if d := polite.breaker.held(host, polite.now()); d > 0 {
+	if d := polite.breaker.pauseLeft(host, polite.now()); d > 0 {
 		return nil, polite.deferred(u, host, b.delay, d)
 	}
 	res, err := b.transport.RoundTrip(req)
@@ -104,7 +104,7 @@ func (b *browsing) part(req *http.Request) (*http.Response, error) {
 	}
 	if res.StatusCode >= 400 {
 		if e := statusError(u, res.StatusCode, res.Header, polite.now()); e.RetryAfter > 0 {
-			polite.comeBack(ctx, host, e.answer(host), e.RetryAfter)
+			polite.retryLater(ctx, host, e.describe(host), e.RetryAfter)
 		}
 	}
 	res.Body = &browsedBody{ReadCloser: res.Body, browsing: b, end: func() {}}

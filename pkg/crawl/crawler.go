@@ -30,20 +30,20 @@ type Options struct {
 	MaxSitemapBytes int64
 	// Sitemaps limits all sitemaps of one site together.
 	Sitemaps sitemap.Limits
-	// Timeout limits one fetch with all its redirects, not counting the wait for the host's turn. Default: 60 s.
+	// Timeout limits one fetch with all its redirects, not counting the wait for the host's slot. Default: 60 s.
 	Timeout time.Duration
 	// ConnectTimeout limits each connection attempt, including DNS. Default: 10 s.
 	ConnectTimeout time.Duration
 	// HeaderTimeout limits the wait for the header of a response. Default: 30 s.
 	HeaderTimeout time.Duration
-	// Turns schedules the requests to each host. Default: LocalTurns, which is limited to this Crawler.
-	Turns Turns
+	// Slots schedules the requests to each host. Default: LocalSlots, which is limited to this Crawler.
+	Slots HostSlots
 	// PerHostConcurrency is the maximum number of concurrent requests per host. Default: 2; negative: unlimited.
 	PerHostConcurrency int
 	// PerHostDelay is the minimum time between the starts of two requests to one host. A longer Crawl-delay in
 	// robots.txt overrides it. Default: 200 ms; negative: none.
 	PerHostDelay time.Duration
-	// MaxWait is the maximum time that a fetch waits for its host's turn before it is deferred. Default: 3 s.
+	// MaxWait is the maximum time that a fetch waits for its host's slot before it is deferred. Default: 3 s.
 	MaxWait time.Duration
 	// MaxPages is the maximum number of pages that discovery takes from the sitemaps of one site. Default: 10,000.
 	MaxPages int
@@ -90,7 +90,7 @@ func (o Options) withDefaults() Options {
 var ErrClosed = errors.New("the crawler is closed")
 
 // Crawler fetches pages and discovers sites. It is safe for concurrent use. All operations share its knowledge of
-// hosts, such as robots.txt and turns.
+// hosts, such as robots.txt and slots.
 type Crawler struct {
 	*client
 	ctx    context.Context // ends with Close

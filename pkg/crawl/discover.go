@@ -88,7 +88,7 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	}
 	sc, err := scope.New(s)
 	if err != nil {
-		return Discovery{}, permanent(s.Root, "%s", err).because(err)
+		return Discovery{}, permanent(s.Root, "%s", err).withCause(err)
 	}
 	sc.Listed = true
 	d := &discovery{
@@ -96,7 +96,7 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 		visited: make(map[string]bool), budget: sitemap.NewBudget(c.opts.Sitemaps, c.opts.Now), result: Discovery{Scope: s, Refused: make(map[scope.Refusal]int)},
 	}
 	if spec.Sitemap != "" {
-		err = d.given(ctx, spec.Sitemap, derived)
+		err = d.readGiven(ctx, spec.Sitemap, derived)
 	} else {
 		err = d.search(ctx)
 	}
@@ -156,13 +156,13 @@ type discovery struct {
 // errEnough ends the reading at the limit of pages.
 var errEnough = errors.New("enough pages")
 
-// given reads the sitemap that the caller specified.
-func (d *discovery) given(ctx context.Context, at string, derived bool) error {
+// readGiven reads the sitemap that the caller specified.
+func (d *discovery) readGiven(ctx context.Context, at string, derived bool) error {
 	d.result.Scope.Follow = false
 	err := ignoreSpent(d.read(ctx, at, 1, derived))
 	if err == nil && d.result.Found == 0 {
 		var moved *url.URL
-		if moved, err = d.rootMoved(ctx); moved != nil {
+		if moved, err = d.movedRoot(ctx); moved != nil {
 			err = ignoreSpent(d.read(ctx, at, 1, false))
 		}
 	}
@@ -170,7 +170,7 @@ func (d *discovery) given(ctx context.Context, at string, derived bool) error {
 	case errors.Is(err, errEnough):
 		return nil
 	case errors.Is(err, sitemap.ErrNotSitemap):
-		return permanent(at, "%s is not a sitemap: neither XML of a known kind nor a list of addresses", at).because(err)
+		return permanent(at, "%s is not a sitemap: neither XML of a known kind nor a list of addresses", at).withCause(err)
 	case err != nil:
 		return err
 	case d.result.Found > 0:
@@ -189,7 +189,7 @@ func (d *discovery) search(ctx context.Context) error {
 	err := ignoreSpent(d.sitemapsOf(ctx, root))
 	if err == nil && d.result.Found == 0 {
 		var moved *url.URL
-		if moved, err = d.rootMoved(ctx); moved != nil {
+		if moved, err = d.movedRoot(ctx); moved != nil {
 			err = ignoreSpent(d.sitemapsOf(ctx, moved))
 		}
 	}
@@ -206,7 +206,7 @@ func (d *discovery) search(ctx context.Context) error {
 	d.result.Follow, d.result.Scope.Follow = true, true
 	at, err := weburl.Normalise(root.String())
 	if err != nil {
-		return permanent(root.String(), "the root address %s is not a web address", root).because(err)
+		return permanent(root.String(), "the root address %s is not a web address", root).withCause(err)
 	}
 	return d.add(domain.Link{URL: at})
 }
@@ -225,29 +225,29 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 		if err != nil {
 			continue
 		}
-		if err := d.try(ctx, u.String(), true); err != nil {
+		if err := d.tryUsual(ctx, u.String(), true); err != nil {
 			return err
 		}
 	}
-	for _, at := range d.usual(root) {
+	for _, at := range d.usualLocations(root) {
 		if d.result.Found > 0 {
 			return nil
 		}
-		if err := d.try(ctx, at, false); err != nil {
+		if err := d.tryUsual(ctx, at, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rootMoved returns the new location of the site, or nil. If the sitemaps list only pages elsewhere, and the root
+// movedRoot returns the new location of the site, or nil. If the sitemaps list only pages elsewhere, and the root
 // redirects there, the site has moved there, and the caller may read the sitemaps once more.
-func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
+func (d *discovery) movedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil
 	}
 	root := d.scope.Root.String()
-	a, err := d.crawler.retrieve(withBegun(ctx), retrieval{url: root, limit: d.crawler.opts.MaxBody, anyType: true})
+	a, err := d.crawler.retrieve(withInProgress(ctx), retrieval{url: root, limit: d.crawler.opts.MaxBody, anyType: true})
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Permanent:
@@ -262,7 +262,7 @@ func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
 	if d.scope.HasHost(a.url) && d.scope.InPath(a.url) {
 		return nil, nil
 	}
-	d.scope.Admit(a.url)
+	d.scope.Add(a.url)
 	d.result.Moved = a.url.String()
 	d.result.Sitemaps, d.result.Problems = 0, nil
 	clear(d.result.Refused)
@@ -270,8 +270,8 @@ func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
 	return a.url, nil
 }
 
-// usual returns the usual locations of sitemaps: in the root's own directory first, then at the top level.
-func (d *discovery) usual(root *url.URL) []string {
+// usualLocations returns the usual locations of sitemaps: in the root's own directory first, then at the top level.
+func (d *discovery) usualLocations(root *url.URL) []string {
 	dirs := []string{"/"}
 	if dir := strings.TrimSuffix(scope.PathPrefix(root.EscapedPath()), "/") + "/"; dir != "/" {
 		dirs = []string{dir, "/"}
@@ -285,9 +285,9 @@ func (d *discovery) usual(root *url.URL) []string {
 	return out
 }
 
-// try reads a sitemap that may not exist. Only temporary failures are returned as errors. A declared sitemap that does
-// not exist is reported as a problem.
-func (d *discovery) try(ctx context.Context, at string, declared bool) error {
+// tryUsual reads a sitemap that may not exist. Only temporary failures are returned as errors. A declared sitemap that
+// does not exist is reported as a problem.
+func (d *discovery) tryUsual(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error
 	switch {
@@ -313,9 +313,9 @@ func ignoreEnough(err error) error {
 	return err
 }
 
-// ignoreSpent ignores errSpent, for callers that use the entries found before the limit was reached.
+// ignoreSpent ignores errLimitReached, for callers that use the entries found before the limit was reached.
 func ignoreSpent(err error) error {
-	if errors.Is(err, errSpent) {
+	if errors.Is(err, errLimitReached) {
 		return nil
 	}
 	return err

@@ -211,7 +211,7 @@ func TestDiscover_refuses_foreign_hosts_with_a_count(t *testing.T) {
 	}
 }
 
-func TestDiscover_takes_an_unreachable_sitemap_for_an_error(t *testing.T) {
+func TestDiscover_reports_an_unreachable_sitemap(t *testing.T) {
 	t.Parallel()
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

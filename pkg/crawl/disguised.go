@@ -32,17 +32,17 @@ var errSignIn = errors.New("the page asks to sign in")
 
 // Parts of the expressions for soft 404 pages.
 const (
-	errorCode   = `(?:http\s*(?:status\s*)?)?(?:(?:error|erreur|errore|fehler|fout|fel|feil|błąd|erro|ошибка)\s*:?\s*)?(?:404|410)(?:\s*error)?`
-	sighs       = `(?:(?:oops|sorry|whoops|uh[ -]oh|hoppla|ups)[!.,…]*\s*)?`
-	missingNoun = `(?:(?:this|that|the|your) )?(?:requested )?(?:page|file|document|article|url|content|resource|object|topic|post|thread|question|product|item|entry)`
-	wanted      = `(?: (?:that )?you(?: are|['’]re| were|['’]ve)? ?(?:requested|looking for|asked for|trying to (?:reach|view|find|access)))?`
+	errorCode      = `(?:http\s*(?:status\s*)?)?(?:(?:error|erreur|errore|fehler|fout|fel|feil|błąd|erro|ошибка)\s*:?\s*)?(?:404|410)(?:\s*error)?`
+	apologies      = `(?:(?:oops|sorry|whoops|uh[ -]oh|hoppla|ups)[!.,…]*\s*)?`
+	missingNoun    = `(?:(?:this|that|the|your) )?(?:requested )?(?:page|file|document|article|url|content|resource|object|topic|post|thread|question|product|item|entry)`
+	requestedByYou = `(?: (?:that )?you(?: are|['’]re| were|['’]ve)? ?(?:requested|looking for|asked for|trying to (?:reach|view|find|access)))?`
 )
 
 // notFoundWords matches titles and headings of soft 404 pages.
-var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + errorCode + `[\s:!.,]*)?` + sighs + `(?:` +
-	`(?:` + missingNoun + `)?` + wanted + `\s*(?:(?:was|is|could|can|does|has)\s*)?(?:not|n?['’]t|cannot)\s*(?:been |be )?(?:found|exist|available)|` +
-	missingNoun + wanted + ` (?:(?:is|was|has been|may have been) (?:gone|missing|removed|deleted)|missing|no longer exists)|no such page|nothing (?:was )?found(?: here)?|` +
-	`we (?:can(?:no|['’])?t|could(?:n['’]t| not)|(?:are|were) (?:unable to|not able to)) (?:seem to )?(?:find|locate) ` + missingNoun + wanted + `|` +
+var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + errorCode + `[\s:!.,]*)?` + apologies + `(?:` +
+	`(?:` + missingNoun + `)?` + requestedByYou + `\s*(?:(?:was|is|could|can|does|has)\s*)?(?:not|n?['’]t|cannot)\s*(?:been |be )?(?:found|exist|available)|` +
+	missingNoun + requestedByYou + ` (?:(?:is|was|has been|may have been) (?:gone|missing|removed|deleted)|missing|no longer exists)|no such page|nothing (?:was )?found(?: here)?|` +
+	`we (?:can(?:no|['’])?t|could(?:n['’]t| not)|(?:are|were) (?:unable to|not able to)) (?:seem to )?(?:find|locate) ` + missingNoun + requestedByYou + `|` +
 	`(?:die )?(?:angeforderte )?seite (?:(?:wurde|konnte) )?nicht gefunden(?: werden)?|(?:diese )?seite existiert nicht|page (?:non trouvée|introuvable)|` +
 	`(?:cette|la) page (?:demandée )?n['’]existe (?:pas|plus)|p[áa]gina (?:no|não|non) (?:encontrada|existe|trovata)|pagina niet gevonden|` +
 	`(?:nie znaleziono strony|strona nie (?:została znaleziona|istnieje))|` +
@@ -51,8 +51,8 @@ var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + err
 	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
 
-// sighWords matches the headings of such pages that leave the reason to the title.
-var sighWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
+// apologyWords matches the headings of such pages that leave the reason to the title.
+var apologyWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
 	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 
 // titleParts matches the separators between the title of a page and the name of its site.
@@ -73,9 +73,9 @@ var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
 // little other text. An article about missing pages has more text, or "404" in a path of several segments.
 func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
-	case p.shell.letters > maxNotFoundLetters || !saysNotFound(p.title):
+	case p.signs.letters > maxNotFoundLetters || !saysNotFound(p.title):
 		return false
-	case p.heading == "" && p.shell.letters > maxBareLetters, p.heading != "" && !saysNotFound(p.heading) && !sighWords.MatchString(p.heading):
+	case p.heading == "" && p.signs.letters > maxBareLetters, p.heading != "" && !saysNotFound(p.heading) && !apologyWords.MatchString(p.heading):
 		return false
 	}
 	return !notFoundPath.MatchString(final.Path) || strings.Count(strings.Trim(final.Path, "/"), "/") == 0
@@ -100,7 +100,7 @@ func isSignIn(u *url.URL) bool {
 
 // asksToSignIn reports whether the server sent a sign-in form instead of the requested page.
 func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
-	short := p.shell.letters < emptyNotice
+	short := p.signs.letters < emptyNotice
 	switch {
 	case isSignIn(asked): // the sign-in page itself was requested
 		return false
@@ -110,9 +110,9 @@ func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
 			return returns[key]
 		})
 		// A short page of documentation may have a path like /docs/auth.
-		return p.password || back || p.shell.letters < emptyRoot && p.heading == "" || short && p.namesSignIn()
+		return p.password || back || p.signs.letters < emptyRoot && p.heading == "" || short && p.namesSignIn()
 	case p.password:
-		return p.shell.letters < emptyPage && p.shell.framing < emptyPage && p.heading == "" || short && p.namesSignIn()
+		return p.signs.letters < emptyPage && p.signs.framing < emptyPage && p.heading == "" || short && p.namesSignIn()
 	case p.account: // the password is asked for on the next page
 		return short && p.namesSignIn()
 	}
@@ -131,15 +131,15 @@ func isAccountField(n *html.Node) bool {
 
 var accountNames = wordset.Of(`username user_login login loginfmt identifier userid user_id j_username`)
 
-// disguised returns the error that a success status hides, or nil.
-func (p *pageReader) disguised(redirects []domain.Redirect, final *url.URL) error {
+// hiddenError returns the error that a success status hides, or nil.
+func (p *pageReader) hiddenError(redirects []domain.Redirect, final *url.URL) error {
 	asked, err := weburl.Parse(p.req.URL)
 	if err != nil {
 		return nil //nolint:nilerr // the address has been fetched, so it is valid
 	}
 	switch {
 	case p.asksToSignIn(asked, final, len(redirects) > 0):
-		return permanent(p.req.URL, "%s may not be read without signing in: %s is a page to sign in", p.req.URL, final).because(errSignIn)
+		return permanent(p.req.URL, "%s may not be read without signing in: %s is a page to sign in", p.req.URL, final).withCause(errSignIn)
 	case p.isNotFound(final):
 		e := permanent(p.req.URL, "%s does not exist: the page there says %q, although the server answered 200", p.req.URL, p.title)
 		e.StatusCode = http.StatusNotFound

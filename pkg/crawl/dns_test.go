@@ -106,9 +106,9 @@ func (n *names) add(m *dnsmessage.Message, q dnsmessage.Question, name string, u
 	}
 	n.mu.Lock()
 	key := name + q.Type.String()
-	turns := n.zone[name]
-	i := min(n.asked[key], len(turns)-1)
-	if len(turns) > 0 && (!udp || turns[i][0] != "truncated") {
+	slots := n.zone[name]
+	i := min(n.asked[key], len(slots)-1)
+	if len(slots) > 0 && (!udp || slots[i][0] != "truncated") {
 		n.asked[key]++
 	}
 	n.mu.Unlock()
@@ -116,7 +116,7 @@ func (n *names) add(m *dnsmessage.Message, q dnsmessage.Question, name string, u
 		return
 	}
 	h := dnsmessage.ResourceHeader{Name: dnsmessage.MustNewName(name), Class: dnsmessage.ClassINET, TTL: 1}
-	for _, record := range turns[i] {
+	for _, record := range slots[i] {
 		ip, err := netip.ParseAddr(record)
 		switch {
 		case record == "truncated":

@@ -15,5 +15,5 @@
 //     decompresses, limits and stores it, and passes only HTML to colly.
 //   - colly follows redirects without checking the target's robots.txt. Here each hop is a separate request.
 //   - colly's rate limits apply within one collector and sleep even after the context is cancelled. The transport waits
-//     for the host's turn from Turns, which all crawlers of a fleet share, and pauses hosts that fail or ask for it.
+//     for the host's slot from Slots, which all crawlers of a fleet share, and pauses hosts that fail or ask for it.
 package crawl

@@ -19,7 +19,7 @@ import (
 // the caller: its cancelled context, or its own emit function.
 type Error struct {
 	Permanent  bool
-	Deferred   bool          // no request was sent: the host's turn has not come, or (if Err is set) the host is failing
+	Deferred   bool          // no request was sent: the host's slot has not come, or (if Err is set) the host is failing
 	RetryAfter time.Duration // minimum delay before a retry; 0: no requirement
 	StatusCode int           // of the response, 0 if there was none; 404 and 410 mean that the page does not exist
 	URL        string        // the address being fetched
@@ -46,7 +46,7 @@ func transient(u, format string, args ...any) *Error {
 	return &Error{URL: u, Message: fmt.Sprintf(format, args...)}
 }
 
-func (e *Error) because(err error) *Error {
+func (e *Error) withCause(err error) *Error {
 	e.Err = err
 	return e
 }
@@ -54,7 +54,7 @@ func (e *Error) because(err error) *Error {
 // checkURL checks an address with the guard. Its error is a permanent *Error.
 func checkURL(g guard.Guard, u *url.URL) error {
 	if err := g.CheckURL(u); err != nil {
-		return permanent(u.Redacted(), "%s", err).because(err)
+		return permanent(u.Redacted(), "%s", err).withCause(err)
 	}
 	return nil
 }
@@ -62,12 +62,12 @@ func checkURL(g guard.Guard, u *url.URL) error {
 // ErrNoText marks a file without text, such as a picture. Its bytes were not downloaded.
 var ErrNoText = errors.New("no text")
 
-func noText(u, media string) *Error {
-	return permanent(u, "%s holds no text: it is of type %s", u, media).because(ErrNoText)
+func noTextError(u, media string) *Error {
+	return permanent(u, "%s holds no text: it is of type %s", u, media).withCause(ErrNoText)
 }
 
-// isWithoutPage reports whether a success status comes without a page, or with only a part of it.
-func isWithoutPage(status int) bool {
+// isStatusWithoutPage reports whether a success status comes without a page, or with only a part of it.
+func isStatusWithoutPage(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusPartialContent
 }
 
@@ -101,8 +101,8 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	return e
 }
 
-// answer describes the host's response, for waiting fetches.
-func (e *Error) answer(host string) string {
+// describe describes the host's response, for waiting fetches.
+func (e *Error) describe(host string) string {
 	return fmt.Sprintf("%s answers %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
 }
 
@@ -131,31 +131,31 @@ func classify(ctx context.Context, u string, err error) error {
 	)
 	switch {
 	case errors.As(err, &refused):
-		return permanent(u, "%s is not fetched: %s", u, refused.Error()).because(err)
+		return permanent(u, "%s is not fetched: %s", u, refused.Error()).withCause(err)
 	case errors.As(err, &proxied) && proxied.lasting():
-		return permanent(u, "%s could not be fetched: %s", u, proxied.Error()).because(err)
+		return permanent(u, "%s could not be fetched: %s", u, proxied.Error()).withCause(err)
 	case errors.As(err, &proxied):
-		e := transient(u, "%s could not be fetched: %s", u, proxied.Error()).because(err)
+		e := transient(u, "%s could not be fetched: %s", u, proxied.Error()).withCause(err)
 		e.RetryAfter = proxied.retryAfter
 		return e
 	case errors.As(err, &op) && op.Op == opProxy:
-		return transient(u, "%s could not be fetched: %s does not answer or connect (%s)", u, proxyName, rootCause(err)).because(err)
+		return transient(u, "%s could not be fetched: %s does not answer or connect (%s)", u, proxyName, rootCause(err)).withCause(err)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return permanent(u, "%s cannot be reached: there is no host named %q", u, dns.Name).because(err)
+		return permanent(u, "%s cannot be reached: there is no host named %q", u, dns.Name).withCause(err)
 	case errors.As(err, &dns):
-		return transient(u, "%s cannot be reached: looking up %q did not succeed", u, dns.Name).because(err)
+		return transient(u, "%s cannot be reached: looking up %q did not succeed", u, dns.Name).withCause(err)
 	case errors.As(err, &cert):
-		return permanent(u, "%s cannot be trusted: %v", u, cert.Err).because(err)
+		return permanent(u, "%s cannot be trusted: %v", u, cert.Err).withCause(err)
 	case errors.As(err, &record):
-		return permanent(u, "%s cannot be read: the server does not speak TLS on this port", u).because(err)
+		return permanent(u, "%s cannot be read: the server does not speak TLS on this port", u).withCause(err)
 	case errors.As(err, &alert):
-		return permanent(u, "%s cannot be read: no secure connection with the server (%v)", u, alert).because(err)
+		return permanent(u, "%s cannot be read: no secure connection with the server (%v)", u, alert).withCause(err)
 	case strings.Contains(err.Error(), headersTooLarge):
-		return permanent(u, "%s cannot be read: the header of the answer is larger than %d bytes", u, maxHeaderBytes).because(err)
+		return permanent(u, "%s cannot be read: the header of the answer is larger than %d bytes", u, maxHeaderBytes).withCause(err)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return transient(u, "%s took too long to answer", u).because(err)
+		return transient(u, "%s took too long to answer", u).withCause(err)
 	default:
-		return transient(u, "%s could not be fetched: %s", u, rootCause(err)).because(err)
+		return transient(u, "%s could not be fetched: %s", u, rootCause(err)).withCause(err)
 	}
 }
 

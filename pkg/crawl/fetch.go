@@ -62,7 +62,7 @@ type Page struct {
 // Close releases the body.
 func (p Page) Close() error { return p.Body.Close() }
 
-// Fetch fetches one page. It obeys robots.txt and the host's turns, follows redirects and limits the body. Errors are
+// Fetch fetches one page. It obeys robots.txt and the host's slots, follows redirects and limits the body. Errors are
 // *Error, unless ctx or Close ended the fetch.
 func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error) {
 	ctx, done, err := c.begin(ctx)
@@ -73,13 +73,13 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	var sc *scope.Scope
 	if req.Scope != nil {
 		if sc, err = scope.New(*req.Scope); err != nil {
-			return Page{}, permanent(req.Scope.Root, "%s", err).because(err)
+			return Page{}, permanent(req.Scope.Root, "%s", err).withCause(err)
 		}
 		sc.Now = c.opts.Now()
 	}
 	reader := newPageReader(c.product, req, sc)
 	a, err := c.retrieve(ctx, retrieval{
-		url: req.URL, header: conditional(req), limit: c.opts.MaxBody, html: reader.read, onward: reader.leadsTo,
+		url: req.URL, header: conditional(req), limit: c.opts.MaxBody, html: reader.read, redirectOf: reader.leadsTo,
 	})
 	if err != nil {
 		return Page{}, err
@@ -90,7 +90,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		}
 	}()
 	if a.kind.IsHTML() && a.status != http.StatusNotModified {
-		if err := reader.disguised(a.redirects, a.url); err != nil {
+		if err := reader.hiddenError(a.redirects, a.url); err != nil {
 			return Page{}, err
 		}
 	}
@@ -108,7 +108,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		p.LastModified = cmp.Or(p.LastModified, req.LastModified)
 		return p, nil
 	}
-	if a.sentOn {
+	if a.softRedirect {
 		// A conditional request would apply to the redirecting page, which does not change.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.IsHTML() {
@@ -122,8 +122,8 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	}
 	p.IsSitemap = sitemap.IsList(head, a.body.Size() > sitemap.HeadBytes, a.kind)
 	reader.finish(&p, a.header, a.url)
-	if a.sentOn {
-		reader.addOwn(&p)
+	if a.softRedirect {
+		reader.addSelf(&p)
 	}
 	if reader.scripted() && !p.NoIndex && !p.IsSitemap {
 		return c.render(ctx, req, sc, p, a)
@@ -144,11 +144,11 @@ func validator(h http.Header, name string) string {
 
 // checkLanding rejects a page that redirects out of its site. The root may do so: then the site has moved.
 func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
-	if sc == nil || domain.SameSpelling(req.URL, req.Scope.Root) {
+	if sc == nil || domain.SameAddress(req.URL, req.Scope.Root) {
 		return nil
 	}
 	if asked, err := weburl.Parse(req.URL); err == nil {
-		sc.Admit(asked)
+		sc.Add(asked)
 	}
 	if !sc.HasHost(final) {
 		return permanent(req.URL, "%s is not part of the site any more: it redirects to %s", req.URL, final)

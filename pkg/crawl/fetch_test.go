@@ -255,7 +255,7 @@ func TestFetch_errors_say_whether_to_try_again(t *testing.T) {
 	}
 }
 
-func TestFetch_leaves_a_host_alone_that_asked_for_it(t *testing.T) {
+func TestFetch_honours_Retry_After(t *testing.T) {
 	t.Parallel()
 	s := serve(t, status(http.StatusTooManyRequests, map[string]string{"Retry-After": "600"}))
 	c := local(t)
@@ -277,7 +277,7 @@ func TestFetch_of_a_dead_server_may_be_tried_again(t *testing.T) {
 	}
 }
 
-func TestFetch_of_a_host_with_an_untrusted_certificate_is_refused_for_good(t *testing.T) {
+func TestFetch_refuses_an_untrusted_certificate_permanently(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = discardLog()
@@ -388,7 +388,7 @@ func TestFetch_keeps_a_cookie_that_a_redirect_sets(t *testing.T) {
 	}
 }
 
-func TestFetch_of_a_page_that_left_its_site_is_refused_for_good(t *testing.T) {
+func TestFetch_refuses_a_page_that_left_its_site_permanently(t *testing.T) {
 	t.Parallel()
 	other := routes(t, map[string]string{"/": "<p>other"})
 	s := serve(t, http.RedirectHandler(strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+"/", http.StatusFound))

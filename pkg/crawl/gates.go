@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// gates limits the requests of this process that ask for a turn at a host, to the number that may have one at a time,
+// gates limits the requests of this process that ask for a slot at a host, to the number that may have one at a time,
 // in order of arrival. If all requests polled, one could wait forever. A request does not join a slow queue.
 type gates struct {
 	mu    sync.Mutex
@@ -23,7 +23,7 @@ type gate struct {
 
 // enter waits for a slot, up to the patience. leave is nil if none became free, or if the expected wait in the queue is
 // too long. width 0 means no limit; least is the minimum interval between two requests to the host.
-func (g *gates) enter(ctx context.Context, host string, width int, least time.Duration, p patience) (leave func(), err error) {
+func (g *gates) enter(ctx context.Context, host string, width int, least time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil
 	}
@@ -34,7 +34,7 @@ func (g *gates) enter(ctx context.Context, host string, width int, least time.Du
 	select {
 	case at.slots <- struct{}{}:
 	default:
-		t := time.NewTimer(p.turn)
+		t := time.NewTimer(p.slot)
 		defer t.Stop()
 		select {
 		case at.slots <- struct{}{}:

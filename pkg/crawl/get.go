@@ -25,30 +25,30 @@ type retrieval struct {
 	limit   int64       // maximum size of the body, in bytes
 	anyType bool
 	html    func(root *html.Node) // receives each parsed page; may be nil
-	// onward returns the address that an HTML page redirects to, or nil if the page has content of its own. The
+	// redirectOf returns the address that an HTML page redirects to, or nil if the page has content of its own. The
 	// function may be nil.
-	onward func(header http.Header, at *url.URL) *url.URL
+	redirectOf func(header http.Header, at *url.URL) *url.URL
 }
 
-// answer is the last response of a retrieval: 2xx with a body, or 304 without one.
-type answer struct {
-	url       *url.URL
-	status    int
-	header    http.Header
-	kind      content.Type
-	body      *Body
-	redirects []domain.Redirect
-	sentOn    bool // at least one redirect came from a page, not from a status code
-	inner     bool // the server is not on the public internet
+// response is the last response of a retrieval: 2xx with a body, or 304 without one.
+type response struct {
+	url          *url.URL
+	status       int
+	header       http.Header
+	kind         content.Type
+	body         *Body
+	redirects    []domain.Redirect
+	softRedirect bool // at least one redirect came from a page, not from a status code
+	private      bool // the server is not on the public internet
 	// crawlDelay is the minimum interval between two requests, from the host's robots.txt.
 	crawlDelay time.Duration
 }
 
 // retrieve sends the requests with colly. It checks robots.txt for every hop.
-func (c *client) retrieve(ctx context.Context, r retrieval) (answer, error) {
+func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	u, err := weburl.Parse(r.url)
 	if err != nil {
-		return answer{}, c.badAddress(r.url, err)
+		return response{}, c.badAddress(r.url, err)
 	}
 	col := c.collector(ctx)
 	if r.html != nil {
@@ -57,35 +57,35 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (answer, error) {
 		col.OnHTML("head", func(e *colly.HTMLElement) { r.html(e.DOM.Nodes[0].Parent) })
 	}
 	budget, header := c.opts.Timeout, r.header
-	trail := trail{first: u}
+	trail := redirectChain{first: u}
 	sentOn := false
 	for {
 		if err := checkURL(c.guard, u); err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		h := &hop{client: c, ctx: ctx, limit: r.limit, anyType: r.anyType, budget: &budget}
 		next, err := c.step(ctx, col, h, u, header)
 		if err != nil {
-			return answer{}, errors.Join(err, h.release())
+			return response{}, errors.Join(err, h.release())
 		}
-		ctx = withBegun(ctx)
-		if next == nil && r.onward != nil && h.body != nil && (h.kind.IsHTML() || h.body.Size() == 0) {
+		ctx = withInProgress(ctx)
+		if next == nil && r.redirectOf != nil && h.body != nil && (h.kind.IsHTML() || h.body.Size() == 0) {
 			// Keep a page as content if it redirects to an address already visited.
-			if to := r.onward(h.header, u); to != nil && !trail.visited(to) {
+			if to := r.redirectOf(h.header, u); to != nil && !trail.visited(to) {
 				next, sentOn, header = to, true, nil
 			}
 		}
 		if next == nil {
-			return answer{
-				url: u, status: h.status, header: h.header, kind: h.kind, body: h.body, redirects: trail.hops, sentOn: sentOn,
-				inner: h.inner, crawlDelay: h.crawlDelay,
+			return response{
+				url: u, status: h.status, header: h.header, kind: h.kind, body: h.body, redirects: trail.hops, softRedirect: sentOn,
+				private: h.private, crawlDelay: h.crawlDelay,
 			}, nil
 		}
 		if err := h.release(); err != nil {
-			return answer{}, fmt.Errorf("releasing the body of %s: %w", u, err)
+			return response{}, fmt.Errorf("releasing the body of %s: %w", u, err)
 		}
 		if err := trail.add(u, next, h); err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		u = next
 	}
@@ -100,7 +100,7 @@ func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.
 	hdr.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
 	hdr.Set("Accept-Encoding", acceptEncoding)
 	err := col.Request(http.MethodGet, u.String(), nil, nil, hdr)
-	if err != nil && !h.answered {
+	if err != nil && !h.done {
 		return nil, classify(ctx, u.String(), err)
 	}
 	if err != nil { // only parsing failed; extraction handles the page in its own way
@@ -117,13 +117,13 @@ func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.
 	case h.location() != "":
 		next, err := weburl.Resolve(u.String(), h.location())
 		if err != nil {
-			return nil, permanent(u.String(), "%s redirects to %.200q, which is not a web address", u, h.location()).because(err)
+			return nil, permanent(u.String(), "%s redirects to %.200q, which is not a web address", u, h.location()).withCause(err)
 		}
 		return next, nil
-	case h.status < 200 || h.status >= 300 || isWithoutPage(h.status):
+	case h.status < 200 || h.status >= 300 || isStatusWithoutPage(h.status):
 		e := statusError(u.String(), h.status, h.header, c.opts.Now())
 		if !e.Permanent {
-			e.RetryAfter = max(e.RetryAfter, c.polite.breaker.held(u.Host, c.opts.Now()))
+			e.RetryAfter = max(e.RetryAfter, c.polite.breaker.pauseLeft(u.Host, c.opts.Now()))
 		}
 		return nil, e
 	}
@@ -134,14 +134,14 @@ func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.
 func (c *client) badAddress(raw string, err error) error {
 	if errors.Is(err, weburl.ErrTooLong) {
 		begin := strings.ToValidUTF8(raw[:100], "")
-		return permanent(begin, "%s… cannot be fetched: %v", begin, err).because(err)
+		return permanent(begin, "%s… cannot be fetched: %v", begin, err).withCause(err)
 	}
 	if u, perr := url.Parse(raw); perr == nil && u.Scheme != "" {
 		if err := checkURL(c.guard, u); err != nil {
 			return err
 		}
 	}
-	return permanent(raw, "%q is not a web address, which begins with http:// or https:// and a host", raw).because(err)
+	return permanent(raw, "%q is not a web address, which begins with http:// or https:// and a host", raw).withCause(err)
 }
 
 // collector returns a colly collector for one fetch. It does not use NewCollector, which lets environment variables
@@ -155,7 +155,7 @@ func (c *client) collector(ctx context.Context) *colly.Collector {
 	col.ParseHTTPErrorResponse = true // statuses are checked here
 	col.MaxBodySize = 0               // limited by the transport, which never truncates
 	col.Context = ctx
-	col.SetRequestTimeout(0) // the transport enforces the deadline of the fetch, which does not include waiting for turns
+	col.SetRequestTimeout(0) // the transport enforces the deadline of the fetch, which does not include waiting for slots
 	col.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 	return col
 }

@@ -38,14 +38,14 @@ type pageReader struct {
 	robots     robots.Directives
 	hrefs      []string
 	hrefBytes  int
-	noFollow   int      // number of links excluded from hrefs by rel=nofollow
-	noFollowed []string // the addresses of these links, if the request asks for them
-	downloads  int      // number of links that declare a file without text
-	downloaded []string // the addresses of these links, if the request asks for them
-	routes     int      // number of links to client-side routes
-	base       string   // href of the first base element, or ""
-	shell      shell    // the amount of text, and signs of an application
-	leads      leads
+	noFollow   int        // number of links excluded from hrefs by rel=nofollow
+	noFollowed []string   // the addresses of these links, if the request asks for them
+	downloads  int        // number of links that declare a file without text
+	downloaded []string   // the addresses of these links, if the request asks for them
+	routes     int        // number of links to client-side routes
+	base       string     // href of the first base element, or ""
+	signs      shellSigns // the amount of text, and signs of an application
+	redirects  softRedirects
 }
 
 func newPageReader(product string, req PageRequest, sc *scope.Scope) *pageReader {
@@ -56,7 +56,7 @@ func newPageReader(product string, req PageRequest, sc *scope.Scope) *pageReader
 func (p *pageReader) reset() { *p = pageReader{product: p.product, req: p.req, scope: p.scope} }
 
 // scripted reports whether the page has content only after its scripts have run.
-func (p *pageReader) scripted() bool { return p.shell.needsScript() }
+func (p *pageReader) scripted() bool { return p.signs.needsScript() }
 
 // wantLinks reports whether the page's links are needed.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
@@ -65,7 +65,7 @@ func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root
-	p.shell.read(root)
+	p.signs.read(root)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && n.Namespace == "" {
 			p.element(n)
@@ -115,14 +115,14 @@ func (p *pageReader) element(n *html.Node) {
 	case atom.Frame, atom.Iframe:
 		p.addHref(attr(n, "src"))
 	case atom.Script:
-		if n.FirstChild != nil && runs(n) && attr(n, "src") == "" {
-			p.leads.addScript(n.FirstChild.Data)
+		if n.FirstChild != nil && isCode(n) && attr(n, "src") == "" {
+			p.redirects.addScript(n.FirstChild.Data)
 		}
 	case atom.Body:
-		p.leads.addScript(attr(n, "onload"))
+		p.redirects.addScript(attr(n, "onload"))
 	case atom.Noscript:
 		if n.FirstChild != nil {
-			p.leads.readNoScript(n.FirstChild.Data)
+			p.redirects.readNoScript(n.FirstChild.Data)
 		}
 	}
 }
@@ -134,8 +134,8 @@ func (p *pageReader) meta(n *html.Node) {
 	case strings.EqualFold(name, "robots") || strings.EqualFold(name, p.product):
 		p.robots.Add(content)
 	case strings.EqualFold(strings.TrimSpace(attr(n, "http-equiv")), "refresh"):
-		if r, ok := parseRefresh(content); ok && r.target != "" && p.leads.refresh.target == "" {
-			p.leads.refresh = r
+		if r, ok := parseRefresh(content); ok && r.target != "" && p.redirects.refresh.target == "" {
+			p.redirects.refresh = r
 			p.addHref(r.target)
 		}
 	}
@@ -173,7 +173,7 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	page.Title = p.title
 	page.NoIndex, page.NoFollow = p.robots.NoIndex, p.robots.NoFollow
 	if p.scope != nil && p.req.Depth == 0 {
-		p.scope.Admit(final) // the root redirects, so its target belongs to the site
+		p.scope.Add(final) // the root redirects, so its target belongs to the site
 	}
 	own := weburl.NewBase(page.URL)
 	base := p.baseOn(own)
@@ -190,9 +190,9 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 		return
 	}
 	if p.scope != nil {
-		p.scope.On(final)
+		p.scope.SetPage(final)
 	}
-	p.takeLinks(page, base, self)
+	p.filterLinks(page, base, self)
 }
 
 // baseOn returns the base of the page's references; own is the page's address. Like browsers, it ignores a base that is
@@ -213,7 +213,7 @@ func (p *pageReader) canonicalOn(base *weburl.Base, self string) string {
 	if p.scope == nil {
 		_, u, _ = base.Normalise(p.canonical) // "" if invalid
 	} else {
-		u, _ = p.scope.Take(base, p.canonical, 0) // "" if rejected
+		u, _ = p.scope.Resolve(base, p.canonical, 0) // "" if rejected
 	}
 	if u == self {
 		return ""
@@ -221,7 +221,7 @@ func (p *pageReader) canonicalOn(base *weburl.Base, self string) string {
 	return u
 }
 
-func (p *pageReader) takeLinks(page *Page, base *weburl.Base, self string) {
+func (p *pageReader) filterLinks(page *Page, base *weburl.Base, self string) {
 	if len(p.hrefs) == 0 && p.noFollow == 0 && p.downloads == 0 && p.routes == 0 || !p.wantLinks() {
 		return
 	}
@@ -243,9 +243,9 @@ func (p *pageReader) takeLinks(page *Page, base *weburl.Base, self string) {
 	}
 	seen := map[string]bool{self: true}
 	for _, href := range p.hrefs {
-		take := p.scope.Take
+		take := p.scope.Resolve
 		if p.req.PastPatterns {
-			take = p.scope.TakeLink
+			take = p.scope.ResolveLink
 		}
 		u, why := take(base, href, p.req.Depth+1)
 		switch {
@@ -264,13 +264,13 @@ func (p *pageReader) takeLinks(page *Page, base *weburl.Base, self string) {
 	}
 }
 
-// addOwn adds the page's own address to its links, for a page reached by a redirect in a page: its address is a page of
-// the site.
-func (p *pageReader) addOwn(page *Page) {
+// addSelf adds the page's own address to its links, for a page reached by a redirect in a page: its address is a page
+// of the site.
+func (p *pageReader) addSelf(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return
 	}
-	if u, why := p.scope.Take(weburl.NewBase(page.URL), page.URL, p.req.Depth+1); why == "" {
+	if u, why := p.scope.Resolve(weburl.NewBase(page.URL), page.URL, p.req.Depth+1); why == "" {
 		page.Links = append(page.Links, domain.Link{URL: u, Depth: p.req.Depth + 1})
 	}
 }

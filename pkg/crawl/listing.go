@@ -29,22 +29,22 @@ var errTooManySitemaps = errors.New("more sitemaps than are read of a site")
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
 	if err != nil {
-		return permanent(at, "the sitemap %.200q is not a web address", at).because(err)
+		return permanent(at, "the sitemap %.200q is not a web address", at).withCause(err)
 	}
 	if d.visited[key] {
 		return nil
 	}
 	d.visited[key] = true
 	if limit := d.budget.File(); limit != "" {
-		return d.spent(limit)
+		return d.limitReached(limit)
 	}
-	a, err := d.crawler.retrieve(withBegun(ctx), retrieval{url: at, limit: d.crawler.opts.MaxSitemapBytes, anyType: true})
+	a, err := d.crawler.retrieve(withInProgress(ctx), retrieval{url: at, limit: d.crawler.opts.MaxSitemapBytes, anyType: true})
 	if err != nil {
 		return err
 	}
 	defer a.body.Close()
 	if admit {
-		d.scope.Admit(a.url)
+		d.scope.Add(a.url)
 	}
 	base := a.url.String()
 	onto := weburl.NewBase(base)
@@ -55,7 +55,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	most := d.budget.Limits.Files
 	err = sitemap.Read(a.body, d.crawler.opts.MaxSitemapBytes, d.budget, func(e sitemap.Entry) error {
 		if limit := d.budget.Entry(); limit != "" {
-			return d.spent(limit)
+			return d.limitReached(limit)
 		}
 		if e.Feed && d.listed {
 			return sitemap.ErrNotSitemap // a feed among pages
@@ -75,10 +75,10 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	})
 	switch {
 	case err == nil:
-	case errors.Is(err, sitemap.ErrNotSitemap), errors.Is(err, errEnough), errors.Is(err, errSpent), ctx.Err() != nil:
+	case errors.Is(err, sitemap.ErrNotSitemap), errors.Is(err, errEnough), errors.Is(err, errLimitReached), ctx.Err() != nil:
 		return err
 	case errors.Is(err, sitemap.ErrTextSpent):
-		return d.spent(d.budget.TextSpent())
+		return d.limitReached(d.budget.TextSpent())
 	case errors.Is(err, errTooManySitemaps):
 		d.problem("%s lists more than %d sitemaps; the others were left out", base, most)
 	case errors.Is(err, sitemap.ErrTooManyEntries):
@@ -89,7 +89,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 			return err
 		}
 		if level == 1 && d.result.Found == 0 {
-			return permanent(base, "%s is broken: %v", base, err).because(err)
+			return permanent(base, "%s is broken: %v", base, err).withCause(err)
 		}
 		d.problem("%s is broken: %v", base, err)
 	}
@@ -204,7 +204,7 @@ func (d *discovery) entry(ctx context.Context, base *weburl.Base, e sitemap.Entr
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("reading a sitemap: %w", err)
 	}
-	u, why := d.scope.Take(base, e.Loc, 0)
+	u, why := d.scope.Resolve(base, e.Loc, 0)
 	if why != "" && e.Alternate {
 		return nil // translations list each other; each is counted as an entry of its own
 	}
@@ -260,15 +260,16 @@ func (d *discovery) problem(format string, args ...any) {
 	}
 }
 
-// errSpent ends the reading at one of the limits. A problem names the limit.
-var errSpent = errors.New("enough has been read of all sitemaps together")
+// errLimitReached ends the reading at one of the limits. A problem names the limit.
+var errLimitReached = errors.New("enough has been read of all sitemaps together")
 
-// spent adds, as the first problem, that a limit of all sitemaps together was reached. It returns errSpent.
-func (d *discovery) spent(limit string) error {
+// limitReached adds, as the first problem, that a limit of all sitemaps together was reached. It returns
+// errLimitReached.
+func (d *discovery) limitReached(limit string) error {
 	const most = maxProblems - 1
 	p := d.result.Problems
 	d.result.Problems = append([]string{fmt.Sprintf(
 		"The sitemaps were not read to their end: %s, which is the limit for one site. What they list beyond it was left out.", limit)},
 		p[:min(len(p), most)]...)
-	return errSpent
+	return errLimitReached
 }

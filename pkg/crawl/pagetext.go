@@ -44,8 +44,8 @@ type textWalk struct {
 	own    strings.Builder // without link text, because navigation consists of links whatever its elements are
 }
 
-// unread are elements whose content is not text for readers, or is the reader's input.
-var unread = map[atom.Atom]bool{
+// nonText are elements whose content is not text for readers, or is the reader's input.
+var nonText = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Head: true, atom.Title: true, atom.Svg: true, atom.Object: true,
 	atom.Iframe: true, atom.Input: true, atom.Textarea: true, atom.Canvas: true, atom.Audio: true, atom.Video: true,
 	atom.Noscript: true, // parsed as raw text, because scripting is on
@@ -53,12 +53,12 @@ var unread = map[atom.Atom]bool{
 
 // around are the elements and roles that surround the main text of a page.
 var (
-	around      = map[atom.Atom]bool{atom.Nav: true, atom.Header: true, atom.Footer: true, atom.Aside: true}
-	aroundRoles = map[string]bool{"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "search": true}
+	surroundingElements = map[atom.Atom]bool{atom.Nav: true, atom.Header: true, atom.Footer: true, atom.Aside: true}
+	surroundingRoles    = map[string]bool{"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "search": true}
 )
 
-// inline are elements that do not end a line. The cells of a table row share one line.
-var inline = map[atom.Atom]bool{
+// inlineElements are elements that do not end a line. The cells of a table row share one line.
+var inlineElements = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true, atom.Data: true,
 	atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Q: true,
 	atom.S: true, atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strong: true, atom.Sub: true, atom.Sup: true, atom.Time: true,
@@ -76,9 +76,9 @@ func (t *textWalk) walk(n *html.Node, linked bool) {
 	case html.ElementNode, html.DocumentNode:
 		cell := n.DataAtom == atom.Td || n.DataAtom == atom.Th
 		switch {
-		case n.Namespace == "" && unread[n.DataAtom]:
+		case n.Namespace == "" && nonText[n.DataAtom]:
 			return
-		case !t.whole && n != t.region && t.region.DataAtom == atom.Body && (around[n.DataAtom] && !withinArticle(n) || aroundRoles[role(n)]):
+		case !t.whole && n != t.region && t.region.DataAtom == atom.Body && (surroundingElements[n.DataAtom] && !withinArticle(n) || surroundingRoles[role(n)]):
 			return
 		case !t.whole && n != t.region && (n.DataAtom == atom.Nav || role(n) == "navigation"):
 			return
@@ -86,13 +86,13 @@ func (t *textWalk) walk(n *html.Node, linked bool) {
 			t.write(" "+attr(n, "alt")+" ", linked)
 		case cell:
 			t.write("\t", false)
-		case !inline[n.DataAtom]:
+		case !inlineElements[n.DataAtom]:
 			t.write("\n", false)
 		}
 		for c := range n.ChildNodes() {
 			t.walk(c, linked || n.DataAtom == atom.A)
 		}
-		if !cell && !inline[n.DataAtom] {
+		if !cell && !inlineElements[n.DataAtom] {
 			t.write("\n", false)
 		}
 	}

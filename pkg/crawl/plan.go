@@ -78,11 +78,11 @@ type PlanSummary struct {
 }
 
 const (
-	planAhead    = 8               // pages fetched in advance while others are judged; the host's limits also apply
-	planTries    = 3               // maximum attempts for a page with temporary errors
-	planPatience = time.Minute     // total time per page for the host's turns and between attempts
-	planPause    = 2 * time.Second // delay between attempts if the host requests none
-	maxPlanLeft  = 100_000         // maximum number of left-out addresses that are reported; further ones are only counted
+	planAhead   = 8               // pages fetched in advance while others are judged; the host's limits also apply
+	planTries   = 3               // maximum attempts for a page with temporary errors
+	planTimeout = time.Minute     // total time per page for the host's slots and between attempts
+	planPause   = 2 * time.Second // delay between attempts if the host requests none
+	maxPlanLeft = 100_000         // maximum number of left-out addresses that are reported; further ones are only counted
 )
 
 // Plan goes through a site like a crawl, with the same functions and the same politeness, but stores nothing. It passes
@@ -108,7 +108,7 @@ func (c *Crawler) Plan(ctx context.Context, req PlanRequest, emit func(PlanEntry
 		err = p.list()
 	}
 	if err == nil {
-		err = p.tellLeft()
+		err = p.reportRejected()
 	}
 	p.summary.Time = time.Duration(p.summary.Addresses) * p.summary.Delay
 	return p.summary, err
@@ -152,11 +152,11 @@ type planned struct {
 type planState int
 
 const (
-	planAwaited planState = iota // not yet judged
-	planMoved                    // redirects; a page unless another has the same content
-	planWaits                    // waits for the judgement of its canonical address
-	planAlive                    // a page
-	planOut                      // not a page
+	planAwaited  planState = iota // not yet judged
+	planMoved                     // redirects; a page unless another has the same content
+	planWaits                     // waits for the judgement of its canonical address
+	planPage                      // a page
+	planExcluded                  // not a page
 )
 
 // planResult is the result of a fetch, without the body.
@@ -226,7 +226,7 @@ func (p *plan) add(l domain.Link, from string, lead int) {
 func (p *plan) list() error {
 	for _, it := range p.next {
 		p.summary.Addresses++
-		if err := p.tell(PlanEntry{URL: it.link.URL, Decision: PlanListed, LastMod: it.link.LastMod}, ""); err != nil {
+		if err := p.report(PlanEntry{URL: it.link.URL, Decision: PlanListed, LastMod: it.link.LastMod}, ""); err != nil {
 			return err
 		}
 	}
@@ -261,7 +261,7 @@ func (p *plan) walk() error {
 	// The remaining ones wait for a canonical address that was never fetched.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {
 		if it := p.known[u]; it.state == planWaits {
-			if err := p.keep(it); err != nil {
+			if err := p.addPage(it); err != nil {
 				return err
 			}
 		}
@@ -276,7 +276,7 @@ func (p *plan) start(it *planned) {
 
 // fetch fetches a page. It retries in cases in which a crawl would reschedule the job.
 func (p *plan) fetch(it *planned) planResult {
-	patience := planPatience
+	patience := planTimeout
 	for try := 1; ; {
 		r := p.fetchOnce(it)
 		var e *Error

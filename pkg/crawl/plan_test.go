@@ -82,7 +82,7 @@ func comparePlan(t *testing.T, s *crawltest.Site, way crawltest.Way, got map[str
 	}
 }
 
-func TestPlan_tells_what_becomes_of_each_address_of_a_site(t *testing.T) {
+func TestPlan_reports_each_address_of_a_site(t *testing.T) {
 	t.Parallel()
 	o := crawltest.Options{Seed: 5, Slow: 20 * time.Millisecond, BombBytes: 4 << 20}
 	t.Run("by its links", func(t *testing.T) {

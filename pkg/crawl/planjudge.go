@@ -36,30 +36,30 @@ func (p *plan) judge(it *planned) error {
 	p.takeLinks(it)
 	switch why := p.patterns.RefusesURL(it.link.URL); {
 	case why != "" && p.follow:
-		return p.drop(it, PlanSkipped, "It is read for its links alone: "+why+".", kindLead)
+		return p.exclude(it, PlanSkipped, "It is read for its links alone: "+why+".", kindLead)
 	case r.page.IsSitemap:
-		return p.drop(it, PlanSkipped, "It is a sitemap or a feed, not a page.", kindList)
+		return p.exclude(it, PlanSkipped, "It is a sitemap or a feed, not a page.", kindList)
 	case r.page.NoIndex:
-		return p.drop(it, PlanSkipped, "It asks not to be indexed (noindex).", kindNoIndex)
+		return p.exclude(it, PlanSkipped, "It asks not to be indexed (noindex).", kindNoIndex)
 	case r.size == 0:
-		return p.drop(it, PlanError, "It is empty.", kindEmpty)
+		return p.exclude(it, PlanError, "It is empty.", kindEmpty)
 	}
 	own := p.canonical(it)
 	if own == nil {
-		return p.keep(it)
+		return p.addPage(it)
 	}
 	switch own.state {
-	case planAlive:
+	case planPage:
 		if !textid.Alike(it.sketch, own.sketch) {
-			return p.keep(it)
+			return p.addPage(it)
 		}
-		return p.drop(it, PlanDuplicate, itSaysItIs(own), kindCanonical)
+		return p.exclude(it, PlanDuplicate, itSaysItIs(own), kindCanonical)
 	case planAwaited, planMoved:
 		it.state = planWaits
 		own.wait = append(own.wait, it)
 		return nil
 	default: // not a page, or a page only if this one is not
-		return p.keep(it)
+		return p.addPage(it)
 	}
 }
 
@@ -75,16 +75,16 @@ func (p *plan) fail(it *planned) error {
 		return it.result.err
 	}
 	if errors.Is(e, ErrNoText) {
-		return p.drop(it, PlanSkipped, e.Message, string(scope.RefusedMedia))
+		return p.exclude(it, PlanSkipped, e.Message, string(scope.RefusedMedia))
 	}
 	reason := e.Message
 	if !e.Permanent {
 		reason += " (a crawl tries again)"
 	}
-	return p.drop(it, PlanError, reason, errorKind(it.result.err))
+	return p.exclude(it, PlanError, reason, errorKind(it.result.err))
 }
 
-// takeLinks adds the links of the page, and records those that are rejected.
+// filterLinks adds the links of the page, and records those that are rejected.
 func (p *plan) takeLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
 		if why != scope.RefusedDepth { // most of these links lead to pages with a shorter path
@@ -119,8 +119,8 @@ func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
 	}
 }
 
-// tellLeft reports the rejected addresses that no other page led to.
-func (p *plan) tellLeft() error {
+// reportRejected reports the rejected addresses that no other page led to.
+func (p *plan) reportRejected() error {
 	for _, address := range slices.Sorted(maps.Keys(p.left)) {
 		e := p.left[address]
 		if u, err := weburl.Normalise(address); err == nil && p.known[u] != nil {
@@ -130,7 +130,7 @@ func (p *plan) tellLeft() error {
 		if e.Reason == string(scope.RefusedDepth) {
 			kind = e.Reason
 		}
-		if err := p.tell(e, kind); err != nil {
+		if err := p.report(e, kind); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func (p *plan) tellLeft() error {
 // the site at the same depth.
 func (p *plan) canonical(it *planned) *planned {
 	at := it.result.page.Canonical
-	if at == "" || at == it.link.URL || domain.SameSpelling(at, p.scope.Root) && !domain.SameSpelling(it.link.URL, p.scope.Root) {
+	if at == "" || at == it.link.URL || domain.SameAddress(at, p.scope.Root) && !domain.SameAddress(it.link.URL, p.scope.Root) {
 		return nil // some sites declare their root canonical on every page
 	}
 	if p.known[at] == nil {
@@ -154,9 +154,9 @@ func (p *plan) canonical(it *planned) *planned {
 	return p.known[at]
 }
 
-// keep makes the address a page, unless an earlier page has the same content, whose address is then the better one.
+// addPage makes the address a page, unless an earlier page has the same content, whose address is then the better one.
 // Pages that redirect are judged later: see settle.
-func (p *plan) keep(it *planned) error {
+func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved
 		it.result.page.Links, it.result.refused = nil, nil // already taken
@@ -165,15 +165,15 @@ func (p *plan) keep(it *planned) error {
 	}
 	r := it.result
 	if other := p.kept[r.hash]; other != "" {
-		return p.drop(it, PlanDuplicate, "It has the same content as "+other+".", kindSame)
+		return p.exclude(it, PlanDuplicate, "It has the same content as "+other+".", kindSame)
 	}
 	p.kept[r.hash] = it.link.URL
-	it.state = planAlive
+	it.state = planPage
 	e := it.entry(PlanPage)
 	if r.page.URL != it.link.URL {
 		e.Reason = "It leads to " + r.page.URL + "."
 	}
-	if err := p.tell(e, ""); err != nil {
+	if err := p.report(e, ""); err != nil {
 		return err
 	}
 	return p.resume(it)
@@ -187,16 +187,16 @@ func (p *plan) settle() error {
 		p.moved = nil
 		slices.SortStableFunc(moved, func(a, b *planned) int {
 			switch {
-			case a.address().Better(b.address()):
+			case a.address().IsBetterThan(b.address()):
 				return -1
-			case b.address().Better(a.address()):
+			case b.address().IsBetterThan(a.address()):
 				return 1
 			default:
 				return 0
 			}
 		})
 		for _, it := range moved {
-			if err := p.keep(it); err != nil {
+			if err := p.addPage(it); err != nil {
 				return err
 			}
 		}
@@ -207,16 +207,16 @@ func (p *plan) settle() error {
 // address returns the page's configuration, by which the catalog compares pages with the same content.
 func (it *planned) address() domain.DatasourceConfig {
 	c := domain.DatasourceConfig{SourceURL: it.link.URL, Depth: it.link.Depth}
-	c.EndAt(it.result.page.URL)
+	c.SetFinalURL(it.result.page.URL)
 	return c
 }
 
-// drop records that the address is not a page.
-func (p *plan) drop(it *planned, d Decision, reason, kind string) error {
-	it.state = planOut
+// exclude records that the address is not a page.
+func (p *plan) exclude(it *planned, d Decision, reason, kind string) error {
+	it.state = planExcluded
 	e := it.entry(d)
 	e.Reason = reason
-	if err := p.tell(e, kind); err != nil {
+	if err := p.report(e, kind); err != nil {
 		return err
 	}
 	return p.resume(it)
@@ -228,10 +228,10 @@ func (p *plan) resume(it *planned) error {
 	it.wait, it.result = nil, planResult{} // no longer needed
 	for _, w := range waiting {
 		var err error
-		if it.state == planAlive && textid.Alike(it.sketch, w.sketch) {
-			err = p.drop(w, PlanDuplicate, itSaysItIs(it), kindCanonical)
+		if it.state == planPage && textid.Alike(it.sketch, w.sketch) {
+			err = p.exclude(w, PlanDuplicate, itSaysItIs(it), kindCanonical)
 		} else {
-			err = p.keep(w)
+			err = p.addPage(w)
 		}
 		if err != nil {
 			return err
@@ -248,8 +248,8 @@ func (it *planned) entry(d Decision) PlanEntry {
 	}
 }
 
-// tell passes an entry to the caller and counts it.
-func (p *plan) tell(e PlanEntry, kind string) error {
+// report passes an entry to the caller and counts it.
+func (p *plan) report(e PlanEntry, kind string) error {
 	p.summary.Decisions[e.Decision]++
 	if e.Decision == PlanPage && !strings.HasPrefix(e.MIMEType, "text/html") && !strings.HasPrefix(e.MIMEType, "application/xhtml+xml") {
 		p.summary.Documents++

@@ -16,71 +16,73 @@ import (
 const (
 	// maxCrawlDelay is the maximum interval between two requests. A longer Crawl-delay is reduced to it.
 	maxCrawlDelay = time.Minute
-	// turnLease is the lease after which an unreleased turn is reclaimed. Few requests take longer, and the host of a
+	// slotLease is the lease after which an unreleased slot is reclaimed. Few requests take longer, and the host of a
 	// killed crawler is blocked for no longer.
-	turnLease = 30 * time.Second
-	// leastPoll is the minimum interval between requests for a turn.
-	leastPoll = 10 * time.Millisecond
-	// leastDeferral is the minimum delay until a deferred fetch returns.
-	leastDeferral = time.Second
+	slotLease = 30 * time.Second
+	// minPollInterval is the minimum interval between requests for a slot.
+	minPollInterval = 10 * time.Millisecond
+	// minDeferral is the minimum delay until a deferred fetch returns.
+	minDeferral = time.Second
 )
 
 // politeness makes the fetches of this process keep to the pace that all crawlers share.
 type politeness struct {
-	turns   Turns
+	slots   HostSlots
 	pace    domain.Pace   // for hosts that request no longer delay
 	maxWait time.Duration // longer waits defer the fetch, to free its worker
 	now     func() time.Time
 	log     *slog.Logger
 	gates   gates
-	later   comebacks
+	retries retrySchedule
 	breaker breaker
 }
 
 func newPoliteness(o Options) *politeness {
 	p := &politeness{
-		turns: o.Turns, maxWait: o.MaxWait, now: o.Now, log: o.Log,
+		slots: o.Slots, maxWait: o.MaxWait, now: o.Now, log: o.Log,
 		pace: domain.Pace{
-			Concurrency: max(o.PerHostConcurrency, 0), Delay: o.PerHostDelay, Lease: turnLease,
+			Concurrency: max(o.PerHostConcurrency, 0), Delay: o.PerHostDelay, Lease: slotLease,
 		},
 	}
-	if p.turns == nil {
-		p.turns = NewLocalTurns(o.Now)
+	if p.slots == nil {
+		p.slots = NewLocalSlots(o.Now)
 	}
 	return p
 }
 
-// patience is the maximum time that a fetch waits at a host: for its turn, and in this process's queue before it
+// maxWaits is the maximum time that a fetch waits at a host: for its slot, and in this process's queue before it
 // requests one.
-type patience struct{ turn, queue time.Duration }
+type maxWaits struct{ slot, queue time.Duration }
 
 // Maximum wait in a queue. A longer one would occupy a worker that could fetch pages of other hosts.
 const longQueue = 500 * time.Millisecond
 
-// begun marks the context of a fetch that has already had a turn, or that is part of a larger operation. Such a fetch
-// waits for its next turn instead of being deferred: after a deferral it would start again, and at a slow host it would
-// never finish.
-type begun struct{}
+// inProgress marks the context of a fetch that has already had a slot, or that is part of a larger operation. Such a
+// fetch waits for its next slot instead of being deferred: after a deferral it would start again, and at a slow host it
+// would never finish.
+type inProgress struct{}
 
-func withBegun(ctx context.Context) context.Context { return context.WithValue(ctx, begun{}, true) }
-
-func (p *politeness) patience(ctx context.Context) patience {
-	if ctx.Value(begun{}) != nil {
-		longest := max(p.maxWait, 3*maxCrawlDelay)
-		return patience{turn: longest, queue: longest}
-	}
-	return patience{turn: p.maxWait, queue: longQueue}
+func withInProgress(ctx context.Context) context.Context {
+	return context.WithValue(ctx, inProgress{}, true)
 }
 
-// acquire waits for the host's turn. delay is the interval that the host requests, which applies if it is longer than
-// the configured one. acquire returns a deferred *Error if the turn is further away than the fetch's patience, or the
+func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
+	if ctx.Value(inProgress{}) != nil {
+		longest := max(p.maxWait, 3*maxCrawlDelay)
+		return maxWaits{slot: longest, queue: longest}
+	}
+	return maxWaits{slot: p.maxWait, queue: longQueue}
+}
+
+// acquire waits for the host's slot. delay is the interval that the host requests, which applies if it is longer than
+// the configured one. acquire returns a deferred *Error if the slot is further away than the fetch's patience, or the
 // context's error if ctx ends first. release must be called once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
-	patience := p.patience(ctx)
-	if d := p.breaker.held(host, p.now()); d > p.maxWait {
-		return nil, p.deferred(u, host, delay, p.later.after(host, d, pace.Delay, p.now()))
+	patience := p.maxWaitsOf(ctx)
+	if d := p.breaker.pauseLeft(host, p.now()); d > p.maxWait {
+		return nil, p.deferred(u, host, delay, p.retries.next(host, d, pace.Delay, p.now()))
 	}
 	began := time.Now()
 	leave, err := p.gates.enter(ctx, host, pace.Concurrency, pace.Delay, patience)
@@ -88,41 +90,41 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 	case err != nil:
 		return nil, err
 	case leave == nil:
-		return nil, p.deferred(u, host, delay, p.later.after(host, max(pace.Delay, leastDeferral), pace.Delay, p.now()))
+		return nil, p.deferred(u, host, delay, p.retries.next(host, max(pace.Delay, minDeferral), pace.Delay, p.now()))
 	}
-	turn, err := p.reserve(ctx, host, u, pace, delay, patience.turn-time.Since(began))
+	slot, err := p.reserve(ctx, host, u, pace, delay, patience.slot-time.Since(began))
 	if err != nil {
 		leave()
 		return nil, err
 	}
-	return func() { turn.Release(); leave() }, nil
+	return func() { slot.Release(); leave() }, nil
 }
 
-// reserve requests a turn until one is granted, and waits for its start.
-func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, delay, patience time.Duration) (domain.Turn, error) {
+// reserve requests a slot until one is granted, and waits for its start.
+func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, delay, patience time.Duration) (domain.HostSlot, error) {
 	for {
 		patience = max(patience, 0)
-		turn, err := p.turns.Reserve(ctx, host, pace, patience)
+		slot, err := p.slots.Reserve(ctx, host, pace, patience)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return domain.Turn{}, context.Cause(ctx)
+			return domain.HostSlot{}, context.Cause(ctx)
 		case err != nil:
-			return domain.Turn{}, transient(u, "%s was not fetched: whose turn it is at %s cannot be told", u, host).because(err)
-		case !turn.Granted && turn.Wait > patience:
-			return domain.Turn{}, p.deferred(u, host, delay, p.later.after(host, max(turn.Wait, leastDeferral), pace.Delay, p.now()))
+			return domain.HostSlot{}, transient(u, "%s was not fetched: whose turn it is at %s cannot be told", u, host).withCause(err)
+		case !slot.Granted && slot.Wait > patience:
+			return domain.HostSlot{}, p.deferred(u, host, delay, p.retries.next(host, max(slot.Wait, minDeferral), pace.Delay, p.now()))
 		}
-		wait := turn.Wait
-		if !turn.Granted {
-			wait = max(wait, leastPoll)
+		wait := slot.Wait
+		if !slot.Granted {
+			wait = max(wait, minPollInterval)
 		}
 		if err := sleep(ctx, wait); err != nil {
-			if turn.Granted {
-				turn.Release()
+			if slot.Granted {
+				slot.Release()
 			}
-			return domain.Turn{}, err
+			return domain.HostSlot{}, err
 		}
-		if turn.Granted {
-			return turn, nil
+		if slot.Granted {
+			return slot, nil
 		}
 		patience -= wait
 	}
@@ -148,7 +150,7 @@ var errHostFails = errors.New("the host fails")
 // deferred returns the error for a fetch that must return later, with the reason if this process knows it. delay is the
 // Crawl-delay of the host's robots.txt.
 func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
-	why, fails := p.breaker.cause(host, p.now())
+	why, fails := p.breaker.pauseReason(host, p.now())
 	switch {
 	case why != "":
 	case delay > maxCrawlDelay:
@@ -187,7 +189,7 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 		if res.StatusCode >= 300 {
 			u = ""
 		}
-		p.breaker.answered(host, u, p.now())
+		p.breaker.succeeded(host, u, p.now())
 		return res, nil
 	}
 	e := statusError(u, res.StatusCode, res.Header, p.now())
@@ -196,23 +198,23 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 	}
 	switch {
 	case e.Permanent:
-		p.breaker.answered(host, "", p.now())
+		p.breaker.succeeded(host, "", p.now())
 	case e.RetryAfter > 0:
-		p.comeBack(ctx, host, e.answer(host), e.RetryAfter)
+		p.retryLater(ctx, host, e.describe(host), e.RetryAfter)
 	case res.StatusCode == http.StatusTooManyRequests:
-		p.leaveAlone(ctx, host, e.answer(host))
+		p.pauseHost(ctx, host, e.describe(host))
 	case res.StatusCode >= http.StatusInternalServerError:
-		p.failed(ctx, rt, req, e.answer(host), res.StatusCode)
+		p.failed(ctx, rt, req, e.describe(host), res.StatusCode)
 	}
 	return res, nil
 }
 
-// comeBack records that the host itself asked to come back later.
-func (p *politeness) comeBack(ctx context.Context, host, how string, after time.Duration) {
+// retryLater records that the host itself asked to come back later.
+func (p *politeness) retryLater(ctx context.Context, host, how string, after time.Duration) {
 	now := p.now()
 	until := now.Add(after)
-	p.breaker.told(host, how+" and asks to come back later", until, now)
-	p.hold(ctx, host, until)
+	p.breaker.pauseUntil(host, how+" and asks to come back later", until, now)
+	p.announcePause(ctx, host, until)
 }
 
 // failed counts a request without a response or with an error status (status 0: no response). It returns how long the
@@ -223,26 +225,26 @@ func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http
 	if !suspect {
 		return held
 	}
-	switch alive := p.alive(ctx, rt, req, status); {
+	switch alive := p.probe(ctx, rt, req, status); {
 	case ctx.Err() != nil:
-		p.breaker.unsure(host)
+		p.breaker.inconclusive(host)
 		return 0
 	case alive:
-		p.breaker.answered(host, "", p.now())
+		p.breaker.succeeded(host, "", p.now())
 		return 0
 	}
-	return p.leaveAlone(ctx, host, how)
+	return p.pauseHost(ctx, host, how)
 }
 
 // Time limit for a probe of a suspected host.
 const probeTimeout = 10 * time.Second
 
-// alive probes a host after consecutive failures, because a site may have any number of broken pages. It requests
+// probe probes a host after consecutive failures, because a site may have any number of broken pages. It requests
 // robots.txt. After a gateway error (502–504), where robots.txt may come from the gateway itself, it requests the last
 // page that was served.
-func (p *politeness) alive(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
+func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
 	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+robots.Path
-	if good := p.breaker.good(req.URL.Host); status > http.StatusInternalServerError && good != "" {
+	if good := p.breaker.lastServed(req.URL.Host); status > http.StatusInternalServerError && good != "" {
 		method, at = http.MethodHead, good
 	}
 	if at == req.URL.String() {
@@ -264,17 +266,17 @@ func (p *politeness) alive(ctx context.Context, rt http.RoundTripper, req *http.
 	return res.StatusCode < http.StatusInternalServerError && res.StatusCode != http.StatusTooManyRequests
 }
 
-// leaveAlone pauses a host that fails or rejects the crawler, each time for longer, and returns for how long.
-func (p *politeness) leaveAlone(ctx context.Context, host, how string) time.Duration {
+// pauseHost pauses a host that fails or rejects the crawler, each time for longer, and returns for how long.
+func (p *politeness) pauseHost(ctx context.Context, host, how string) time.Duration {
 	d := p.breaker.trip(host, how, p.now())
 	p.log.DebugContext(ctx, "host held", "host", host, "for", d, "reason", how)
-	p.hold(ctx, host, p.now().Add(d))
+	p.announcePause(ctx, host, p.now().Add(d))
 	return d
 }
 
-// hold tells all crawlers about a pause. If that fails, other crawlers find out from their next request.
-func (p *politeness) hold(ctx context.Context, host string, until time.Time) {
-	if err := p.turns.Hold(ctx, host, until); err != nil {
+// announcePause tells all crawlers about a pause. If that fails, other crawlers find out from their next request.
+func (p *politeness) announcePause(ctx context.Context, host string, until time.Time) {
+	if err := p.slots.Hold(ctx, host, until); err != nil {
 		p.log.WarnContext(ctx, "other crawlers cannot be told to leave a host alone", "host", host, "error", err)
 	}
 }

@@ -70,11 +70,11 @@ func TestPoliteness_takes_the_delay_of_robots_when_it_is_longer(t *testing.T) {
 	})
 }
 
-func TestPoliteness_hands_back_what_would_wait_too_long(t *testing.T) {
+func TestPoliteness_defers_fetches_that_would_wait_too_long(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := polite(1, -1, 10*time.Second)
-		p.comeBack(t.Context(), "paused", "paused answers 429", time.Minute)
+		p.retryLater(t.Context(), "paused", "paused answers 429", time.Minute)
 		_, err := p.acquire(t.Context(), "paused", "http://paused/", 0)
 		if e := wantError(t, err); !e.Deferred || e.Err != nil || e.RetryAfter != time.Minute || !strings.Contains(e.Message, "paused answers 429") {
 			t.Errorf("got %+v", e)
@@ -148,18 +148,18 @@ func TestPoliteness_ends_with_the_context(t *testing.T) {
 			if held {
 				release()
 			}
-			turns := p.turns.(*LocalTurns)
-			if len(p.gates.hosts) != 0 || len(turns.hosts["a"].leases) != 0 {
-				t.Errorf("left behind: %d gates, %d turns", len(p.gates.hosts), len(turns.hosts["a"].leases))
+			slots := p.slots.(*LocalSlots)
+			if len(p.gates.hosts) != 0 || len(slots.hosts["a"].leases) != 0 {
+				t.Errorf("left behind: %d gates, %d slots", len(p.gates.hosts), len(slots.hosts["a"].leases))
 			}
 		}
 	})
 }
 
-func TestPoliteness_of_two_crawlers_that_share_turns_is_that_of_one(t *testing.T) {
+func TestPoliteness_is_shared_by_two_crawlers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Turns: NewLocalTurns(time.Now), PerHostConcurrency: 1, PerHostDelay: time.Second, MaxWait: time.Minute}.withDefaults()
+		o := Options{Slots: NewLocalSlots(time.Now), PerHostConcurrency: 1, PerHostDelay: time.Second, MaxWait: time.Minute}.withDefaults()
 		one, other := newPoliteness(o), newPoliteness(o)
 		start := time.Now()
 		release, err := one.acquire(t.Context(), "a", "", 0)
@@ -172,10 +172,10 @@ func TestPoliteness_of_two_crawlers_that_share_turns_is_that_of_one(t *testing.T
 		}()
 		release, err = other.acquire(t.Context(), "a", "", 0)
 		if got := time.Since(start); err != nil || got < 5*time.Second || got > 6*time.Second {
-			t.Fatalf("the turn came after %s, %v", got, err)
+			t.Fatalf("the slot came after %s, %v", got, err)
 		}
 		release()
-		one.comeBack(t.Context(), "a", "a answers 503", 2*time.Minute)
+		one.retryLater(t.Context(), "a", "a answers 503", 2*time.Minute)
 		_, err = other.acquire(t.Context(), "a", "http://a/", 0)
 		if e := wantError(t, err); !e.Deferred || e.RetryAfter != 2*time.Minute {
 			t.Errorf("got %+v", e)
@@ -183,40 +183,40 @@ func TestPoliteness_of_two_crawlers_that_share_turns_is_that_of_one(t *testing.T
 	})
 }
 
-func TestPoliteness_says_that_turns_cannot_be_had(t *testing.T) {
+func TestPoliteness_reports_failing_slots(t *testing.T) {
 	t.Parallel()
-	o := Options{Turns: brokenTurns{}}.withDefaults()
+	o := Options{Slots: failingSlots{}}.withDefaults()
 	_, err := newPoliteness(o).acquire(t.Context(), "a.example", "http://a.example/", 0)
-	if e := wantError(t, err); e.Permanent || e.Deferred || !errors.Is(e, errBrokenTurns) {
+	if e := wantError(t, err); e.Permanent || e.Deferred || !errors.Is(e, errFailingSlots) {
 		t.Errorf("got %+v", e)
 	}
 }
 
-type brokenTurns struct{}
+type failingSlots struct{}
 
-var errBrokenTurns = errors.New("no connection")
+var errFailingSlots = errors.New("no connection")
 
-func (brokenTurns) Reserve(context.Context, string, domain.Pace, time.Duration) (domain.Turn, error) {
-	return domain.Turn{}, errBrokenTurns
+func (failingSlots) Reserve(context.Context, string, domain.Pace, time.Duration) (domain.HostSlot, error) {
+	return domain.HostSlot{}, errFailingSlots
 }
-func (brokenTurns) Hold(context.Context, string, time.Time) error { return errBrokenTurns }
+func (failingSlots) Hold(context.Context, string, time.Time) error { return errFailingSlots }
 
-func TestLocalTurns_forget_hosts(t *testing.T) {
+func TestLocalSlots_forget_hosts(t *testing.T) {
 	t.Parallel()
-	l := NewLocalTurns(time.Now)
+	l := NewLocalSlots(time.Now)
 	for i := range 3 * maxHosts {
-		turn, err := l.Reserve(t.Context(), fmt.Sprint(i), domain.Pace{Concurrency: 1, Lease: time.Hour}, 0)
-		if err != nil || !turn.Granted {
-			t.Fatal(turn, err)
+		slot, err := l.Reserve(t.Context(), fmt.Sprint(i), domain.Pace{Concurrency: 1, Lease: time.Hour}, 0)
+		if err != nil || !slot.Granted {
+			t.Fatal(slot, err)
 		}
-		turn.Release()
+		slot.Release()
 	}
 	if len(l.hosts) > maxHosts {
 		t.Errorf("%d hosts are kept", len(l.hosts))
 	}
 }
 
-func TestFetch_of_other_pages_waits_while_robots_cannot_be_had(t *testing.T) {
+func TestFetch_waits_while_robots_are_unavailable(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -289,7 +289,7 @@ func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 30 {
 		wg.Go(func() {
-			p, err := c.Fetch(withBegun(context.Background()), PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)}) // waits its turn, however slow
+			p, err := c.Fetch(withInProgress(context.Background()), PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)}) // waits its slot, however slow
 			if err != nil {
 				t.Error(err)
 				return
@@ -320,7 +320,7 @@ func TestFetch_honours_the_crawl_delay_of_robots(t *testing.T) {
 	}
 }
 
-func TestPoliteness_lets_a_fetch_that_has_begun_come_to_its_end(t *testing.T) {
+func TestPoliteness_does_not_defer_a_fetch_in_progress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := polite(1, 20*time.Second, time.Second)
@@ -333,12 +333,12 @@ func TestPoliteness_lets_a_fetch_that_has_begun_come_to_its_end(t *testing.T) {
 			t.Errorf("a fetch that begins: %v", err)
 		}
 		start := time.Now()
-		if release, err = p.acquire(withBegun(t.Context()), "slow", "", 0); err != nil {
+		if release, err = p.acquire(withInProgress(t.Context()), "slow", "", 0); err != nil {
 			t.Fatalf("where a redirect leads: %v", err)
 		}
 		release()
 		if waited := time.Since(start); waited != 20*time.Second {
-			t.Errorf("its turn came after %s", waited)
+			t.Errorf("its slot came after %s", waited)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func useProxy(t *http.Transport, o Options, g guard.Guard) {
 		if err != nil {
 			return nil, err
 		}
-		leaveVerdict(req.Context(), targets)
+		setGuardResult(req.Context(), targets)
 		return o.Proxy, nil
 	}
 	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
@@ -140,25 +140,26 @@ func socksDial(direct *net.Dialer, o Options, g guard.Guard) func(ctx context.Co
 // opProxy is the Op of net/http's errors of connecting to or through a proxy.
 const opProxy = "proxyconnect"
 
-// verdict is the guard's result for the target of a request through an HTTP proxy, whose connection does not show it.
-type verdict struct{ inner bool }
+// guardResult is the guard's result for the target of a request through an HTTP proxy, whose connection does not show
+// it.
+type guardResult struct{ private bool }
 
-type verdictKey struct{}
+type guardResultKey struct{}
 
-// withVerdict returns a context in which a request through an HTTP proxy stores its verdict.
-func withVerdict(ctx context.Context, v *verdict) context.Context {
-	return context.WithValue(ctx, verdictKey{}, v)
+// withGuardResult returns a context in which a request through an HTTP proxy stores its verdict.
+func withGuardResult(ctx context.Context, v *guardResult) context.Context {
+	return context.WithValue(ctx, guardResultKey{}, v)
 }
 
-// leaveVerdict stores the result for the checked addresses in the context's verdict. A target counts as inner only if
+// setGuardResult stores the result for the checked addresses in the context's verdict. A target counts as inner only if
 // all its addresses do, because the proxy may connect to any of them.
-func leaveVerdict(ctx context.Context, targets []netip.AddrPort) {
-	v, _ := ctx.Value(verdictKey{}).(*verdict)
+func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
+	v, _ := ctx.Value(guardResultKey{}).(*guardResult)
 	if v == nil {
 		return
 	}
-	v.inner = len(targets) > 0 && !slices.ContainsFunc(targets, func(t netip.AddrPort) bool {
-		return !guard.IsInner(net.TCPAddrFromAddrPort(t))
+	v.private = len(targets) > 0 && !slices.ContainsFunc(targets, func(t netip.AddrPort) bool {
+		return !guard.IsPrivate(net.TCPAddrFromAddrPort(t))
 	})
 }
 

@@ -25,8 +25,8 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// middleman is a proxy that leads every connection to one server, and remembers what it was asked for.
-type middleman struct {
+// testProxy is a proxy that leads every connection to one server, and remembers what it was asked for.
+type testProxy struct {
 	*httptest.Server
 	to     string // host and port
 	refuse int    // status instead of a connection; 0: none
@@ -35,7 +35,7 @@ type middleman struct {
 	asked  []string
 }
 
-func (m *middleman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (m *testProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	m.asked = append(m.asked, r.Method+" "+r.Host+" "+r.Header.Get("Proxy-Authorization"))
 	m.mu.Unlock()
@@ -81,7 +81,7 @@ func join(in net.Conn, from io.Reader, out net.Conn) {
 	both.Wait()
 }
 
-func (m *middleman) requests() []string {
+func (m *testProxy) requests() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.asked)
@@ -106,16 +106,16 @@ func proxied(t *testing.T, proxy string, change ...func(*Options)) *Crawler {
 	return c
 }
 
-func newMiddleman(t *testing.T, to *httptest.Server) *middleman {
+func newTestProxy(t *testing.T, to *httptest.Server) *testProxy {
 	t.Helper()
-	m := &middleman{to: to.Listener.Addr().String()}
+	m := &testProxy{to: to.Listener.Addr().String()}
 	m.Server = serve(t, m)
 	return m
 }
 
 func TestRequestsGoThroughTheProxy(t *testing.T) {
 	t.Parallel()
-	m := newMiddleman(t, routes(t, map[string]string{"/a": "<p>Behind the proxy.</p>"}))
+	m := newTestProxy(t, routes(t, map[string]string{"/a": "<p>Behind the proxy.</p>"}))
 	c := proxied(t, strings.Replace(m.URL, "http://", "http://user:pass@", 1))
 	_, body, err := fetch(t, c, PageRequest{URL: "http://public.example/a"})
 	if err != nil || !strings.Contains(body, "Behind the proxy.") {
@@ -131,7 +131,7 @@ func TestTLSGoesThroughTheProxy(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<p>Behind the proxy.</p>") }))
 	t.Cleanup(secure.Close)
-	m := newMiddleman(t, secure)
+	m := newTestProxy(t, secure)
 	c := proxied(t, m.URL)
 	c.transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
 	_, body, err := fetch(t, c, PageRequest{URL: "https://public.example/a"})
@@ -145,7 +145,7 @@ func TestTLSGoesThroughTheProxy(t *testing.T) {
 
 func TestTheGuardHoldsBehindAProxy(t *testing.T) {
 	t.Parallel()
-	m := newMiddleman(t, routes(t, nil))
+	m := newTestProxy(t, routes(t, nil))
 	socks := newSocks(t, m.to)
 	for _, proxy := range []string{m.URL, "socks5://" + socks.addr} {
 		c := proxied(t, proxy)
@@ -166,7 +166,7 @@ func TestTheGuardHoldsBehindAProxy(t *testing.T) {
 
 func TestARedirectToAPrivateAddressIsRefusedBehindAProxy(t *testing.T) {
 	t.Parallel()
-	m := newMiddleman(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	m := newTestProxy(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://inner.example/secret", http.StatusFound)
 	})))
 	_, _, err := fetch(t, proxied(t, m.URL), PageRequest{URL: "http://public.example/a"})
@@ -184,7 +184,7 @@ func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
 		http.StatusForbidden: true, http.StatusProxyAuthRequired: false, http.StatusRequestTimeout: false, http.StatusTooManyRequests: false,
 		http.StatusBadGateway: false,
 	} {
-		m := newMiddleman(t, routes(t, nil))
+		m := newTestProxy(t, routes(t, nil))
 		m.refuse = status
 		_, _, err := fetch(t, proxied(t, strings.Replace(m.URL, "http://", "http://user:very-secret@", 1)), PageRequest{URL: "https://public.example/a"})
 		e := wantError(t, err)
@@ -195,7 +195,7 @@ func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
 			t.Errorf("%d: permanent %t, %v", status, e.Permanent, err)
 		}
 	}
-	gone := newMiddleman(t, routes(t, nil))
+	gone := newTestProxy(t, routes(t, nil))
 	gone.Close()
 	_, _, err := fetch(t, proxied(t, gone.URL), PageRequest{URL: "http://public.example/a"})
 	if e := wantError(t, err); e.Permanent || !strings.Contains(e.Message, proxyName) {
@@ -205,7 +205,7 @@ func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
 
 func TestWhatAPageMayReachBehindAProxyIsDecidedByTheCheckedLookup(t *testing.T) {
 	t.Parallel()
-	m := newMiddleman(t, routes(t, map[string]string{"/a": shellPage, "/api": "inner text"}))
+	m := newTestProxy(t, routes(t, map[string]string{"/a": shellPage, "/api": "inner text"}))
 	s := newSocks(t, m.to)
 	allow, err := guard.ParseAllow([]string{"10.0.0.0/8"})
 	if err != nil {
@@ -246,10 +246,10 @@ func TestWhatAPageMayReachBehindAProxyIsDecidedByTheCheckedLookup(t *testing.T) 
 	}
 }
 
-func TestAProxyThatAsksForAPasswordIsNotTakenForTheSite(t *testing.T) {
+func TestAProxyThatRequiresAPasswordIsReported(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/robots.txt", "/a", "/api"} {
-		m := newMiddleman(t, routes(t, map[string]string{"/a": shellPage, "/api": "text", "/robots.txt": "User-agent: *\nDisallow: /private"}))
+		m := newTestProxy(t, routes(t, map[string]string{"/a": shellPage, "/api": "text", "/robots.txt": "User-agent: *\nDisallow: /private"}))
 		m.refuse, m.only = http.StatusProxyAuthRequired, path
 		now := time.Now()
 		c := proxied(t, m.URL, func(o *Options) {

@@ -12,15 +12,15 @@ import (
 // Maximum number of redirects that a fetch follows.
 const maxRedirects = 10
 
-// trail is the chain of redirects of a fetch.
-type trail struct {
+// redirectChain is the chain of redirects of a fetch.
+type redirectChain struct {
 	first  *url.URL
 	hops   []domain.Redirect
 	cookie bool // a hop has set a cookie, so an address may respond differently the second time
 }
 
 // add appends the next hop. It returns a permanent error if the chain is too long or a loop.
-func (t *trail) add(from, to *url.URL, h *hop) error {
+func (t *redirectChain) add(from, to *url.URL, h *hop) error {
 	t.hops = append(t.hops, domain.Redirect{URL: from.String(), Status: h.status})
 	t.cookie = t.cookie || len(h.header.Values("Set-Cookie")) > 0
 	visits := 0
@@ -31,7 +31,7 @@ func (t *trail) add(from, to *url.URL, h *hop) error {
 	}
 	switch {
 	case visits > 1, visits == 1 && !t.cookie:
-		return permanent(t.first.String(), "%s redirects in a circle: %s", t.first, t.circle(to))
+		return permanent(t.first.String(), "%s redirects in a circle: %s", t.first, t.describeLoop(to))
 	case len(t.hops) > maxRedirects:
 		return permanent(t.first.String(), "%s redirects more than %d times, lastly to %s", t.first, maxRedirects, to)
 	}
@@ -39,12 +39,12 @@ func (t *trail) add(from, to *url.URL, h *hop) error {
 }
 
 // visited reports whether the redirects have passed the address.
-func (t *trail) visited(u *url.URL) bool {
+func (t *redirectChain) visited(u *url.URL) bool {
 	return slices.ContainsFunc(t.hops, func(hop domain.Redirect) bool { return hop.URL == u.String() })
 }
 
-// circle describes the loop from an address back to itself.
-func (t *trail) circle(to *url.URL) string {
+// describeLoop describes the loop from an address back to itself.
+func (t *redirectChain) describeLoop(to *url.URL) string {
 	at := len(t.hops) - 1
 	for t.hops[at].URL != to.String() {
 		at--

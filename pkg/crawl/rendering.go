@@ -24,7 +24,7 @@ type Renderer interface {
 
 // render replaces the server's response by the page that its scripts produce: text, links and metadata. It drops the
 // validators, which are those of the shell and do not change with the content.
-func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a answer) (Page, error) {
+func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a response) (Page, error) {
 	if c.opts.Renderer == nil {
 		return Page{}, permanent(shell.URL, "%s shows its text only by running scripts (JavaScript): set CHROME_URL to the "+
 			"address of a browser, or SLUICE_CHROMIUM to auto where Chromium is installed, to have such pages read", shell.URL)
@@ -38,21 +38,21 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 	case ctx.Err() != nil:
 		return Page{}, fmt.Errorf("rendering %s: %w", shell.URL, context.Cause(ctx))
 	default:
-		return Page{}, transient(shell.URL, "%s could not be rendered: %s", shell.URL, rootCause(err)).because(err)
+		return Page{}, transient(shell.URL, "%s could not be rendered: %s", shell.URL, rootCause(err)).withCause(err)
 	}
 	if out.Status != 0 && (out.Status < 200 || out.Status >= 300) {
 		return Page{}, statusError(shell.URL, out.Status, http.Header{}, c.opts.Now())
 	}
 	final, err := weburl.Parse(out.URL)
 	if err != nil {
-		return Page{}, permanent(shell.URL, "%s leads by its scripts to %.200q, which is not a web address", shell.URL, out.URL).because(err)
+		return Page{}, permanent(shell.URL, "%s leads by its scripts to %.200q, which is not a web address", shell.URL, out.URL).withCause(err)
 	}
 	if err := checkLanding(req, sc, final); err != nil {
 		return Page{}, err
 	}
 	body, err := spool(bytes.NewReader(out.HTML), int64(len(out.HTML)), c.opts.MaxBody, c.opts.TempDir)
 	if errors.Is(err, bounded.ErrTooLarge) {
-		return Page{}, permanent(shell.URL, "%s is too large: the limit is %d bytes", shell.URL, c.opts.MaxBody).because(err)
+		return Page{}, permanent(shell.URL, "%s is too large: the limit is %d bytes", shell.URL, c.opts.MaxBody).withCause(err)
 	}
 	if err != nil {
 		return Page{}, fmt.Errorf("keeping what %s shows: %w", shell.URL, err)
@@ -62,10 +62,10 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 		Redirects: shell.Redirects, Rendered: true,
 	}
 	reader := newPageReader(c.product, req, sc)
-	page, _ := content.Tame(out.HTML[:min(len(out.HTML), maxHTMLBytes)], "utf-8")
+	page, _ := content.Sanitize(out.HTML[:min(len(out.HTML), maxHTMLBytes)], "utf-8")
 	if doc, err := html.Parse(bytes.NewReader(page)); err == nil {
 		reader.read(doc)
-		if err := reader.disguised(shell.Redirects, final); err != nil {
+		if err := reader.hiddenError(shell.Redirects, final); err != nil {
 			return Page{}, errors.Join(err, p.Close())
 		}
 	} // else nested too deeply; extraction handles such pages in its own way

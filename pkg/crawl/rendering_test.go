@@ -253,12 +253,12 @@ func TestFetch_that_is_cancelled_ends_the_rendering(t *testing.T) {
 	}
 }
 
-func TestFetch_takes_the_turn_of_a_host_for_rendering_too(t *testing.T) {
+func TestFetch_reserves_a_slot_for_rendering(t *testing.T) {
 	t.Parallel()
 	root := shop(t)
-	var turns atomic.Int32
+	var slots atomic.Int32
 	c := local(t, func(o *Options) {
-		o.Turns = countedTurns{NewLocalTurns(time.Now), &turns}
+		o.Slots = countingSlots{NewLocalSlots(time.Now), &slots}
 		o.Renderer = browserOf(func(_ context.Context, u string, get func(string) (int, string, error)) (Rendered, error) {
 			for _, at := range []string{u, root + "/api", root + "/app.js"} {
 				if _, _, err := get(at); err != nil {
@@ -271,25 +271,27 @@ func TestFetch_takes_the_turn_of_a_host_for_rendering_too(t *testing.T) {
 	if _, _, err := fetch(t, c, PageRequest{URL: root + "/a"}); err != nil {
 		t.Fatal(err)
 	}
-	if n := turns.Load(); n != 3 { // robots.txt, the shell, the page again
-		t.Errorf("%d turns were taken", n)
+	if n := slots.Load(); n != 3 { // robots.txt, the shell, the page again
+		t.Errorf("%d slots were taken", n)
 	}
 }
 
-type countedTurns struct {
-	Turns
+type countingSlots struct {
+	HostSlots
 	n *atomic.Int32
 }
 
-func (c countedTurns) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.Turn, error) {
+func (c countingSlots) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error) {
 	c.n.Add(1)
-	return c.Turns.Reserve(ctx, host, pace, patience)
+	return c.HostSlots.Reserve(ctx, host, pace, patience)
 }
 
-// outside is a connection to a server that seems to lie on the public internet.
-type outside struct{ net.Conn }
+// publicConn is a connection to a server that seems to lie on the public internet.
+type publicConn struct{ net.Conn }
 
-func (outside) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(93, 184, 216, 34), Port: 80} }
+func (publicConn) RemoteAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(93, 184, 216, 34), Port: 80}
+}
 
 func TestFetch_lets_scripts_of_the_public_web_reach_nothing_else(t *testing.T) {
 	t.Parallel()
@@ -316,7 +318,7 @@ func TestFetch_lets_scripts_of_the_public_web_reach_nothing_else(t *testing.T) {
 	})
 	c.transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(shell, "http://"))
-		return outside{conn}, err
+		return publicConn{conn}, err
 	}
 	if _, _, err := fetch(t, c, PageRequest{URL: "http://public.example/"}); err != nil || asked != 2 {
 		t.Errorf("asked %d times, %v", asked, err)

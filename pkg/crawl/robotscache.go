@@ -36,7 +36,7 @@ func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error
 		return robots.File{}, err
 	}
 	if !r.Allows(u) {
-		return robots.File{}, permanent(u.String(), "%s may not be fetched: the site's robots.txt does not allow it", u).because(errForbidden)
+		return robots.File{}, permanent(u.String(), "%s may not be fetched: the site's robots.txt does not allow it", u).withCause(errForbidden)
 	}
 	return r, nil
 }
@@ -54,7 +54,7 @@ type robotsCache struct {
 
 	mu    sync.Mutex
 	hosts map[string]*robotsEntry
-	kept  int // bytes of rules in hosts
+	bytes int // bytes of rules in hosts
 }
 
 type robotsEntry struct {
@@ -67,7 +67,7 @@ type robotsEntry struct {
 
 // get returns the robots.txt of u's host. A host without one (4xx) allows everything. If a host responds 5xx or cannot
 // be reached, nothing may be fetched for now, and get returns an error that says so (RFC 9309, sections 2.3.1.3 and
-// 2.3.1.4). While another fetch requests the file, this one waits only as long as for a turn and is then deferred;
+// 2.3.1.4). While another fetch requests the file, this one waits only as long as for a slot and is then deferred;
 // otherwise a host that hangs would occupy one worker per page.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) {
 	site := u.Scheme + "://" + u.Host
@@ -75,7 +75,7 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 	if a := accessTo(ctx, u); a != nil {
 		key += " " + a.digest // a robots.txt read with credentials must not be used without them
 	}
-	patience := time.NewTimer(c.polite.patience(ctx).turn)
+	patience := time.NewTimer(c.polite.maxWaitsOf(ctx).slot)
 	defer patience.Stop()
 	for {
 		c.mu.Lock()
@@ -83,9 +83,9 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 		mine := e == nil || e.done() && !c.now().Before(e.expires)
 		if mine {
 			if e != nil {
-				c.drop(key, e)
+				c.remove(key, e)
 			}
-			c.makeRoom()
+			c.evict()
 			e = &robotsEntry{ready: make(chan struct{})}
 			c.hosts[key] = e
 		}
@@ -97,18 +97,18 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 		case <-e.ready:
 		case <-patience.C:
 			p := c.polite
-			return robots.File{}, p.deferred(u.String(), u.Host, 0, p.later.after(u.Host, leastDeferral, p.pace.Delay, c.now()))
+			return robots.File{}, p.deferred(u.String(), u.Host, 0, p.retries.next(u.Host, minDeferral, p.pace.Delay, c.now()))
 		case <-ctx.Done():
 			return robots.File{}, context.Cause(ctx)
 		}
-		if !errors.Is(e.err, errGivenUp) {
+		if !errors.Is(e.err, errCancelled) {
 			return e.robots, c.again(e)
 		}
 	}
 }
 
-// errGivenUp marks an entry whose fetch was cancelled by its caller. The waiting fetches try again.
-var errGivenUp = errors.New("cancelled by the caller")
+// errCancelled marks an entry whose fetch was cancelled by its caller. The waiting fetches try again.
+var errCancelled = errors.New("cancelled by the caller")
 
 func (e *robotsEntry) done() bool {
 	select {
@@ -128,7 +128,7 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 		e.robots, e.expires = r, now.Add(robotsFresh)
 		c.count(key, e)
 	case ctx.Err() != nil:
-		e.err = errGivenUp
+		e.err = errCancelled
 		return robots.File{}, context.Cause(ctx)
 	default:
 		e.expires = now.Add(robotsFailure)
@@ -137,7 +137,7 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 		case !errors.As(classify(ctx, site+robots.Path, err), &own) || own.Permanent:
 			e.err = err
 		case own.Deferred: // no request was sent, so its rules are unknown
-			e.err = errGivenUp
+			e.err = errCancelled
 			return robots.File{}, own
 		default:
 			own.RetryAfter = max(own.RetryAfter, robotsFailure)
@@ -160,15 +160,15 @@ func (c *robotsCache) again(e *robotsEntry) error {
 	return &waits
 }
 
-// makeRoom evicts expired entries and, if that is not enough, any that are not being fetched. The caller must hold mu.
-func (c *robotsCache) makeRoom() {
+// evict evicts expired entries and, if that is not enough, any that are not being fetched. The caller must hold mu.
+func (c *robotsCache) evict() {
 	if !c.full() {
 		return
 	}
 	now := c.now()
 	for k, e := range c.hosts {
 		if e.done() && !now.Before(e.expires) {
-			c.drop(k, e)
+			c.remove(k, e)
 		}
 	}
 	for k, e := range c.hosts {
@@ -176,12 +176,12 @@ func (c *robotsCache) makeRoom() {
 			return
 		}
 		if e.done() {
-			c.drop(k, e)
+			c.remove(k, e)
 		}
 	}
 }
 
-func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.kept > maxRobotsKept }
+func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.bytes > maxRobotsKept }
 
 // count adds the size of a host's rules to the total, if the host is still cached.
 func (c *robotsCache) count(key string, e *robotsEntry) {
@@ -189,14 +189,14 @@ func (c *robotsCache) count(key string, e *robotsEntry) {
 	defer c.mu.Unlock()
 	if c.hosts[key] == e {
 		e.size = e.robots.Size()
-		c.kept += e.size
+		c.bytes += e.size
 	}
 }
 
-// drop evicts a host. The caller must hold mu.
-func (c *robotsCache) drop(key string, e *robotsEntry) {
+// remove evicts a host. The caller must hold mu.
+func (c *robotsCache) remove(key string, e *robotsEntry) {
 	delete(c.hosts, key)
-	c.kept -= e.size
+	c.bytes -= e.size
 }
 
 func (c *robotsCache) fetch(ctx context.Context, address string) (robots.File, error) {
@@ -234,7 +234,7 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots.File, e
 func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Header, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return 0, nil, nil, permanent(at, "%s is not a web address", at).because(err)
+		return 0, nil, nil, permanent(at, "%s is not a web address", at).withCause(err)
 	}
 	if err := checkURL(c.guard, req.URL); err != nil {
 		return 0, nil, nil, err
@@ -258,7 +258,7 @@ func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Heade
 	}
 	r, err := content.Decode(res.Body, res.Header.Get("Content-Encoding"), "text/plain")
 	if err != nil {
-		return 0, nil, nil, transient(at, "%s cannot be read: %v", at, err).because(err)
+		return 0, nil, nil, transient(at, "%s cannot be read: %v", at, err).withCause(err)
 	}
 	body, err := io.ReadAll(io.LimitReader(r, maxRobotsBytes))
 	if err != nil {

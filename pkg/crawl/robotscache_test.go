@@ -85,7 +85,7 @@ func TestRobotsCache_forgets_hosts_and_what_is_old(t *testing.T) {
 	}
 }
 
-func TestRobotsCache_keeps_so_many_bytes_and_no_more(t *testing.T) {
+func TestRobotsCache_is_bounded_in_bytes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -107,15 +107,15 @@ func TestRobotsCache_keeps_so_many_bytes_and_no_more(t *testing.T) {
 	for _, e := range c.hosts {
 		kept += e.robots.Size()
 	}
-	if kept != c.kept || kept > maxRobotsKept+len(rules) || kept < maxRobotsKept/2 {
-		t.Errorf("%d bytes are kept and %d are counted", kept, c.kept)
+	if kept != c.bytes || kept > maxRobotsKept+len(rules) || kept < maxRobotsKept/2 {
+		t.Errorf("%d bytes are kept and %d are counted", kept, c.bytes)
 	}
 	now = now.Add(2 * robotsFresh)
 	if _, err := c.get(t.Context(), mustParse(t, "http://new.com/a")); err != nil {
 		t.Fatal(err)
 	}
-	if len(c.hosts) != 1 || c.kept > 2*len(rules) {
-		t.Errorf("%d hosts with %d bytes are kept of what is old", len(c.hosts), c.kept)
+	if len(c.hosts) != 1 || c.bytes > 2*len(rules) {
+		t.Errorf("%d hosts with %d bytes are kept of what is old", len(c.hosts), c.bytes)
 	}
 }
 

@@ -32,36 +32,36 @@ const (
 // needsScript reports whether a page shows its content only after its scripts have run. Such a page has scripts and
 // almost no text, and it has an empty element in which applications are built, or nothing else, or a text that says
 // that it needs JavaScript. Short pages and pages rendered by the server do not count.
-func (s *shell) needsScript() bool {
+func (s *shellSigns) needsScript() bool {
 	switch {
 	case s.scripts == 0:
 		return false
-	case s.asks && s.letters+s.framing < emptyNotice:
+	case s.noScriptAsks && s.letters+s.framing < emptyNotice:
 		return true
 	case s.letters >= emptyPage:
 		return false
-	case s.asksAloud || s.emptyRoot:
+	case s.visibleAsks || s.emptyRoot:
 		return true
 	}
-	return !s.shows && s.framing < emptyPage && (s.letters == 0 || s.loads && s.letters < emptyRoot)
+	return !s.hasOtherContent && s.framing < emptyPage && (s.letters == 0 || s.loads && s.letters < emptyRoot)
 }
 
-// shell contains the features that distinguish the shell of an application from a page.
-type shell struct {
-	scripts   int  // number of scripts that a browser runs
-	letters   int  // letters of text, except framing
-	framing   int  // letters in navigation, header and footer
-	loads     bool // the text contains a loading message
-	asks      bool // the noscript text says that scripts are needed
-	asksAloud bool // the visible text says so
-	emptyRoot bool // an element to be filled by scripts exists
-	texts     int  // number of texts examined
-	roots     int  // number of root elements examined
-	shows     bool // there is visible content other than text
+// shellSigns contains the features that distinguish the shell of an application from a page.
+type shellSigns struct {
+	scripts         int  // number of scripts that a browser runs
+	letters         int  // letters of text, except framing
+	framing         int  // letters in navigation, header and footer
+	loads           bool // the text contains a loading message
+	noScriptAsks    bool // the noscript text says that scripts are needed
+	visibleAsks     bool // the visible text says so
+	emptyRoot       bool // an element to be filled by scripts exists
+	texts           int  // number of texts examined
+	roots           int  // number of root elements examined
+	hasOtherContent bool // there is visible content other than text
 }
 
 // read examines the document until it is clear that it is not a shell.
-func (s *shell) read(doc *html.Node) {
+func (s *shellSigns) read(doc *html.Node) {
 	for n := doc; n != nil && s.letters <= maxNotFoundLetters && s.texts < maxTexts; n = next(n, doc) {
 		switch n.Type {
 		case html.TextNode:
@@ -97,7 +97,7 @@ func isUnseen(n *html.Node) bool {
 	return false
 }
 
-func (s *shell) text(n *html.Node) {
+func (s *shellSigns) text(n *html.Node) {
 	letters := countLetters(n.Data)
 	if letters == 0 {
 		return
@@ -113,7 +113,7 @@ func (s *shell) text(n *html.Node) {
 	s.letters += letters
 	if s.letters < emptyNotice { // the text is short
 		s.loads = s.loads || loading.MatchString(n.Data)
-		s.asksAloud = s.asksAloud || wanting.MatchString(n.Data)
+		s.visibleAsks = s.visibleAsks || scriptRequest.MatchString(n.Data)
 	}
 }
 
@@ -132,34 +132,34 @@ var loading = regexp.MustCompile(`(?i)\b(loading|please wait|one moment|just a m
 	`chargement|patientez|cargando|carregando|caricamento|wczytywanie|laddar|indl.ser|ladataan|y.kleniyor)\b|` +
 	`загруз|завантаж|加载|載入|正在|読み込|로딩|로드|…\s*$|\.\.\.\s*$`)
 
-// wanting matches texts that ask for JavaScript.
-var wanting = regexp.MustCompile(`(?i)(enabl|requir|needs?\b|turn(ed)? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効).{0,60}java ?script` +
+// scriptRequest matches texts that ask for JavaScript.
+var scriptRequest = regexp.MustCompile(`(?i)(enabl|requir|needs?\b|turn(ed)? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効).{0,60}java ?script` +
 	`|java ?script.{0,60}(enabl|requir|needed|turned? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効)`)
 
-func (s *shell) element(n *html.Node) {
+func (s *shellSigns) element(n *html.Node) {
 	switch n.DataAtom {
 	case atom.Script:
-		if runs(n) {
+		if isCode(n) {
 			s.scripts++
 		}
 	case atom.Noscript:
-		s.asks = s.asks || asksForScript(n)
+		s.noScriptAsks = s.noScriptAsks || asksForScript(n)
 	case atom.Img, atom.Picture, atom.Video, atom.Audio, atom.Object, atom.Embed, atom.Iframe, atom.Frameset, atom.Form,
 		atom.Input, atom.Textarea, atom.Table:
-		s.shows = true
+		s.hasOtherContent = true
 	case atom.Meta:
 		// A refresh redirects without any action of the reader.
-		s.shows = s.shows || strings.EqualFold(attr(n, "http-equiv"), "refresh")
+		s.hasOtherContent = s.hasOtherContent || strings.EqualFold(attr(n, "http-equiv"), "refresh")
 	default:
 		if !s.emptyRoot && s.roots < maxRoots && isRoot(n) {
 			s.roots++
-			s.emptyRoot = isHollow(n)
+			s.emptyRoot = isNearlyEmpty(n)
 		}
 	}
 }
 
-// runs reports whether a script element is code, not data.
-func runs(n *html.Node) bool {
+// isCode reports whether a script element is code, not data.
+func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
@@ -190,8 +190,8 @@ func asksForScript(noscript *html.Node) bool {
 	}
 }
 
-// roots are the ids of the elements in which frameworks and their templates build the page.
-var roots = map[string]bool{
+// appRoots are the ids of the elements in which frameworks and their templates build the page.
+var appRoots = map[string]bool{
 	"root": true, "app": true, "__next": true, "__nuxt": true, "__layout": true, "___gatsby": true, "svelte": true,
 	"sapper": true, "q-app": true, "react-root": true, "reactroot": true, "react-app": true, "react": true,
 	"vue-app": true, "vue": true, "app-root": true, "approot": true, "app-container": true, "app-mount": true,
@@ -209,7 +209,7 @@ func isRoot(n *html.Node) bool {
 		if _, ok := attributeOf(n, "ng-app", "data-ng-app", "ng-view", "ui-view", "data-reactroot", "data-v-app", "data-server-rendered", "v-cloak", "data-ember-app"); ok {
 			return true
 		}
-		return roots[strings.ToLower(attr(n, "id"))]
+		return appRoots[strings.ToLower(attr(n, "id"))]
 	}
 	return n.DataAtom == 0 && strings.Contains(n.Data, "-") && n.Parent != nil && n.Parent.DataAtom == atom.Body &&
 		!isWidget(n.Data)
@@ -225,8 +225,8 @@ func isWidget(name string) bool {
 	return false
 }
 
-// isHollow reports whether the element contains almost no text.
-func isHollow(n *html.Node) bool {
+// isNearlyEmpty reports whether the element contains almost no text.
+func isNearlyEmpty(n *html.Node) bool {
 	letters := 0
 	for c := next(n, n); c != nil; c = next(c, n) {
 		if c.Type == html.TextNode {

@@ -15,12 +15,12 @@ func pageNeedsScript(page []byte) bool {
 	if err != nil {
 		return false
 	}
-	var s shell
+	var s shellSigns
 	s.read(doc)
 	return s.needsScript()
 }
 
-func TestPagesThatNeedScriptsAreTold(t *testing.T) {
+func TestPagesThatNeedScriptsAreRecognised(t *testing.T) {
 	t.Parallel()
 	const prose = `<p>The harbour was dredged in the spring of that year, and the first ships of the new line came in at the end of June, ` +
 		`watched by what the paper called half the town.</p>`

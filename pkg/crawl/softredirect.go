@@ -62,14 +62,14 @@ func parseRefresh(content string) (refresh, bool) {
 	return refresh{delay: delay, target: strings.TrimSpace(after)}, true
 }
 
-// leads holds the redirects found in a page.
-type leads struct {
+// softRedirects holds the redirects found in a page.
+type softRedirects struct {
 	refresh  refresh // of a meta element
 	noScript refresh // of one for browsers without scripts
 	script   strings.Builder
 }
 
-func (l *leads) addScript(text string) {
+func (l *softRedirects) addScript(text string) {
 	if room := maxScriptText - l.script.Len(); len(text) <= room {
 		l.script.WriteString(text)
 		l.script.WriteByte('\n')
@@ -77,7 +77,7 @@ func (l *leads) addScript(text string) {
 }
 
 // readNoScript looks for a refresh in a noscript element, whose content is not parsed.
-func (l *leads) readNoScript(text string) {
+func (l *softRedirects) readNoScript(text string) {
 	z := html.NewTokenizer(strings.NewReader(text))
 	for l.noScript.target == "" {
 		switch z.Next() {
@@ -109,38 +109,38 @@ func (l *leads) readNoScript(text string) {
 func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 	own := weburl.NewBase(at.String())
 	base := p.baseOn(own)
-	if p.shell.letters >= emptyNotice {
+	if p.signs.letters >= emptyNotice {
 		return nil
 	}
-	all := p.shell.letters + p.shell.framing
+	all := p.signs.letters + p.signs.framing
 	fromHeader, _ := parseRefresh(header.Get("Refresh"))
 	for _, c := range []struct {
 		refresh
 		base    *weburl.Base
 		letters int
 	}{
-		{p.leads.refresh, base, p.shell.letters}, {fromHeader, own, p.shell.letters}, {p.leads.noScript, base, all},
+		{p.redirects.refresh, base, p.signs.letters}, {fromHeader, own, p.signs.letters}, {p.redirects.noScript, base, all},
 	} {
 		if c.target == "" || c.delay > maxRefreshDelay || c.letters >= emptyNotice {
 			continue
 		}
-		if u := elsewhere(c.base, c.target, at); u != nil {
+		if u := resolveRedirect(c.base, c.target, at); u != nil {
 			return u
 		}
 	}
-	if all >= emptyNotice || p.shell.emptyRoot {
+	if all >= emptyNotice || p.signs.emptyRoot {
 		return nil
 	}
-	for _, target := range scriptTargets(p.leads.script.String(), at) {
-		if u := elsewhere(base, target, at); u != nil {
+	for _, target := range scriptTargets(p.redirects.script.String(), at) {
+		if u := resolveRedirect(base, target, at); u != nil {
 			return u
 		}
 	}
 	return nil
 }
 
-// elsewhere resolves a reference. It returns nil if that is invalid or leads to the page itself.
-func elsewhere(base *weburl.Base, target string, at *url.URL) *url.URL {
+// resolveRedirect resolves a reference. It returns nil if that is invalid or leads to the page itself.
+func resolveRedirect(base *weburl.Base, target string, at *url.URL) *url.URL {
 	u, err := base.Parse(target)
 	if err != nil {
 		return nil
@@ -157,23 +157,23 @@ func elsewhere(base *weburl.Base, target string, at *url.URL) *url.URL {
 // A script leaves the page by assigning to location, location.href or location.pathname, or by calling location.replace
 // or location.assign.
 var (
-	leaving = regexp.MustCompile(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
+	locationAssignment = regexp.MustCompile(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
 		`(?:(?:\.\s*(?:href|pathname)\s*)?=\s*(?:new\s+URL\s*\(\s*)?(?:[^=\s])|\.\s*(?:replace|assign)\s*\(\s*(?:new\s+URL\s*\(\s*)?\S)`)
 	variables = regexp.MustCompile("(?:\\b(?:var|let|const)\\s+|[,;]\\s*)([A-Za-z_$][\\w$]*)\\s*=\\s*(?:\"([^\"\\\\\\n]*)\"|'([^'\\\\\\n]*)'|`([^`$\\\\]*)`)")
 	// bracketed matches properties that are named by a string: window["location"].
 	bracketed = regexp.MustCompile(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
 	// comments matches comments of scripts. Two slashes in an address follow a colon or a quotation mark.
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
-	// kept matches names of variables with the fragment or query of the old address, which scripts append.
-	kept = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
-	// refusing matches the targets of scripts that turn away unsupported browsers.
-	refusing = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
+	// locationVariable matches names of variables with the fragment or query of the old address, which scripts append.
+	locationVariable = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
+	// unsupportedTarget matches the targets of scripts that turn away unsupported browsers.
+	unsupportedTarget = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
 )
 
 // scriptTargets returns the redirect targets that are written literally in scripts. at is the page's own address.
 func scriptTargets(script string, at *url.URL) []string {
 	script = bracketed.ReplaceAllString(comments.ReplaceAllString(script, "\n"), ".$1")
-	places := leaving.FindAllStringIndex(script, maxScriptTargets)
+	places := locationAssignment.FindAllStringIndex(script, maxScriptTargets)
 	if places == nil {
 		return nil
 	}
@@ -189,7 +189,7 @@ func scriptTargets(script string, at *url.URL) []string {
 	var out []string
 	for _, place := range places {
 		target, ok := evaluate(script[place[1]-1:], known)
-		if ok && target != "" && !refusing.MatchString(target) {
+		if ok && target != "" && !unsupportedTarget.MatchString(target) {
 			out = append(out, target)
 		}
 	}
@@ -221,7 +221,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			if !ok {
 				// Valid only at the end of an address.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
-				return b.String(), b.Len() > 0 && kept.MatchString(term) && !strings.Contains(term, "/")
+				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
 			}
 			b.WriteString(value)
 			s = s[strings.Index(s, name)+len(name):]
@@ -247,7 +247,7 @@ func literal(s string) (text, rest string, ok bool) {
 			return "", "", false
 		case quote == '`' && strings.HasPrefix(s[i:], "${"):
 			end := strings.IndexByte(s[i:], '}')
-			if end < 0 || !kept.MatchString(s[i:i+end]) {
+			if end < 0 || !locationVariable.MatchString(s[i:i+end]) {
 				return "", "", false
 			}
 			i += end

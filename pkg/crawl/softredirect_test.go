@@ -222,7 +222,7 @@ func FuzzScriptTargets(f *testing.F) {
 		if got := scriptTargets(s, mustParse(t, "http://e.com/a")); len(got) > maxScriptTargets {
 			t.Errorf("%d targets", len(got))
 		}
-		var l leads
+		var l softRedirects
 		l.readNoScript(s)
 		parseRefresh(s)
 	})

@@ -22,7 +22,7 @@ type transport struct {
 }
 
 func newTolerant(t *http.Transport, check func(*http.Request, *http.Response) error) *transport {
-	return &transport{Transport: t, check: check, tolerant: sync.OnceValue(func() *http.Transport { return tolerant(t) })}
+	return &transport{Transport: t, check: check, tolerant: sync.OnceValue(func() *http.Transport { return newTolerantTransport(t) })}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -46,9 +46,9 @@ func (t *transport) checked(req *http.Request, res *http.Response, err error) (*
 	return res, nil
 }
 
-// tolerant is a copy of a transport whose connections drop malformed header lines. A connection serves one response,
-// because the end of a body is not known here. It speaks HTTP/1.1, the only version with header lines.
-func tolerant(of *http.Transport) *http.Transport {
+// newTolerantTransport is a copy of a transport whose connections drop malformed header lines. A connection serves one
+// response, because the end of a body is not known here. It speaks HTTP/1.1, the only version with header lines.
+func newTolerantTransport(of *http.Transport) *http.Transport {
 	t := of.Clone()
 	t.DisableKeepAlives = true
 	t.ForceAttemptHTTP2 = false

@@ -38,12 +38,12 @@ type hop struct {
 
 	crawlDelay time.Duration // minimum interval between two requests, from robots.txt
 
-	inner    bool // the server's address is not on the public internet
-	answered bool // the fields below are set
-	status   int
-	header   http.Header
-	kind     content.Type
-	body     *Body // nil unless the status is 2xx
+	private bool // the server's address is not on the public internet
+	done    bool // the fields below are set
+	status  int
+	header  http.Header
+	kind    content.Type
+	body    *Body // nil unless the status is 2xx
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -65,10 +65,10 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := h.client.opts.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, *h.budget)
 	defer cancel()
-	var told verdict
-	ctx = withVerdict(ctx, &told)
+	var told guardResult
+	ctx = withGuardResult(ctx, &told)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-		h.inner = guard.IsInner(i.Conn.RemoteAddr())
+		h.private = guard.IsPrivate(i.Conn.RemoteAddr())
 	}})
 	defer func() { *h.budget -= h.client.opts.Now().Sub(start) }()
 
@@ -78,31 +78,31 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	defer res.Body.Close()
 	if h.client.opts.httpProxy() {
-		h.inner = told.inner
+		h.private = told.private
 	}
-	if err := h.keep(req, res); err != nil {
+	if err := h.store(req, res); err != nil {
 		timedOut := ctx.Err() != nil && h.ctx.Err() == nil
 		if own := (*Error)(nil); timedOut && (!errors.As(err, &own) || !own.Permanent) {
 			err = ctx.Err() // the body may report the closed connection instead
 		}
 		return nil, err
 	}
-	h.answered = true
+	h.done = true
 	return h.forColly(req, res)
 }
 
-// keep stores the response, with its body if there is content.
-func (h *hop) keep(req *http.Request, res *http.Response) error {
+// store stores the response, with its body if there is content.
+func (h *hop) store(req *http.Request, res *http.Response) error {
 	h.status, h.header = res.StatusCode, res.Header
 	u := req.URL.String()
-	if res.StatusCode < 200 || res.StatusCode >= 300 || isWithoutPage(res.StatusCode) {
+	if res.StatusCode < 200 || res.StatusCode >= 300 || isStatusWithoutPage(res.StatusCode) {
 		// Read a short error page, so that the connection can be reused.
 		_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
 		return nil
 	}
 	media := content.Declared(res.Header.Get("Content-Type")).Media
 	if !h.anyType && content.IsBinary(media) {
-		return noText(u, media)
+		return noTextError(u, media)
 	}
 	r, err := content.Decode(res.Body, res.Header.Get("Content-Encoding"), media)
 	if err == nil {
@@ -119,11 +119,11 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	case err == nil, errors.As(err, &own):
 		return err
 	case errors.Is(err, bounded.ErrTooLarge):
-		return permanent(u, "%s is too large: the limit is %d bytes", u, h.limit).because(err)
+		return permanent(u, "%s is too large: the limit is %d bytes", u, h.limit).withCause(err)
 	case errors.As(err, &encoding):
-		return permanent(u, "%s cannot be read: the server packs it as %q, which is not known", u, string(encoding)).because(err)
+		return permanent(u, "%s cannot be read: the server packs it as %q, which is not known", u, string(encoding)).withCause(err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return transient(u, "%s was cut off: the connection ended before all of it had come", u).because(err)
+		return transient(u, "%s was cut off: the connection ended before all of it had come", u).withCause(err)
 	default:
 		return err
 	}
@@ -140,7 +140,7 @@ func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (
 	name := content.FileName(res.Header.Get("Content-Disposition"))
 	h.kind = content.Effective(res.Header.Get("Content-Type"), head[:min(len(head), sniffedBytes)], name, req.URL.Path)
 	if !h.anyType && (content.HoldsNoText(h.kind, head, name, req.URL.Path) || h.kind.IsGzip() && !sitemap.IsList(head, true, h.kind)) {
-		return nil, noText(req.URL.String(), h.kind.Media)
+		return nil, noTextError(req.URL.String(), h.kind.Media)
 	}
 	return br, nil
 }
@@ -167,7 +167,7 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	if html.IsXHTML(page, h.kind.Media) {
 		page = []byte(html.ExpandXHTML(string(page)))
 	}
-	page, label = content.Tame(page, label)
+	page, label = content.Sanitize(page, label)
 	out.Header.Set("Content-Type", content.Type{Media: h.kind.Media, Charset: label}.String())
 	out.Body = io.NopCloser(bytes.NewReader(page))
 	return &out, nil

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// SameSpelling reports whether two addresses differ only in parts that most servers ignore: the scheme, the prefix www,
+// SameAddress reports whether two addresses differ only in parts that most servers ignore: the scheme, the prefix www,
 // a trailing slash or index name, and the query.
-func SameSpelling(a, b string) bool { return spelling(a) == spelling(b) }
+func SameAddress(a, b string) bool { return canonicalForm(a) == canonicalForm(b) }
 
-// sameAddress is SameSpelling, except that the query counts. "" equals only "".
+// sameAddress is SameAddress, except that the query counts. "" equals only "".
 func sameAddress(a, b string) bool {
 	if a == "" || b == "" {
 		return a == b
 	}
 	_, had, _ := strings.Cut(a, "?")
 	_, has, _ := strings.Cut(b, "?")
-	return had == has && SameSpelling(a, b)
+	return had == has && SameAddress(a, b)
 }
 
-func spelling(address string) string {
+func canonicalForm(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return address

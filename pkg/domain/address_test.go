@@ -19,7 +19,7 @@ func TestSameSpelling(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := SameSpelling(test.a, test.b); got != test.want {
+			if got := SameAddress(test.a, test.b); got != test.want {
 				t.Errorf("SameSpelling(%q, %q) = %v", test.a, test.b, got)
 			}
 		})

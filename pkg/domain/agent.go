@@ -87,17 +87,17 @@ type AgentPatch struct {
 
 // Apply sets the fields of the patch.
 func (p AgentPatch) Apply(a *Agent) {
-	set(&a.Name, p.Name)
-	set(&a.Description, p.Description)
-	set(&a.ModelName, p.ModelName)
-	set(&a.Temperature, p.Temperature)
-	set(&a.Visibility, p.Visibility)
-	set(&a.SystemPrompt, p.SystemPrompt)
-	set(&a.UserPrompt, p.UserPrompt)
-	set(&a.PromptType, p.PromptType)
-	set(&a.PromptTemplate, p.PromptTemplate)
-	set(&a.DatastoreIDs, p.DatastoreIDs)
-	set(&a.AllowedOrigins, p.AllowedOrigins)
+	assignIf(&a.Name, p.Name)
+	assignIf(&a.Description, p.Description)
+	assignIf(&a.ModelName, p.ModelName)
+	assignIf(&a.Temperature, p.Temperature)
+	assignIf(&a.Visibility, p.Visibility)
+	assignIf(&a.SystemPrompt, p.SystemPrompt)
+	assignIf(&a.UserPrompt, p.UserPrompt)
+	assignIf(&a.PromptType, p.PromptType)
+	assignIf(&a.PromptTemplate, p.PromptTemplate)
+	assignIf(&a.DatastoreIDs, p.DatastoreIDs)
+	assignIf(&a.AllowedOrigins, p.AllowedOrigins)
 	if p.Extra != nil {
 		all := maps.Clone(a.Extra)
 		if all == nil {
@@ -108,7 +108,7 @@ func (p AgentPatch) Apply(a *Agent) {
 	}
 }
 
-func set[T any](dst *T, v *T) {
+func assignIf[T any](dst *T, v *T) {
 	if v != nil {
 		*dst = *v
 	}

@@ -1,17 +1,17 @@
 package domain
 
-// NamesPage reports whether a page of the site says that it is the page with the id. Careless sites name their root on
-// every page, which counts for other spellings of the root alone.
-func (d *Datasource) NamesPage(page DatasourceConfig, id string) bool {
+// HasCanonical reports whether a page of the site says that it is the page with the id. Careless sites name their root
+// on every page, which counts for other spellings of the root alone.
+func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
-		(!SameSpelling(page.Canonical, root) || SameSpelling(page.SourceURL, root))
+		(!SameAddress(page.Canonical, root) || SameAddress(page.SourceURL, root))
 }
 
-// MayYieldTo reports whether a fetched page may be left out in favour of the known page that it names as canonical.
-// similar is whether their texts are similar. A page with content stays until the other page has content or has failed,
-// because the other may already have been compared and is compared again only when its content changes.
-func (d *Datasource) MayYieldTo(target Datasource, similar bool) bool {
+// MayBeReplacedBy reports whether a fetched page may be left out in favour of the known page that it names as
+// canonical. similar is whether their texts are similar. A page with content stays until the other page has content or
+// has failed, because the other may already have been compared and is compared again only when its content changes.
+func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
 		return false
@@ -22,11 +22,11 @@ func (d *Datasource) MayYieldTo(target Datasource, similar bool) bool {
 	}
 }
 
-// Yields reports whether a page of the site is left out in favour of another page with content: if it names that page
-// as canonical, their texts are similar, and the other does not name it in turn.
-func (d *Datasource) Yields(page, keeper Datasource, similar bool) bool {
+// IsReplacedBy reports whether a page of the site is left out in favour of another page with content: if it names that
+// page as canonical, their texts are similar, and the other does not name it in turn.
+func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
-		d.NamesPage(page.Config, keeper.ID) && !d.NamesPage(keeper.Config, page.ID)
+		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
 }
 
 // maxCanonicals is the maximum length of a chain of canonical addresses.
@@ -42,7 +42,7 @@ func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id str
 		}
 		next := ChildID(d.ID, from.Config.Canonical)
 		switch {
-		case next == from.ID || !d.NamesPage(from.Config, next):
+		case next == from.ID || !d.HasCanonical(from.Config, next):
 			return false, nil
 		case next == id:
 			return hop > 0, nil
@@ -56,11 +56,12 @@ func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id str
 	return false, nil
 }
 
-// BestPage returns the index of the best of several pages with the same content, -1 if there are none; see Better.
+// BestPage returns the index of the best of several pages with the same content, -1 if there are none; see
+// IsBetterThan.
 func BestPage(pages []DatasourceConfig) int {
 	best, config := -1, DatasourceConfig{}
 	for i, p := range pages {
-		if best < 0 || p.Better(config) {
+		if best < 0 || p.IsBetterThan(config) {
 			best, config = i, p
 		}
 	}
@@ -102,7 +103,7 @@ func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageC
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false
 	}
-	names := d.NamesPage(page.Config, keeperID)
+	names := d.HasCanonical(page.Config, keeperID)
 	switch change {
 	case PageDiffers:
 		return !names || !similar

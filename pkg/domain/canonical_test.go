@@ -30,13 +30,13 @@ func TestNamesPage(t *testing.T) {
 		"another page":                       {pageOf(a, b), b, true},
 		"not that page":                      {pageOf(a, b), a, false},
 		"the root, named by any page":        {pageOf(a, root), root, false},
-		"the root, named by its other names": {pageOf("https://a.example/index.html", root), root, SameSpelling("https://a.example/index.html", root)},
+		"the root, named by its other names": {pageOf("https://a.example/index.html", root), root, SameAddress("https://a.example/index.html", root)},
 		"itself":                             {pageOf(a, a), a, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			site := siteOfPages()
-			equal(t, c.want, site.NamesPage(c.page.Config, ChildID(site.ID, c.names)))
+			equal(t, c.want, site.HasCanonical(c.page.Config, ChildID(site.ID, c.names)))
 		})
 	}
 }
@@ -63,7 +63,7 @@ func TestMayYieldTo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			equal(t, c.want, c.page.MayYieldTo(c.target, c.similar))
+			equal(t, c.want, c.page.MayBeReplacedBy(c.target, c.similar))
 		})
 	}
 }
@@ -73,14 +73,14 @@ func TestYields(t *testing.T) {
 	const a, b = "https://a.example/a", "https://a.example/b"
 	site := siteOfPages()
 	keeper := pageOf(b, "")
-	equal(t, true, site.Yields(pageOf(a, b), keeper, true))
-	equal(t, false, site.Yields(pageOf(a, b), keeper, false))
-	equal(t, false, site.Yields(pageOf(a, ""), keeper, true))
-	equal(t, false, site.Yields(keeper, keeper, true))
-	equal(t, false, site.Yields(pageOf(a, b), pageOf(b, a), true)) // each names the other
+	equal(t, true, site.IsReplacedBy(pageOf(a, b), keeper, true))
+	equal(t, false, site.IsReplacedBy(pageOf(a, b), keeper, false))
+	equal(t, false, site.IsReplacedBy(pageOf(a, ""), keeper, true))
+	equal(t, false, site.IsReplacedBy(keeper, keeper, true))
+	equal(t, false, site.IsReplacedBy(pageOf(a, b), pageOf(b, a), true)) // each names the other
 	stranger := pageOf(a, b)
 	stranger.GroupID = "another"
-	equal(t, false, site.Yields(stranger, keeper, true))
+	equal(t, false, site.IsReplacedBy(stranger, keeper, true))
 }
 
 func TestCanonicalCycle(t *testing.T) {
@@ -136,7 +136,7 @@ func TestBestPage(t *testing.T) {
 	equal(t, 1, BestPage([]DatasourceConfig{{SourceURL: "https://a.example/long"}, {SourceURL: "https://a.example/a"}, {SourceURL: "https://a.example/b"}}))
 }
 
-func TestWhatAPagesJobMeansForThoseLeftOutForIt(t *testing.T) {
+func TestAPageChangeAffectsPagesLeftOutForIt(t *testing.T) {
 	t.Parallel()
 	const a, b = "https://a.example/a", "https://a.example/b"
 	site := siteOfPages()
@@ -236,7 +236,7 @@ func TestSiteReach(t *testing.T) {
 		page := Datasource{Status: StatusSkipped, Config: DatasourceConfig{SourceURL: "https://a.example/news", Lead: LeadsNowhere}}
 		r.SetLead(&page, 1)
 		equal(t, 1, page.Config.Lead)
-		equal(t, r.Scope.LeftOutBy(LeftNotIncluded, page.Config.SourceURL), page.Error)
+		equal(t, r.Scope.LeftOutReason(LeftNotIncluded, page.Config.SourceURL), page.Error)
 		equal(t, int64(1), r.Refused)
 		equal(t, int64(1), r.Leads)
 		r.SetLead(&page, 0)

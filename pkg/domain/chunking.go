@@ -14,8 +14,8 @@ type Chunking struct {
 const (
 	DefaultChunkTokens    = 128
 	DefaultMaxChunkTokens = 200
-	LeastChunkTokens      = 32
-	MostChunkTokens       = 2048
+	MinChunkTokens        = 32
+	MaxChunkTokens        = 2048
 )
 
 // API fields that errors of Chunking name.
@@ -34,7 +34,7 @@ func (c Chunking) Sizes() (target, most int) {
 		}
 	}
 	if most <= 0 {
-		most = max(target, min(target*DefaultMaxChunkTokens/DefaultChunkTokens, MostChunkTokens))
+		most = max(target, min(target*DefaultMaxChunkTokens/DefaultChunkTokens, MaxChunkTokens))
 	}
 	return target, most
 }
@@ -44,8 +44,8 @@ func (c Chunking) Sizes() (target, most int) {
 func (c Chunking) Check() []FieldError {
 	var faults []FieldError
 	bound := func(field string, n int) {
-		if n != 0 && (n < LeastChunkTokens || n > MostChunkTokens) {
-			faults = append(faults, FieldError{Field: field, Message: fmt.Sprintf("is %d; it must be from %d to %d", n, LeastChunkTokens, MostChunkTokens)})
+		if n != 0 && (n < MinChunkTokens || n > MaxChunkTokens) {
+			faults = append(faults, FieldError{Field: field, Message: fmt.Sprintf("is %d; it must be from %d to %d", n, MinChunkTokens, MaxChunkTokens)})
 		}
 	}
 	bound(FieldTargetTokens, c.TargetTokens)
@@ -65,7 +65,7 @@ type ChunkingPatch struct {
 
 // Apply returns the sizes changed by the patch.
 func (p ChunkingPatch) Apply(c Chunking) Chunking {
-	set(&c.TargetTokens, p.TargetTokens)
-	set(&c.MaxTokens, p.MaxTokens)
+	assignIf(&c.TargetTokens, p.TargetTokens)
+	assignIf(&c.MaxTokens, p.MaxTokens)
 	return c
 }

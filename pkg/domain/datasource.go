@@ -169,18 +169,18 @@ type AccessPatch struct {
 	To *SiteAccess // nil: removes them
 }
 
-// OfSites reports whether the patch changes settings that only sites have.
-func (p WebPatch) OfSites() bool {
+// ChangesSite reports whether the patch changes settings that only sites have.
+func (p WebPatch) ChangesSite() bool {
 	return p.Include != nil || p.Exclude != nil || p.MaxPages != nil || p.MaxDepth != nil
 }
 
 // Apply sets the fields of the patch.
 func (p WebPatch) Apply(c *DatasourceConfig) {
-	set(&c.Refresh, p.Refresh)
-	set(&c.Include, p.Include)
-	set(&c.Exclude, p.Exclude)
-	set(&c.MaxPages, p.MaxPages)
-	set(&c.MaxDepth, p.MaxDepth)
+	assignIf(&c.Refresh, p.Refresh)
+	assignIf(&c.Include, p.Include)
+	assignIf(&c.Exclude, p.Exclude)
+	assignIf(&c.MaxPages, p.MaxPages)
+	assignIf(&c.MaxDepth, p.MaxDepth)
 	if p.Access != nil {
 		c.Access = p.Access.To
 	}

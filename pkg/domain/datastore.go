@@ -54,16 +54,16 @@ type DatastorePatch struct {
 // Destination returns the place that the patch names, or the serving place if it names none.
 func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	to = d.Serving()
-	set(&to.Engine, p.Type)
-	set(&to.Model, p.EmbeddingModel)
+	assignIf(&to.Engine, p.Type)
+	assignIf(&to.Model, p.EmbeddingModel)
 	return to, p.Type != nil || p.EmbeddingModel != nil
 }
 
 // Apply sets the fields of the patch, except those that start a move.
 func (p DatastorePatch) Apply(d *Datastore) {
-	set(&d.Name, p.Name)
-	set(&d.Description, p.Description)
-	set(&d.Visibility, p.Visibility)
+	assignIf(&d.Name, p.Name)
+	assignIf(&d.Description, p.Description)
+	assignIf(&d.Visibility, p.Visibility)
 	if p.Chunking != nil {
 		d.Chunking = p.Chunking.Apply(d.Chunking)
 	}

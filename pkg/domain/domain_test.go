@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestDerivedIDsFollowFromTheirInputs(t *testing.T) {
+func TestDerivedIDsAreDeterministic(t *testing.T) {
 	t.Parallel()
 	equal(t, ChildID("site", "http://x/a"), ChildID("site", "http://x/a"))
 	if ChildID("site", "http://x/a") == ChildID("site", "http://x/b") {

@@ -53,8 +53,8 @@ func (p *HeadingPath) Path() []string {
 	return parts
 }
 
-// Above returns the path of the last block, without the block itself if it is a heading.
-func (p *HeadingPath) Above(b Block) []string {
+// Parents returns the path of the last block, without the block itself if it is a heading.
+func (p *HeadingPath) Parents(b Block) []string {
 	path := p.Path()
 	if b.Kind == BlockHeading && len(path) > 0 {
 		path = path[:len(path)-1]

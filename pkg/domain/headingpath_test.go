@@ -64,7 +64,7 @@ func TestHeadingPath(t *testing.T) {
 			if diff := cmp.Diff(test.path, p.Path()); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(test.above, p.Above(test.blocks[len(test.blocks)-1])); diff != "" {
+			if diff := cmp.Diff(test.above, p.Parents(test.blocks[len(test.blocks)-1])); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -34,11 +34,11 @@ func (d *Datasource) jobName() string {
 	return d.Name
 }
 
-// writers are prefixes that programs add to the name of a printed file.
-var writers = []string{"microsoft word - ", "microsoft powerpoint - ", "microsoft excel - "}
+// nameProgramPrefixes are prefixes that programs add to the name of a printed file.
+var nameProgramPrefixes = []string{"microsoft word - ", "microsoft powerpoint - ", "microsoft excel - "}
 
-// noTitles are names that programs give to untitled documents.
-var noTitles = map[string]bool{
+// defaultTitles are names that programs give to untitled documents.
+var defaultTitles = map[string]bool{
 	"untitled": true, "untitled document": true, "untitled-1": true, "document": true, "document1": true, "document 1": true,
 	"title": true, "no title": true, "presentation": true, "presentation1": true, "powerpoint presentation": true,
 	"slide 1": true, "book1": true, "sheet1": true, "workbook": true, "unbenannt": true, "dokument1": true, "sans titre": true,
@@ -54,14 +54,14 @@ var documentFiles = map[string]bool{
 // source file.
 func usefulTitle(title string) string {
 	title = strings.Join(strings.Fields(strings.ToValidUTF8(title, "")), " ")
-	for _, w := range writers {
+	for _, w := range nameProgramPrefixes {
 		if len(title) > len(w) && strings.EqualFold(title[:len(w)], w) {
 			title = title[len(w):]
 		}
 	}
 	low := strings.ToLower(title)
 	switch {
-	case utf8.RuneCountInString(title) < 2, !strings.ContainsFunc(title, unicode.IsLetter), noTitles[low], documentFiles[path.Ext(low)]:
+	case utf8.RuneCountInString(title) < 2, !strings.ContainsFunc(title, unicode.IsLetter), defaultTitles[low], documentFiles[path.Ext(low)]:
 		return ""
 	}
 	if r := []rune(title); len(r) > maxTitleName {

@@ -175,7 +175,7 @@ func checkCron(fields []string) error {
 	if gap := shortestGap(sets[0], sets[1]); gap < MinRefresh {
 		return refreshFault("%q comes again after %s, and the shortest interval is %s: name fewer minutes", text, shortDuration(gap), shortDuration(MinRefresh))
 	}
-	if !dayComes(sets[2], sets[3], sets[4]) {
+	if !hasMatchingDay(sets[2], sets[3], sets[4]) {
 		return refreshFault("%q never comes: its months do not have that day", text)
 	}
 	return nil
@@ -236,9 +236,9 @@ func shortestGap(minutes, hours uint64) time.Duration {
 	return time.Duration(shortest) * time.Minute
 }
 
-// dayComes reports whether any day matches. If both day fields are restricted, a matching day of the week is
+// hasMatchingDay reports whether any day matches. If both day fields are restricted, a matching day of the week is
 // sufficient.
-func dayComes(days, months, weekdays uint64) bool {
+func hasMatchingDay(days, months, weekdays uint64) bool {
 	if !restricted(days) || restricted(weekdays) {
 		return true
 	}

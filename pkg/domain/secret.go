@@ -10,30 +10,31 @@ import (
 // KeyPrefix is the prefix of generated API keys.
 const KeyPrefix = "sk_"
 
-// aKey matches the secret of an API key, even if truncated.
-var aKey = regexp.MustCompile(KeyPrefix + `[0-9a-fA-F]{8,}`)
+// keyPattern matches the secret of an API key, even if truncated.
+var keyPattern = regexp.MustCompile(KeyPrefix + `[0-9a-fA-F]{8,}`)
 
-// MinHidden is the minimum length in bytes of a secret that is hidden: shorter ones could occur in a text by chance.
-const MinHidden = 12
+// MinSecretBytes is the minimum length in bytes of a secret that is hidden: shorter ones could occur in a text by
+// chance.
+const MinSecretBytes = 12
 
 // Secrets are the operator's secrets, which have no recognisable form. The zero value contains none.
 type Secrets struct{ known []string } // longest first
 
-// NewSecrets returns the secrets of at least MinHidden bytes.
+// NewSecrets returns the secrets of at least MinSecretBytes bytes.
 func NewSecrets(secrets ...string) Secrets {
-	known := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinHidden })
+	known := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinSecretBytes })
 	slices.SortFunc(known, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // because one may contain another
 	return Secrets{known}
 }
 
-// Hide returns the text with each API key replaced by "sk_…" and each secret in s by "…". Callers may send secrets in
+// Redact returns the text with each API key replaced by "sk_…" and each secret in s by "…". Callers may send secrets in
 // any field, and responses and logs must not spread them.
-func (s Secrets) Hide(text string) string {
+func (s Secrets) Redact(text string) string {
 	for _, secret := range s.known {
 		text = strings.ReplaceAll(text, secret, "…")
 	}
 	if !strings.Contains(text, KeyPrefix) {
 		return text
 	}
-	return aKey.ReplaceAllString(text, KeyPrefix+"…")
+	return keyPattern.ReplaceAllString(text, KeyPrefix+"…")
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSecretsOfTheOperatorAreTakenOutOfTexts(t *testing.T) {
+func TestSecretsOfTheOperatorAreRedacted(t *testing.T) {
 	t.Parallel()
 	key := KeyPrefix + strings.Repeat("0af9", 16)
 	secrets := NewSecrets("correct horse battery", "short", "", "correct horse battery staple", "un mot: 密码密码密码")
@@ -16,13 +16,13 @@ func TestSecretsOfTheOperatorAreTakenOutOfTexts(t *testing.T) {
 		"short":                                                       "short",
 		"un mot: 密码密码密码 and " + key:                                   "… and sk_…",
 	} {
-		if got := secrets.Hide(text); got != want {
+		if got := secrets.Redact(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
 }
 
-func TestKeysAreTakenOutOfTexts(t *testing.T) {
+func TestKeysAreRedacted(t *testing.T) {
 	t.Parallel()
 	key := KeyPrefix + strings.Repeat("0af9", 16)
 	for text, want := range map[string]string{
@@ -33,7 +33,7 @@ func TestKeysAreTakenOutOfTexts(t *testing.T) {
 		key[:40] + "… " + key:                 "sk_…… sk_…",
 		"task_0123 of sk_live":                "task_0123 of sk_live",
 	} {
-		if got := (Secrets{}).Hide(text); got != want {
+		if got := (Secrets{}).Redact(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}

@@ -40,7 +40,7 @@ func TestSettlePages(t *testing.T) {
 		d.FollowLinks, d.Config.Include = true, []string{"/nothing/"}
 		equal(t, true, d.SettlePages(SiteProgress{Discovered: 1}, "", at))
 		equal(t, StatusSynched, d.Status)
-		equal(t, []string{"2 addresses left out", onlyTheRoot}, d.Warnings)
+		equal(t, []string{"2 addresses left out", onlyRootWarning}, d.Warnings)
 		equal(t, false, d.SettlePages(SiteProgress{Discovered: 1}, "", at))
 		d.SettlePages(SiteProgress{Discovered: 2}, "", at)
 		equal(t, []string{"2 addresses left out"}, d.Warnings)

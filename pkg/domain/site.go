@@ -10,32 +10,32 @@ import (
 
 // Crawl is the state of a site's newest crawl, apart from its pages.
 type Crawl struct {
-	StartedAt time.Time      `json:"started_at"`
-	Removed   int64          `json:"removed"`             // pages that have been removed from the datastore
-	LeftOut   map[string]int `json:"left_out,omitempty"`  // addresses left out, by reason; an address may be counted on every page that links to it
-	Rest      RestPolicy     `json:"rest,omitempty"`      // handling of pages that the crawl has not found
-	StoppedAt time.Time      `json:"stopped_at,omitzero"` // time at which its owner stopped it, so that waiting pages were left out; zero: not stopped
-	Widened   bool           `json:"widened,omitempty"`   // settings that include more pages were set after its discovery had started
+	StartedAt    time.Time      `json:"started_at"`
+	Removed      int64          `json:"removed"`             // pages that have been removed from the datastore
+	LeftOut      map[string]int `json:"left_out,omitempty"`  // addresses left out, by reason; an address may be counted on every page that links to it
+	MissingPages MissingPolicy  `json:"rest,omitempty"`      // handling of pages that the crawl has not found
+	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // time at which its owner stopped it, so that waiting pages were left out; zero: not stopped
+	Widened      bool           `json:"widened,omitempty"`   // settings that include more pages were set after its discovery had started
 }
 
 // Stopped reports whether there is a crawl that its owner has stopped.
 func (c *Crawl) Stopped() bool { return c != nil && !c.StoppedAt.IsZero() }
 
-// RestPolicy is the handling of a site's pages that its newest crawl has not found, once discovery is complete.
-type RestPolicy string
+// MissingPolicy is the handling of a site's pages that its newest crawl has not found, once discovery is complete.
+type MissingPolicy string
 
 // Policies.
 const (
-	RestStays   RestPolicy = ""        // keep them: the list of pages was incomplete
-	RestAsked   RestPolicy = "asked"   // fetch them again: the pages linking to them may be unchanged and thus have reported no links
-	RestRemoved RestPolicy = "removed" // remove them: the sitemap lists all pages
+	RestKept      MissingPolicy = ""        // keep them: the list of pages was incomplete
+	RestRefetched MissingPolicy = "asked"   // fetch them again: the pages linking to them may be unchanged and thus have reported no links
+	RestRemoved   MissingPolicy = "removed" // remove them: the sitemap lists all pages
 )
 
 // Maximum number of reasons that a crawl stores.
 const maxLeftOut = 50
 
-// leaveOut adds counts of addresses that were left out. Reasons beyond maxLeftOut are dropped.
-func (c *Crawl) leaveOut(counts map[string]int) {
+// addLeftOut adds counts of addresses that were left out. Reasons beyond maxLeftOut are dropped.
+func (c *Crawl) addLeftOut(counts map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if _, known := c.LeftOut[reason]; !known && len(c.LeftOut) >= maxLeftOut {
 			continue
@@ -47,12 +47,12 @@ func (c *Crawl) leaveOut(counts map[string]int) {
 	}
 }
 
-// LeaveAddressesOut adds to a site counts of addresses left out, by reason. It reports whether there were any.
-func (d *Datasource) LeaveAddressesOut(counts map[string]int) bool {
+// AddLeftOut adds to a site counts of addresses left out, by reason. It reports whether there were any.
+func (d *Datasource) AddLeftOut(counts map[string]int) bool {
 	if len(counts) == 0 {
 		return false
 	}
-	d.crawl(d.UpdatedAt).leaveOut(counts)
+	d.crawl(d.UpdatedAt).addLeftOut(counts)
 	return true
 }
 
@@ -91,8 +91,8 @@ func (d *Datasource) CrawlStopped(at time.Time) {
 	d.UpdatedAt = at
 }
 
-// PageStopped restores a page whose crawl job was withdrawn: a page with content keeps it, one without is skipped.
-func (d *Datasource) PageStopped(at time.Time) {
+// RestorePage restores a page whose crawl job was withdrawn: a page with content keeps it, one without is skipped.
+func (d *Datasource) RestorePage(at time.Time) {
 	d.JobID, d.Unchanged, d.DuplicateOf = "", false, ""
 	if d.ActiveGeneration > 0 {
 		d.finish(StatusSynched, at)
@@ -113,21 +113,21 @@ type SiteProgress struct {
 	Removed    int64 // removed from the datastore by the newest crawl; not included in Discovered
 }
 
-// WarnOfSitemap adds a warning to a site with a sitemap whose scope was widened: further pages of the sitemap become
+// WarnSitemap adds a warning to a site with a sitemap whose scope was widened: further pages of the sitemap become
 // known only when it is read again.
-func (d *Datasource) WarnOfSitemap() {
-	if !slices.Contains(d.Warnings, moreListed) {
-		d.Warnings = append(slices.Clone(d.Warnings), moreListed)
+func (d *Datasource) WarnSitemap() {
+	if !slices.Contains(d.Warnings, rereadSitemapWarning) {
+		d.Warnings = append(slices.Clone(d.Warnings), rereadSitemapWarning)
 	}
 }
 
-const moreListed = "The site takes more pages than before. Refresh it to find those that its sitemap lists."
+const rereadSitemapWarning = "The site takes more pages than before. Refresh it to find those that its sitemap lists."
 
 // pagesFailed and crawlStopped mark warnings that SettlePages writes, so that it can replace them.
 const (
-	pagesFailed  = " pages could not be read; each says why"
-	crawlStopped = "The crawl was stopped before all pages were fetched."
-	onlyTheRoot  = "No page but the root was found that the site's include and exclude patterns take."
+	pagesFailed     = " pages could not be read; each says why"
+	crawlStopped    = "The crawl was stopped before all pages were fetched."
+	onlyRootWarning = "No page but the root was found that the site's include and exclude patterns take."
 )
 
 // SettlePages sets the status of a site whose discovery is complete and whose pages have all ended: error if no page
@@ -136,7 +136,7 @@ const (
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
-		return w == crawlStopped || w == onlyTheRoot || strings.HasSuffix(w, pagesFailed)
+		return w == crawlStopped || w == onlyRootWarning || strings.HasSuffix(w, pagesFailed)
 	})
 	all, failed, skipped := pages.Discovered, pages.Failed, pages.Skipped
 	stopped := d.Crawl.Stopped()
@@ -155,7 +155,7 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 	case failed > 0:
 		warnings = append(warnings, fmt.Sprintf("%d of %d%s", failed, all, pagesFailed))
 	case all == 1 && d.FollowLinks && !stopped && len(d.Config.Include)+len(d.Config.Exclude) > 0:
-		warnings = append(warnings, onlyTheRoot)
+		warnings = append(warnings, onlyRootWarning)
 	}
 	if stopped {
 		warnings = append(warnings, crawlStopped)
@@ -200,24 +200,24 @@ func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	return why
 }
 
-// LeadsOn reports whether a page that was refused for the given reason is still read for its links. That is so if the
-// site follows links, and the page is the root or matches no include pattern.
-func (s SiteScope) LeadsOn(why, address string) bool {
-	return s.Follow && (why == LeftNotIncluded || SameSpelling(address, s.Root))
+// ReadsLinksOnly reports whether a page that was refused for the given reason is still read for its links. That is so
+// if the site follows links, and the page is the root or matches no include pattern.
+func (s SiteScope) ReadsLinksOnly(why, address string) bool {
+	return s.Follow && (why == LeftNotIncluded || SameAddress(address, s.Root))
 }
 
-// LeftOutBy returns the reason for leaving out a page, as a sentence for people.
-func (s SiteScope) LeftOutBy(why, address string) string {
-	if s.LeadsOn(why, address) {
+// LeftOutReason returns the reason for leaving out a page, as a sentence for people.
+func (s SiteScope) LeftOutReason(why, address string) string {
+	if s.ReadsLinksOnly(why, address) {
 		return address + " is read for its links alone: " + why + "."
 	}
 	return address + " is left out: " + why + "."
 }
 
-// Better reports whether this one of two pages with the same content should be kept. A page reached without redirect
-// wins over one that redirects elsewhere, and the target of a redirect over its start; otherwise the better address
-// wins: fewer links from the root, then the shorter.
-func (c DatasourceConfig) Better(than DatasourceConfig) bool {
+// IsBetterThan reports whether this one of two pages with the same content should be kept. A page reached without
+// redirect wins over one that redirects elsewhere, and the target of a redirect over its start; otherwise the better
+// address wins: fewer links from the root, then the shorter.
+func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {
 	case (c.FinalURL == "") != (than.FinalURL == ""):
@@ -233,8 +233,8 @@ func (c DatasourceConfig) Better(than DatasourceConfig) bool {
 	}
 }
 
-// SameReach reports whether two settings of a site include the same pages.
-func (c DatasourceConfig) SameReach(other DatasourceConfig) bool {
+// SameScope reports whether two settings of a site include the same pages.
+func (c DatasourceConfig) SameScope(other DatasourceConfig) bool {
 	return slices.Equal(c.Include, other.Include) && slices.Equal(c.Exclude, other.Exclude) &&
 		c.MaxPages == other.MaxPages && c.MaxDepth == other.MaxDepth
 }

@@ -138,12 +138,12 @@ func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
 	if ev.Fingerprint != "" && d.ActiveGeneration > 0 {
 		d.Fingerprint = ev.Fingerprint
 	}
-	d.same(ev.At)
+	d.finishUnchanged(ev.At)
 	return Outcome{Changed: true, Settled: true}
 }
 
-// same ends a job that found the active content up to date.
-func (d *Datasource) same(at time.Time) {
+// finishUnchanged ends a job that found the active content up to date.
+func (d *Datasource) finishUnchanged(at time.Time) {
 	d.finish(StatusSynched, at)
 	d.LastSynch = &at
 	d.Unchanged, d.DuplicateOf = d.Type == TypeWebPage, ""
@@ -154,7 +154,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	serves := false // the job has written the content that readers may see
 	for _, p := range ev.Places {
 		switch {
-		case d.holds(store, p, ev.Generation):
+		case d.isCurrentIn(store, p, ev.Generation):
 			// The event is delivered again, perhaps after a later job has failed.
 			serves = serves || p == store.Serving()
 		case ev.Generation <= d.Fence, !current && d.Status == StatusSkipped:
@@ -163,7 +163,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 			serves = true
 			out.activate(d, store, ev)
 		case store.Move != nil && p == store.Move.To && ev.Generation > store.Move.Since:
-			out.reach(d, p, ev)
+			out.recordMoved(d, p, ev)
 		default:
 			out.sweep(d, p, 0, ev.Generation+1)
 		}
@@ -178,7 +178,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	switch {
 	case !current || ev.Generation <= d.Fence:
 	case ev.Move != "":
-		d.resume(ev.At)
+		d.restoreAfterMove(ev.At)
 		out.Changed, out.Settled = true, true
 	case serves:
 		d.finish(StatusSynched, ev.At)
@@ -192,8 +192,8 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// holds reports whether the generation is the current one in the place.
-func (d *Datasource) holds(store Datastore, p Place, generation uint64) bool {
+// isCurrentIn reports whether the generation is the current one in the place.
+func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bool {
 	switch {
 	case p == store.Serving():
 		return generation > 0 && generation == d.ActiveGeneration
@@ -229,8 +229,8 @@ func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 	}
 }
 
-// reach records that the event's generation is in the place that the datastore moves to.
-func (o *Outcome) reach(d *Datasource, p Place, ev Event) {
+// recordMoved records that the event's generation is in the place that the datastore moves to.
+func (o *Outcome) recordMoved(d *Datasource, p Place, ev Event) {
 	switch {
 	case d.Target == nil || ev.Generation > d.Target.Generation:
 		if d.Target != nil || d.Runs > 1 {
@@ -245,7 +245,7 @@ func (o *Outcome) reach(d *Datasource, p Place, ev Event) {
 
 func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	if !current || d.Status == StatusSynched || d.Status == StatusSkipped {
-		return unseen(d, ev, current)
+		return sweepOvertaken(d, ev, current)
 	}
 	out := Outcome{Changed: true, Settled: true}
 	d.Unchanged = false
@@ -277,14 +277,14 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 		d.finish(StatusError, ev.At)
 		d.Error = "It cannot be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:
-		d.resume(ev.At)
+		d.restoreAfterMove(ev.At)
 	}
 	return out
 }
 
-// unseen sweeps the rows of an overtaken job that has failed, if no newer job will do so: the datasource waits for
-// nothing and has no content to keep.
-func unseen(d *Datasource, ev Event, current bool) (out Outcome) {
+// sweepOvertaken sweeps the rows of an overtaken job that has failed, if no newer job will do so: the datasource waits
+// for nothing and has no content to keep.
+func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out
 	}
@@ -294,8 +294,8 @@ func unseen(d *Datasource, ev Event, current bool) (out Outcome) {
 	return out
 }
 
-// resume restores the state of the datasource before its move job.
-func (d *Datasource) resume(at time.Time) {
+// restoreAfterMove restores the state of the datasource before its move job.
+func (d *Datasource) restoreAfterMove(at time.Time) {
 	before := Resume{Status: StatusSynched}
 	if d.Resume != nil {
 		before = *d.Resume
@@ -310,7 +310,7 @@ func (d *Datasource) EndMove(at time.Time) bool {
 	if d.Resume == nil || !d.Status.Terminal() {
 		return false // a running job does it when it ends
 	}
-	d.resume(at)
+	d.restoreAfterMove(at)
 	return true
 }
 

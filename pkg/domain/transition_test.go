@@ -371,7 +371,7 @@ func TestApplyDuringAMove(t *testing.T) {
 	}
 }
 
-func TestAJobGoesToWhoCanWriteItsPlaces(t *testing.T) {
+func TestAJobIsRoutedToWorkersOfItsPlaces(t *testing.T) {
 	t.Parallel()
 	equal(t, LaneCrawl, Job{Kind: JobCrawl, Places: []Place{here}}.Lane())
 	equal(t, LaneIngest, Job{Kind: JobIngest, Places: []Place{there}}.Lane())

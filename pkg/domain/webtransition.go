@@ -42,23 +42,23 @@ func applyDiscoveryDone(d *Datasource, ev Event, current bool) Outcome {
 	d.Warnings = ev.Warnings
 	d.UpdatedAt = ev.At
 	c := d.crawl(ev.At)
-	c.leaveOut(ev.LeftOut)
+	c.addLeftOut(ev.LeftOut)
 	if c.Widened && !d.FollowLinks {
-		d.WarnOfSitemap()
+		d.WarnSitemap()
 	}
 	switch {
 	case d.FollowLinks:
-		c.Rest = RestAsked
+		c.MissingPages = RestRefetched
 	case ev.Complete:
-		c.Rest = RestRemoved
+		c.MissingPages = RestRemoved
 	default:
-		c.Rest = RestStays
+		c.MissingPages = RestKept
 	}
 	return Outcome{Changed: true, Settled: true}
 }
 
 func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
-	if !d.Takes(ev) {
+	if !d.Accepts(ev) {
 		return refuse(d, ev)
 	}
 	var out Outcome
@@ -72,11 +72,11 @@ func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
 		d.Name, d.Config.NamedByDocument = f.Title, false
 	}
 	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = original.MIMEType, original.Size, original.SHA256
-	d.arrive(f)
+	d.storeFetch(f)
 	d.DuplicateOf, d.Unchanged = "", false
 	job := newIngestJob(IngestJobID(ev.JobID, ev.Generation), *d, store)
 	if inputs := job.Inputs(); d.ActiveGeneration > 0 && inputs != "" && inputs == d.Inputs {
-		d.same(ev.At)
+		d.finishUnchanged(ev.At)
 		out.Changed, out.Settled = true, true
 		return out
 	}
@@ -87,8 +87,8 @@ func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
 	return out
 }
 
-// Takes reports whether the datasource is waiting for this fetched page.
-func (d *Datasource) Takes(ev Event) bool {
+// Accepts reports whether the datasource is waiting for this fetched page.
+func (d *Datasource) Accepts(ev Event) bool {
 	return ev.JobID == d.JobID && d.Status != StatusSynched && d.Status != StatusSkipped
 }
 
@@ -101,18 +101,18 @@ func refuse(d *Datasource, ev Event) (out Outcome) {
 	return out
 }
 
-// arrive stores the page's address and validators from the fetch.
-func (d *Datasource) arrive(f *Fetched) {
+// storeFetch stores the page's address and validators from the fetch.
+func (d *Datasource) storeFetch(f *Fetched) {
 	c := &d.Config
 	c.ETag, c.LastModified = f.ETag, f.LastModified
-	c.EndAt(f.URL)
+	c.SetFinalURL(f.URL)
 	c.Redirects = slices.Clone(f.Redirects[:min(len(f.Redirects), maxRedirects)])
 	c.Canonical, c.Rendered = f.Canonical, f.Rendered
 	c.TextHash, c.Sketch, c.LinksKnown = f.TextHash, slices.Clone(f.Sketch), f.LinksKnown
 }
 
-// EndAt records the address at which the page's fetch ended after redirects, if there were any.
-func (c *DatasourceConfig) EndAt(address string) {
+// SetFinalURL records the address at which the page's fetch ended after redirects, if there were any.
+func (c *DatasourceConfig) SetFinalURL(address string) {
 	c.FinalURL = ""
 	if address != c.SourceURL {
 		c.FinalURL = address
@@ -146,23 +146,23 @@ func applySkipped(d *Datasource, ev Event, current bool) Outcome {
 	if !current || d.Status.Terminal() {
 		return Outcome{}
 	}
-	return d.LeaveOut(ev.Error, "", ev.Generation, ev.At)
+	return d.Exclude(ev.Error, "", ev.Generation, ev.At)
 }
 
-// LeaveOut ends a page's crawl without content for readers, for the given reason. keeper is the page with its content,
+// Exclude ends a page's crawl without content for readers, for the given reason. keeper is the page with its content,
 // if that is the reason. Generations up to the given one can no longer become active.
-func (d *Datasource) LeaveOut(reason, keeper string, generation uint64, at time.Time) Outcome {
+func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.Time) Outcome {
 	out := Outcome{Changed: true, Settled: true}
-	out.empty(d, generation)
+	out.removeContent(d, generation)
 	d.finish(StatusSkipped, at)
 	d.Error, d.DuplicateOf = reason, keeper
 	return out
 }
 
-// LeaveOutFetched is LeaveOut for a page that an event shows to be a duplicate of keeper; see Takes.
-func (d *Datasource) LeaveOutFetched(reason, keeper string, ev Event) Outcome {
-	out := d.LeaveOut(reason, keeper, ev.Generation, ev.At)
-	d.arrive(ev.Fetched)
+// ExcludeFetched is Exclude for a page that an event shows to be a duplicate of keeper; see Accepts.
+func (d *Datasource) ExcludeFetched(reason, keeper string, ev Event) Outcome {
+	out := d.Exclude(reason, keeper, ev.Generation, ev.At)
+	d.storeFetch(ev.Fetched)
 	d.Config.ETag, d.Config.LastModified = "", ""
 	out.sweepOriginal(d, ev.Fetched.Original.Key)
 	return out
@@ -176,7 +176,7 @@ func applyGone(d *Datasource, ev Event, current bool) Outcome {
 		return Outcome{Changed: true, Settled: true, Removed: true}
 	}
 	out := Outcome{Changed: true, Settled: true}
-	out.empty(d, ev.Generation)
+	out.removeContent(d, ev.Generation)
 	d.finish(StatusError, ev.At)
 	d.Error, d.DuplicateOf = ev.Error, ""
 	return out
@@ -187,10 +187,10 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		return Outcome{}
 	}
 	if d.GroupID != "" {
-		return d.LeaveOut("It is a list of pages, not a page.", "", ev.Generation, ev.At)
+		return d.Exclude("It is a list of pages, not a page.", "", ev.Generation, ev.At)
 	}
 	out := Outcome{Changed: true, Settled: true, Begins: true}
-	out.empty(d, ev.Generation)
+	out.removeContent(d, ev.Generation)
 	d.Type, d.Config.Sitemap, d.Config.SourceURL = TypeWebSite, d.Config.SourceURL, ""
 	d.Config.FinalURL, d.Config.Redirects, d.Config.Canonical, d.Config.Rendered = "", nil, "", false
 	d.Config.NamedByDocument = false
@@ -202,9 +202,9 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// empty removes the active content of the datasource and its original. Generations up to the given one, or up to any
-// known one, can no longer become active; rows of later jobs stay.
-func (o *Outcome) empty(d *Datasource, generation uint64) {
+// removeContent removes the active content of the datasource and its original. Generations up to the given one, or up
+// to any known one, can no longer become active; rows of later jobs stay.
+func (o *Outcome) removeContent(d *Datasource, generation uint64) {
 	last := max(generation, d.ActiveGeneration, d.Fence)
 	if d.Target != nil {
 		last = max(last, d.Target.Generation)

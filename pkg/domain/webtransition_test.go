@@ -200,16 +200,16 @@ func TestApplyToWebContent(t *testing.T) {
 			before: source(func(d *Datasource) { d.Type = TypeWebSite }),
 			event:  crawl(EventSynched, func(ev *Event) { ev.Complete, ev.LeftOut = true, map[string]int{"excluded": 2} }),
 			check: func(t *testing.T, d Datasource, _ Outcome) {
-				equal(t, Crawl{StartedAt: at, Rest: RestRemoved, LeftOut: map[string]int{"excluded": 2}}, *d.Crawl)
+				equal(t, Crawl{StartedAt: at, MissingPages: RestRemoved, LeftOut: map[string]int{"excluded": 2}}, *d.Crawl)
 			},
 		},
 		"the end of a list that may lack pages leaves them": {
 			before: source(func(d *Datasource) { d.Type = TypeWebSite }), event: crawl(EventSynched),
-			check: func(t *testing.T, d Datasource, _ Outcome) { equal(t, RestStays, d.Crawl.Rest) },
+			check: func(t *testing.T, d Datasource, _ Outcome) { equal(t, RestKept, d.Crawl.MissingPages) },
 		},
 		"where links are followed, pages that were not come upon are asked": {
 			before: source(func(d *Datasource) { d.Type, d.FollowLinks = TypeWebSite, true }), event: crawl(EventSynched, func(ev *Event) { ev.Complete = true }),
-			check: func(t *testing.T, d Datasource, _ Outcome) { equal(t, RestAsked, d.Crawl.Rest) },
+			check: func(t *testing.T, d Datasource, _ Outcome) { equal(t, RestRefetched, d.Crawl.MissingPages) },
 		},
 		"what an overtaken job of a site discovers is nothing": {
 			before: source(func(d *Datasource) { d.Type, d.JobID = TypeWebSite, "job-3" }),
@@ -230,7 +230,7 @@ func TestApplyToWebContent(t *testing.T) {
 	}
 }
 
-func TestWhatEndsACrawlCountsOnceAndFromItsNewestJob(t *testing.T) {
+func TestTheEndOfACrawlCountsOnceAndOnlyForItsNewestJob(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []EventType{EventSkipped, EventGone, EventPostponed, EventSitemap} {
 		t.Run(string(typ), func(t *testing.T) {
@@ -274,11 +274,11 @@ func TestSiteKeepsABoundedNumberOfReasons(t *testing.T) {
 	for i := range 3 * maxLeftOut {
 		many[fmt.Sprint("reason ", i)] = 1
 	}
-	equal(t, true, d.LeaveAddressesOut(many))
+	equal(t, true, d.AddLeftOut(many))
 	equal(t, maxLeftOut, len(d.Crawl.LeftOut))
 	equal(t, 2, d.Crawl.LeftOut["kept"])
 	equal(t, map[string]int{"kept": 1}, shared.Crawl.LeftOut)
-	equal(t, false, d.LeaveAddressesOut(nil))
+	equal(t, false, d.AddLeftOut(nil))
 }
 
 func TestInputs(t *testing.T) {
@@ -342,7 +342,7 @@ func TestSettlePagesWithPagesLeftOut(t *testing.T) {
 	}
 }
 
-func TestAPageThatWasLeftOutIsNotSynchedByALateWordThatItHasNotChanged(t *testing.T) {
+func TestALateUnchangedEventDoesNotSynchAPageThatWasLeftOut(t *testing.T) {
 	t.Parallel()
 	d := Datasource{ID: "p", Type: TypeWebPage, GroupID: "s", Processing: Processing{JobID: "j"}, Status: StatusSkipped, Error: "It repeats another."}
 	out := Apply(&d, Datastore{}, Event{Type: EventUnchanged, JobKind: JobCrawl, JobID: "j", DatasourceID: "p", Generation: 3})
@@ -364,7 +364,7 @@ func TestBetter_of_two_pages_with_the_same_content(t *testing.T) {
 		"the first of equal ones":            {page("http://x/a", 1, ""), page("http://x/b", 1, "")},
 		"the shorter of two in each other's": {page("http://x/b", 1, "http://x/aa"), page("http://x/aa", 1, "http://x/b")},
 	} {
-		if !c.better.Better(c.worse) || c.worse.Better(c.better) {
+		if !c.better.IsBetterThan(c.worse) || c.worse.IsBetterThan(c.better) {
 			t.Errorf("%s does not come first", name)
 		}
 	}

@@ -23,15 +23,16 @@ type Web interface {
 	Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error)
 }
 
-// Keeper stores fetched pages. It fails with originals.ErrExists if an earlier run of the same job has written the key.
-type Keeper interface {
+// PageStore stores fetched pages. It fails with originals.ErrExists if an earlier run of the same job has written the
+// key.
+type PageStore interface {
 	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)
 }
 
 // Crawler handles crawl jobs: a page becomes an original, a site becomes links to its pages.
 type Crawler struct {
 	Web       Web
-	Originals Keeper
+	Originals PageStore
 	Events    Events
 	Measure   Measure
 	Now       func() time.Time
@@ -43,8 +44,8 @@ type Crawler struct {
 }
 
 // Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help. If the host has failed or
-// must not be requested yet, Handle emits an event with the time of the next attempt and returns jobs.PutOff. The job
-// then waits in the catalog, where it does not occupy a slot of the admission window.
+// must not be requested yet, Handle emits an event with the time of the next attempt and returns jobs.Rescheduled. The
+// job then waits in the catalog, where it does not occupy a slot of the admission window.
 func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	report := reporter{events: c.Events, job: job, now: c.Now}
 	if job.Crawl == nil {
@@ -64,7 +65,7 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	if err != nil {
 		return err
 	}
-	return c.verdict(ctx, do(ctx, job, report), job, report)
+	return c.classify(ctx, do(ctx, job, report), job, report)
 }
 
 // withAccess returns a context in which the requests of the job carry the headers of its site, if there are any.
@@ -84,10 +85,10 @@ func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Conte
 }
 
 const (
-	// shortTurn is the maximum time for which a job waits for its host in the stream. For longer, it waits in the
+	// maxStreamWait is the maximum time for which a job waits for its host in the stream. For longer, it waits in the
 	// catalog.
-	shortTurn    = time.Second
-	defaultTries = 20
+	maxStreamWait = time.Second
+	defaultTries  = 20
 	// faultTries is the number of attempts after status 500, which take about two minutes. Usually the page itself is
 	// broken, and the site waits for it.
 	faultTries = 8
@@ -99,8 +100,8 @@ const (
 	minTries = 3
 )
 
-// verdict converts the errors of package crawl into events and errors of package jobs.
-func (c *Crawler) verdict(ctx context.Context, err error, job domain.Job, report reporter) error {
+// classify converts the errors of package crawl into events and errors of package jobs.
+func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, report reporter) error {
 	var e *crawl.Error
 	switch {
 	case !errors.As(err, &e):
@@ -111,21 +112,21 @@ func (c *Crawler) verdict(ctx context.Context, err error, job domain.Job, report
 		return report.emit(ctx, ev)
 	case e.Permanent:
 		return jobs.Permanent(err)
-	case e.Deferred && e.RetryAfter < shortTurn:
-		return jobs.Later(e.RetryAfter, err)
+	case e.Deferred && e.RetryAfter < maxStreamWait:
+		return jobs.Snooze(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
 	// The page or its host has failed. Both count as an attempt: if a host is down, only a few pages are requested
 	// between two holds, so the other pages would otherwise wait for weeks before they fail.
 	default:
-		return c.again(ctx, report, e, err)
+		return c.retry(ctx, report, e, err)
 	}
 }
 
-// again postpones a failed fetch, or gives up.
-func (c *Crawler) again(ctx context.Context, report reporter, e *crawl.Error, err error) error {
+// retry postpones a failed fetch, or gives up.
+func (c *Crawler) retry(ctx context.Context, report reporter, e *crawl.Error, err error) error {
 	job := report.job
-	tries, limit, since, now := job.Tries+1, c.tries(e), job.Since, c.Now()
+	tries, limit, since, now := job.Tries+1, c.maxAttempts(e), job.Since, c.Now()
 	if since.IsZero() {
 		since = now
 	}
@@ -142,8 +143,8 @@ func (c *Crawler) again(ctx context.Context, report reporter, e *crawl.Error, er
 	})
 }
 
-// tries returns the maximum number of attempts after this error.
-func (c *Crawler) tries(e *crawl.Error) int {
+// maxAttempts returns the maximum number of attempts after this error.
+func (c *Crawler) maxAttempts(e *crawl.Error) int {
 	limit := c.MaxTries
 	if limit == 0 {
 		limit = defaultTries
@@ -173,7 +174,7 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	if err := report.emit(ctx, ev); err != nil {
 		return err
 	}
-	return jobs.PutOff(p.cause)
+	return jobs.Rescheduled(p.cause)
 }
 
 // site emits the pages of a site. Only at the end is it known whether their links must be followed; in that case the
@@ -195,7 +196,7 @@ func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) err
 		held = append([]domain.Link(nil), links...)
 		return nil
 	}
-	found, err := measured(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Discovery, error) {
+	found, err := measureStage(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Discovery, error) {
 		return c.Web.Discover(ctx, *job.Crawl, discovered)
 	})
 	if err != nil {
@@ -225,19 +226,19 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	spec := job.Crawl
 	req := crawl.PageRequest{
 		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
-		Scope: reach(spec), WantLinks: spec.Site != nil && spec.Site.Follow, PastPatterns: true,
+		Scope: linkScope(spec), WantLinks: spec.Site != nil && spec.Site.Follow, PastPatterns: true,
 	}
 	// A page outside the site's settings may have been found before these were changed, or may be read for its links.
 	refused := ""
 	if spec.Site != nil {
-		if refused = spec.Site.Refuses(spec.Site.Patterns(), spec.URL, spec.Depth); refused != "" && !spec.Site.LeadsOn(refused, spec.URL) {
-			return report.skip(ctx, spec.Site.LeftOutBy(refused, spec.URL))
+		if refused = spec.Site.Refuses(spec.Site.Patterns(), spec.URL, spec.Depth); refused != "" && !spec.Site.ReadsLinksOnly(refused, spec.URL) {
+			return report.skip(ctx, spec.Site.LeftOutReason(refused, spec.URL))
 		}
 	}
 	if refused != "" {
 		req.ETag, req.LastModified = "", "" // an unchanged page would return no links
 	}
-	page, err := measured(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Page, error) { return c.Web.Fetch(ctx, req) })
+	page, err := measureStage(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Page, error) { return c.Web.Fetch(ctx, req) })
 	var e *crawl.Error
 	if errors.As(err, &e) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
 		// The address looked like that of a page. The site is complete without this file.
@@ -262,12 +263,12 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		return err
 	}
 	if refused != "" {
-		return report.skip(ctx, spec.Site.LeftOutBy(refused, spec.URL))
+		return report.skip(ctx, spec.Site.LeftOutReason(refused, spec.URL))
 	}
 	if page.NoIndex {
 		return report.skip(ctx, page.URL+" asks not to be indexed (noindex).")
 	}
-	original, err := c.keep(ctx, job, page)
+	original, err := c.storePage(ctx, job, page)
 	if err != nil {
 		return err
 	}
@@ -282,12 +283,12 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 
 // isRoot reports whether the job is for the root of its site. A site without its root fails.
 func isRoot(spec *domain.CrawlSpec) bool {
-	return spec.Site != nil && domain.SameSpelling(spec.URL, spec.Site.Root)
+	return spec.Site != nil && domain.SameAddress(spec.URL, spec.Site.Root)
 }
 
-// reach returns the scope for the links of a page. It allows one level beyond MaxDepth: only the catalog knows whether
-// a shorter path to a page exists.
-func reach(spec *domain.CrawlSpec) *domain.SiteScope {
+// linkScope returns the scope for the links of a page. It allows one level beyond MaxDepth: only the catalog knows
+// whether a shorter path to a page exists.
+func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	if spec.Site == nil || !spec.Site.Follow || spec.Depth < spec.Site.MaxDepth {
 		return spec.Site
 	}
@@ -300,7 +301,7 @@ func reach(spec *domain.CrawlSpec) *domain.SiteScope {
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent
-	if parts == 0 && (stored || len(refused) > 0) { // refused links are reported even without other links
+	if parts == 0 && (stored || len(refused) > 0) { // modelError links are reported even without other links
 		parts = 1
 	}
 	links := page.Links
@@ -319,8 +320,8 @@ func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored b
 	return nil
 }
 
-// keep stores the page under a key that follows from the job's generation and the content.
-func (c *Crawler) keep(ctx context.Context, job domain.Job, page crawl.Page) (domain.Original, error) {
+// storePage stores the page under a key that follows from the job's generation and the content.
+func (c *Crawler) storePage(ctx context.Context, job domain.Job, page crawl.Page) (domain.Original, error) {
 	digest := sha256.New()
 	size, err := io.Copy(digest, page.Body)
 	if err != nil {

@@ -299,7 +299,7 @@ func TestCrawlerDoesNotReportTheEndOfADiscoveryThatFailed(t *testing.T) {
 	}}
 	job := crawlJob()
 	job.Type = domain.TypeWebSite
-	if err := w.handle(t, job); !jobs.IsPutOff(err) {
+	if err := w.handle(t, job); !jobs.IsRescheduled(err) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]domain.EventType{domain.EventRunning, domain.EventPostponed}, w.log.types()); diff != "" {

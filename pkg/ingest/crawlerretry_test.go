@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
+func TestCrawlerClassifiesErrors(t *testing.T) {
 	t.Parallel()
 	denied := &crawl.Error{Permanent: true, StatusCode: 403, Message: "https://pumps.example/a may not be read"}
 	soon := &crawl.Error{Deferred: true, RetryAfter: time.Second / 2, Message: "the host is being asked by others"}
@@ -26,7 +26,7 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 		want  error
 	}{
 		"a page that may not be read is final":            {denied, 0, jobs.Permanent(denied)},
-		"a host whose turn comes soon costs nothing":      {soon, 0, jobs.Later(time.Second/2, soon)},
+		"a host whose turn comes soon costs nothing":      {soon, 0, jobs.Snooze(time.Second/2, soon)},
 		"what is not about the page comes again as usual": {errDown, 0, errDown},
 		"what has failed for hours is given up": {down, defaultTries - 1,
 			jobs.Permanent(fmt.Errorf("given up after 20 attempts. The last one failed with: %w", down))},
@@ -52,11 +52,11 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 		}
 		job := crawlJob()
 		ev, err := fetch(job)
-		if !jobs.IsPutOff(err) || ev.Tries != 1 || !ev.Since.Equal(now()) {
+		if !jobs.IsRescheduled(err) || ev.Tries != 1 || !ev.Since.Equal(now()) {
 			t.Fatalf("after the first attempt: %v, %d attempts since %v", err, ev.Tries, ev.Since)
 		}
 		job.Tries, job.Since = 1, now().Add(-24*time.Hour)
-		if ev, err = fetch(job); !jobs.IsPutOff(err) || ev.Tries != 2 || !ev.Since.Equal(job.Since) {
+		if ev, err = fetch(job); !jobs.IsRescheduled(err) || ev.Tries != 2 || !ev.Since.Equal(job.Since) {
 			t.Errorf("after the second: %v, %d attempts since %v", err, ev.Tries, ev.Since)
 		}
 		job.Tries, job.Since = 2, now().Add(-48*time.Hour)
@@ -65,7 +65,7 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 			t.Errorf("after the third: %v, want %v", err, want)
 		}
 		job.Since = now().Add(-3 * time.Hour)
-		if _, err = fetch(job); !jobs.IsPutOff(err) {
+		if _, err = fetch(job); !jobs.IsRescheduled(err) {
 			t.Errorf("three attempts in three hours are the last: %v", err)
 		}
 	})
@@ -111,7 +111,7 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 	})
 }
 
-func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
+func TestCrawlerReschedulesTemporaryFailures(t *testing.T) {
 	t.Parallel()
 	limited := &crawl.Error{StatusCode: 429, RetryAfter: time.Hour, Message: "the server asks to come back later"}
 	busy := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host is asked again in a minute"}
@@ -139,7 +139,7 @@ func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
 			t.Parallel()
 			w, job := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, test.cause }}, crawlJob()
 			job.Tries = test.tries
-			if err := w.handle(t, job); !jobs.IsPutOff(err) || !errors.Is(err, test.cause) {
+			if err := w.handle(t, job); !jobs.IsRescheduled(err) || !errors.Is(err, test.cause) {
 				t.Fatalf("err = %v", err)
 			}
 			ev := w.log.last(t, domain.EventPostponed)

@@ -22,11 +22,11 @@ type destination struct {
 	model     string
 	embedder  embed.Embedder
 	measure   Measure
-	standBack func(context.Context) // called before each batch of texts; nil: nothing has precedence
+	yield     func(context.Context) // called before each batch of texts; nil: nothing has precedence
 	engines   []*engine
-	stocks    []*stock    // earlier generations to copy vectors from
-	recent    *Recent     // recent vectors of other documents
-	dropped   atomic.Bool // whether all its places have been dropped
+	caches    []*vectorCache // earlier generations to copy vectors from
+	shared    *VectorCache   // shared vectors of other documents
+	dropped   atomic.Bool    // whether all its places have been dropped
 
 	tokens atomic.Int64 // in the embedded texts
 }
@@ -49,7 +49,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {
 			err = fmt.Errorf("the embedding model %q of the datastore is not configured in this process: %w", p.Model, err)
-			if err := i.without(ctx, job, p, err); err != nil {
+			if err := i.continueWithout(ctx, job, p, err); err != nil {
 				return nil, err
 			}
 			continue
@@ -57,14 +57,14 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 		idx, err := i.Indexes.Index(p.Engine)
 		if err != nil {
 			err = fmt.Errorf("the engine %q of the datastore is not configured in this process: %w", p.Engine, err)
-			if err := i.without(ctx, job, p, err); err != nil {
+			if err := i.continueWithout(ctx, job, p, err); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		d := byModel[p.Model]
 		if d == nil {
-			d = &destination{datastore: job.DatastoreID, model: p.Model, embedder: embedder, standBack: i.StandBack, measure: i.Measure, recent: i.Recent}
+			d = &destination{datastore: job.DatastoreID, model: p.Model, embedder: embedder, yield: i.Yield, measure: i.Measure, shared: i.Vectors}
 			byModel[p.Model] = d
 			out = append(out, d)
 		}
@@ -73,11 +73,12 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	return out, nil
 }
 
-// without decides whether a job continues without a place that it cannot write to: it returns nil if so, else the
-// error. The first place, which serves searches, is required. A place that the datastore is moving to is optional: the
-// move requests missing content again, and fails itself if necessary. Temporary errors are retried a few times first.
-func (i *Ingestor) without(ctx context.Context, job domain.Job, place domain.Place, err error) error {
-	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= patience {
+// continueWithout decides whether a job continues without a place that it cannot write to: it returns nil if so, else
+// the error. The first place, which serves searches, is required. A place that the datastore is moving to is optional:
+// the move requests missing content again, and fails itself if necessary. Temporary errors are retried a few times
+// first.
+func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
+	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err
 	}
 	i.logger().WarnContext(ctx, "cannot write to the place that the datastore is moving to; writing only to the current one",
@@ -85,23 +86,23 @@ func (i *Ingestor) without(ctx context.Context, job domain.Job, place domain.Pla
 	return nil
 }
 
-// unchanged reports whether the job's only place already has the rows that the job would write. equal is whether they
+// isUnchanged reports whether the job's only place already has the rows that the job would write. equal is whether they
 // equal the rows of the previous version.
-func unchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
+func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {
 		return false, nil
 	}
-	_, rows, err := held(ctx, d.engines[0].index, job, d.model, d.embedder.Model().Dimensions, p.Generation)
+	_, rows, err := findGeneration(ctx, d.engines[0].index, job, d.model, d.embedder.Model().Dimensions, p.Generation)
 	if err != nil {
 		return false, fmt.Errorf("counting the existing chunks: %w", err)
 	}
 	return rows == p.Chunks, nil
 }
 
-// held returns the space with the most rows of a generation for a model, and their number. dimensions is 0 if they are
-// unknown: a model server reports them with its first answer.
-func held(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
+// findGeneration returns the space with the most rows of a generation for a model, and their number. dimensions is 0 if
+// they are unknown: a model server reports them with its first answer.
+func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {
 		return space, 0, err
@@ -124,20 +125,20 @@ func held(ctx context.Context, idx Index, job domain.Job, model string, dimensio
 // vectors returns one vector for each text. It copies existing vectors and embeds the other texts, equal texts once.
 func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	for _, s := range d.stocks {
+	for _, s := range d.caches {
 		if err := s.fill(ctx, texts, out); err != nil {
 			return nil, err
 		}
 	}
 	var missing []string
-	var keys []recentKey
+	var keys []vectorKey
 	places := make(map[textHash][]int)
 	for n, v := range out {
 		if v != nil {
 			continue
 		}
-		key := recentKey{d.datastore, d.model, hashText(texts[n])}
-		if out[n] = d.recent.get(key); out[n] != nil {
+		key := vectorKey{d.datastore, d.model, hashOf(texts[n])}
+		if out[n] = d.shared.get(key); out[n] != nil {
 			continue
 		}
 		if places[key.text] == nil {
@@ -148,10 +149,10 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 	if len(missing) == 0 {
 		return out, nil
 	}
-	if d.standBack != nil {
-		d.standBack(ctx)
+	if d.yield != nil {
+		d.yield(ctx)
 	}
-	made, err := measured(ctx, d.measure, StageEmbed, func(ctx context.Context) ([][]float32, error) {
+	made, err := measureStage(ctx, d.measure, StageEmbed, func(ctx context.Context) ([][]float32, error) {
 		return d.embedder.Embed(ctx, missing, embed.Passage)
 	}, telemetry.Number("sluice.texts", len(missing)), telemetry.Text("sluice.model", d.model))
 	if err != nil {
@@ -165,7 +166,7 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 		for _, place := range places[key.text] {
 			out[place] = made[n]
 		}
-		d.recent.put(key, slices.Clone(made[n])) // cloned: the vectors of a batch share their memory
+		d.shared.put(key, slices.Clone(made[n])) // cloned: the vectors of a batch share their memory
 	}
 	return out, nil
 }
@@ -179,8 +180,8 @@ func (d *destination) space(job domain.Job, vectors [][]float32) index.Space {
 	return index.Space{DatastoreID: job.DatastoreID, Model: d.model, Dimensions: dimensions}
 }
 
-// refused converts the errors of a model into those of package jobs.
-func refused(err error) error {
+// modelError converts the errors of a model into those of package jobs.
+func modelError(err error) error {
 	var e *embed.Error
 	switch {
 	case !errors.As(err, &e):

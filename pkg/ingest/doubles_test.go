@@ -62,8 +62,8 @@ func (l *log) last(t *testing.T, want domain.EventType) domain.Event {
 	return l.events[len(l.events)-1]
 }
 
-// pipeline is everything an Ingestor works with, each part a function that a test may replace.
-type pipeline struct {
+// ingestorFixture is everything an Ingestor works with, each part a function that a test may replace.
+type ingestorFixture struct {
 	get      func(key string) (io.ReadCloser, error)
 	extract  func(extract.Request) (*domain.Document, error)
 	chunks   func(*domain.Document) ([]domain.Chunk, error)
@@ -81,17 +81,19 @@ type pipeline struct {
 	log     log
 }
 
-func (p *pipeline) Take(_ context.Context, key string) (io.ReadCloser, error) { return p.get(key) }
-func (p *pipeline) Extract(_ context.Context, r extract.Request) (*domain.Document, error) {
+func (p *ingestorFixture) Take(_ context.Context, key string) (io.ReadCloser, error) {
+	return p.get(key)
+}
+func (p *ingestorFixture) Extract(_ context.Context, r extract.Request) (*domain.Document, error) {
 	return p.extract(r)
 }
-func (p *pipeline) Chunker(domain.Chunking) Chunker                   { return p }
-func (p *pipeline) Chunks(d *domain.Document) ([]domain.Chunk, error) { return p.chunks(d) }
-func (p *pipeline) Version() string                                   { return "halves" }
-func (p *pipeline) Index(e domain.Engine) (Index, error)              { return p.engine(e) }
-func (p *pipeline) Embedder(model string) (embed.Embedder, error)     { return p.embedder(model) }
-func (p *pipeline) Model() embed.Model                                { return embed.Model{ID: "model-1", Dimensions: 2} }
-func (p *pipeline) Embed(_ context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
+func (p *ingestorFixture) Chunker(domain.Chunking) Chunker                   { return p }
+func (p *ingestorFixture) Chunks(d *domain.Document) ([]domain.Chunk, error) { return p.chunks(d) }
+func (p *ingestorFixture) Version() string                                   { return "halves" }
+func (p *ingestorFixture) Index(e domain.Engine) (Index, error)              { return p.engine(e) }
+func (p *ingestorFixture) Embedder(model string) (embed.Embedder, error)     { return p.embedder(model) }
+func (p *ingestorFixture) Model() embed.Model                                { return embed.Model{ID: "model-1", Dimensions: 2} }
+func (p *ingestorFixture) Embed(_ context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	if purpose != embed.Passage {
 		return nil, errors.New("content is embedded as a query")
 	}
@@ -100,7 +102,7 @@ func (p *pipeline) Embed(_ context.Context, texts []string, purpose embed.Purpos
 }
 
 // written is the index of a pipeline: it has nothing, and notes what it is given.
-type written struct{ *pipeline }
+type written struct{ *ingestorFixture }
 
 func (w written) Write(_ context.Context, space index.Space, rows []index.Row) error {
 	if err := w.write(space, rows); err != nil {
@@ -117,8 +119,8 @@ func (w written) Count(context.Context, index.Space, string, uint64) (int64, err
 func (w written) Spaces(context.Context, string) ([]index.Space, error)             { return nil, nil }
 
 // newPipeline makes the given number of chunks of every document.
-func newPipeline(chunks int) *pipeline {
-	p := &pipeline{now: now}
+func newPipeline(chunks int) *ingestorFixture {
+	p := &ingestorFixture{now: now}
 	p.get = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("content")), nil }
 	p.extract = func(extract.Request) (*domain.Document, error) {
 		return &domain.Document{Title: "Pumps", MIMEType: "application/pdf", Warnings: []string{"page 3 has no text"}}, nil
@@ -143,7 +145,7 @@ func newPipeline(chunks int) *pipeline {
 	return p
 }
 
-func (p *pipeline) handle(t *testing.T, job domain.Job) error {
+func (p *ingestorFixture) handle(t *testing.T, job domain.Job) error {
 	t.Helper()
 	return p.ingestor().Handle(t.Context(), job)
 }
@@ -208,7 +210,7 @@ func crawlJob() domain.Job {
 	}
 }
 
-func (p *pipeline) ingestor() *Ingestor {
+func (p *ingestorFixture) ingestor() *Ingestor {
 	i := &Ingestor{Originals: p, Extractor: p, Chunkers: p, Embedders: p, Indexes: p, Events: &p.log, Now: p.now}
 	if p.quiet {
 		i.Log = silent
@@ -216,7 +218,7 @@ func (p *pipeline) ingestor() *Ingestor {
 	return i
 }
 
-func (p *pipeline) fingerprint(t *testing.T, job domain.Job) string {
+func (p *ingestorFixture) fingerprint(t *testing.T, job domain.Job) string {
 	t.Helper()
 	f, err := p.ingestor().fingerprint(job)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // Raise it with every change.
 const rowVersion = 2
 
-// ingredients are all inputs that determine a job's rows, except the embedding model, which is part of a place.
-type ingredients struct {
+// fingerprintInputs are all inputs that determine a job's rows, except the embedding model, which is part of a place.
+type fingerprintInputs struct {
 	Row      int            `json:"row"`
 	Extract  int            `json:"extract"`
 	Chunk    string         `json:"chunk"`
@@ -39,7 +39,7 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	if job.Original == nil || job.Original.SHA256 == "" {
 		return "", nil
 	}
-	data, err := json.Marshal(ingredients{
+	data, err := json.Marshal(fingerprintInputs{
 		Row: rowVersion, Extract: extract.Version, Chunk: i.Chunkers.Chunker(job.Chunking).Version(), Analysis: analysis.Version,
 		SHA256: job.Original.SHA256, FileName: job.Original.Name, MIMEType: job.Original.MIMEType, URL: pageURL(job),
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata,
@@ -73,7 +73,7 @@ func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.
 		Row, Extract, Analysis int
 		Chunk, URL, ID         string
 		Metadata               map[string]any
-		Document               domain.Document // without its blocks, which are the chunks
+		Document               domain.Document // continueWithout its blocks, which are the chunks
 		Chunks                 []domain.Chunk
 	}{rowVersion, extract.Version, analysis.Version, i.Chunkers.Chunker(job.Chunking).Version(), pageURL(job), job.CustomID, job.Metadata, facts, steady})
 	if err != nil {

@@ -26,8 +26,8 @@ type Events interface {
 
 // Originals is the store of raw content.
 type Originals interface {
-	// Take returns the content under a key to its first reader, and may forget what was kept in memory for that. It fails with
-	// originals.ErrNotFound if the key does not exist.
+	// Take returns the content under a key to its first reader, and may forget what was kept in memory for that. It
+	// fails with originals.ErrNotFound if the key does not exist.
 	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
@@ -75,10 +75,10 @@ type Ingestor struct {
 	Chunkers  Chunkers
 	Embedders Embedders
 	Indexes   Indexes
-	Recent    *Recent // vectors of all jobs of the process; nil: only those of the same datasource are reused
-	Room      *Room   // limit of all jobs of the process; nil: no limit
+	Vectors   *VectorCache // vectors of all jobs of the process; nil: only those of the same datasource are reused
+	Admission *Admission   // limit of all jobs of the process; nil: no limit
 	Measure   Measure
-	StandBack func(context.Context) // called before a job and before each batch of texts to embed; nil: nothing has precedence
+	Yield     func(context.Context) // called before a job and before each batch of texts to embed; nil: nothing has precedence
 	Events    Events
 	Now       func() time.Time
 	Log       *slog.Logger // default slog.Default()
@@ -100,8 +100,8 @@ func (i *Ingestor) logger() *slog.Logger {
 // If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
 // places that were written.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
-	if i.StandBack != nil {
-		i.StandBack(ctx)
+	if i.Yield != nil {
+		i.Yield(ctx)
 	}
 	if len(job.Places) == 0 {
 		return jobs.Permanent(errors.New("the job names no place for its chunks; resync the datasource"))
@@ -115,7 +115,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err != nil {
 		return err
 	}
-	same, err := unchanged(ctx, job, fingerprint != "" && job.Previous != nil && job.Previous.Fingerprint == fingerprint, destinations[0])
+	same, err := isUnchanged(ctx, job, fingerprint != "" && job.Previous != nil && job.Previous.Fingerprint == fingerprint, destinations[0])
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	}
 	progress := startProgress(ctx, report, "extracting", i.logger())
 	defer progress.stop()
-	doc, leave, err := i.Room.read(ctx, func() (*domain.Document, error) { return i.document(ctx, job) })
+	doc, leave, err := i.Admission.read(ctx, func() (*domain.Document, error) { return i.document(ctx, job) })
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if doc.Title == "" {
 		doc.Title = job.Name
 	}
-	chunks, err := measured(ctx, i.Measure, StageChunk, func(context.Context) ([]domain.Chunk, error) {
+	chunks, err := measureStage(ctx, i.Measure, StageChunk, func(context.Context) ([]domain.Chunk, error) {
 		return i.Chunkers.Chunker(job.Chunking).Chunks(doc)
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err != nil {
 		return err
 	}
-	if same, err = unchanged(ctx, job, textID != "" && job.Previous != nil && job.Previous.TextID == textID, destinations[0]); err != nil {
+	if same, err = isUnchanged(ctx, job, textID != "" && job.Previous != nil && job.Previous.TextID == textID, destinations[0]); err != nil {
 		return err
 	}
 	if same {
@@ -156,7 +156,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 		ev.Fingerprint = fingerprint // lets the next job with the same content end early
 		return report.emit(ctx, ev)
 	}
-	if err := i.copies(ctx, job, destinations); err != nil {
+	if err := i.openVectorCaches(ctx, job, destinations); err != nil {
 		return err
 	}
 	if err := w.write(ctx, chunks); err != nil {
@@ -177,7 +177,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	if job.Original == nil {
 		return nil, jobs.Permanent(errors.New("its content was not stored; upload it again"))
 	}
-	body, err := measured(ctx, i.Measure, StageRead, func(ctx context.Context) (io.ReadCloser, error) {
+	body, err := measureStage(ctx, i.Measure, StageRead, func(ctx context.Context) (io.ReadCloser, error) {
 		return i.Originals.Take(ctx, job.Original.Key)
 	})
 	switch {
@@ -188,7 +188,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 		return nil, fmt.Errorf("reading the original: %w", err)
 	}
 	defer body.Close()
-	doc, err := measured(ctx, i.Measure, StageExtract, func(ctx context.Context) (*domain.Document, error) {
+	doc, err := measureStage(ctx, i.Measure, StageExtract, func(ctx context.Context) (*domain.Document, error) {
 		return i.Extractor.Extract(ctx, extract.Request{Reader: body, Name: job.Original.Name, Declared: job.Original.MIMEType, URL: pageURL(job)})
 	})
 	var final *extract.Error

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-func TestADocumentThatIsDoneInAMomentIsReportedOnce(t *testing.T) {
+func TestAFastDocumentIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(2)
 	if err := p.handle(t, ingestJob()); err != nil {
@@ -62,7 +62,7 @@ func TestADocumentThatIsDoneInAMomentIsReportedOnce(t *testing.T) {
 	}
 }
 
-func TestIngestorTellsHowFarALongDocumentIsOnceASecond(t *testing.T) {
+func TestProgressOfALongDocumentIsReportedOnceASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipeline(4*batchRows + 1)
@@ -95,7 +95,7 @@ func TestIngestorTellsHowFarALongDocumentIsOnceASecond(t *testing.T) {
 	})
 }
 
-func TestADocumentIsTakenInWhenItsProgressCannotBeTold(t *testing.T) {
+func TestIngestionSucceedsWithoutProgressReports(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipeline(1)
@@ -148,13 +148,13 @@ func TestIngestorWorksInBatches(t *testing.T) {
 	}
 }
 
-func TestIngestorStandsBackBeforeAJobAndEachBatch(t *testing.T) {
+func TestIngestorYieldsBeforeAJobAndEachBatch(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(2*batchRows + 1)
 	p.chunks = different(p.chunks)
 	var embedded []int // batches that were embedded when the ingestor stood back
 	i := p.ingestor()
-	i.StandBack = func(context.Context) { embedded = append(embedded, len(p.batches)) }
+	i.Yield = func(context.Context) { embedded = append(embedded, len(p.batches)) }
 	if err := i.Handle(t.Context(), ingestJob()); err != nil {
 		t.Fatal(err)
 	}
@@ -235,29 +235,31 @@ func TestIngestorReadsTheOriginalAsWhatItIs(t *testing.T) {
 	}
 }
 
-func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
+func TestIngestorClassifiesErrors(t *testing.T) {
 	t.Parallel()
 	busy := &embed.Error{Kind: embed.Transient, RetryAfter: time.Minute}
 	tests := map[string]struct {
-		spoil     func(*pipeline, *domain.Job)
+		spoil     func(*ingestorFixture, *domain.Job)
 		permanent bool
 		words     string // what people read holds this
 	}{
 		"a job without content is final": {
-			spoil: func(_ *pipeline, j *domain.Job) { j.Original = nil }, permanent: true, words: "was not stored",
+			spoil: func(_ *ingestorFixture, j *domain.Job) { j.Original = nil }, permanent: true, words: "was not stored",
 		},
 		"an original that is gone is final": {
-			spoil: func(p *pipeline, _ *domain.Job) {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.get = func(string) (io.ReadCloser, error) { return nil, fmt.Errorf("key: %w", originals.ErrNotFound) }
 			},
 			permanent: true, words: "upload it again",
 		},
 		"a store of originals that is down passes": {
-			spoil: func(p *pipeline, _ *domain.Job) { p.get = func(string) (io.ReadCloser, error) { return nil, errDown } },
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
+				p.get = func(string) (io.ReadCloser, error) { return nil, errDown }
+			},
 			words: "reading the original",
 		},
 		"a document that cannot be read is final": {
-			spoil: func(p *pipeline, _ *domain.Job) {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.extract = func(extract.Request) (*domain.Document, error) {
 					return nil, &extract.Error{Kind: extract.Damaged, Message: "the file is damaged", Err: errors.New("goroutine 1 [running]")}
 				}
@@ -265,13 +267,13 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 			permanent: true, words: "the file is damaged",
 		},
 		"a reader that cannot be started passes": {
-			spoil: func(p *pipeline, _ *domain.Job) {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.extract = func(extract.Request) (*domain.Document, error) { return nil, errDown }
 			},
 			words: "extracting text",
 		},
 		"a document that has too many chunks is final": {
-			spoil: func(p *pipeline, _ *domain.Job) {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.chunks = func(*domain.Document) ([]domain.Chunk, error) {
 					return nil, domain.Errorf(domain.CodeTooLarge, "it has too many chunks")
 				}
@@ -279,16 +281,16 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 			permanent: true, words: "too many chunks",
 		},
 		"an empty document is final and no success": {
-			spoil: func(p *pipeline, _ *domain.Job) {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.chunks = func(*domain.Document) ([]domain.Chunk, error) { return nil, nil }
 			},
 			permanent: true, words: "no text",
 		},
 		"a job of a time before places is final": {
-			spoil: func(_ *pipeline, j *domain.Job) { j.Places = nil }, permanent: true, words: "names no place for its chunks; resync the datasource",
+			spoil: func(_ *ingestorFixture, j *domain.Job) { j.Places = nil }, permanent: true, words: "names no place for its chunks; resync the datasource",
 		},
 		"an engine that this process does not have passes": {
-			spoil: func(p *pipeline, j *domain.Job) {
+			spoil: func(p *ingestorFixture, j *domain.Job) {
 				j.Places = append(j.Places, domain.Place{Engine: domain.EngineMilvus, Model: "model-1"})
 				engines := p.engine
 				p.engine = func(e domain.Engine) (Index, error) {
@@ -301,37 +303,41 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 			words: `the engine "milvus" of the datastore is not configured in this process`,
 		},
 		"a model that this process does not have passes": {
-			spoil: func(p *pipeline, _ *domain.Job) {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.embedder = func(string) (embed.Embedder, error) { return nil, errors.New("not configured") }
 			},
 			words: `the embedding model "model-1" of the datastore is not configured in this process`,
 		},
 		"a model that refuses is final": {
-			spoil: func(p *pipeline, _ *domain.Job) {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.embed = func([]string) ([][]float32, error) { return nil, &embed.Error{Kind: embed.Permanent, Model: "model-1"} }
 			},
 			permanent: true, words: "chunks 0 to 0",
 		},
 		"a model that is busy passes": {
-			spoil: func(p *pipeline, _ *domain.Job) { p.embed = func([]string) ([][]float32, error) { return nil, busy } },
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
+				p.embed = func([]string) ([][]float32, error) { return nil, busy }
+			},
 			words: "chunks 0 to 0",
 		},
 		"rows that the index cannot take are final": {
-			spoil: func(p *pipeline, _ *domain.Job) {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.write = func(index.Space, []index.Row) error { return fmt.Errorf("row 0: %w", index.ErrInvalid) }
 			},
 			permanent: true, words: "writing chunks 0 to 0",
 		},
 		"an index that is down passes": {
-			spoil: func(p *pipeline, _ *domain.Job) { p.write = func(index.Space, []index.Row) error { return errDown } },
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
+				p.write = func(index.Space, []index.Row) error { return errDown }
+			},
 			words: "writing chunks 0 to 0",
 		},
 		"an event that cannot be stored now passes": {
-			spoil: func(p *pipeline, _ *domain.Job) { p.log.refuse = func(domain.Event) error { return errDown } },
+			spoil: func(p *ingestorFixture, _ *domain.Job) { p.log.refuse = func(domain.Event) error { return errDown } },
 			words: "reporting synched",
 		},
 		"an event that is too large is final": {
-			spoil: func(p *pipeline, _ *domain.Job) {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.log.refuse = func(ev domain.Event) error {
 					if ev.Type == domain.EventSynched {
 						return jobs.ErrTooLarge

@@ -16,12 +16,12 @@ const (
 	StageIndex   = "index"   // writing rows
 )
 
-// Measure is called when a stage begins. It returns the context of the stage, and the function that is called with its error at the end. nil
-// measures nothing.
+// Measure is called when a stage begins. It returns the context of the stage, and the function that is called with its
+// error at the end. nil measures nothing.
 type Measure func(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error))
 
-// measured runs a stage.
-func measured[T any](ctx context.Context, m Measure, stage string, run func(context.Context) (T, error), attributes ...telemetry.Attribute) (out T, err error) {
+// measureStage runs a stage.
+func measureStage[T any](ctx context.Context, m Measure, stage string, run func(context.Context) (T, error), attributes ...telemetry.Attribute) (out T, err error) {
 	if m == nil {
 		return run(ctx)
 	}

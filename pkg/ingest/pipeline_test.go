@@ -21,9 +21,9 @@ var update = flag.Bool("update", false, "write golden files anew")
 // pipelineFile records for each stage its version and a checksum of what it makes of fixed content.
 const pipelineFile = "testdata/pipeline.golden"
 
-// TestAStageThatMakesSomethingElseHasAnotherVersion keeps content that has not changed from being left as an older
+// TestAChangedStageHasANewVersion keeps content that has not changed from being left as an older
 // version of the program has made it.
-func TestAStageThatMakesSomethingElseHasAnotherVersion(t *testing.T) {
+func TestAChangedStageHasANewVersion(t *testing.T) {
 	t.Parallel()
 	extracted, err := filepath.Glob("../extract/testdata/golden/*")
 	if err != nil || len(extracted) < 12 {

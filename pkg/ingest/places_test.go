@@ -15,10 +15,10 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-func TestFreshContentDoesNotWaitForThePlaceThatItMovesTo(t *testing.T) {
+func TestNewContentDoesNotWaitForTheTargetOfAMove(t *testing.T) {
 	t.Parallel()
 	down := func(err error) func(*library) {
-		return func(l *library) { l.shelves[there.Engine].refuse = func() error { return err } }
+		return func(l *library) { l.indexes[there.Engine].refuse = func() error { return err } }
 	}
 	third := domain.Place{Engine: domain.EngineMilvus, Model: "large"}
 	tests := map[string]struct {
@@ -28,7 +28,7 @@ func TestFreshContentDoesNotWaitForThePlaceThatItMovesTo(t *testing.T) {
 		want   []domain.Place
 	}{
 		"an engine that is down is waited for, and then done without": {
-			places: []domain.Place{here, there}, spoil: down(errDown), runs: patience + 1, want: []domain.Place{here},
+			places: []domain.Place{here, there}, spoil: down(errDown), runs: optionalFailures + 1, want: []domain.Place{here},
 		},
 		"an engine that refuses is done without at once": {
 			places: []domain.Place{here, there}, spoil: down(index.ErrInvalid), runs: 1, want: []domain.Place{here},
@@ -37,7 +37,7 @@ func TestFreshContentDoesNotWaitForThePlaceThatItMovesTo(t *testing.T) {
 			places: []domain.Place{here, third}, runs: 1, want: []domain.Place{here},
 			spoil: func(l *library) {
 				writes := 0
-				l.shelves[third.Engine].refuse = func() error {
+				l.indexes[third.Engine].refuse = func() error {
 					if writes++; writes > 1 {
 						return index.ErrInvalid
 					}
@@ -46,7 +46,7 @@ func TestFreshContentDoesNotWaitForThePlaceThatItMovesTo(t *testing.T) {
 			},
 		},
 		"an engine that this process does not have is waited for, and then done without": {
-			places: []domain.Place{here, there}, runs: patience + 1, want: []domain.Place{here},
+			places: []domain.Place{here, there}, runs: optionalFailures + 1, want: []domain.Place{here},
 			spoil: func(l *library) {
 				engines := l.engine
 				l.engine = func(e domain.Engine) (Index, error) {
@@ -58,15 +58,15 @@ func TestFreshContentDoesNotWaitForThePlaceThatItMovesTo(t *testing.T) {
 			},
 		},
 		"a model that is down is waited for, and then done without": {
-			places: []domain.Place{here, anew}, runs: patience + 1, want: []domain.Place{here},
+			places: []domain.Place{here, elsewhere}, runs: optionalFailures + 1, want: []domain.Place{here},
 			spoil: func(l *library) { l.refuse("large", errDown) },
 		},
 		"a model that refuses is done without at once": {
-			places: []domain.Place{here, anew}, runs: 1, want: []domain.Place{here},
+			places: []domain.Place{here, elsewhere}, runs: 1, want: []domain.Place{here},
 			spoil: func(l *library) { l.refuse("large", &embed.Error{Kind: embed.Permanent}) },
 		},
 		"a model that this process does not have is waited for, and then done without": {
-			places: []domain.Place{here, anew}, runs: patience + 1, want: []domain.Place{here},
+			places: []domain.Place{here, elsewhere}, runs: optionalFailures + 1, want: []domain.Place{here},
 			spoil: func(l *library) {
 				models := l.embedder
 				l.embedder = func(model string) (embed.Embedder, error) {
@@ -106,7 +106,7 @@ func TestFreshContentDoesNotWaitForThePlaceThatItMovesTo(t *testing.T) {
 	}
 }
 
-func TestContentWaitsForThePlaceThatReadersAreServedFrom(t *testing.T) {
+func TestContentWaitsForTheServingPlace(t *testing.T) {
 	t.Parallel()
 	for name, places := range map[string][]domain.Place{
 		"with another one":      {there, here},
@@ -117,7 +117,7 @@ func TestContentWaitsForThePlaceThatReadersAreServedFrom(t *testing.T) {
 			t.Parallel()
 			l := newLibrary(t, 3, 4)
 			l.quiet = true
-			l.shelves[there.Engine].refuse = func() error { return errDown }
+			l.indexes[there.Engine].refuse = func() error { return errDown }
 			job := l.job(places...)
 			job.Delivery = 50
 			if err := l.handle(t, job); !errors.Is(err, errDown) || jobs.IsPermanent(err) {
@@ -129,7 +129,7 @@ func TestContentWaitsForThePlaceThatReadersAreServedFrom(t *testing.T) {
 		t.Parallel()
 		l := newLibrary(t, 3, 4)
 		ctx, cancel := context.WithCancel(t.Context())
-		l.shelves[there.Engine].refuse = func() error { cancel(); return ctx.Err() }
+		l.indexes[there.Engine].refuse = func() error { cancel(); return ctx.Err() }
 		job := l.job(here, there)
 		job.Force, job.Delivery = true, 50
 		if err := l.ingestor().Handle(ctx, job); !errors.Is(err, context.Canceled) {

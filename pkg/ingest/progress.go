@@ -25,7 +25,7 @@ type progress struct {
 	cancel context.CancelFunc
 	begun  chan struct{} // closed once the first event has been sent or skipped
 
-	mu   sync.Mutex // held while sending, to keep the order of events
+	mu   sync.Mutex // findGeneration while sending, to keep the order of events
 	now  domain.Progress
 	sent time.Time // time of the last event; zero before the first
 }

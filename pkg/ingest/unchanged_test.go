@@ -23,21 +23,21 @@ func TestUnchangedContentCostsNothing(t *testing.T) {
 			if diff := cmp.Diff([]domain.EventType{domain.EventUnchanged}, l.log.types()); diff != "" {
 				t.Error(diff)
 			}
-			if l.originals != 0 || l.models["small"].calls != 0 || l.shelves[here.Engine].writes != 0 || l.shelves[here.Engine].reads != 0 {
+			if l.originals != 0 || l.models["small"].calls != 0 || l.indexes[here.Engine].writes != 0 || l.indexes[here.Engine].reads != 0 {
 				t.Errorf("%d originals read, %d calls of the model, %d writes, %d pages of rows read",
-					l.originals, l.models["small"].calls, l.shelves[here.Engine].writes, l.shelves[here.Engine].reads)
+					l.originals, l.models["small"].calls, l.indexes[here.Engine].writes, l.indexes[here.Engine].reads)
 			}
 		})
 	}
 }
 
-func TestContentIsWrittenWhen(t *testing.T) {
+func TestContentIsWritten(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(l *library, j *domain.Job){
 		"it is asked for":                  func(_ *library, j *domain.Job) { j.Force = true },
 		"a move takes it along":            func(_ *library, j *domain.Job) { j.Move = "move" },
 		"it goes to a second place":        func(_ *library, j *domain.Job) { j.Places = append(j.Places, there) },
-		"it goes to another place":         func(_ *library, j *domain.Job) { j.Places[0] = anew },
+		"it goes to another place":         func(_ *library, j *domain.Job) { j.Places[0] = elsewhere },
 		"readers see nothing yet":          func(_ *library, j *domain.Job) { j.Previous = nil },
 		"the bytes are others":             func(_ *library, j *domain.Job) { j.Original.SHA256 = "other" },
 		"its bytes were never summed up":   func(_ *library, j *domain.Job) { j.Original.SHA256 = ""; j.Previous.Fingerprint = "" },
@@ -62,21 +62,21 @@ func TestContentIsWrittenWhen(t *testing.T) {
 
 // drop loses rows of the place here.
 func (l *library) drop(n int) {
-	for space, rows := range l.shelves[here.Engine].rows {
-		l.shelves[here.Engine].rows[space] = rows[n:]
+	for space, rows := range l.indexes[here.Engine].rows {
+		l.indexes[here.Engine].rows[space] = rows[n:]
 	}
 }
 
 func TestAnIndexThatCannotCountIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, 3, 4)
-	l.shelves[here.Engine].fail = errDown
+	l.indexes[here.Engine].fail = errDown
 	if err := l.handle(t, l.job(here)); !errors.Is(err, errDown) || jobs.IsPermanent(err) {
 		t.Errorf("err = %v", err)
 	}
 }
 
-func TestAFingerprintIsOfEverythingThatRowsFollowFrom(t *testing.T) {
+func TestAFingerprintCoversAllInputs(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(1)
 	base := func() domain.Job {
@@ -105,7 +105,7 @@ func TestAFingerprintIsOfEverythingThatRowsFollowFrom(t *testing.T) {
 	}
 	for name, change := range map[string]func(*domain.Job){
 		"the job":       func(j *domain.Job) { j.ID, j.Generation, j.Delivery = "other", 99, 3 },
-		"the places":    func(j *domain.Job) { j.Places = []domain.Place{there, anew} },
+		"the places":    func(j *domain.Job) { j.Places = []domain.Place{there, elsewhere} },
 		"the version":   func(j *domain.Job) { j.Previous, j.Force, j.Move = &domain.Version{}, true, "move" },
 		"where it lies": func(j *domain.Job) { j.Original.Key = "elsewhere" },
 		"its site":      func(j *domain.Job) { j.GroupID = "site" },
@@ -123,7 +123,7 @@ func TestAFingerprintIsOfEverythingThatRowsFollowFrom(t *testing.T) {
 	}
 }
 
-func TestAWebPageWhoseTextIsAsItWasCostsNoEmbedding(t *testing.T) {
+func TestAWebPageWithUnchangedTextIsNotEmbedded(t *testing.T) {
 	t.Parallel()
 	page := func(l *library, sha string) domain.Job {
 		j := l.job(here)
@@ -145,8 +145,8 @@ func TestAWebPageWhoseTextIsAsItWasCostsNoEmbedding(t *testing.T) {
 		l.previous.Fingerprint = ev.Fingerprint
 		l.must(t, page(l, "second"))
 		l.log.last(t, domain.EventUnchanged)
-		if l.originals != 1 || l.models["small"].calls != 0 || l.shelves[here.Engine].writes != 0 {
-			t.Errorf("%d originals read, %d calls of the model, %d writes", l.originals, l.models["small"].calls, l.shelves[here.Engine].writes)
+		if l.originals != 1 || l.models["small"].calls != 0 || l.indexes[here.Engine].writes != 0 {
+			t.Errorf("%d originals read, %d calls of the model, %d writes", l.originals, l.models["small"].calls, l.indexes[here.Engine].writes)
 		}
 	})
 	for name, change := range map[string]func(*library, *domain.Job){
@@ -167,7 +167,7 @@ func TestAWebPageWhoseTextIsAsItWasCostsNoEmbedding(t *testing.T) {
 	}
 }
 
-func TestATextIDIsOfWhatReadersSee(t *testing.T) {
+func TestATextIDCoversVisibleText(t *testing.T) {
 	t.Parallel()
 	i := newPipeline(1).ingestor()
 	job := ingestJob()
@@ -213,17 +213,17 @@ func TestATextIDIsOfWhatReadersSee(t *testing.T) {
 	}
 }
 
-func TestWritingGoesToTheSpaceOfEachModel(t *testing.T) {
+func TestRowsAreWrittenToTheSpaceOfEachModel(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, 3, 4)
-	job := l.job(here, anew)
+	job := l.job(here, elsewhere)
 	l.must(t, job)
 	want := map[index.Space]int{
 		{DatastoreID: "store", Model: "small", Dimensions: 4}: 6,
 		{DatastoreID: "store", Model: "large", Dimensions: 5}: 3,
 	}
 	got := make(map[index.Space]int)
-	for space, rows := range l.shelves[domain.EngineEmbedded].rows {
+	for space, rows := range l.indexes[domain.EngineEmbedded].rows {
 		got[space] = len(rows)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

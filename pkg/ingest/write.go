@@ -83,8 +83,8 @@ func (w *writer) embed(ctx context.Context, b *batch) error {
 		if !d.dropped.Load() {
 			var err error
 			if vectors, err = d.vectors(ctx, texts); err != nil {
-				err = refused(fmt.Errorf("embedding %s: %w", b.name(), err))
-				if err := w.without(ctx, w.job, d.engines[0].place, err); err != nil {
+				err = modelError(fmt.Errorf("embedding %s: %w", b.name(), err))
+				if err := w.continueWithout(ctx, w.job, d.engines[0].place, err); err != nil {
 					return err
 				}
 				vectors = nil
@@ -113,7 +113,7 @@ func (w *writer) store(ctx context.Context, b batch) error {
 			}
 			if err := e.write(ctx, w.Measure, space, rows); err != nil {
 				err = fmt.Errorf("writing %s to %s: %w", b.name(), e.place.Engine, err)
-				if err := w.without(ctx, w.job, e.place, err); err != nil {
+				if err := w.continueWithout(ctx, w.job, e.place, err); err != nil {
 					return err
 				}
 				e.dropped = true
@@ -130,7 +130,7 @@ func (w *writer) store(ctx context.Context, b batch) error {
 
 // write stores rows. Its error is marked by jobs.Permanent if the index rejects the rows.
 func (e *engine) write(ctx context.Context, m Measure, space index.Space, rows []index.Row) error {
-	_, err := measured(ctx, m, StageIndex, func(ctx context.Context) (struct{}, error) {
+	_, err := measureStage(ctx, m, StageIndex, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, e.index.Write(ctx, space, rows)
 	}, telemetry.Number("sluice.rows", len(rows)), telemetry.Text("sluice.engine", string(e.place.Engine)))
 	if errors.Is(err, index.ErrInvalid) {

@@ -9,20 +9,20 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// told is one announcement.
-type told struct{ datastore, datasource string }
+// announcement is one announcement.
+type announcement struct{ datastore, datasource string }
 
 // probe is announced to find out who listens.
-var probe = told{domain.NewID(), domain.NewID()}
+var probe = announcement{domain.NewID(), domain.NewID()}
 
 // listen hears announcements until the test ends. It returns when it hears.
-func listen(t testing.TB, b *Broker, f func(told)) {
+func listen(t testing.TB, b *Broker, f func(announcement)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended, hears := make(chan error, 1), make(chan struct{}, 100)
 	go func() {
 		ended <- b.Announcements(ctx, func(datastore, datasource string) {
-			if x := (told{datastore, datasource}); x != probe {
+			if x := (announcement{datastore, datasource}); x != probe {
 				f(x)
 				return
 			}
@@ -38,7 +38,7 @@ func listen(t testing.TB, b *Broker, f func(told)) {
 			t.Errorf("Announcements returned %v", err)
 		}
 	})
-	limit := time.After(patience)
+	limit := time.After(testTimeout)
 	for {
 		b.Announce(probe.datastore, probe.datasource)
 		select {
@@ -61,10 +61,10 @@ func TestAnnouncementsReachEveryProcess(t *testing.T) {
 	}
 	t.Cleanup(conn.Close)
 	there := openBroker(t, conn, Options{})
-	heard := make(chan told, 10)
-	listen(t, here, func(x told) { heard <- x })
-	listen(t, there, func(x told) { heard <- x })
-	want := told{domain.NewID(), domain.NewID()}
+	heard := make(chan announcement, 10)
+	listen(t, here, func(x announcement) { heard <- x })
+	listen(t, there, func(x announcement) { heard <- x })
+	want := announcement{domain.NewID(), domain.NewID()}
 	there.Announce("not an id", want.datasource)
 	there.Announce(want.datastore, "*")
 	there.Announce(want.datastore, want.datasource)
@@ -80,11 +80,11 @@ func TestAnnouncementsReachEveryProcess(t *testing.T) {
 	there.Announce(want.datastore, want.datasource) // to nobody, and at once
 }
 
-func TestAListenerThatIsBusyHoldsUpNobody(t *testing.T) {
+func TestABusyListenerDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	begun, release := make(chan struct{}, 3*announcementsWaiting), make(chan struct{})
-	listen(t, b, func(told) {
+	listen(t, b, func(announcement) {
 		begun <- struct{}{}
 		<-release
 	})
@@ -93,7 +93,7 @@ func TestAListenerThatIsBusyHoldsUpNobody(t *testing.T) {
 		b.Announce(datastore, datastore)
 	}
 	receive(t, begun, "the first announcement")
-	if err := b.conn.nc.FlushTimeout(patience); err != nil {
+	if err := b.conn.nc.FlushTimeout(testTimeout); err != nil {
 		t.Fatal(err)
 	}
 	publish(t, b, newJob(domain.JobIngest)) // the connection goes on

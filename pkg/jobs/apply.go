@@ -32,7 +32,7 @@ func (r *reader) handle(ctx context.Context, batch []received) error {
 		return nil
 	}
 	if err := applied(); err != nil { // interrupted by a shutdown: release the events to the next process
-		giveBack(batch)
+		redeliver(batch)
 		return nil
 	}
 	return r.ack(ctx, batch)

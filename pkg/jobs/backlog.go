@@ -29,7 +29,7 @@ func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error)
 	}
 	info, err := b.consumerInfo(ctx, lane)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return b.untouched(ctx, lane)
+		return b.undelivered(ctx, lane)
 	}
 	if err != nil {
 		return Backlog{}, fmt.Errorf("counting %s jobs: %w", lane, err)
@@ -44,16 +44,16 @@ func (b *Broker) consumerInfo(ctx context.Context, lane domain.Lane) (info *jets
 		if err == nil {
 			info = consumer.CachedInfo()
 		}
-		return quorum.Lost(StreamJobs, err)
+		return quorum.StreamError(StreamJobs, err)
 	})
 	return info, err
 }
 
-func (b *Broker) untouched(ctx context.Context, lane domain.Lane) (backlog Backlog, err error) {
+func (b *Broker) undelivered(ctx context.Context, lane domain.Lane) (backlog Backlog, err error) {
 	err = b.do(ctx, func(ctx context.Context) error {
 		info, err := b.jobs.Info(ctx, jetstream.WithSubjectFilter(jobSubject(lane, "*", "*")))
 		if err != nil {
-			return quorum.Lost(StreamJobs, err)
+			return quorum.StreamError(StreamJobs, err)
 		}
 		backlog = Backlog{}
 		for _, n := range info.State.Subjects {

@@ -29,7 +29,7 @@ type Broker struct {
 	events       jetstream.Stream
 	deadLetters  jetstream.Stream
 	schedules    jetstream.Stream
-	attempts     *ledger
+	attempts     *attemptStore
 	reset        bool
 	catalog      string // id of the catalog that owns the jobs; "" if unknown
 	installation string
@@ -56,7 +56,7 @@ func Open(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 
 func unopened(conn *Conn, o Options) *Broker {
 	o = o.withDefaults()
-	return &Broker{conn: conn, js: conn.js, opts: o, attempts: newLedger(conn.js, o.Patience), now: o.Now, log: o.Log}
+	return &Broker{conn: conn, js: conn.js, opts: o, attempts: newAttemptStore(conn.js, o.Patience), now: o.Now, log: o.Log}
 }
 
 // Interval at which Attach checks for missing streams.
@@ -91,7 +91,7 @@ func (b *Broker) lookUp(ctx context.Context) error {
 	} {
 		err := b.do(ctx, func(ctx context.Context) (err error) {
 			*s, err = b.js.Stream(ctx, name)
-			return quorum.Lost(name, err)
+			return quorum.StreamError(name, err)
 		})
 		if err != nil {
 			return fmt.Errorf("looking up stream %s: %w", name, err)
@@ -102,12 +102,12 @@ func (b *Broker) lookUp(ctx context.Context) error {
 
 // do retries a request while the cluster elects a leader.
 func (b *Broker) do(ctx context.Context, f func(ctx context.Context) error) error {
-	return quorum.Do(ctx, b.opts.Patience, f)
+	return quorum.Retry(ctx, b.opts.Patience, f)
 }
 
 // leader returns a reader of single messages that asks the stream's leader, never a lagging replica.
 func (b *Broker) leader(stream string) quorum.Reader {
-	return quorum.Reader{JS: b.js, Stream: stream, Patience: b.opts.Patience}
+	return quorum.Reader{JS: b.js, Stream: stream, Timeout: b.opts.Patience}
 }
 
 // Reset reports whether Open had to create or empty JOBS. The catalog's unfinished jobs are then missing from the
@@ -130,15 +130,15 @@ func (b *Broker) Publish(ctx context.Context, job domain.Job) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("publishing job %s: %w", job.ID, err)
 	}
-	b.saw(ack.Sequence)
+	b.sawGeneration(ack.Sequence)
 	if ack.Duplicate {
 		b.log.Debug("job was already published", "job", job.ID, "datasource", job.DatasourceID, "generation", ack.Sequence)
 	}
 	return ack.Sequence, nil
 }
 
-// saw records the highest generation.
-func (b *Broker) saw(generation uint64) {
+// sawGeneration records the highest generation.
+func (b *Broker) sawGeneration(generation uint64) {
 	for {
 		highest := b.highest.Load()
 		if generation <= highest || b.highest.CompareAndSwap(highest, generation) {
@@ -216,7 +216,7 @@ func (b *Broker) Emit(ctx context.Context, ev domain.Event) error {
 func (b *Broker) Ready(ctx context.Context) error {
 	for _, stream := range allStreams {
 		if _, err := b.js.Stream(ctx, stream); err != nil {
-			return fmt.Errorf("asking for stream %s: %w", stream, quorum.Lost(stream, err))
+			return fmt.Errorf("asking for stream %s: %w", stream, quorum.StreamError(stream, err))
 		}
 	}
 	return nil

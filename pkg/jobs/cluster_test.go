@@ -66,7 +66,7 @@ func whole(t testing.TB, b *Broker) {
 	t.Helper()
 	ctx := electionContext(t)
 	for _, name := range allStreams {
-		err := quorum.Do(ctx, 2*election, func(ctx context.Context) error {
+		err := quorum.Retry(ctx, 2*election, func(ctx context.Context) error {
 			s, err := b.js.Stream(ctx, name)
 			if err != nil {
 				return err

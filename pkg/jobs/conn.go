@@ -72,12 +72,12 @@ const (
 	pingInterval = 4 * time.Second
 	maxPings     = 2
 	// Time for which a server may report that JetStream is disabled before Connect believes it.
-	silentStart = 2 * time.Second
+	jetStreamStartTime = 2 * time.Second
 )
 
-// reconnects is the pause between rounds through the servers after a connection loss. Its jitter keeps the whole fleet
-// from reconnecting at the same moment.
-var reconnects = backoff{min: 200 * time.Millisecond, max: 4 * time.Second}
+// reconnectBackoff is the pause between rounds through the servers after a connection loss. Its jitter keeps the whole
+// fleet from reconnecting at the same moment.
+var reconnectBackoff = backoff{min: 200 * time.Millisecond, max: 4 * time.Second}
 
 // Connect connects to a server, retrying until StartTimeout or ctx ends. It fails at once with ErrRefused if retrying
 // cannot help: the servers reject the credentials or the TLS settings, are too old, or have no JetStream. Every error
@@ -102,7 +102,7 @@ func Connect(ctx context.Context, o ConnectOptions) (*Conn, error) {
 			logged = true
 			c.log.Warn("cannot reach NATS yet; retrying", "error", err, "for", o.StartTimeout)
 		}
-		wait(ctx, reconnects.jitter(connectWait))
+		wait(ctx, reconnectBackoff.jitter(connectWait))
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
@@ -121,14 +121,14 @@ func (c *Conn) openJetStream(ctx context.Context, o ConnectOptions) (err error) 
 	if o.InProcess != nil {
 		return nil // configured by this program
 	}
-	if version := c.nc.ConnectedServerVersion(); !fitVersion(version) {
+	if version := c.nc.ConnectedServerVersion(); !isSupportedVersion(version) {
 		return fmt.Errorf("%w: NATS at %s has version %s, but version %s or later is required: upgrade it", ErrRefused, addresses(o.URL), version, minVersion)
 	}
 	// While a cluster that has just started elects its leader, it answers as if JetStream were disabled.
 	began := time.Now()
-	err = quorum.Do(ctx, o.StartTimeout, func(ctx context.Context) error {
+	err = quorum.Retry(ctx, o.StartTimeout, func(ctx context.Context) error {
 		_, err := c.js.AccountInfo(ctx)
-		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) && time.Since(began) < silentStart {
+		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) && time.Since(began) < jetStreamStartTime {
 			return fmt.Errorf("%w: %w", quorum.ErrUnavailable, err)
 		}
 		return err
@@ -143,7 +143,7 @@ func (c *Conn) options(o ConnectOptions) ([]nats.Option, error) {
 	opts := []nats.Option{
 		nats.Name(o.Name),
 		nats.MaxReconnects(-1),
-		nats.CustomReconnectDelay(func(rounds int) time.Duration { return reconnects.delay(rounds) }),
+		nats.CustomReconnectDelay(func(rounds int) time.Duration { return reconnectBackoff.delay(rounds) }),
 		nats.IgnoreAuthErrorAbort(), // rotating credentials must not end the process's only connection
 		nats.Timeout(5 * time.Second),
 		nats.PingInterval(pingInterval),

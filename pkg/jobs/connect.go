@@ -17,7 +17,7 @@ import (
 // minVersion is the first NATS version with pinned consumers, which reader relies on.
 const minVersion = "2.11"
 
-func fitVersion(version string) bool {
+func isSupportedVersion(version string) bool {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {
 		return true // a custom build: assume that it is recent enough

@@ -36,7 +36,7 @@ func serveNATS(t testing.TB, o server.Options) *server.Server {
 		srv.Shutdown()
 		srv.WaitForShutdown()
 	})
-	if !srv.ReadyForConnections(patience) {
+	if !srv.ReadyForConnections(testTimeout) {
 		t.Fatal("the server is not ready")
 	}
 	return srv
@@ -97,18 +97,18 @@ func TestConnectSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestOldServersAreNotFit(t *testing.T) {
+func TestOldServersAreRefused(t *testing.T) {
 	t.Parallel()
 	for version, fit := range map[string]bool{
 		"2.10.29": false, "1.4.1": false, "2.11.0": true, "v2.11.4": true, "2.15.2": true, "3.0.0": true, "custom": true, "": true,
 	} {
-		if fitVersion(version) != fit {
+		if isSupportedVersion(version) != fit {
 			t.Errorf("version %q: fit is %t, want %t", version, !fit, fit)
 		}
 	}
 }
 
-func TestConnectProvesWhoItIs(t *testing.T) {
+func TestConnectAuthenticates(t *testing.T) {
 	t.Parallel()
 	authority, serverPair, clientCert, clientKey := certificates(t)
 	pool := x509.NewCertPool()

@@ -101,14 +101,14 @@ type reader struct {
 }
 
 // Timeout for unpinning during a shutdown. If it fails, the next process has to wait for catalogPin.
-const leaveTimeout = time.Second
+const unpinTimeout = time.Second
 
 // leave unpins the consumer, so that another process can take over at once.
 func (r *reader) leave(ctx context.Context) {
 	if !r.pinned || !r.broker.conn.nc.IsConnected() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unpinTimeout)
 	defer cancel()
 	if err := r.broker.events.UnpinConsumer(ctx, ConsumerCatalog, catalogGroup); err != nil {
 		r.broker.log.Debug("could not unpin the consumer of events", "error", err)
@@ -145,9 +145,9 @@ func (r *reader) read(ctx context.Context, consumer jetstream.Consumer) (progres
 		if len(batch) == 0 {
 			continue
 		}
-		mine, err := r.alone(ctx, consumer, batch)
+		mine, err := r.hasAllPending(ctx, consumer, batch)
 		if err != nil || !mine || ctx.Err() != nil {
-			giveBack(batch)
+			redeliver(batch)
 			if err != nil {
 				return progressed, err
 			}
@@ -172,7 +172,7 @@ type received struct {
 // fetch waits for an event and returns it with those queued behind it, in stream order. It returns none if no event
 // arrives before the request times out.
 func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]received, error) {
-	first, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(askBeat), jetstream.FetchPriorityGroup(catalogGroup))
+	first, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(requestHeartbeat), jetstream.FetchPriorityGroup(catalogGroup))
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrPinIDMismatch):
@@ -194,12 +194,12 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 	if more > 0 && ctx.Err() == nil {
 		rest, err := consumer.Fetch(more, jetstream.FetchMaxWait(batchWait), jetstream.FetchPriorityGroup(catalogGroup))
 		if err != nil {
-			giveBack(batch)
+			redeliver(batch)
 			return nil, fmt.Errorf("requesting more events: %w", err)
 		}
 		for msg := range rest.Messages() {
 			if batch, err = appendReceived(batch, msg); err != nil {
-				giveBack(batch)
+				redeliver(batch)
 				return nil, err
 			}
 		}
@@ -217,9 +217,9 @@ func appendReceived(batch []received, msg jetstream.Msg) ([]received, error) {
 	return append(batch, received{Msg: msg, meta: meta}), nil
 }
 
-// alone reports whether the batch contains every delivered event that is not settled yet. Otherwise another process
-// holds older events, or died with them; they must be applied first.
-func (r *reader) alone(ctx context.Context, consumer jetstream.Consumer, batch []received) (bool, error) {
+// hasAllPending reports whether the batch contains every delivered event that is not settled yet. Otherwise another
+// process holds older events, or died with them; they must be applied first.
+func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer, batch []received) (bool, error) {
 	if r.next != 0 {
 		first, last := batch[0].meta.Sequence.Consumer, batch[0].meta.Sequence.Consumer
 		for _, m := range batch[1:] {
@@ -249,9 +249,9 @@ func (r *reader) alone(ctx context.Context, consumer jetstream.Consumer, batch [
 	return true, nil
 }
 
-// giveBack returns events for immediate redelivery. If a message is lost, its event is redelivered after
+// redeliver returns events for immediate redelivery. If a message is lost, its event is redelivered after
 // catalogAckWait.
-func giveBack(batch []received) {
+func redeliver(batch []received) {
 	for _, m := range batch {
 		_ = m.Nak()
 	}

@@ -17,7 +17,7 @@ import (
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
 	err = b.do(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
-		return quorum.Lost(stream, err)
+		return quorum.StreamError(stream, err)
 	})
 	return consumer, err
 }
@@ -129,7 +129,7 @@ func (b *Broker) checkpoint(ctx context.Context, stream, consumer string) error 
 		return nil // no worker has started yet, or one is about to create it again
 	}
 	if err != nil {
-		return quorum.Lost(stream, err)
+		return quorum.StreamError(stream, err)
 	}
 	old, err := b.checkpointOf(ctx, consumer)
 	if err != nil {

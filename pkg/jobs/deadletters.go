@@ -28,8 +28,8 @@ type DeadLetter struct {
 	At         time.Time      `json:"at"`
 }
 
-// bury stores a dead letter. Storing the same one again within the duplicate window has no effect.
-func (b *Broker) bury(ctx context.Context, to target, dl DeadLetter) error {
+// storeDeadLetter stores a dead letter. Storing the same one again within the duplicate window has no effect.
+func (b *Broker) storeDeadLetter(ctx context.Context, to target, dl DeadLetter) error {
 	data, err := encode(dl)
 	if err != nil {
 		return fmt.Errorf("encoding dead letter of generation %d: %w", dl.Generation, err)
@@ -123,6 +123,6 @@ func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64,
 	if err != nil {
 		return 0, fmt.Errorf("replaying dead letter %d: %w", sequence, err)
 	}
-	b.saw(ack.Sequence)
+	b.sawGeneration(ack.Sequence)
 	return ack.Sequence, b.DeleteDeadLetter(ctx, sequence)
 }

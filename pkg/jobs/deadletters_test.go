@@ -91,7 +91,7 @@ func TestReplayOfADeadLetterNeverReplacesANewerJob(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsNotAJobIsBuried(t *testing.T) {
+func TestAMessageThatIsNotAJobBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	good := newJob(domain.JobIngest)

@@ -17,11 +17,11 @@ import (
 // delivery is the processing of one message by one slot of a worker.
 type delivery struct {
 	*worker
-	log   *slog.Logger // with the job's ids
-	msg   jetstream.Msg
-	job   domain.Job
-	tally tally
-	took  time.Duration
+	log      *slog.Logger // with the job's ids
+	msg      jetstream.Msg
+	job      domain.Job
+	counts   attemptCounts
+	duration time.Duration
 }
 
 // deliver processes one message, from its arrival to its acknowledgement.
@@ -41,7 +41,7 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	if d.job, err = decodeJob(msg.Subject(), msg.Data()); err != nil {
 		d.job = domain.Job{Generation: meta.Sequence.Stream}
 		d.log = w.log.With("generation", d.job.Generation)
-		d.settle(func(ctx context.Context) (Result, error) { return d.buryForeign(ctx, err) })
+		d.settle(func(ctx context.Context) (Result, error) { return d.deadLetterForeign(ctx, err) })
 		return
 	}
 	d.job.Generation = meta.Sequence.Stream
@@ -69,13 +69,13 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	if err != nil && result == Unsettled {
 		d.log.Warn("could not store the outcome of a job; it will be delivered again", "error", err)
 		// If this message is lost too, the job is delivered again after AckWait.
-		_ = d.msg.NakWithDelay(d.retry.delay(d.tally.Failures + 1))
+		_ = d.msg.NakWithDelay(d.retry.delay(d.counts.Failures + 1))
 	}
 	if result == "" {
 		return
 	}
 	d.opts.Observe(Outcome{
-		Lane: d.lane, Kind: kindOf(d.lane), JobID: d.job.ID, Generation: d.job.Generation, Result: result, Took: d.took, Err: err,
+		Lane: d.lane, Kind: kindOf(d.lane), JobID: d.job.ID, Generation: d.job.Generation, Result: result, Took: d.duration, Err: err,
 	})
 }
 
@@ -85,7 +85,7 @@ func persist(ctx context.Context, write func() error) error {
 	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
 	for n := 1; ; n++ {
 		err := write()
-		if err == nil || lasts(err) {
+		if err == nil || isPointlessRetry(err) {
 			return err
 		}
 		wait(ctx, pause.delay(n))
@@ -98,8 +98,8 @@ func persist(ctx context.Context, write func() error) error {
 // errSourceGone means that the job's stream or consumer no longer exists.
 var errSourceGone = errors.New("the job's stream is gone")
 
-// lasts reports whether retrying the failed write is pointless.
-func lasts(err error) bool {
+// isPointlessRetry reports whether retrying the failed write is pointless.
+func isPointlessRetry(err error) bool {
 	for _, lasting := range []error{ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, errRevision, errSourceGone} {
 		if errors.Is(err, lasting) {
 			return true
@@ -108,12 +108,12 @@ func lasts(err error) bool {
 	return false
 }
 
-// count updates the tally of the job.
-func (d *delivery) count(ctx context.Context, f func(*tally)) error {
+// count updates the attempt counts of the job.
+func (d *delivery) count(ctx context.Context, f func(*attemptCounts)) error {
 	return persist(ctx, func() error {
-		next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, f)
+		next, err := d.broker.attempts.change(ctx, d.job.Generation, d.counts, f)
 		if err == nil {
-			d.tally = next
+			d.counts = next
 		}
 		return err
 	})
@@ -124,7 +124,7 @@ func (d *delivery) count(ctx context.Context, f func(*tally)) error {
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
 	// Most jobs are delivered for the first time: writing first saves a read.
 	err = persist(ctx, func() error {
-		d.tally, err = d.broker.attempts.store(ctx, d.job.Generation, tally{Starts: 1, Started: d.broker.now()})
+		d.counts, err = d.broker.attempts.store(ctx, d.job.Generation, attemptCounts{Starts: 1, Started: d.broker.now()})
 		return err
 	})
 	if err == nil {
@@ -135,46 +135,46 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 		return Unsettled, false, err
 	}
 	err = persist(ctx, func() error {
-		d.tally, err = d.broker.attempts.load(ctx, d.job.Generation)
+		d.counts, err = d.broker.attempts.load(ctx, d.job.Generation)
 		return err
 	})
 	if err != nil {
 		return Unsettled, false, err
 	}
-	if n := d.tally.crashes(); n >= d.opts.MaxCrashes {
-		result, err = d.giveUp(ctx, fmt.Sprintf(
+	if n := d.counts.crashes(); n >= d.opts.MaxCrashes {
+		result, err = d.deadLetter(ctx, fmt.Sprintf(
 			"Processing this content crashed the worker %d times, so it is not retried. The content is probably damaged or far too large.", n))
 		return result, false, err
 	}
-	if d.tally.Failures >= d.opts.MaxFailures { // abandoned earlier, but the outcome could not be stored
-		result, err = d.giveUp(ctx, d.failedTooOften())
+	if d.counts.Failures >= d.opts.MaxFailures { // abandoned earlier, but the outcome could not be stored
+		result, err = d.deadLetter(ctx, d.failedTooOften())
 		return result, false, err
 	}
-	if rest := d.rest(); rest > 0 {
-		result, err = d.restFor(rest)
+	if rest := d.crashDelay(); rest > 0 {
+		result, err = d.delayAfterCrash(rest)
 		return result, false, err
 	}
-	if err := d.count(ctx, func(t *tally) { t.Starts++; t.Started = d.broker.now() }); err != nil {
+	if err := d.count(ctx, func(t *attemptCounts) { t.Starts++; t.Started = d.broker.now() }); err != nil {
 		return Unsettled, false, err
 	}
-	d.job.Delivery = d.tally.Starts
+	d.job.Delivery = d.counts.Starts
 	return "", true, nil
 }
 
-// rest returns the remaining delay of a job that was running when its worker died. The first crash may be a coincidence
-// and adds no delay. From the second on, the delay doubles: a job that kills its worker does so less and less often,
-// and a job that merely ran during a series of crashes is not abandoned for them.
-func (d *delivery) rest() time.Duration {
-	n := d.tally.crashes()
+// crashDelay returns the remaining delay of a job that was running when its worker died. The first crash may be a
+// coincidence and adds no delay. From the second on, the delay doubles: a job that kills its worker does so less and
+// less often, and a job that merely ran during a series of crashes is not abandoned for them.
+func (d *delivery) crashDelay() time.Duration {
+	n := d.counts.crashes()
 	if n < 2 {
 		return 0
 	}
 	delay := d.retry.delay(n)
-	return min(d.tally.Started.Add(delay).Sub(d.broker.now()), delay) // the minimum guards against a clock that was set back
+	return min(d.counts.Started.Add(delay).Sub(d.broker.now()), delay) // the minimum guards against a clock that was set back
 }
 
-func (d *delivery) restFor(rest time.Duration) (Result, error) {
-	d.log.Debug("delaying a job whose worker died", "crashes", d.tally.crashes(), "delay", rest)
+func (d *delivery) delayAfterCrash(rest time.Duration) (Result, error) {
+	d.log.Debug("delaying a job whose worker died", "crashes", d.counts.crashes(), "delay", rest)
 	if err := d.msg.NakWithDelay(rest); err != nil {
 		return Unsettled, err
 	}
@@ -186,7 +186,7 @@ func (d *delivery) work() error {
 	ctx, cancel := context.WithTimeout(d.run, d.opts.MaxRun)
 	defer cancel()
 	began := time.Now()
-	defer func() { d.took = time.Since(began) }()
+	defer func() { d.duration = time.Since(began) }()
 
 	done := make(chan error, 1) // buffered: an abandoned handler must be able to end
 	go func() { done <- d.call(ctx) }()
@@ -230,7 +230,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if runErr == nil {
 		return d.finish(ctx, Done, nil)
 	}
-	if IsPutOff(runErr) {
+	if IsRescheduled(runErr) {
 		return d.finish(ctx, Postponed, runErr)
 	}
 	isPermanent := IsPermanent(runErr) && !errors.Is(runErr, context.Canceled)
@@ -240,23 +240,23 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if isPermanent {
 		if err := d.report(ctx, messageFor(runErr), stageOf(runErr)); err != nil {
 			// Users did not learn of the outcome, so the run counts as handed back.
-			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *tally) { t.HandBacks++ }))
+			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }))
 		}
 		return d.finish(ctx, Failed, runErr)
 	}
-	var later *laterError
+	var later *snoozeError
 	if errors.As(runErr, &later) {
 		return d.postpone(ctx, later)
 	}
-	err := d.count(ctx, func(t *tally) {
+	err := d.count(ctx, func(t *attemptCounts) {
 		t.Failures++
 		t.LastError = messageFor(runErr)
 	})
 	if err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
-	if d.tally.Failures >= d.opts.MaxFailures {
-		return d.giveUp(ctx, d.failedTooOften())
+	if d.counts.Failures >= d.opts.MaxFailures {
+		return d.deadLetter(ctx, d.failedTooOften())
 	}
 	return d.nak(ctx, runErr)
 }
@@ -267,12 +267,12 @@ func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errSt
 // nak requests a redelivery after a delay. The consumer must have no BackOff list: the server would add it to this
 // delay.
 func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
-	delay := d.retry.delay(d.tally.Failures)
+	delay := d.retry.delay(d.counts.Failures)
 	var asked *retryError
 	if errors.As(runErr, &asked) && asked.after > delay {
 		delay = d.retry.jitter(asked.after)
 	}
-	d.log.Debug("job failed; will retry", "failures", d.tally.Failures, "delay", delay, "error", runErr)
+	d.log.Debug("job failed; will retry", "failures", d.counts.Failures, "delay", delay, "error", runErr)
 	d.reportRetry(ctx, runErr)
 	if err := d.msg.NakWithDelay(delay); err != nil {
 		return Unsettled, errors.Join(runErr, err)
@@ -285,15 +285,15 @@ func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 func (d *delivery) reportRetry(ctx context.Context, runErr error) {
 	ev := d.event(domain.EventProgress)
 	ev.Progress = &domain.Progress{Stage: domain.StageRetrying}
-	ev.Error = fmt.Sprintf("Attempt %d of %d failed and will be retried: %s", d.tally.Failures, d.opts.MaxFailures, messageFor(runErr))
+	ev.Error = fmt.Sprintf("Attempt %d of %d failed and will be retried: %s", d.counts.Failures, d.opts.MaxFailures, messageFor(runErr))
 	if err := d.broker.Emit(ctx, ev); err != nil {
 		d.log.Debug("could not report the retry of a job", "error", err)
 	}
 }
 
 // postpone requests a redelivery after the delay that the handler asked for.
-func (d *delivery) postpone(ctx context.Context, later *laterError) (Result, error) {
-	if err := d.count(ctx, func(t *tally) { t.HandBacks++ }); err != nil {
+func (d *delivery) postpone(ctx context.Context, later *snoozeError) (Result, error) {
+	if err := d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }); err != nil {
 		return Unsettled, errors.Join(later, err)
 	}
 	if err := d.msg.NakWithDelay(d.retry.jitter(max(later.after, d.opts.RetryMin))); err != nil {
@@ -310,7 +310,7 @@ const handBackTimeout = 2 * time.Second
 func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, handBackTimeout)
 	defer cancel()
-	if err := d.count(ctx, func(t *tally) { t.HandBacks++ }); err != nil {
+	if err := d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }); err != nil {
 		d.log.Warn("could not count the hand-back of a job", "error", err)
 		var flush context.CancelFunc
 		ctx, flush = context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
@@ -333,7 +333,7 @@ func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, 
 		// from the last event that the job is done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
-	if d.tally.Starts > 0 {
+	if d.counts.Starts > 0 {
 		if err := d.broker.attempts.forget(ctx, d.job.Generation); err != nil {
 			d.log.Debug("could not delete the counts of a finished job; they will expire", "error", err)
 		}
@@ -358,20 +358,20 @@ func (d *delivery) acknowledge(ctx context.Context) error {
 }
 
 func (d *delivery) failedTooOften() string {
-	return clip(fmt.Sprintf("Gave up after %d attempts. The last one failed with: %s", d.tally.Failures, d.tally.LastError))
+	return clip(fmt.Sprintf("Gave up after %d attempts. The last one failed with: %s", d.counts.Failures, d.counts.LastError))
 }
 
-// giveUp stores a dead letter, reports the error to users, and acknowledges the job, in this order. If a step fails,
-// the job is delivered again, and its tally prevents another run.
-func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
-	d.log.Warn("giving up on a job", "failures", d.tally.Failures, "crashes", d.tally.crashes(), "reason", reason)
+// deadLetter stores a dead letter, reports the error to users, and acknowledges the job, in this order. If a step
+// fails, the job is delivered again, and its attempt counts prevent another run.
+func (d *delivery) deadLetter(ctx context.Context, reason string) (Result, error) {
+	d.log.Warn("giving up on a job", "failures", d.counts.Failures, "crashes", d.counts.crashes(), "reason", reason)
 	job := d.job
 	to := target{d.lane, job.DatastoreID, job.DatasourceID}
 	dl := DeadLetter{
 		Kind: job.Kind, Generation: job.Generation, Job: &job, Error: reason,
-		Failures: d.tally.Failures, Crashes: d.tally.crashes(), At: d.broker.now(),
+		Failures: d.counts.Failures, Crashes: d.counts.crashes(), At: d.broker.now(),
 	}
-	err := persist(ctx, func() error { return d.broker.bury(ctx, to, dl) })
+	err := persist(ctx, func() error { return d.broker.storeDeadLetter(ctx, to, dl) })
 	if err == nil {
 		err = d.report(ctx, reason, "")
 	}
@@ -381,8 +381,8 @@ func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
 	return d.finish(ctx, Dead, errors.New(reason))
 }
 
-// buryForeign moves a message that is not a job to the dead letters. There is no job to report on.
-func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
+// deadLetterForeign moves a message that is not a job to the dead letters. There is no job to report on.
+func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, error) {
 	d.log.Error("received a message that is not a valid job", "subject", d.msg.Subject(), "error", why)
 	to, err := parseSubject(d.msg.Subject())
 	if err != nil {
@@ -392,7 +392,7 @@ func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
 		Kind: kindOf(to.lane), Generation: d.job.Generation, Raw: d.msg.Data(),
 		Error: clip("This message is not a valid job: " + why.Error()), At: d.broker.now(),
 	}
-	if err := persist(ctx, func() error { return d.broker.bury(ctx, to, dl) }); err != nil {
+	if err := persist(ctx, func() error { return d.broker.storeDeadLetter(ctx, to, dl) }); err != nil {
 		return Unsettled, err
 	}
 	return d.finish(ctx, Dead, why)

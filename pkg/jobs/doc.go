@@ -17,7 +17,7 @@
 //
 // The servers keep the time. They publish a message when a datasource is due for a refresh (SetSchedule, Due), which
 // needs NATS 2.14 or later; without schedules, everything else works. Their clock also times the requests of crawlers
-// to a host (Turns).
+// to a host (HostSlots).
 //
 // The server may be embedded in the process (package natsd) or be a cluster. In a cluster, streams have replicas, and
 // requests wait while the servers elect a leader (package quorum).

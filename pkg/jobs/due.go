@@ -69,7 +69,7 @@ func (d *dueReader) read(ctx context.Context) (handled bool, err error) {
 		return false, fmt.Errorf("creating the consumer of due refreshes: %w", err)
 	}
 	for ctx.Err() == nil {
-		msg, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(askBeat))
+		msg, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(requestHeartbeat))
 		switch {
 		case err == nil && ctx.Err() != nil:
 			return handled, msg.Nak() // it arrived during the shutdown

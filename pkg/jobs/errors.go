@@ -63,34 +63,34 @@ func RetryAfter(d time.Duration, err error) error {
 	return &retryError{after: d, err: err}
 }
 
-// Later marks a run that could not start yet, for example because other crawlers are using the host. The job is
+// Snooze marks a run that could not start yet, for example because other crawlers are using the host. The job is
 // delivered again after d, and the run does not count as an attempt. It returns nil if err is nil.
-func Later(d time.Duration, err error) error {
+func Snooze(d time.Duration, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &laterError{after: d, err: err}
+	return &snoozeError{after: d, err: err}
 }
 
-// PutOff marks a run that has scheduled a new job to do the work later. This job is acknowledged, with its work not
-// done; err is the reason. It returns nil if err is nil.
-func PutOff(err error) error {
+// Rescheduled marks a run that has scheduled a new job to do the work later. This job is acknowledged, with its work
+// not done; err is the reason. It returns nil if err is nil.
+func Rescheduled(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &putOffError{err: err}
+	return &rescheduledError{err: err}
 }
 
-// IsPutOff reports whether err, or an error that it wraps, was marked by PutOff.
-func IsPutOff(err error) bool {
-	var p *putOffError
+// IsRescheduled reports whether err, or an error that it wraps, was marked by Rescheduled.
+func IsRescheduled(err error) bool {
+	var p *rescheduledError
 	return errors.As(err, &p)
 }
 
-type putOffError struct{ err error }
+type rescheduledError struct{ err error }
 
-func (e *putOffError) Error() string { return e.err.Error() }
-func (e *putOffError) Unwrap() error { return e.err }
+func (e *rescheduledError) Error() string { return e.err.Error() }
+func (e *rescheduledError) Unwrap() error { return e.err }
 
 type permanentError struct{ err error }
 
@@ -105,13 +105,13 @@ type retryError struct {
 func (e *retryError) Error() string { return e.err.Error() }
 func (e *retryError) Unwrap() error { return e.err }
 
-type laterError struct {
+type snoozeError struct {
 	after time.Duration
 	err   error
 }
 
-func (e *laterError) Error() string { return e.err.Error() }
-func (e *laterError) Unwrap() error { return e.err }
+func (e *snoozeError) Error() string { return e.err.Error() }
+func (e *snoozeError) Unwrap() error { return e.err }
 
 // panicError is a recovered panic of a handler. The stack is logged where the panic is recovered, and not shown to
 // users.

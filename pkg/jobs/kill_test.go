@@ -38,7 +38,7 @@ func child(dir string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	srv, err := natsd.Start(ctx, natsd.Options{Dir: dir, Log: quiet})
 	if err != nil {
@@ -152,7 +152,7 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 	}
 }
 
-func TestAJobThatKillsItsProcessAtOnceIsGivenUp(t *testing.T) {
+func TestAJobThatCrashesItsProcessBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "nats")
 	job := newJob(domain.JobIngest)

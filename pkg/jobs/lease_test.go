@@ -129,7 +129,7 @@ func TestStoppingIsNotFailing(t *testing.T) {
 		t.Parallel()
 		b := newBroker(t)
 		begun, release := make(chan struct{}), make(chan struct{})
-		w := work(t, b, domain.LaneIngest, WorkerOptions{Grace: patience}, func(ctx context.Context, _ domain.Job) error {
+		w := work(t, b, domain.LaneIngest, WorkerOptions{Grace: testTimeout}, func(ctx context.Context, _ domain.Job) error {
 			close(begun)
 			<-release
 			return ctx.Err()
@@ -161,7 +161,7 @@ func TestStoppingIsNotFailing(t *testing.T) {
 	})
 }
 
-func TestAJobWhoseErrorCannotBeToldIsNotAcknowledged(t *testing.T) {
+func TestAJobWhoseErrorCannotBeReportedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	ctx := testContext(t)

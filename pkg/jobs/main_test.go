@@ -25,13 +25,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds every wait of a test; nothing waits that long when all is well.
-const patience = 20 * time.Second
+// testTimeout bounds every wait of a test; nothing waits that long when all is well.
+const testTimeout = 20 * time.Second
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -48,7 +48,7 @@ func startServer(t testing.TB, o natsd.Options) *natsd.Server {
 		t.Fatalf("starting the server: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := srv.Shutdown(ctx); err != nil {
 			t.Errorf("stopping the server: %v", err)
@@ -116,7 +116,7 @@ func receive[T any](t testing.TB, ch <-chan T, what string) T {
 			t.Fatalf("channel closed while waiting for %s", what)
 		}
 		return v
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatalf("waited in vain for %s", what)
 	}
 	panic("unreachable")
@@ -127,7 +127,7 @@ func signalled(t testing.TB, ch <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-ch:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatalf("waited in vain for %s", what)
 	}
 }
@@ -148,7 +148,7 @@ func (r *running) stop(t testing.TB) {
 		if ok && err != nil {
 			t.Errorf("Work returned %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Error("Work did not return")
 	}
 }

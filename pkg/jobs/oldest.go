@@ -38,7 +38,7 @@ func (b *Broker) Oldest(ctx context.Context, lane domain.Lane) (time.Time, error
 		if err == nil {
 			stored = msg.Time
 		}
-		return quorum.Lost(StreamJobs, err)
+		return quorum.StreamError(StreamJobs, err)
 	})
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking for the oldest %s job: %w", lane, err)

@@ -55,7 +55,7 @@ func TestTheOldestJobIsTheOneThatHasWaitedLongest(t *testing.T) {
 	}
 }
 
-func TestMessagesBearTheTraceOfTheirJob(t *testing.T) {
+func TestMessagesCarryTheTraceOfTheirJob(t *testing.T) {
 	t.Parallel()
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for name, want := range map[string]string{"of a trace": trace, "of none": ""} {

@@ -41,7 +41,7 @@ func TestWithoutAMajorityEverythingWaits(t *testing.T) {
 		"reading the log": func() error {
 			return hasty.LastJobs(testContext(t), 1, func(domain.Job) error { return nil })
 		},
-		"counting attempts": func() error { _, err := hasty.attempts.store(testContext(t), 1, tally{Starts: 1}); return err },
+		"counting attempts": func() error { _, err := hasty.attempts.store(testContext(t), 1, attemptCounts{Starts: 1}); return err },
 		"repairing":         func() error { _, err := hasty.Repair(testContext(t), 1); return err },
 	} {
 		if err := operation(); !errors.Is(err, ErrUnavailable) {

@@ -35,7 +35,7 @@ func (b *Broker) PurgeCrawls(ctx context.Context, datastoreID, datasourceID stri
 
 func (b *Broker) purgeBelow(ctx context.Context, subject string, below uint64) error {
 	err := b.do(ctx, func(ctx context.Context) error {
-		return quorum.Lost(StreamJobs, b.jobs.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)))
+		return quorum.StreamError(StreamJobs, b.jobs.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)))
 	})
 	if err != nil {
 		return fmt.Errorf("purging %s below generation %d: %w", subject, below, err)
@@ -64,7 +64,7 @@ func (b *Broker) purge(ctx context.Context, datastoreID, datasource string) erro
 		{StreamDeadLetters, prefixDeadLetters + ".*." + datastoreID + "." + datasource, b.deadLetters},
 	} {
 		err := b.do(ctx, func(ctx context.Context) error {
-			return quorum.Lost(p.name, p.stream.Purge(ctx, jetstream.WithPurgeSubject(p.subject)))
+			return quorum.StreamError(p.name, p.stream.Purge(ctx, jetstream.WithPurgeSubject(p.subject)))
 		})
 		if err != nil {
 			return fmt.Errorf("purging %s from stream %s: %w", p.subject, p.name, err)

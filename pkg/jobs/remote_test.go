@@ -60,7 +60,7 @@ func TestAStoppedWorkerHandsItsJobsBackAtOnce(t *testing.T) {
 	leaving.stop(t)
 }
 
-func TestAWorkerThatWasCutOffKeepsNoJobAndDoesNoHarm(t *testing.T) {
+func TestADisconnectedWorkerKeepsNoJob(t *testing.T) {
 	t.Parallel()
 	srv := startServer(t, natsd.Options{NoSync: true, Listen: "127.0.0.1:0", Token: "secret"})
 	b := openBroker(t, connect(t, srv), Options{})
@@ -92,7 +92,7 @@ func TestAWorkerThatWasCutOffKeepsNoJobAndDoesNoHarm(t *testing.T) {
 	secondBegun, secondRelease := make(chan struct{}), make(chan struct{})
 	second := work(t, b, domain.LaneIngest, o, handler(secondBegun, secondRelease))
 	signalled(t, secondBegun, "the run elsewhere")
-	wire.mend()
+	wire.restore()
 	close(firstRelease) // it has finished, knowing nothing of the other
 	if out := receive(t, first.outcomes, "the late outcome"); out.Result != Done {
 		t.Errorf("the late outcome is %+v", out)
@@ -179,7 +179,7 @@ func (w *wire) cut() {
 	clear(w.conns)
 }
 
-func (w *wire) mend() {
+func (w *wire) restore() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.broken = false

@@ -108,7 +108,7 @@ func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused boo
 	var stream jetstream.Stream
 	err = b.do(ctx, func(ctx context.Context) error {
 		stream, err = b.js.Stream(ctx, StreamJobs)
-		return quorum.Lost(StreamJobs, err)
+		return quorum.StreamError(StreamJobs, err)
 	})
 	if err != nil {
 		return false, false, fmt.Errorf("looking up stream %s: %w", StreamJobs, err)

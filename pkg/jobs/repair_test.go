@@ -106,7 +106,7 @@ func TestTwoProcessesRepairAtOnce(t *testing.T) {
 	}
 }
 
-func TestADeletedConsumerIsMadeAgainWhereItWas(t *testing.T) {
+func TestADeletedConsumerIsRestoredAtItsPosition(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	ctx := testContext(t)

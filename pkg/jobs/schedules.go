@@ -75,7 +75,7 @@ func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID s
 	}
 	for _, subject := range []string{scheduleSubject(datastoreID, datasourceID), dueSubject(datastoreID, datasourceID)} {
 		err := b.do(ctx, func(ctx context.Context) error {
-			return quorum.Lost(StreamSchedules, b.schedules.Purge(ctx, jetstream.WithPurgeSubject(subject)))
+			return quorum.StreamError(StreamSchedules, b.schedules.Purge(ctx, jetstream.WithPurgeSubject(subject)))
 		})
 		if err != nil {
 			return fmt.Errorf("removing %s from stream %s: %w", subject, StreamSchedules, err)

@@ -45,8 +45,8 @@ func schedules(t testing.TB, b *Broker) []Schedule {
 	return all
 }
 
-// dueTold is what Due has told.
-type dueTold struct {
+// dueMessage is what Due has told.
+type dueMessage struct {
 	datastoreID, datasourceID string
 	at                        time.Time
 }
@@ -67,7 +67,7 @@ func due(t testing.TB, b *Broker, h DueHandler) (stop func()) {
 			if err != nil {
 				t.Errorf("Due returned %v", err)
 			}
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			t.Error("Due did not return")
 		}
 	}
@@ -75,10 +75,10 @@ func due(t testing.TB, b *Broker, h DueHandler) (stop func()) {
 	return stop
 }
 
-func dueInto(told chan<- dueTold) DueHandler {
+func dueInto(told chan<- dueMessage) DueHandler {
 	return func(ctx context.Context, datastoreID, datasourceID string, at time.Time) error {
 		select {
-		case told <- dueTold{datastoreID, datasourceID, at}:
+		case told <- dueMessage{datastoreID, datasourceID, at}:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -86,11 +86,11 @@ func dueInto(told chan<- dueTold) DueHandler {
 	}
 }
 
-func TestASchedulesDatasourceBecomesDueAgainAndAgain(t *testing.T) {
+func TestAScheduledDatasourceBecomesDueRepeatedly(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	store, src := domain.NewID(), domain.NewID()
-	told := make(chan dueTold, 10)
+	told := make(chan dueMessage, 10)
 	due(t, b, dueInto(told))
 	began := time.Now()
 	setSchedule(t, b, store, src, everySecond)
@@ -175,7 +175,7 @@ func TestSchedulesAreListedReplacedAndRemoved(t *testing.T) {
 	}
 }
 
-func TestTheServerTakesEveryRefreshThatPeopleMaySet(t *testing.T) {
+func TestTheServerAcceptsEveryValidRefresh(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	texts := []string{
@@ -209,7 +209,7 @@ func TestWhatIsDueComesAgainUntilItIsTaken(t *testing.T) {
 	b := newBroker(t)
 	store, src := domain.NewID(), domain.NewID()
 	d := &dueReader{broker: b, retry: backoff{min: time.Millisecond, max: 2 * time.Millisecond}}
-	told := make(chan dueTold, 10)
+	told := make(chan dueMessage, 10)
 	tries := 0
 	d.handler = func(ctx context.Context, datastoreID, datasourceID string, at time.Time) error {
 		switch tries++; tries {
@@ -260,7 +260,7 @@ func TestSchedulesOutliveARestart(t *testing.T) {
 	<-down.C
 	o.Listen = strings.TrimPrefix(address, "nats://")
 	startServer(t, o)
-	told := make(chan dueTold, 10)
+	told := make(chan dueMessage, 10)
 	due(t, b, dueInto(told))
 	first := receive(t, told, "what became due while the server was down")
 	second := receive(t, told, "what is due next")
@@ -274,7 +274,7 @@ func TestScheduledMessagesOutliveALostServer(t *testing.T) {
 	c := natstest.Start(t, 3)
 	b := openReplicated(t, c)
 	store, src := domain.NewID(), domain.NewID()
-	told := make(chan dueTold, 100)
+	told := make(chan dueMessage, 100)
 	due(t, b, dueInto(told))
 	setSchedule(t, b, store, src, everySecond)
 	receive(t, told, "what is due")
@@ -289,7 +289,7 @@ func TestDueComesBackWithItsStream(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	ctx := testContext(t)
-	told := make(chan dueTold, 10)
+	told := make(chan dueMessage, 10)
 	due(t, b, dueInto(told))
 	store, src := domain.NewID(), domain.NewID()
 	setSchedule(t, b, store, src, everySecond)
@@ -319,7 +319,7 @@ func TestDueComesBackWithItsStream(t *testing.T) {
 func TestTwoProcessesShareWhatIsDue(t *testing.T) {
 	t.Parallel()
 	srv := startServer(t, natsd.Options{NoSync: true})
-	told := make(chan dueTold, 1000)
+	told := make(chan dueMessage, 1000)
 	const n = 300
 	var first *Broker
 	for range 2 {
@@ -369,7 +369,7 @@ func TestServersWithoutSchedulesAreNamed(t *testing.T) {
 		t.Error("something was stored")
 	}
 	upgraded := openBroker(t, b.conn, Options{}) // an api process that starts after the servers were upgraded
-	told := make(chan dueTold, 10)
+	told := make(chan dueMessage, 10)
 	due(t, upgraded, dueInto(told))
 	setSchedule(t, upgraded, domain.NewID(), domain.NewID(), everySecond)
 	receive(t, told, "what is due after the upgrade")

@@ -31,13 +31,13 @@ type serverClock struct {
 
 // now returns the servers' time. It asks them if the last answer is old, and fails only if there has never been one.
 func (c *serverClock) now(ctx context.Context) (time.Time, error) {
-	if now, age, known := c.guess(); known && (age < clockEvery || !c.asking.TryLock()) {
+	if now, age, known := c.estimate(); known && (age < clockEvery || !c.asking.TryLock()) {
 		return now, nil // another goroutine is asking
 	} else if !known {
 		c.asking.Lock()
 	}
 	defer c.asking.Unlock()
-	now, age, known := c.guess()
+	now, age, known := c.estimate()
 	if known && age < clockEvery {
 		return now, nil
 	}
@@ -48,12 +48,12 @@ func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	if err := c.ask(ctx, patience); err != nil && !known {
 		return time.Time{}, err
 	}
-	now, _, _ = c.guess()
+	now, _, _ = c.estimate()
 	return now, nil
 }
 
-// guess returns the time derived from the last answer, and the age of that answer.
-func (c *serverClock) guess() (now time.Time, age time.Duration, known bool) {
+// estimate returns the time derived from the last answer, and the age of that answer.
+func (c *serverClock) estimate() (now time.Time, age time.Duration, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	age = c.local().Sub(c.at)
@@ -61,12 +61,12 @@ func (c *serverClock) guess() (now time.Time, age time.Duration, known bool) {
 }
 
 func (c *serverClock) ask(ctx context.Context, patience time.Duration) error {
-	return quorum.Do(ctx, patience, func(ctx context.Context) error {
+	return quorum.Retry(ctx, patience, func(ctx context.Context) error {
 		began := c.local()
 		s, err := c.js.Stream(ctx, c.stream)
 		ended := c.local()
 		if err != nil {
-			return fmt.Errorf("asking the NATS servers for the time: %w", quorum.Lost(c.stream, err))
+			return fmt.Errorf("asking the NATS servers for the time: %w", quorum.StreamError(c.stream, err))
 		}
 		said := s.CachedInfo().TimeStamp
 		if said.IsZero() {

@@ -55,7 +55,7 @@ func (o Options) withDefaults() Options {
 	def(&o.EventsMaxAge, 7*24*time.Hour)
 	def(&o.DeadLettersMaxAge, 90*24*time.Hour)
 	def(&o.AttemptsTTL, 7*24*time.Hour)
-	def(&o.Patience, quorum.Patience)
+	def(&o.Patience, quorum.DefaultTimeout)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 }
 
 // allStreams are the streams of a Broker, in order of creation.
-var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts, StreamSchedules, streamTurns}
+var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts, StreamSchedules, streamSlots}
 
 // config returns the configuration of a stream. A new JOBS stream starts at sequence first.
 func (o Options) config(stream string, first uint64) jetstream.StreamConfig {
@@ -79,8 +79,8 @@ func (o Options) config(stream string, first uint64) jetstream.StreamConfig {
 		return o.deadLettersConfig()
 	case StreamSchedules:
 		return o.schedulesConfig()
-	case streamTurns:
-		return o.turnsConfig()
+	case streamSlots:
+		return o.slotsConfig()
 	}
 	return o.attemptsConfig()
 }

@@ -21,7 +21,7 @@ const (
 	// ConsumerRefresh is the consumer of SCHEDULES that starts due refreshes.
 	ConsumerRefresh = "refresh"
 
-	streamTurns    = "TURNS"
+	streamSlots    = "TURNS"
 	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command reads it
 )
 
@@ -38,8 +38,8 @@ const (
 	prefixDue         = "due"
 )
 
-// prefixTurns is the prefix of the subjects of streamTurns. The host's key follows.
-const prefixTurns = "turns."
+// prefixSlots is the prefix of the subjects of streamSlots. The host's key follows.
+const prefixSlots = "turns."
 
 // prefixAttempts is the prefix of the subjects of streamAttempts. The key follows.
 const prefixAttempts = "$KV.attempts."

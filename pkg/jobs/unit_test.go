@@ -26,7 +26,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-func TestAJobWhoseWorkersDiedRestsByTheClockAndNoLongerThanThat(t *testing.T) {
+func TestAJobIsDelayedAfterCrashes(t *testing.T) {
 	t.Parallel()
 	died := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	still := backoff{min: time.Second, max: 5 * time.Minute, rand: func() float64 { return 0 }}
@@ -35,26 +35,26 @@ func TestAJobWhoseWorkersDiedRestsByTheClockAndNoLongerThanThat(t *testing.T) {
 		-time.Second: 4 * time.Second, -time.Hour: 4 * time.Second, -24 * time.Hour: 4 * time.Second,
 	} {
 		b := &Broker{now: func() time.Time { return died.Add(clock) }}
-		d := &delivery{worker: &worker{broker: b, retry: still}, tally: tally{Starts: 3, Started: died}}
-		if got := d.rest(); got != want {
+		d := &delivery{worker: &worker{broker: b, retry: still}, counts: attemptCounts{Starts: 3, Started: died}}
+		if got := d.crashDelay(); got != want {
 			t.Errorf("%v after the death it rests for %v, not %v", clock, got, want)
 		}
 	}
 }
 
-func TestTheLedgerCountsForTwoWorkersAtOnce(t *testing.T) {
+func TestAttemptsOfTwoWorkersAreCounted(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	ctx := testContext(t)
-	one, err := b.attempts.store(ctx, 7, tally{Starts: 1})
+	one, err := b.attempts.store(ctx, 7, attemptCounts{Starts: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	two := one // a second worker has the job too: the first was silent for too long
-	if _, err := b.attempts.change(ctx, 7, one, func(t *tally) { t.Starts++ }); err != nil {
+	if _, err := b.attempts.change(ctx, 7, one, func(t *attemptCounts) { t.Starts++ }); err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.attempts.change(ctx, 7, two, func(t *tally) { t.Failures++ })
+	got, err := b.attempts.change(ctx, 7, two, func(t *attemptCounts) { t.Failures++ })
 	if err != nil || got.Starts != 2 || got.Failures != 1 || got.crashes() != 1 {
 		t.Errorf("tally is %+v, %v", got, err)
 	}
@@ -63,7 +63,7 @@ func TestTheLedgerCountsForTwoWorkersAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := b.attempts.load(ctx, 7); err != nil || got != (tally{}) {
+	if got, err := b.attempts.load(ctx, 7); err != nil || got != (attemptCounts{}) {
 		t.Errorf("tally after forgetting is %+v, %v", got, err)
 	}
 }

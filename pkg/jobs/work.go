@@ -18,9 +18,9 @@ import (
 //
 //	nil               the job is done
 //	Permanent(err)    the job ends with an error event
-//	PutOff(err)       the job ends; another job does the work later
+//	Rescheduled(err)       the job ends; another job does the work later
 //	RetryAfter(d, e)  the job is retried after d or later
-//	Later(d, err)     the job is retried after d; the run does not count
+//	Snooze(d, err)     the job is retried after d; the run does not count
 //	any other error   the job is retried after a growing delay, and abandoned after MaxFailures
 //
 // A panic counts as an error. The context ends when the job has run for MaxRun or the worker stops. A run that is
@@ -95,10 +95,10 @@ type Result string
 // The results.
 const (
 	Done       Result = "done"        // the handler succeeded
-	Postponed  Result = "postponed"   // the handler returned PutOff: another job does the work later
+	Postponed  Result = "postponed"   // the handler returned Rescheduled: another job does the work later
 	Failed     Result = "failed"      // the handler returned Permanent
 	Retried    Result = "retried"     // the job failed and will be retried
-	HandedBack Result = "handed_back" // the worker stopped, or the handler returned Later: delivered again, not counted
+	HandedBack Result = "handed_back" // the worker stopped, or the handler returned Snooze: delivered again, not counted
 	Dead       Result = "dead"        // the job was abandoned
 	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job is delivered again
 	Held       Result = "held"        // the job is already running in this process; its lease expired for a moment
@@ -207,7 +207,7 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		FilterSubject: jobSubject(w.lane, "*", "*"),
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       w.opts.AckWait,
-		MaxDeliver:    -1, // no limit: the server would silently stop delivering. The tally counts instead
+		MaxDeliver:    -1, // no limit: the server would silently stop delivering. The attempts are counted instead
 		MaxAckPending: w.opts.MaxAckPending,
 	})
 	if err != nil {
@@ -216,9 +216,9 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	return c, nil
 }
 
-// askBeat is the interval of the server's heartbeats for a pending request. A new leader of a consumer does not know
-// the requests to the old one, so a client repeats its request after two missed heartbeats.
-const askBeat = 2 * time.Second
+// requestHeartbeat is the interval of the server's heartbeats for a pending request. A new leader of a consumer does
+// not know the requests to the old one, so a client repeats its request after two missed heartbeats.
+const requestHeartbeat = 2 * time.Second
 
 // loop is one slot. It requests one job at a time, so that no job waits in a buffer while its lease runs.
 func (w *worker) loop(ctx context.Context) {
@@ -246,7 +246,7 @@ func (w *worker) take(ctx context.Context) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		msg, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(askBeat))
+		msg, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(requestHeartbeat))
 		switch {
 		case err == nil && ctx.Err() != nil:
 			// It arrived during the shutdown and was not started, so there is nothing to count.

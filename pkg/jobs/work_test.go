@@ -191,31 +191,31 @@ func TestWorkWaitsAsLongAsTheErrorAsks(t *testing.T) {
 	}
 }
 
-func TestAJobThatWasPutOffHasEndedAndDoesNotCountAsDone(t *testing.T) {
+func TestARescheduledJobHasEndedAndDoesNotCountAsDone(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	turn := errors.New("the host is busy")
-	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error { return PutOff(turn) })
+	slot := errors.New("the host is busy")
+	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error { return Rescheduled(slot) })
 	publish(t, b, newJob(domain.JobIngest))
-	if out := receive(t, w.outcomes, "an outcome"); out.Result != Postponed || !errors.Is(out.Err, turn) {
+	if out := receive(t, w.outcomes, "an outcome"); out.Result != Postponed || !errors.Is(out.Err, slot) {
 		t.Errorf("outcome is %+v, want %s", out, Postponed)
 	}
 	if n, err := b.Backlog(t.Context(), domain.LaneIngest); err != nil || n != (Backlog{}) {
 		t.Errorf("the job is still there: %+v, %v", n, err)
 	}
-	if PutOff(nil) != nil {
+	if Rescheduled(nil) != nil {
 		t.Error("no error became one")
 	}
 }
 
-func TestAJobThatWaitsForItsTurnCountsAsNothing(t *testing.T) {
+func TestASnoozedJobCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	gen := make(chan uint64, 1)
-	turn := errors.New("the host is busy")
+	slot := errors.New("the host is busy")
 	w := work(t, b, domain.LaneIngest, WorkerOptions{MaxFailures: 1, MaxCrashes: 1}, func(_ context.Context, j domain.Job) error {
 		if j.Delivery < 4 {
-			return Later(time.Millisecond, turn)
+			return Snooze(time.Millisecond, slot)
 		}
 		gen <- j.Generation
 		return nil
@@ -223,11 +223,11 @@ func TestAJobThatWaitsForItsTurnCountsAsNothing(t *testing.T) {
 	publish(t, b, newJob(domain.JobIngest))
 	for _, want := range []Result{HandedBack, HandedBack, HandedBack, Done} {
 		out := receive(t, w.outcomes, "an outcome")
-		if out.Result != want || (want == HandedBack) != errors.Is(out.Err, turn) {
+		if out.Result != want || (want == HandedBack) != errors.Is(out.Err, slot) {
 			t.Errorf("outcome is %+v, want %s", out, want)
 		}
 	}
-	if Later(time.Second, nil) != nil {
+	if Snooze(time.Second, nil) != nil {
 		t.Error("no error became one")
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestNotFoundIsWhatAMajoritySays plays a leader that was cut off: it does not know an original until the others have had
+// TestNotFoundRequiresAMajority plays a leader that was cut off: it does not know an original until the others have had
 // their say, which a write makes them.
-func TestNotFoundIsWhatAMajoritySays(t *testing.T) {
+func TestNotFoundRequiresAMajority(t *testing.T) {
 	t.Parallel()
 	srv, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
 	if err != nil {

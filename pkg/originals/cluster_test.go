@@ -50,7 +50,7 @@ func putNew(ctx context.Context, s *Store, data []byte) (string, error) {
 	return key, err
 }
 
-func TestWhatWasPutIsFoundWhileServersAreKilled(t *testing.T) {
+func TestStoredContentIsFoundWhileServersAreKilled(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, 3)
 	writer, reader := openAt(t, c.Servers[0].URL+","+c.URL()), openAt(t, c.Servers[2].URL+","+c.URL())
@@ -110,7 +110,7 @@ func TestWhatWasPutIsFoundWhileServersAreKilled(t *testing.T) {
 	}
 }
 
-func TestALeaderThatWasCutOffIsNotBelieved(t *testing.T) {
+func TestADisconnectedLeaderIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, 3)
 	boss := leaderOf(t, openAt(t, c.URL()), c)

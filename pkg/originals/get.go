@@ -32,7 +32,7 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 // Take is like Get, for the first reader of an original: it returns content that this Store has just put from the
 // cache, and removes it there.
 func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
-	if content, ok := s.recent.take(key); ok {
+	if content, ok := s.cache.take(key); ok {
 		return io.NopCloser(bytes.NewReader(content)), nil
 	}
 	return s.Get(ctx, key)
@@ -43,7 +43,7 @@ func (s *Store) find(ctx context.Context, key string) (jetstream.ObjectInfo, err
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err
 	}
-	msg, err := s.nearby(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+	msg, err := s.readAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.stream.GetLastMsgForSubject(ctx, metaSubject(key))
 	})
 	if err == nil {
@@ -54,11 +54,11 @@ func (s *Store) find(ctx context.Context, key string) (jetstream.ObjectInfo, err
 	return s.lookUp(ctx, key)
 }
 
-// nearbyTimeout is the time limit of a read from any server. If it fails, the leader is asked.
-const nearbyTimeout = 3 * time.Second
+// readAnyTimeout is the time limit of a read from any server. If it fails, the leader is asked.
+const readAnyTimeout = 3 * time.Second
 
-func (s *Store) nearby(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
-	ctx, cancel := context.WithTimeout(ctx, nearbyTimeout)
+func (s *Store) readAny(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, readAnyTimeout)
 	defer cancel()
 	return read(ctx)
 }
@@ -100,7 +100,7 @@ func (r *reader) fetch() error {
 		return io.EOF
 	}
 	subject := chunkPrefix + r.info.NUID
-	msg, err := r.store.nearby(r.ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+	msg, err := r.store.readAny(r.ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return r.store.stream.GetMsg(ctx, r.next, jetstream.WithGetMsgSubject(subject))
 	})
 	if err != nil {

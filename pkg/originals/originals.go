@@ -39,8 +39,8 @@ type Options struct {
 	// Broken returns a channel that is closed while the server cannot store anything, so that Put fails at once.
 	// Default nil: unknown.
 	Broken func() <-chan struct{}
-	// Keep is the size in bytes of the in-memory cache for small originals that this Store has put. Default 0.
-	Keep int
+	// CacheBytes is the size in bytes of the in-memory cache for small originals that this Store has put. Default 0.
+	CacheBytes int
 }
 
 // config returns the configuration of an object store.
@@ -69,7 +69,7 @@ type Store struct {
 	leader quorum.Reader
 	opts   Options
 	now    func() time.Time
-	recent *recent
+	cache  *contentCache
 }
 
 // Open creates the store or updates its configuration. It fails with quorum.ErrReplicas if the cluster has too few
@@ -84,7 +84,7 @@ func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error
 // Repair creates the store again if it was deleted or lost with its disk, and reports whether it did. Any number of
 // processes may call it at once.
 func (s *Store) Repair(ctx context.Context) (bool, error) {
-	err := quorum.Do(ctx, quorum.Patience, func(ctx context.Context) error {
+	err := quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
 		_, err := s.js.Stream(ctx, streamName)
 		return err
 	})
@@ -121,10 +121,10 @@ func (o Options) store(ctx context.Context, js jetstream.JetStream) (*Store, err
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{js: js, leader: quorum.Reader{JS: js, Stream: streamName}, opts: o, now: o.Now, recent: newRecent(o.Keep, o.Now)}
-	err := quorum.Do(ctx, quorum.Patience, func(ctx context.Context) (err error) {
+	s := &Store{js: js, leader: quorum.Reader{JS: js, Stream: streamName}, opts: o, now: o.Now, cache: newContentCache(o.CacheBytes, o.Now)}
+	err := quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) (err error) {
 		s.stream, err = js.Stream(ctx, streamName)
-		return quorum.Lost(streamName, err)
+		return quorum.StreamError(streamName, err)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the store of originals: %w", err)
@@ -147,7 +147,7 @@ func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, e
 	msg, err := s.leader.Last(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		// A leader that was cut off from the other servers may not know newer originals.
-		if err = s.leader.Agree(ctx, unused); err == nil {
+		if err = s.leader.Sync(ctx, unused); err == nil {
 			msg, err = s.leader.Last(ctx, subject)
 		}
 	}
@@ -213,14 +213,14 @@ func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 
 // purge removes the messages of a subject.
 func (s *Store) purge(ctx context.Context, subject string) error {
-	return quorum.Do(ctx, quorum.Patience, func(ctx context.Context) error {
-		return quorum.Lost(streamName, s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)))
+	return quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
+		return quorum.StreamError(streamName, s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)))
 	})
 }
 
 // Delete removes an original. It returns nil if there is none.
 func (s *Store) Delete(ctx context.Context, key string) error {
-	s.recent.take(key)
+	s.cache.take(key)
 	info, err := s.lookUp(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil

@@ -17,12 +17,12 @@ import (
 func (s *Store) Prune(ctx context.Context) (int, error) {
 	// Read chunks before metadata: if an original is completed in between, its metadata is then found.
 	var stray map[string]uint64
-	err := quorum.Do(ctx, quorum.Patience, func(ctx context.Context) error {
+	err := quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
 		info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(chunkPrefix+"*"))
 		if err == nil {
 			stray = info.State.Subjects
 		}
-		return quorum.Lost(streamName, err)
+		return quorum.StreamError(streamName, err)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("listing chunks of originals: %w", err)

@@ -31,10 +31,10 @@ const chunkSize = 512 << 10
 const MaxPutTime = time.Hour
 
 // cleanTimeout is the time limit for removing the chunks of a failed Put, whose context may have ended. If the servers
-// did not answer, it is awayTimeout.
+// did not answer, it is unavailableTimeout.
 const (
-	cleanTimeout = 10 * time.Second
-	awayTimeout  = 2 * time.Second
+	cleanTimeout       = 10 * time.Second
+	unavailableTimeout = 2 * time.Second
 )
 
 // PutOptions describe the content of a Put.
@@ -62,13 +62,13 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, MaxPutTime)
 	defer cancel()
-	ctx, done := s.whileWell(ctx)
+	ctx, done := s.untilBroken(ctx)
 	defer done()
 	p := &put{Store: s, key: key, opts: o, id: nuid.Next()}
 	original, err := p.run(ctx, r)
 	switch {
 	case err == nil:
-		s.keep(p)
+		s.cachePut(p)
 		return original, nil
 	case errors.Is(context.Cause(ctx), errBroken):
 		// Prune removes the stored chunks. If the metadata was stored as well, nothing refers to the original.
@@ -76,7 +76,7 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 	}
 	patience := cleanTimeout
 	if errors.Is(err, quorum.ErrUnavailable) { // the caller has already waited long enough
-		patience = awayTimeout
+		patience = unavailableTimeout
 	}
 	sealed, clean := p.clean(ctx, patience)
 	switch {
@@ -85,7 +85,7 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 	case clean != nil:
 		return domain.Original{}, errors.Join(err, clean)
 	case errors.Is(err, ErrExists):
-		return s.same(ctx, original, err)
+		return s.storedCopy(ctx, original, err)
 	}
 	return domain.Original{}, err
 }
@@ -93,8 +93,8 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 // errBroken is the cause of a context that ended because the server cannot store anything.
 var errBroken = errors.New("the server cannot write to its store")
 
-// whileWell returns a context that ends once the server cannot store anything. The caller must call done.
-func (s *Store) whileWell(ctx context.Context) (_ context.Context, done func()) {
+// untilBroken returns a context that ends once the server cannot store anything. The caller must call done.
+func (s *Store) untilBroken(ctx context.Context) (_ context.Context, done func()) {
 	if s.opts.Broken == nil {
 		return ctx, func() {}
 	}
@@ -114,8 +114,8 @@ func (s *Store) whileWell(ctx context.Context) (_ context.Context, done func()) 
 	}
 }
 
-// same returns the stored original if it has the same content, else err.
-func (s *Store) same(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
+// storedCopy returns the stored original if it has the same content, else err.
+func (s *Store) storedCopy(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
 	info, lookErr := s.lookUp(ctx, o.Key)
 	if lookErr != nil { // without err, since it is unknown whether the original exists
 		return domain.Original{}, fmt.Errorf("checking the stored original: %w", lookErr)
@@ -136,10 +136,10 @@ type put struct {
 	whole  []byte // the content, if it is cached
 }
 
-// keep caches the content if it fits in one chunk.
-func (s *Store) keep(p *put) {
+// cachePut caches the content if it fits in one chunk.
+func (s *Store) cachePut(p *put) {
 	if p.whole != nil {
-		s.recent.add(p.key, p.whole)
+		s.cache.add(p.key, p.whole)
 	}
 }
 
@@ -174,7 +174,7 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 		}
 		p.chunks++
 	}
-	if p.recent != nil && p.chunks == 1 {
+	if p.cache != nil && p.chunks == 1 {
 		p.whole = bytes.Clone(buffer[:size])
 	}
 	o := domain.Original{
@@ -187,7 +187,7 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 func (p *put) store(ctx context.Context, subject string, data []byte, opts ...jetstream.PublishOpt) error {
 	id := p.id + "-" + strconv.FormatUint(uint64(p.chunks), 10) // the metadata counts as one more chunk
 	msg := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
-	_, err := quorum.Store(ctx, p.js, quorum.Patience, streamName, id, msg, opts...)
+	_, err := quorum.Store(ctx, p.js, quorum.DefaultTimeout, streamName, id, msg, opts...)
 	return err
 }
 

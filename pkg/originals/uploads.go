@@ -22,7 +22,7 @@ func (u Uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r
 	if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrExists) || errors.Is(err, ErrCorrupt) {
 		return o, err
 	}
-	return o, domain.Passing(err, "the store of originals takes nothing at the moment; try again shortly")
+	return o, domain.Transient(err, "the store of originals takes nothing at the moment; try again shortly")
 }
 
 // Get returns the content of a key. It fails with domain.CodeNotFound if it does not exist any more.
@@ -34,7 +34,7 @@ func (u Uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if errors.Is(err, ErrCorrupt) {
 		return nil, err
 	}
-	return content, domain.Passing(err, "the store of originals does not answer; try again shortly")
+	return content, domain.Transient(err, "the store of originals does not answer; try again shortly")
 }
 
 // Delete removes the content of a key.

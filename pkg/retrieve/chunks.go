@@ -16,7 +16,8 @@ type ChunkReader struct {
 	Index func(domain.Engine) (index.Index, error)
 }
 
-// Chunks returns up to limit chunks from the ordinal on. When the datastore moves while it is read, it is read again where it is now.
+// Chunks returns up to limit chunks from the ordinal on. When the datastore moves while it is read, it is read again
+// where it is now.
 func (c ChunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
 	for {
 		now, err := c.active(ctx, d.ID)
@@ -50,14 +51,14 @@ func (c ChunkReader) rows(ctx context.Context, d domain.ActiveDatasource, from, 
 	}
 	spaces, err := idx.Spaces(ctx, d.DatastoreID)
 	if err != nil {
-		return nil, domain.Passing(fmt.Errorf("finding where the rows lie: %w", err), chunksAway)
+		return nil, domain.Transient(fmt.Errorf("finding where the rows lie: %w", err), chunksAway)
 	}
 	for _, space := range spaces {
 		if space.Model != d.Place.Model {
 			continue
 		}
 		if rows, err := idx.Rows(ctx, space, d.ID, d.ActiveGeneration, from, limit); err != nil || len(rows) > 0 {
-			return rows, domain.Passing(err, chunksAway)
+			return rows, domain.Transient(err, chunksAway)
 		}
 	}
 	return nil, nil

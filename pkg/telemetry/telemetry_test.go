@@ -35,7 +35,7 @@ func TestTracesAreOffUnlessTheyHaveSomewhereToGo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			on, err := wanted(func(name string) string { return c.env[name] })
+			on, err := isEnabled(func(name string) string { return c.env[name] })
 			if on != c.on || (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, %v", on, err)
 			}
@@ -48,14 +48,14 @@ func TestTracesAreOffUnlessTheyHaveSomewhereToGo(t *testing.T) {
 	stop()
 }
 
-// TestATraceGoesOnWhereItIsCarried follows a request to a job and to the event of the job.
-func TestATraceGoesOnWhereItIsCarried(t *testing.T) {
+// TestATraceContinuesInAnotherProcess follows a request to a job and to the event of the job.
+func TestATraceContinuesInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
-	traces := Of(sdk.NewTracerProvider(sdk.WithSpanProcessor(recorder)))
+	traces := NewTraces(sdk.NewTracerProvider(sdk.WithSpanProcessor(recorder)))
 	const caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	ctx, request := traces.Request(t.Context(), http.Header{"Traceparent": {caller}, "Baggage": {"secret=1"}}, "POST /datasources")
-	carried := Carry(ctx)
+	carried := Inject(ctx)
 	request.End(nil)
 
 	elsewhere, job := traces.Continue(t.Context(), carried, "ingest", Text("sluice.datasource", "d"), Number("sluice.generation", uint64(7)))
@@ -83,7 +83,7 @@ func TestATraceGoesOnWhereItIsCarried(t *testing.T) {
 	}
 }
 
-func TestWithoutTracesEverythingIsFree(t *testing.T) {
+func TestDisabledTracesCostNothing(t *testing.T) {
 	var traces *Traces
 	if n := testing.AllocsPerRun(100, func() {
 		ctx, span := traces.Request(context.Background(), nil, "GET /")
@@ -93,7 +93,7 @@ func TestWithoutTracesEverythingIsFree(t *testing.T) {
 		inner.End(nil)
 		job.End(nil)
 		span.End(io.EOF)
-		if Carry(ctx) != "" {
+		if Inject(ctx) != "" {
 			t.Error("there is something to carry")
 		}
 	}); n > 0 {
@@ -101,9 +101,9 @@ func TestWithoutTracesEverythingIsFree(t *testing.T) {
 	}
 }
 
-func TestWhatIsCarriedMayBeAnything(t *testing.T) {
+func TestInvalidTraceContextsAreIgnored(t *testing.T) {
 	t.Parallel()
-	traces := Of(sdk.NewTracerProvider())
+	traces := NewTraces(sdk.NewTracerProvider())
 	for _, carried := range []string{"", "nonsense", "00-00000000000000000000000000000000-0000000000000000-01", strings.Repeat("0", 10_000)} {
 		ctx, span := traces.Continue(t.Context(), carried, "ingest")
 		if id, _ := IDs(ctx); len(id) != 32 {
@@ -157,7 +157,7 @@ func TestLogsHoldNoKeys(t *testing.T) {
 	t.Parallel()
 	key := domain.KeyPrefix + strings.Repeat("0af9", 16)
 	var b bytes.Buffer
-	log := slog.New(Discreet(slog.NewTextHandler(&b, nil), domain.NewSecrets("correct horse battery"))).With("with", key).WithGroup("g")
+	log := slog.New(RedactingHandler(slog.NewTextHandler(&b, nil), domain.NewSecrets("correct horse battery"))).With("with", key).WithGroup("g")
 	log.Info("message "+key, "text", key, "error", errors.New("refused "+key), slog.Group("in", slog.String("deep", key)), "of", "correct horse battery", "n", 7)
 	if strings.Contains(b.String(), "horse") || !strings.Contains(b.String(), "of=…") || strings.Contains(b.String(), key[:12]) || strings.Count(b.String(), "sk_…") != 5 || !strings.Contains(b.String(), "g.n=7") {
 		t.Error(b.String())

@@ -33,7 +33,7 @@ const closeTimeout = 3 * time.Second
 // the name of the service unless OTEL_SERVICE_NAME sets it. stop exports the remaining spans, for at most three
 // seconds.
 func Open(ctx context.Context, process, version string, getenv func(string) string, log *slog.Logger) (t *Traces, stop func(), err error) {
-	on, err := wanted(getenv)
+	on, err := isEnabled(getenv)
 	if err != nil || !on {
 		return nil, func() {}, err
 	}
@@ -49,7 +49,7 @@ func Open(ctx context.Context, process, version string, getenv func(string) stri
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("sending traces", "error", err) }))
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
-	return Of(provider), func() {
+	return NewTraces(provider), func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
@@ -58,11 +58,11 @@ func Open(ctx context.Context, process, version string, getenv func(string) stri
 	}, nil
 }
 
-// Of returns Traces that use a given provider.
-func Of(provider trace.TracerProvider) *Traces { return &Traces{provider} }
+// NewTraces returns Traces that use a given provider.
+func NewTraces(provider trace.TracerProvider) *Traces { return &Traces{provider} }
 
-// wanted reports whether the standard variables turn traces on. It rejects unsupported exporters and protocols.
-func wanted(getenv func(string) string) (bool, error) {
+// isEnabled reports whether the standard variables turn traces on. It rejects unsupported exporters and protocols.
+func isEnabled(getenv func(string) string) (bool, error) {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, nil
 	}
@@ -106,5 +106,5 @@ func (t *Traces) Continue(ctx context.Context, carried, name string, attributes 
 	if t == nil {
 		return ctx, nil
 	}
-	return begin(Within(ctx, carried), t.tracer(), trace.SpanKindConsumer, name, attributes)
+	return begin(Extract(ctx, carried), t.tracer(), trace.SpanKindConsumer, name, attributes)
 }

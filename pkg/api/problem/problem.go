@@ -105,10 +105,10 @@ func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err 
 // redacted returns the error without keys: clients send them in the place of an id, and messages quote the request.
 func redacted(e *domain.Error, secrets domain.Secrets) *domain.Error {
 	shown := *e
-	shown.Message = secrets.Hide(e.Message)
+	shown.Message = secrets.Redact(e.Message)
 	shown.Fields = slices.Clone(e.Fields)
 	for i, f := range shown.Fields {
-		shown.Fields[i] = domain.FieldError{Field: secrets.Hide(f.Field), Message: secrets.Hide(f.Message)}
+		shown.Fields[i] = domain.FieldError{Field: secrets.Redact(f.Field), Message: secrets.Redact(f.Message)}
 	}
 	return &shown
 }

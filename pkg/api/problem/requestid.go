@@ -18,7 +18,7 @@ var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 // secret in it.
 func RequestIDOf(r *http.Request, secrets domain.Secrets, newID func() string) string {
 	id := r.Header.Get(RequestIDHeader)
-	if !requestIDPattern.MatchString(id) || secrets.Hide(id) != id {
+	if !requestIDPattern.MatchString(id) || secrets.Redact(id) != id {
 		return newID()
 	}
 	return id

@@ -41,7 +41,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.Equal(t, 0, due)
 		world.Equal(t, time.Time{}, oldest)
 		const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-		_, err = w.CreateDatasources(telemetry.Within(w.Ctx, trace), []catalog.NewDatasource{w.File()})
+		_, err = w.CreateDatasources(telemetry.Extract(w.Ctx, trace), []catalog.NewDatasource{w.File()})
 		world.OK(t, err)
 		w.Create(w.File())
 		jobs, err := w.Outbox(w.Ctx, 10)

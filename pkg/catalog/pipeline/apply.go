@@ -57,7 +57,7 @@ func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied,
 		}
 		for i, ev := range evs {
 			var err error
-			if out[i], err = c.apply(telemetry.Within(ctx, ev.Trace), t, ev); err != nil {
+			if out[i], err = c.apply(telemetry.Extract(ctx, ev.Trace), t, ev); err != nil {
 				return fmt.Errorf("%s of datasource %s: %w", ev.Type, ev.DatasourceID, err)
 			}
 		}
@@ -209,13 +209,13 @@ func isSameForSite(before, after record.Record) bool {
 // outcome changes the record as the event demands. others are the ids of other datasources that were changed and
 // stored.
 func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
-	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Takes(ev) {
+	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Accepts(ev) {
 		v, err := c.sites.Judge(ctx, t, *r, store, *ev.Fetched, ev.At)
 		if err != nil {
 			return out, nil, fmt.Errorf("looking for its duplicates: %w", err)
 		}
 		if v.Keeper != "" {
-			return r.LeaveOutFetched(v.Reason, v.Keeper, ev), nil, nil
+			return r.ExcludeFetched(v.Reason, v.Keeper, ev), nil, nil
 		}
 		others = v.Yielded
 	}
@@ -226,7 +226,7 @@ func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, stor
 			return out, nil, err
 		}
 		if stopped {
-			r.PageStopped(ev.At)
+			r.RestorePage(ev.At)
 			out.Next, out.NotBefore = nil, time.Time{}
 		}
 	}

@@ -36,7 +36,7 @@ func Enqueue(ctx context.Context, t *db.Tx, job domain.Job, p Priority) error {
 
 // EnqueueAt is Enqueue for a job that is due at a time in microseconds; 0: at once.
 func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBefore int64) error {
-	job.Trace = telemetry.Carry(ctx)
+	job.Trace = telemetry.Inject(ctx)
 	payload, err := db.ToJSON(job)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
-	if id == r.ID || !site.NamesPage(said, id) {
+	if id == r.ID || !site.HasCanonical(said, id) {
 		return "", nil
 	}
 	target, exists, err := record.Find(ctx, t, id)
@@ -31,7 +31,7 @@ func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, 
 		}
 		return id, nil
 	}
-	if !r.MayYieldTo(target.Datasource, similar(said, target.Config)) {
+	if !r.MayBeReplacedBy(target.Datasource, similar(said, target.Config)) {
 		return "", nil
 	}
 	cycle, err := canonicalCycle(ctx, t, site, target, r.ID)
@@ -87,7 +87,7 @@ func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 		return err
 	}
 	own := domain.ChildID(site.ID, page.Config.Canonical)
-	if own == page.ID || !site.NamesPage(page.Config, own) {
+	if own == page.ID || !site.HasCanonical(page.Config, own) {
 		return nil
 	}
 	served, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE id = ? AND active_generation > 0`, own)
@@ -123,7 +123,7 @@ func (w *siteWork) yield(ctx context.Context) error {
 	w.after = pages[len(pages)-1].ID
 	at := db.FromMicros(w.t.Stamp())
 	for _, p := range pages {
-		if !w.site.Yields(p.Datasource, keeper.Datasource, similar(p.Config, keeper.Config)) {
+		if !w.site.IsReplacedBy(p.Datasource, keeper.Datasource, similar(p.Config, keeper.Config)) {
 			continue
 		}
 		cycle, err := canonicalCycle(ctx, w.t, w.site, keeper, p.ID)

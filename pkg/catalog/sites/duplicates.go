@@ -51,14 +51,14 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	if err != nil {
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
-	r.Config.EndAt(f.URL)
+	r.Config.SetFinalURL(f.URL)
 	// Pages that name this one as canonical do not compete with it: they are left out once it has content.
-	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.NamesPage(p.Config, r.ID) })
+	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
 	configs := make([]domain.DatasourceConfig, len(equal))
 	for i, p := range equal {
 		configs[i] = p.Config
 	}
-	if best := domain.BestPage(configs); best >= 0 && configs[best].Better(r.Config) {
+	if best := domain.BestPage(configs); best >= 0 && configs[best].IsBetterThan(r.Config) {
 		return verdict{Keeper: equal[best].ID, Reason: sameContent(configs[best])}, nil
 	}
 	var v verdict
@@ -94,7 +94,7 @@ func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time)
 // removeContent removes a page's content from the index and cancels its pending work, because another page replaces it
 // or its site no longer includes it.
 func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason string, at time.Time) error {
-	out := p.LeaveOut(reason, keeper, p.Seen, at)
+	out := p.Exclude(reason, keeper, p.Seen, at)
 	p.JobID, p.Location = "", record.NoJob
 	err := t.Queue(ctx, db.Write{
 		Doing: "leaving out page " + p.ID,

@@ -44,7 +44,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 		leftOut = refused
 		site.Capped = site.Capped || refused[overLimit] > 0
 	}
-	if !site.LeaveAddressesOut(leftOut) {
+	if !site.AddLeftOut(leftOut) {
 		return queued, nil
 	}
 	return queued, site.Store(ctx, t, t.Stamp())

@@ -161,7 +161,7 @@ func idsOf(pages []record.Record) []string {
 // scope. known is whether its links are stored.
 func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
-	root := scope.Follow && domain.SameSpelling(p.Config.SourceURL, scope.Root)
+	root := scope.Follow && domain.SameAddress(p.Config.SourceURL, scope.Root)
 	p.Config.Lead = 0
 	if why != "" && !root {
 		p.Config.Lead = domain.LeadsNowhere // unless links to it say otherwise; see lowerLead
@@ -170,7 +170,7 @@ func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope do
 	if why != "" && p.Status != domain.StatusSkipped && (!waits || !root || p.ActiveGeneration > 0) {
 		reason := p.Config.SourceURL + " is left out: " + why + "."
 		if root {
-			reason = scope.LeftOutBy(why, p.Config.SourceURL)
+			reason = scope.LeftOutReason(why, p.Config.SourceURL)
 		}
 		if err := record.QueueWithdrawals(ctx, w.t, []record.Record{*p}); err != nil {
 			return err
@@ -259,7 +259,7 @@ func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int
 
 // rescope queues the work that applies changed settings of a site to its pages.
 func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceConfig, site *record.Record) error {
-	if site.Type != domain.TypeWebSite || before.SameReach(site.Config) {
+	if site.Type != domain.TypeWebSite || before.SameScope(site.Config) {
 		return nil
 	}
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
@@ -270,7 +270,7 @@ func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceC
 	case !site.DiscoveryDone && !site.Status.Terminal():
 		site.CrawlWidened() // when discovery ends, it is known whether there is a sitemap
 	case site.DiscoveryDone && listed:
-		site.WarnOfSitemap()
+		site.WarnSitemap()
 	}
 	return queueWork(ctx, t, siteTask{siteID: site.ID, kind: workScope})
 }

@@ -127,7 +127,7 @@ func withdraw(ctx context.Context, t *db.Tx, pages []record.Record) error {
 	for i := range pages {
 		p := &pages[i]
 		ids = append(ids, p.ID)
-		p.PageStopped(db.FromMicros(t.Stamp()))
+		p.RestorePage(db.FromMicros(t.Stamp()))
 		p.Location = record.NoJob
 		if err := p.Store(ctx, t, db.Micros(p.UpdatedAt)); err != nil {
 			return err

@@ -44,7 +44,7 @@ func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch d
 		return domain.Invalid("config", "of datasource %s cannot be changed: it is no web page and no web site", r.ID)
 	case r.GroupID != "":
 		return domain.Invalid("config", "of page %s is that of its site; change datasource %s instead", r.ID, r.GroupID)
-	case r.Type == domain.TypeWebPage && patch.OfSites():
+	case r.Type == domain.TypeWebPage && patch.ChangesSite():
 		return domain.Invalid("config", "of page %s has no patterns and limits: those are of sites", r.ID)
 	}
 	before := r.Config

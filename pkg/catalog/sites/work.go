@@ -17,7 +17,7 @@ type workKind int
 
 const (
 	workStop    workKind = 1 // pages wait no longer to be fetched, because the crawl was stopped
-	workRest    workKind = 2 // handle the pages that the newest crawl has not found; see domain.RestPolicy
+	workRest    workKind = 2 // handle the pages that the newest crawl has not found; see domain.MissingPolicy
 	workRelease workKind = 3 // fetch pages again that were left out in favour of a page that has lost its content
 	workCompare workKind = 4 // fetch pages again that were left out in favour of a page whose content has changed
 	workYield   workKind = 5 // removePages out the pages that name a page as canonical which now has content
@@ -181,7 +181,7 @@ func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]
 
 // QueueRest queues work on the pages that the site's crawl has not found, if there are any.
 func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
-	if site.Crawl == nil || site.Crawl.Rest == domain.RestStays {
+	if site.Crawl == nil || site.Crawl.MissingPages == domain.RestKept {
 		return nil
 	}
 	for _, other := range []string{`<`, `>`} {
@@ -207,7 +207,7 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 		rest = append(rest, pages...)
 	}
 	var kept, left []record.Record
-	if w.site.Crawl.Rest == domain.RestAsked {
+	if w.site.Crawl.MissingPages == domain.RestRefetched {
 		for _, p := range rest {
 			if p.Config.Lead > domain.MaxLead {
 				left = append(left, p) // the settings exclude it

@@ -91,7 +91,7 @@ func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	case "application/zip", "application/x-zip-compressed":
 		return archiveExtensions[ext]
 	case "application/octet-stream":
-		return len(head) > 0 && (beginsLikeProgram(head) || extract.DetectType(head, "", "") == "application/octet-stream")
+		return len(head) > 0 && (isProgram(head) || extract.DetectType(head, "", "") == "application/octet-stream")
 	case "application/json":
 		return ext == ".map" // source map of a script
 	}
@@ -105,6 +105,6 @@ var programMagics = []string{
 	"!<arch>\n", "Rar!\x1a\x07", "7z\xbc\xaf\x27\x1c", "\xfd7zXZ\x00", "BZh", "SQLite format 3\x00", "ISc(", "koly",
 }
 
-func beginsLikeProgram(head []byte) bool {
+func isProgram(head []byte) bool {
 	return slices.ContainsFunc(programMagics, func(m string) bool { return bytes.HasPrefix(head, []byte(m)) })
 }

@@ -34,8 +34,8 @@ func (s *Site) build() error {
 	return nil
 }
 
-// some returns the number of pages per special case; it grows with the site.
-func (s *Site) some() int { return 1 + s.opts.Pages/1000 }
+// casesPerKind returns the number of pages per special case; it grows with the site.
+func (s *Site) casesPerKind() int { return 1 + s.opts.Pages/1000 }
 
 const (
 	sectionPages = 60 // pages in a section, without their subpages
@@ -93,7 +93,7 @@ func (s *Site) addDepth(lab *page) {
 
 // addUnlinked adds pages that are only in the sitemap.
 func (s *Site) addUnlinked() {
-	for i := range 3 * s.some() {
+	for i := range 3 * s.casesPerKind() {
 		s.orphan(fmt.Sprintf("/unlinked/%d.html", i+1), Expectation{Outcome: Synched})
 	}
 }

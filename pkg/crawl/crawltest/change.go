@@ -14,7 +14,7 @@ func (s *Site) Change(n int) []string {
 // Remove removes n plain pages: they answer 410 and leave the sitemap. Other pages still link to them, so nothing else
 // changes. It returns their addresses.
 func (s *Site) Remove(n int) []string {
-	return s.alter(n, s.takeAway)
+	return s.alter(n, s.removePage)
 }
 
 // Unlist removes n plain pages from the sitemap; they still answer. It returns their addresses.
@@ -53,8 +53,8 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	out := make([]string, 0, n)
 	const stride = 37 // prime, so that every page is reached
 	for tried := 0; len(out) < n && tried < len(plain)*stride && len(plain) > 0; tried++ {
-		p := plain[(s.turn*stride)%len(plain)]
-		s.turn++
+		p := plain[(s.nextPlain*stride)%len(plain)]
+		s.nextPlain++
 		if !p.plain || slices.Contains(out, s.absolute(p.address)) {
 			continue
 		}
@@ -82,7 +82,7 @@ func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 			c.expect.InFavourOf = heir.address
 		}
 		heir.expect = Expectation{Outcome: Synched}
-		s.takeAway(p)
+		s.removePage(p)
 		removed, heirs = append(removed, s.absolute(p.address)), append(heirs, s.absolute(heir.address))
 	}
 	return removed, heirs
@@ -105,8 +105,8 @@ func (s *Site) copies(p *page) []*page {
 	return out
 }
 
-// takeAway makes a page answer 410 and leave the sitemap.
-func (s *Site) takeAway(p *page) {
+// removePage makes a page answer 410 and leave the sitemap.
+func (s *Site) removePage(p *page) {
 	p.gone, p.plain = true, false
 	p.off = p.off || p.listed
 	p.listed = false

@@ -11,7 +11,7 @@ func (s *Site) addDirectives(lab *page) {
 	hub := s.page(lab, "/lab/directives/")
 	robotsMeta := func(content string) string { return fmt.Sprintf("<meta name=\"robots\" content=%q>\n", content) }
 	noIndex := Expectation{Outcome: Skipped, Reason: NoIndex}
-	for i := range s.some() {
+	for i := range s.casesPerKind() {
 		meta := s.register(hub, fmt.Sprintf("/n/noindex-meta-%d", i), noIndex)
 		meta.head = robotsMeta("NOINDEX, follow")
 		s.page(meta, fmt.Sprintf("/n/behind-noindex-%d", i))
@@ -41,7 +41,7 @@ func (s *Site) addDirectives(lab *page) {
 }
 
 // robots answers with the site's robots.txt.
-func (s *Site) robots(w *noted) {
+func (s *Site) robots(w *statusRecorder) {
 	var b strings.Builder
 	b.WriteString("# Who reads this is welcome.\nUser-agent: otherbot\nDisallow: /\n\nUser-agent: *\nDisallow: /private/\nAllow: /private/open/\nDisallow: /*.secret$\n")
 	if d := s.opts.CrawlDelay; d > 0 {

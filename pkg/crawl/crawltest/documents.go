@@ -12,7 +12,7 @@ import (
 func (s *Site) addDocuments(lab *page) {
 	hub := s.page(lab, "/lab/documents/")
 	const docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-	for i := range s.some() {
+	for i := range s.casesPerKind() {
 		for _, d := range []struct {
 			name, mediaType string
 			make            func(title string, paragraphs []string) []byte

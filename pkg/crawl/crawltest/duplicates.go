@@ -11,7 +11,7 @@ func (s *Site) addDuplicates(lab *page) {
 		c.text = p.text
 		return c
 	}
-	for i := range s.some() {
+	for i := range s.casesPerKind() {
 		copyOf(s.page(hub, fmt.Sprintf("/d/twin-%d", i)), fmt.Sprintf("/d/twin-%d/", i))
 		copyOf(s.page(hub, fmt.Sprintf("/d/folder-%d/", i)), fmt.Sprintf("/d/folder-%d/index.html", i))
 		p := s.page(hub, fmt.Sprintf("/d/shop-%d", i))

@@ -28,7 +28,7 @@ func (s *Site) addEncodings(lab *page) {
 	utf16LE := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
 	utf16BE := unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
 	meta := func(name string) string { return fmt.Sprintf("<meta charset=%q>\n", name) }
-	for i := range s.some() {
+	for i := range s.casesPerKind() {
 		for name, c := range inOrder(map[string]struct {
 			language func(string) string
 			enc      encoding.Encoding // nil: UTF-8

@@ -19,7 +19,7 @@ func (s *Site) addFailures(lab *page) {
 		_ = http.NewResponseController(x.w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	for i := range s.some() {
+	for i := range s.casesPerKind() {
 		for name, answer := range inOrder(map[string]func(*exchange){
 			"slow": slow, "500-once": first(1, status(http.StatusInternalServerError)), "503-once": first(1, later),
 			"reset-once": first(1, cut), "torn-once": first(1, torn), "aborted-once": first(1, aborted),

@@ -9,7 +9,7 @@ import (
 // addLinks adds pages that are not linked by plain links, and links that do not lead to pages.
 func (s *Site) addLinks(lab *page) {
 	hub := s.page(lab, "/lab/links/")
-	for i := range s.some() {
+	for i := range s.casesPerKind() {
 		refresh := s.page(hub, fmt.Sprintf("/l/refresh-%d", i))
 		behind := s.page(refresh, fmt.Sprintf("/l/behind-refresh-%d", i))
 		refresh.links = nil

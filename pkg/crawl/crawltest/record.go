@@ -59,12 +59,12 @@ func (s *Site) Times() map[string]int {
 }
 
 // begin records the start of a request. The returned function records its end.
-func (s *Site) begin(r *http.Request) (*noted, func()) {
+func (s *Site) begin(r *http.Request) (*statusRecorder, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now++
 	s.peak = max(s.peak, s.now)
-	n := &noted{Request: Request{
+	n := &statusRecorder{Request: Request{
 		Path: r.RequestURI, Foreign: "http://"+r.Host != s.base, UserAgent: r.UserAgent(), Start: time.Now(),
 		Conditional: r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Modified-Since") != "",
 	}}
@@ -77,20 +77,20 @@ func (s *Site) begin(r *http.Request) (*noted, func()) {
 	}
 }
 
-// noted is a response writer that records the status.
-type noted struct {
+// statusRecorder is a response writer that records the status.
+type statusRecorder struct {
 	Request
 	http.ResponseWriter
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (n *noted) WriteHeader(status int) {
+func (n *statusRecorder) WriteHeader(status int) {
 	n.Status = status
 	n.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
-func (n *noted) Write(p []byte) (int, error) {
+func (n *statusRecorder) Write(p []byte) (int, error) {
 	if n.Status == 0 {
 		n.Status = http.StatusOK
 	}
@@ -98,4 +98,4 @@ func (n *noted) Write(p []byte) (int, error) {
 }
 
 // Unwrap gives http.ResponseController access to the connection.
-func (n *noted) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+func (n *statusRecorder) Unwrap() http.ResponseWriter { return n.ResponseWriter }

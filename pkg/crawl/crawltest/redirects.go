@@ -9,7 +9,7 @@ import (
 // all cases.
 func (s *Site) addRedirects(lab *page) {
 	hub := s.page(lab, "/lab/redirects/")
-	for i := range s.some() {
+	for i := range s.casesPerKind() {
 		for _, code := range []int{
 			http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
 		} {

@@ -18,7 +18,7 @@ import (
 type exchange struct {
 	site *Site
 	page *page
-	w    *noted
+	w    *statusRecorder
 	r    *http.Request
 	try  int    // number of requests for the address, including this one
 	body string // the page as HTML
@@ -51,7 +51,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // find looks up the page, or creates one that belongs to an endless series.
-func (s *Site) find(n *noted, r *http.Request) (x *exchange, down bool) {
+func (s *Site) find(n *statusRecorder, r *http.Request) (x *exchange, down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	address := r.RequestURI

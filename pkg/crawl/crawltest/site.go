@@ -65,23 +65,23 @@ type Site struct {
 	bomb    []byte
 	modBase time.Time // Last-Modified of pages that have never changed
 
-	mu      sync.Mutex
-	base    string // scheme and host, set by Start
-	foreign string // the same server under another name
-	pages   map[string]*page
-	order   []*page // in order of creation
-	left    []leftOut
-	news    *page // page that links to the pages created by Add
-	added   int
-	turn    int     // position of Change, Remove and Unlist in plain
-	plain   []*page // pages that Change, Remove and Unlist go through
-	down    bool
-	tries   map[string]int // answered requests, by address
-	log     []Request
-	now     int // requests in progress
-	peak    int
-	server  *http.Server
-	done    chan struct{}
+	mu        sync.Mutex
+	base      string // scheme and host, set by Start
+	foreign   string // the same server under another name
+	pages     map[string]*page
+	order     []*page // in order of creation
+	left      []leftOut
+	news      *page // page that links to the pages created by Add
+	added     int
+	nextPlain int     // position of Change, Remove and Unlist in plain
+	plain     []*page // pages that Change, Remove and Unlist go through
+	down      bool
+	tries     map[string]int // answered requests, by address
+	log       []Request
+	now       int // requests in progress
+	peak      int
+	server    *http.Server
+	done      chan struct{}
 }
 
 // New creates a site without serving it; see Start.

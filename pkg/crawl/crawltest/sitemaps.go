@@ -63,7 +63,7 @@ func (s *Site) latest() []entry {
 }
 
 // sitemap answers with the requested sitemap.
-func (s *Site) sitemap(w *noted, r *http.Request) {
+func (s *Site) sitemap(w *statusRecorder, r *http.Request) {
 	w.Header().Set("Content-Type", "application/xml")
 	name := strings.TrimPrefix(r.URL.Path, "/maps/")
 	for i, kind := range kinds {
@@ -131,7 +131,7 @@ func (s *Site) full(w io.Writer, n int) {
 	_, _ = io.WriteString(w, "</urlset>\n")
 }
 
-func (s *Site) listKind(w *noted, kind int) {
+func (s *Site) listKind(w *statusRecorder, kind int) {
 	entries := s.entries(kind)
 	switch name := kinds[kind]; {
 	case name == "packed.xml.gz":

@@ -11,7 +11,7 @@ import (
 // addSpellings adds links with equivalent spellings of the same address.
 func (s *Site) addSpellings(lab *page) {
 	hub := s.page(lab, "/lab/spellings/")
-	for i := range s.some() {
+	for i := range s.casesPerKind() {
 		p := s.page(hub, fmt.Sprintf("/sp/item-%d?id=%d", i, i)).address
 		path, query, _ := strings.Cut(p, "?")
 		session := fmt.Sprintf("%016X", s.hash("session", p))

@@ -60,9 +60,9 @@ func (a *Allow) addPrefix(p netip.Prefix) error {
 	if ip := p.Addr(); ip.Is4In6() && p.Bits() >= 96 {
 		p = netip.PrefixFrom(ip.Unmap(), p.Bits()-96)
 	}
-	for _, s := range specials {
+	for _, s := range specialRanges {
 		if s.prefix.Bits() <= p.Bits() && s.prefix.Contains(p.Addr()) {
-			if s.opening == never {
+			if s.exemption == noExemption {
 				return fmt.Errorf("is %s, which is never reached", s.why)
 			}
 			break // the first range that contains an address decides

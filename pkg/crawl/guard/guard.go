@@ -37,71 +37,71 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// opening is the way in which configuration can allow a range.
-type opening int
+// exemption is the way in which configuration can allow a range.
+type exemption int
 
 const (
-	never     opening = iota // contains no web sites, only targets of attacks
-	byAddress                // by listing addresses in Options.Allow
-	byEither                 // also with Options.AllowPrivate
+	noExemption     exemption = iota // contains no web sites, only targets of attacks
+	exemptByAddress                  // by listing addresses in Options.Allow
+	exemptByEither                   // also with Options.AllowPrivate
 )
 
-// special is a range outside the public internet.
-type special struct {
-	prefix  netip.Prefix
-	opening opening
-	why     string
+// specialRange is a range outside the public internet.
+type specialRange struct {
+	prefix    netip.Prefix
+	exemption exemption
+	why       string
 }
 
 const (
-	whyLoopback  = "an address of this machine"
-	whyPrivate   = "an address of a private network"
-	whyLinkLocal = "a link-local address (cloud metadata services live there)"
-	whyMetadata  = "a cloud metadata service"
-	whyReserved  = "a reserved address"
-	whyMulticast = "a multicast address"
-	whyTunnel    = "an address of a tunnel"
-	whyNone      = "the address of no machine"
+	whyLoopback   = "an address of this machine"
+	whyPrivate    = "an address of a private network"
+	whyLinkLocal  = "a link-local address (cloud metadata services live there)"
+	whyMetadata   = "a cloud metadata service"
+	whyReserved   = "a reserved address"
+	whyMulticast  = "a multicast address"
+	whyTunnel     = "an address of a tunnel"
+	whyUnassigned = "the address of no machine"
 )
 
-// specials are from the IANA special-purpose registries of IPv4 and IPv6, with known metadata services.
-var specials = []special{
-	{netip.MustParsePrefix("127.0.0.0/8"), byEither, whyLoopback},
-	{netip.MustParsePrefix("::1/128"), byEither, whyLoopback},
-	{netip.MustParsePrefix("100.100.100.200/32"), never, whyMetadata},
-	{netip.MustParsePrefix("192.0.0.192/32"), never, whyMetadata},
-	{netip.MustParsePrefix("168.63.129.16/32"), never, whyMetadata},
-	{netip.MustParsePrefix("fd00:ec2::254/128"), never, whyMetadata},
-	{netip.MustParsePrefix("fd20:ce::254/128"), never, whyMetadata},
-	{netip.MustParsePrefix("10.0.0.0/8"), byEither, whyPrivate},
-	{netip.MustParsePrefix("172.16.0.0/12"), byEither, whyPrivate},
-	{netip.MustParsePrefix("192.168.0.0/16"), byEither, whyPrivate},
-	{netip.MustParsePrefix("100.64.0.0/10"), byEither, whyPrivate},
-	{netip.MustParsePrefix("fc00::/7"), byEither, whyPrivate},
-	{netip.MustParsePrefix("169.254.0.0/16"), never, whyLinkLocal},
-	{netip.MustParsePrefix("fe80::/10"), never, whyLinkLocal},
-	{netip.MustParsePrefix("::/96"), never, whyNone},             // embeds IPv4 addresses; deprecated
-	{netip.MustParsePrefix("::ffff:0:0:0/96"), never, whyTunnel}, // translated IPv4, RFC 2765
-	{netip.MustParsePrefix("64:ff9b:1::/48"), never, whyTunnel},  // NAT64 within a network, RFC 8215
-	{netip.MustParsePrefix("fec0::/10"), byAddress, whyReserved},
-	{netip.MustParsePrefix("0.0.0.0/8"), never, whyNone},
-	{netip.MustParsePrefix("255.255.255.255/32"), never, whyNone},
-	{netip.MustParsePrefix("192.0.0.0/24"), byAddress, whyReserved},
-	{netip.MustParsePrefix("192.0.2.0/24"), byAddress, whyReserved},
-	{netip.MustParsePrefix("192.31.196.0/24"), byAddress, whyReserved},
-	{netip.MustParsePrefix("192.52.193.0/24"), byAddress, whyReserved},
-	{netip.MustParsePrefix("192.88.99.0/24"), never, whyTunnel},
-	{netip.MustParsePrefix("192.175.48.0/24"), byAddress, whyReserved},
-	{netip.MustParsePrefix("198.18.0.0/15"), byAddress, whyReserved},
-	{netip.MustParsePrefix("198.51.100.0/24"), byAddress, whyReserved},
-	{netip.MustParsePrefix("203.0.113.0/24"), byAddress, whyReserved},
-	{netip.MustParsePrefix("224.0.0.0/4"), never, whyMulticast},
-	{netip.MustParsePrefix("240.0.0.0/4"), byAddress, whyReserved},
-	{netip.MustParsePrefix("ff00::/8"), never, whyMulticast},
-	{netip.MustParsePrefix("2001::/32"), never, whyTunnel},           // Teredo
-	{netip.MustParsePrefix("2001::/23"), byAddress, whyReserved},     // protocol assignments
-	{netip.MustParsePrefix("2001:db8::/32"), byAddress, whyReserved}, // documentation
-	{netip.MustParsePrefix("3fff::/20"), byAddress, whyReserved},     // documentation
+// specialRanges are from the IANA special-purpose registries of IPv4 and IPv6, with known metadata services.
+var specialRanges = []specialRange{
+	{netip.MustParsePrefix("127.0.0.0/8"), exemptByEither, whyLoopback},
+	{netip.MustParsePrefix("::1/128"), exemptByEither, whyLoopback},
+	{netip.MustParsePrefix("100.100.100.200/32"), noExemption, whyMetadata},
+	{netip.MustParsePrefix("192.0.0.192/32"), noExemption, whyMetadata},
+	{netip.MustParsePrefix("168.63.129.16/32"), noExemption, whyMetadata},
+	{netip.MustParsePrefix("fd00:ec2::254/128"), noExemption, whyMetadata},
+	{netip.MustParsePrefix("fd20:ce::254/128"), noExemption, whyMetadata},
+	{netip.MustParsePrefix("10.0.0.0/8"), exemptByEither, whyPrivate},
+	{netip.MustParsePrefix("172.16.0.0/12"), exemptByEither, whyPrivate},
+	{netip.MustParsePrefix("192.168.0.0/16"), exemptByEither, whyPrivate},
+	{netip.MustParsePrefix("100.64.0.0/10"), exemptByEither, whyPrivate},
+	{netip.MustParsePrefix("fc00::/7"), exemptByEither, whyPrivate},
+	{netip.MustParsePrefix("169.254.0.0/16"), noExemption, whyLinkLocal},
+	{netip.MustParsePrefix("fe80::/10"), noExemption, whyLinkLocal},
+	{netip.MustParsePrefix("::/96"), noExemption, whyUnassigned},       // embeds IPv4 addresses; deprecated
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), noExemption, whyTunnel}, // translated IPv4, RFC 2765
+	{netip.MustParsePrefix("64:ff9b:1::/48"), noExemption, whyTunnel},  // NAT64 within a network, RFC 8215
+	{netip.MustParsePrefix("fec0::/10"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("0.0.0.0/8"), noExemption, whyUnassigned},
+	{netip.MustParsePrefix("255.255.255.255/32"), noExemption, whyUnassigned},
+	{netip.MustParsePrefix("192.0.0.0/24"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("192.0.2.0/24"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("192.31.196.0/24"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("192.52.193.0/24"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("192.88.99.0/24"), noExemption, whyTunnel},
+	{netip.MustParsePrefix("192.175.48.0/24"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("198.18.0.0/15"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("198.51.100.0/24"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("203.0.113.0/24"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("224.0.0.0/4"), noExemption, whyMulticast},
+	{netip.MustParsePrefix("240.0.0.0/4"), exemptByAddress, whyReserved},
+	{netip.MustParsePrefix("ff00::/8"), noExemption, whyMulticast},
+	{netip.MustParsePrefix("2001::/32"), noExemption, whyTunnel},           // Teredo
+	{netip.MustParsePrefix("2001::/23"), exemptByAddress, whyReserved},     // protocol assignments
+	{netip.MustParsePrefix("2001:db8::/32"), exemptByAddress, whyReserved}, // documentation
+	{netip.MustParsePrefix("3fff::/20"), exemptByAddress, whyReserved},     // documentation
 }
 
 var (
@@ -128,9 +128,9 @@ func (g Guard) refusal(ip netip.Addr) string {
 	if !ip.IsValid() {
 		return whyReserved
 	}
-	for _, s := range specials {
+	for _, s := range specialRanges {
 		if s.prefix.Contains(ip) {
-			if s.opening == byEither && g.AllowPrivate || s.opening != never && g.Allow.contains(ip) {
+			if s.exemption == exemptByEither && g.AllowPrivate || s.exemption != noExemption && g.Allow.contains(ip) {
 				return ""
 			}
 			return s.why
@@ -153,9 +153,9 @@ func (g Guard) refusal(ip netip.Addr) string {
 	return ""
 }
 
-// otherServices are ports of other services, where a request could do harm: the ports of the Fetch standard that are
+// blockedPorts are ports of other services, where a request could do harm: the ports of the Fetch standard that are
 // still in use, and common databases and control planes.
-var otherServices = map[uint16]string{
+var blockedPorts = map[uint16]string{
 	7: "echo", 9: "discard", 19: "chargen", 20: "FTP", 21: "FTP", 22: "SSH", 23: "Telnet", 25: "SMTP", 37: "time",
 	53: "DNS", 69: "TFTP", 79: "finger", 110: "POP3", 111: "RPC", 113: "ident", 119: "NNTP", 123: "NTP",
 	135: "RPC", 137: "NetBIOS", 138: "NetBIOS", 139: "NetBIOS", 143: "IMAP", 161: "SNMP", 179: "BGP", 389: "LDAP",
@@ -168,7 +168,7 @@ var otherServices = map[uint16]string{
 }
 
 func (g Guard) checkPort(port uint16) error {
-	if name, bad := otherServices[port]; bad || port == 0 {
+	if name, bad := blockedPorts[port]; bad || port == 0 {
 		if port == 0 {
 			name = "no service"
 		}
@@ -205,9 +205,9 @@ func (g Guard) CheckURL(u *url.URL) error {
 	return nil
 }
 
-// IsInner reports whether an address is not on the public internet and so is accessible only because configuration
+// IsPrivate reports whether an address is not on the public internet and so is accessible only because configuration
 // allows it.
-func IsInner(a net.Addr) bool {
+func IsPrivate(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && Guard{}.checkSocket(tcp.AddrPort().Addr()) != nil
 }

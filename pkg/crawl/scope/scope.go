@@ -68,10 +68,10 @@ func New(s domain.SiteScope) (*Scope, error) {
 	return sc, nil
 }
 
-// Admit adds an address that is known to belong to the site: a page accepted earlier, or the target of the root's
+// Add adds an address that is known to belong to the site: a page accepted earlier, or the target of the root's
 // redirect. It adds the host, and as many path segments as the root has: if the root /docs redirects to /manual/v2/,
 // everything below /manual belongs to the site. A root without a path adds the whole host.
-func (s *Scope) Admit(u *url.URL) {
+func (s *Scope) Add(u *url.URL) {
 	s.hosts[domain.BareHost(u)] = true
 	if s.InPath(u) {
 		return
@@ -81,8 +81,8 @@ func (s *Scope) Admit(u *url.URL) {
 	s.prefixes = append(s.prefixes, "/"+strings.Join(segments[:min(names, len(segments))], "/"))
 }
 
-// On sets the page that contains the links passed to Take.
-func (s *Scope) On(page *url.URL) { s.page = page }
+// SetPage sets the page that contains the links passed to Resolve.
+func (s *Scope) SetPage(page *url.URL) { s.page = page }
 
 // HasHost reports whether the host of the address belongs to the site.
 func (s *Scope) HasHost(u *url.URL) bool { return s.hosts[domain.BareHost(u)] }
@@ -93,10 +93,10 @@ func (s *Scope) InPath(u *url.URL) bool {
 	return slices.ContainsFunc(s.prefixes, func(prefix string) bool { return underPrefix(p, prefix) })
 }
 
-// Take normalises a link found on base and checks whether it belongs to the site at the given depth. If the root uses
-// https, http links to its host are changed to https, so that each page has one address.
-func (s *Scope) Take(base *weburl.Base, ref string, depth int) (string, Refusal) {
-	n, why := s.TakeLink(base, ref, depth)
+// Resolve normalises a link found on base and checks whether it belongs to the site at the given depth. If the root
+// uses https, http links to its host are changed to https, so that each page has one address.
+func (s *Scope) Resolve(base *weburl.Base, ref string, depth int) (string, Refusal) {
+	n, why := s.ResolveLink(base, ref, depth)
 	if why != "" {
 		return "", why
 	}
@@ -106,8 +106,8 @@ func (s *Scope) Take(base *weburl.Base, ref string, depth int) (string, Refusal)
 	return n, ""
 }
 
-// TakeLink is Take without the include and exclude patterns.
-func (s *Scope) TakeLink(base *weburl.Base, ref string, depth int) (string, Refusal) {
+// ResolveLink is Resolve without the include and exclude patterns.
+func (s *Scope) ResolveLink(base *weburl.Base, ref string, depth int) (string, Refusal) {
 	u, n, err := base.Normalise(ref)
 	if err != nil {
 		if errors.Is(err, weburl.ErrTooLong) {

@@ -62,7 +62,7 @@ func TestScope_says_what_belongs_to_a_site(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, why := sc.Take(weburl.NewBase(sc.Root.String()), tc.ref, tc.depth)
+			got, why := sc.Resolve(weburl.NewBase(sc.Root.String()), tc.ref, tc.depth)
 			if why != tc.want {
 				t.Errorf("got %q, %q; want %q", got, why, tc.want)
 			}
@@ -91,12 +91,12 @@ func FuzzScope(f *testing.F) {
 		if err != nil {
 			return
 		}
-		sc.On(on)
-		got, why := sc.Take(base, ref, 1)
+		sc.SetPage(on)
+		got, why := sc.Resolve(base, ref, 1)
 		if why != "" {
 			return
 		}
-		if again, why := sc.Take(base, got, 1); again != got || why != "" {
+		if again, why := sc.Resolve(base, got, 1); again != got || why != "" {
 			t.Errorf("%q on %q is %q, and then %q, %q", ref, page, got, again, why)
 		}
 	})

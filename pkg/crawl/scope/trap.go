@@ -62,7 +62,7 @@ func isFarDate(u *url.URL) bool {
 	if d.reversed {
 		return false
 	}
-	_, words := shapeOf(u, d)
+	_, words := patternOf(u, d)
 	return d.named || d.padded && slices.ContainsFunc(words, isCalendarWord)
 }
 
@@ -74,7 +74,7 @@ func isStep(from, to *url.URL, now time.Time) bool {
 	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
 		return false
 	}
-	return turnsCalendar(from, to, now) || from.Path == to.Path && pilesUp(from, to)
+	return isCalendarLink(from, to, now) || from.Path == to.Path && addsFilters(from, to)
 }
 
 // repeats reports whether a group of segments occurs twice in a row, or a single segment three times. Numbers are
@@ -87,7 +87,7 @@ func repeats(segments []string) bool {
 			if n == 1 {
 				times = 3
 			}
-			if slices.ContainsFunc(group, func(s string) bool { return !isNumber(s) }) && comesTimes(segments[i:], group, times) {
+			if slices.ContainsFunc(group, func(s string) bool { return !isNumber(s) }) && isRepeated(segments[i:], group, times) {
 				return true
 			}
 		}
@@ -95,7 +95,7 @@ func repeats(segments []string) bool {
 	return false
 }
 
-func comesTimes(segments, group []string, times int) bool {
+func isRepeated(segments, group []string, times int) bool {
 	if len(segments) < times*len(group) {
 		return false
 	}
@@ -115,17 +115,17 @@ func parameters(u *url.URL) []string {
 }
 
 const (
-	maxNarrowings = 2 // maximum number of parameters that links may add to a path
-	maxArguments  = 4 // the same for scripts, whose parameters select the page
+	maxAddedFilters = 2 // maximum number of parameters that links may add to a path
+	maxArguments    = 4 // the same for scripts, whose parameters select the page
 )
 
 // paging are parameters of finite, paginated lists.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
-// pilesUp reports whether a link keeps all parameters of the page and adds others beyond the limit.
-func pilesUp(from, to *url.URL) bool {
+// addsFilters reports whether a link keeps all parameters of the page and adds others beyond the limit.
+func addsFilters(from, to *url.URL) bool {
 	had, has := parameters(from), parameters(to)
-	limit := maxNarrowings
+	limit := maxAddedFilters
 	if from.Path == "" || from.Path == "/" || path.Ext(from.Path) != "" {
 		limit = maxArguments
 	}
@@ -148,13 +148,13 @@ var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier 
 	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
 	availability booking bookings reservation reservations`)
 
-// turns are parameters that select the next date of a calendar.
-var turns = wordset.Of(`next prev previous forward back vor zurueck weiter`)
+// calendarParameters are parameters that select the next date of a calendar.
+var calendarParameters = wordset.Of(`next prev previous forward back vor zurueck weiter`)
 
-// turnsCalendar reports whether a link between two pages that differ only in their date belongs to an endless series. A
-// calendar is endless in both directions. The issues of a journal and the months of an archive end with the first and
+// isCalendarLink reports whether a link between two pages that differ only in their date belongs to an endless series.
+// A calendar is endless in both directions. The issues of a journal and the months of an archive end with the first and
 // last text, so only links from the present into the future are rejected there.
-func turnsCalendar(from, to *url.URL, now time.Time) bool {
+func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
 		return false
@@ -163,12 +163,12 @@ func turnsCalendar(from, to *url.URL, now time.Time) bool {
 	if !ok {
 		return false
 	}
-	shape, words := shapeOf(to, is)
-	before, _ := shapeOf(from, was)
+	shape, words := patternOf(to, is)
+	before, _ := patternOf(from, was)
 	if from.Path == to.Path && len(parameters(to)) > len(parameters(from)) {
 		for _, p := range parameters(to) {
 			key, value, _ := strings.Cut(strings.ToLower(p), "=")
-			if turns[key] || turns[value] {
+			if calendarParameters[key] || calendarParameters[value] {
 				return true
 			}
 		}
@@ -192,9 +192,9 @@ func turnsCalendar(from, to *url.URL, now time.Time) bool {
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// shapeOf returns an address with its numbers and the name of its month replaced, and the words in it. Names of
+// patternOf returns an address with its numbers and the name of its month replaced, and the words in it. Names of
 // parameters that hold a part of the date are not included, because the query of any archive may contain "month".
-func shapeOf(u *url.URL, d date) (shape string, words []string) {
+func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s
 	for _, p := range parameters(u) {

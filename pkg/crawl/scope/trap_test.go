@@ -41,7 +41,7 @@ func TestTraps_are_told_by_the_address(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, why := sc.Take(weburl.NewBase("https://e.com/"), tc.ref, 1); why != tc.want {
+			if got, why := sc.Resolve(weburl.NewBase("https://e.com/"), tc.ref, 1); why != tc.want {
 				t.Errorf("got %q, %q; want %q", got, why, tc.want)
 			}
 		})
@@ -130,9 +130,9 @@ func TestTraps_are_told_by_the_page_that_links_to_them(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sc.On(page)
+			sc.SetPage(page)
 			sc.Now = time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
-			if got, why := sc.Take(weburl.NewBase(page.String()), tc.ref, 1); why != tc.want {
+			if got, why := sc.Resolve(weburl.NewBase(page.String()), tc.ref, 1); why != tc.want {
 				t.Errorf("got %q, %q; want %q", got, why, tc.want)
 			}
 		})
@@ -162,8 +162,8 @@ func TestScope_goes_where_the_root_has_moved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sc.Admit(moved)
-			if got, why := sc.Take(weburl.NewBase(tc.moved), tc.ref, 1); why != tc.want {
+			sc.Add(moved)
+			if got, why := sc.Resolve(weburl.NewBase(tc.moved), tc.ref, 1); why != tc.want {
 				t.Errorf("got %q, %q; want %q", got, why, tc.want)
 			}
 		})

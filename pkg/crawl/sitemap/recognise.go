@@ -17,7 +17,7 @@ const HeadBytes = 4 << 10
 // IsList reports whether a body that begins with head is a sitemap or feed, possibly compressed, and not a page. more
 // means that the body is longer.
 func IsList(head []byte, more bool, kind content.Type) bool {
-	text, err := beginning(head)
+	text, err := decodeHead(head)
 	cut := more || errors.Is(err, bounded.ErrTooLarge)
 	if readXML(bytes.NewReader(text), nil) == nil || !kind.IsHTML() && xmlBegins(text) >= 0 {
 		return true
@@ -25,9 +25,9 @@ func IsList(head []byte, more bool, kind content.Type) bool {
 	return (content.IsGzip(head) || kind.Media == "text/plain") && onlyAddresses(text, cut)
 }
 
-// beginning returns the text at the beginning of a body that begins with head, decompressed and in UTF-8. Its error is
+// decodeHead returns the text at the beginning of a body that begins with head, decompressed and in UTF-8. Its error is
 // the reason why the text ends.
-func beginning(head []byte) ([]byte, error) {
+func decodeHead(head []byte) ([]byte, error) {
 	r, err := textOf(bytes.NewReader(head), HeadBytes, nil)
 	if err != nil {
 		return nil, err

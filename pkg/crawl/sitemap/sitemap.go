@@ -99,7 +99,7 @@ func textOf(r io.Reader, limit int64, budget *Budget) (*bufio.Reader, error) {
 		return nil, fmt.Errorf("unpacking the sitemap: %w", err)
 	}
 	if budget != nil {
-		r = &shared{r: r, left: &budget.bytes}
+		r = &budgetReader{r: r, left: &budget.bytes}
 	}
 	br := bufio.NewReaderSize(bounded.NewReader(r, limit), 4<<10)
 	head, err := br.Peek(512)
@@ -116,13 +116,13 @@ func textOf(r io.Reader, limit int64, budget *Budget) (*bufio.Reader, error) {
 // ErrTextSpent means that several sitemaps together are larger than their limit.
 var ErrTextSpent = errors.New("larger than the limit of all sitemaps")
 
-// shared is a reader within a budget that several readers share.
-type shared struct {
+// budgetReader is a reader within a budget that several readers share.
+type budgetReader struct {
 	r    io.Reader
 	left *int64
 }
 
-func (s *shared) Read(p []byte) (int, error) {
+func (s *budgetReader) Read(p []byte) (int, error) {
 	if *s.left <= 0 {
 		return 0, ErrTextSpent
 	}

@@ -38,7 +38,7 @@ var dialects = map[string]dialect{
 // readXML parses an XML sitemap in UTF-8 as a stream. If take is nil, it only checks the root element. It does not
 // expand entities declared in the document.
 func readXML(r io.Reader, take func(Entry) error) error {
-	bound := &tokenBound{r: r}
+	bound := &tokenLimiter{r: r}
 	dec := xml.NewDecoder(bufio.NewReader(bound))
 	dec.Strict = false // many sitemaps contain a bare "&" in addresses
 	dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
@@ -224,14 +224,14 @@ func isPermanentLink(t xml.StartElement) bool {
 	return true
 }
 
-// tokenBound fails if one token is too long, because the XML decoder keeps a whole token in memory. It counts the bytes
-// read since taken was last set to 0.
-type tokenBound struct {
+// tokenLimiter fails if one token is too long, because the XML decoder keeps a whole token in memory. It counts the
+// bytes read since taken was last set to 0.
+type tokenLimiter struct {
 	r     io.Reader
 	taken int
 }
 
-func (b *tokenBound) Read(p []byte) (int, error) {
+func (b *tokenLimiter) Read(p []byte) (int, error) {
 	if b.taken > maxXMLToken {
 		return 0, fmt.Errorf("more than %d bytes in one tag, text or comment", maxXMLToken)
 	}

@@ -303,9 +303,9 @@ var sessions = map[string]bool{
 	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true, "sessid": true, "session-id": true,
 }
 
-// maybeSessions are parameters for session ids that also have other uses: "sid" also identifies shops, stations and
+// ambiguousSessions are parameters for session ids that also have other uses: "sid" also identifies shops, stations and
 // sections, and "s" is a search text. They count only with a value that looks random.
-var maybeSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
+var ambiguousSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
 
 const minRandom = 20 // minimum number of letters and digits of a random value
 
@@ -313,7 +313,7 @@ func isSession(key, value string) bool {
 	if sessions[key] || strings.HasPrefix(key, "aspsessionid") {
 		return true
 	}
-	return maybeSessions[key] && len(value) >= minRandom && isAlnum(value) && strings.ContainsAny(value, "0123456789")
+	return ambiguousSessions[key] && len(value) >= minRandom && isAlnum(value) && strings.ContainsAny(value, "0123456789")
 }
 
 func isAlnum(s string) bool {

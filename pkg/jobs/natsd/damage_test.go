@@ -10,7 +10,7 @@ import (
 )
 
 // A server neither recovers a consumer whose state it cannot read nor lets it be made again.
-func TestAConsumerWhoseStateIsDamagedCanBeMadeAgain(t *testing.T) {
+func TestADamagedConsumerCanBeCreatedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	config := jetstream.ConsumerConfig{Durable: "worker", AckPolicy: jetstream.AckExplicitPolicy}

@@ -34,12 +34,12 @@ func (l *logger) begin() {
 	}
 }
 
-// breaks are parts of the server's messages about a failed write. Only these messages reveal it: the server keeps
-// answering other requests, but does not acknowledge messages for the affected stream any more.
-var breaks = []string{"Critical write error", "failed to store a msg", "will be DISABLED", "disabling JetStream"}
+// writeFailures are parts of the server's messages about a failed write. Only these messages reveal it: the server
+// keeps answering other requests, but does not acknowledge messages for the affected stream any more.
+var writeFailures = []string{"Critical write error", "failed to store a msg", "will be DISABLED", "disabling JetStream"}
 
 func (l *logger) notice(text string) {
-	for _, b := range breaks {
+	for _, b := range writeFailures {
 		if !strings.Contains(text, b) {
 			continue
 		}
@@ -89,8 +89,8 @@ func (l *logger) isBroken() bool {
 	return l.refused
 }
 
-// noise are parts of warnings that are irrelevant to operators of Sluice.
-var noise = []string{
+// ignoredWarnings are parts of warnings that are irrelevant to operators of Sluice.
+var ignoredWarnings = []string{
 	"SyncAlways", // a remark about a setting that is intended
 	"Plaintext passwords detected",
 	"Filestore [", // recovery of the store after a kill, which is complete when this is logged
@@ -104,7 +104,7 @@ func (l *logger) Warnf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	l.notice(text)
 	l.noticeLost(format, v)
-	for _, n := range noise {
+	for _, n := range ignoredWarnings {
 		if strings.Contains(text, n) {
 			l.log.Debug("NATS server", "detail", text)
 			return

@@ -55,10 +55,10 @@ type Server struct {
 	srv     *server.Server // nil during a restart; see supervise
 	address string         // listen address, "" if there is none
 
-	// ending is closed once a server whose start failed has stopped, which may take longer than try waits; nil if there
-	// is none. It is used by Start, then supervise, then Shutdown, never concurrently.
-	ending          <-chan struct{}
-	supervising     sync.WaitGroup
+	// stopped is closed once a server whose start failed has stopped, which may take longer than try waits; nil if
+	// there is none. It is used by Start, then supervise, then Shutdown, never concurrently.
+	stopped         <-chan struct{}
+	supervisors     sync.WaitGroup
 	stopSupervising context.CancelFunc
 	once            sync.Once
 	done            chan struct{} // closed when the shutdown is complete
@@ -95,7 +95,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	supervising, cancel := context.WithCancel(context.Background())
 	s.stopSupervising = cancel
-	s.supervising.Go(func() { s.supervise(supervising) })
+	s.supervisors.Go(func() { s.supervise(supervising) })
 	return s, nil
 }
 
@@ -129,9 +129,9 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 // try creates a server and waits until it is ready. If the start fails, it stops the server, in the background if that
 // takes long. It does not create another before the last one has stopped, since both would write the same files.
 func (s *Server) try(ctx context.Context, opts *server.Options) error {
-	if s.ending != nil {
+	if s.stopped != nil {
 		select {
-		case <-s.ending:
+		case <-s.stopped:
 		case <-ctx.Done():
 			return fmt.Errorf("starting the NATS server: the previous one has not stopped: %w", ctx.Err())
 		}
@@ -149,7 +149,7 @@ func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	}()
 	if err := s.serves(ctx, srv, started); err != nil {
 		stopped := make(chan struct{})
-		s.ending = stopped
+		s.stopped = stopped
 		go func() {
 			defer close(stopped)
 			<-started // stopping a server during its start has no effect
@@ -234,14 +234,14 @@ func (o Options) server() (*server.Options, error) {
 	return opts, nil
 }
 
-// errAway means that the server is being restarted.
-var errAway = errors.New("the embedded NATS server is restarting")
+// errRestarting means that the server is being restarted.
+var errRestarting = errors.New("the embedded NATS server is restarting")
 
 // InProcessConn returns a connection that uses no socket. It fails during a restart.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	srv := s.current()
 	if srv == nil {
-		return nil, errAway
+		return nil, errRestarting
 	}
 	return srv.InProcessConn()
 }
@@ -271,12 +271,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		go func() {
 			defer close(s.done)
 			s.stopSupervising()
-			s.supervising.Wait()
+			s.supervisors.Wait()
 			if srv := s.current(); srv != nil {
 				end(srv)
 			}
-			if s.ending != nil {
-				<-s.ending
+			if s.stopped != nil {
+				<-s.stopped
 			}
 			_ = s.lock.Unlock() // the process releases the lock at its end in any case
 		}()

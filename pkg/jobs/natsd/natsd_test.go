@@ -194,7 +194,7 @@ func TestWritesAreSyncedUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
-func TestLogKeepsToWhatMatters(t *testing.T) {
+func TestLogDropsIrrelevantWarnings(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	l := newLogger(slog.New(slog.NewTextHandler(&out, nil)))
@@ -225,7 +225,7 @@ func TestLogKeepsToWhatMatters(t *testing.T) {
 	}
 }
 
-func TestNoServerIsMadeBeforeTheOneThatDidNotStartHasEnded(t *testing.T) {
+func TestAFailedServerStopsBeforeTheNextStarts(t *testing.T) {
 	t.Parallel()
 	o := Options{Dir: t.TempDir(), Log: quiet, StartTimeout: 30 * time.Second}
 	opts, err := o.server()
@@ -233,7 +233,7 @@ func TestNoServerIsMadeBeforeTheOneThatDidNotStartHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	ending := make(chan struct{})
-	s := &Server{opts: o, log: newLogger(quiet), ending: ending}
+	s := &Server{opts: o, log: newLogger(quiet), stopped: ending}
 	hurried, cancel := context.WithCancel(t.Context())
 	cancel()
 	err = s.run(hurried, opts)

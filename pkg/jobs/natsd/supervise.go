@@ -22,7 +22,7 @@ func (s *Server) Ready() error {
 	srv := s.current()
 	switch {
 	case srv == nil:
-		return errAway
+		return errRestarting
 	case s.log.isBroken():
 		return errors.New("the embedded NATS server could not write to its store; it restarts once the disk accepts writes")
 	case !srv.JetStreamEnabled():

@@ -24,7 +24,7 @@ const fullVariable = "NATSD_TEST_FULL"
 // patience guards against a hang.
 const patience = time.Minute
 
-func TestAServerWhoseDiskWasFullTakesMessagesAgain(t *testing.T) {
+func TestAServerRecoversFromAFullDisk(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(fullVariable) == "" {
 		self, err := os.Executable()

@@ -83,7 +83,7 @@ func (r Reader) batch(ctx context.Context, ask batchRequest) (msgs []*jetstream.
 	if err != nil {
 		return nil, fmt.Errorf("asking stream %s: %w", r.Stream, err)
 	}
-	err = Do(ctx, r.patience(), func(ctx context.Context) error {
+	err = Retry(ctx, r.timeout(), func(ctx context.Context) error {
 		msgs, err = r.collect(ctx, body)
 		return err
 	})

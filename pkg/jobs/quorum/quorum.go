@@ -24,28 +24,28 @@ var (
 	ErrReplicas = errors.New("more replicas than servers")
 )
 
-// Patience is the default time for which a request is retried. A leader election takes four to nine seconds, and twice
+// Timeout is the default time for which a request is retried. A leader election takes four to nine seconds, and twice
 // as long after a split vote.
-const Patience = 20 * time.Second
+const DefaultTimeout = 20 * time.Second
 
 // Parameters of retries.
 const (
-	firstTry = 2 * time.Second // timeout of the first attempt; doubles up to lastTry
-	lastTry  = 8 * time.Second
-	minPause = 50 * time.Millisecond
-	maxPause = time.Second
+	minAttempt = 2 * time.Second // timeout of the first attempt; doubles up to maxAttempt
+	maxAttempt = 8 * time.Second
+	minPause   = 50 * time.Millisecond
+	maxPause   = time.Second
 )
 
-// Do calls f, each time with its own deadline, until it succeeds, fails with a permanent error, ctx ends, or patience
+// Retry calls f, each time with its own deadline, until it succeeds, fails with a permanent error, ctx ends, or timeout
 // has passed. In the last two cases the error is ErrUnavailable. f must be idempotent: if an answer is lost, the
 // request may have been performed.
-func Do(ctx context.Context, patience time.Duration, f func(ctx context.Context) error) error {
+func Retry(ctx context.Context, patience time.Duration, f func(ctx context.Context) error) error {
 	whole, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	limit, pause := firstTry, minPause
+	limit, pause := minAttempt, minPause
 	for {
-		err := try(whole, limit, f)
-		if err == nil || !Passes(err) {
+		err := attempt(whole, limit, f)
+		if err == nil || !IsTransient(err) {
 			return err
 		}
 		timer := time.NewTimer(pause/2 + rand.N(pause/2))
@@ -58,11 +58,11 @@ func Do(ctx context.Context, patience time.Duration, f func(ctx context.Context)
 			}
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
-		limit, pause = min(2*limit, lastTry), min(2*pause, maxPause)
+		limit, pause = min(2*limit, maxAttempt), min(2*pause, maxPause)
 	}
 }
 
-func try(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
+func attempt(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return f(ctx)
@@ -81,8 +81,8 @@ const (
 	codeStoreNotMade   = 10049 // for example if a stream of the same name was deleted a moment ago
 )
 
-// Passes reports whether a retry of the failed request may succeed.
-func Passes(err error) bool {
+// IsTransient reports whether a retry of the failed request may succeed.
+func IsTransient(err error) bool {
 	for _, passing := range []error{
 		nats.ErrNoResponders, jetstream.ErrNoStreamResponse, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
 		nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, jetstream.ErrNoHeartbeat, context.DeadlineExceeded, ErrUnavailable,

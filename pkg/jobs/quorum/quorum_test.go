@@ -19,13 +19,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestDo(t *testing.T) {
+func TestRetry(t *testing.T) {
 	t.Parallel()
 
 	t.Run("repeats what passes", func(t *testing.T) {
 		t.Parallel()
 		tries := 0
-		err := Do(t.Context(), time.Minute, func(context.Context) error {
+		err := Retry(t.Context(), time.Minute, func(context.Context) error {
 			if tries++; tries < 3 {
 				return fmt.Errorf("asking: %w", nats.ErrNoResponders)
 			}
@@ -38,14 +38,14 @@ func TestDo(t *testing.T) {
 	t.Run("does not repeat what does not pass", func(t *testing.T) {
 		t.Parallel()
 		tries, refusal := 0, errors.New("refused")
-		err := Do(t.Context(), time.Minute, func(context.Context) error { tries++; return refusal })
+		err := Retry(t.Context(), time.Minute, func(context.Context) error { tries++; return refusal })
 		if !errors.Is(err, refusal) || errors.Is(err, ErrUnavailable) || tries != 1 {
 			t.Errorf("%d tries, %v", tries, err)
 		}
 	})
 	t.Run("gives up when patience is over, and says why", func(t *testing.T) {
 		t.Parallel()
-		err := Do(t.Context(), 20*time.Millisecond, func(ctx context.Context) error {
+		err := Retry(t.Context(), 20*time.Millisecond, func(ctx context.Context) error {
 			<-ctx.Done() // a request that nobody answers
 			return ctx.Err()
 		})
@@ -56,14 +56,14 @@ func TestDo(t *testing.T) {
 	t.Run("ends with its context", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
-		err := Do(ctx, time.Minute, func(context.Context) error { cancel(); return nats.ErrTimeout })
+		err := Retry(ctx, time.Minute, func(context.Context) error { cancel(); return nats.ErrTimeout })
 		if !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.Canceled) {
 			t.Errorf("error is %v", err)
 		}
 	})
 }
 
-func TestPasses(t *testing.T) {
+func TestIsTransient(t *testing.T) {
 	t.Parallel()
 	refusal := func(code int, words string) error {
 		return &jetstream.APIError{Code: 503, ErrorCode: jetstream.ErrorCode(code), Description: words}
@@ -79,9 +79,9 @@ func TestPasses(t *testing.T) {
 		"no room":                 {refusal(codeInsufficient, ""), false},
 		"a lost connection":       {nats.ErrDisconnected, true},
 		"a connection that ended": {nats.ErrConnectionClosed, false},
-		"a lost stream":           {Lost("S", jetstream.ErrStreamNotFound), false},
+		"a lost stream":           {StreamError("S", jetstream.ErrStreamNotFound), false},
 	} {
-		if Passes(c.err) != c.want {
+		if IsTransient(c.err) != c.want {
 			t.Errorf("%s: passes is %t, want %t", name, !c.want, c.want)
 		}
 	}
@@ -122,7 +122,7 @@ func replicas(t *testing.T, answers map[string]func(body []byte) []*nats.Msg) Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Reader{JS: js, Stream: "S", Patience: 5 * time.Second}
+	return Reader{JS: js, Stream: "S", Timeout: 5 * time.Second}
 }
 
 func plain(text string) []*nats.Msg { return []*nats.Msg{{Data: []byte(text)}} }
@@ -132,7 +132,7 @@ const (
 	found = `{"message": {"subject": "a", "seq": 7, "data": "eA=="}}`
 )
 
-func TestAgreeMakesALeaderThatWasCutOffLearn(t *testing.T) {
+func TestSyncMakesADisconnectedLeaderCatchUp(t *testing.T) {
 	t.Parallel()
 	var learned atomic.Bool
 	r := replicas(t, map[string]func([]byte) []*nats.Msg{
@@ -148,7 +148,7 @@ func TestAgreeMakesALeaderThatWasCutOffLearn(t *testing.T) {
 	if _, err := r.Last(t.Context(), "a"); !errors.Is(err, jetstream.ErrMsgNotFound) {
 		t.Fatalf("before: error is %v", err)
 	}
-	if err := r.Agree(t.Context(), "b"); err != nil {
+	if err := r.Sync(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
 	if msg, err := r.Last(t.Context(), "a"); err != nil || msg.Sequence != 7 || string(msg.Data) != "x" {

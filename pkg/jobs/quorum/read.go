@@ -13,9 +13,9 @@ import (
 // Reader reads single messages of a stream from its leader. A direct get of the client library may be answered by a
 // lagging replica that does not have recently acknowledged messages yet.
 type Reader struct {
-	JS       jetstream.JetStream
-	Stream   string
-	Patience time.Duration // 0: Patience
+	JS      jetstream.JetStream
+	Stream  string
+	Timeout time.Duration // 0: DefaultTimeout
 }
 
 // Last returns the last message of a subject, which may contain wildcards, or
@@ -35,25 +35,25 @@ func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMs
 	return r.get(ctx, getRequest{Sequence: sequence})
 }
 
-// Agree returns once a majority of the servers has confirmed all earlier answers of the leader. A leader that was cut
-// off may answer reads with old data for up to ten seconds. After Agree, a message that was not found does not exist.
+// Sync returns once a majority of the servers has confirmed all earlier answers of the leader. A leader that was cut
+// off may answer reads with old data for up to ten seconds. After Sync, a message that was not found does not exist.
 // The subject must belong to the stream and never have a message.
-func (r Reader) Agree(ctx context.Context, unused string) error {
-	return Do(ctx, r.patience(), func(ctx context.Context) error {
+func (r Reader) Sync(ctx context.Context, unused string) error {
+	return Retry(ctx, r.timeout(), func(ctx context.Context) error {
 		stream, err := r.JS.Stream(ctx, r.Stream)
 		if err != nil {
-			return Lost(r.Stream, err)
+			return StreamError(r.Stream, err)
 		}
 		// Purging an empty subject changes nothing, but it is a write, so a majority must agree.
 		return stream.Purge(ctx, jetstream.WithPurgeSubject(unused))
 	})
 }
 
-func (r Reader) patience() time.Duration {
-	if r.Patience > 0 {
-		return r.Patience
+func (r Reader) timeout() time.Duration {
+	if r.Timeout > 0 {
+		return r.Timeout
 	}
-	return Patience
+	return DefaultTimeout
 }
 
 // getRequest is the server's request format for reading one message.
@@ -80,7 +80,7 @@ func (r Reader) get(ctx context.Context, ask getRequest) (msg *jetstream.RawStre
 	if err != nil {
 		return nil, fmt.Errorf("asking stream %s: %w", r.Stream, err)
 	}
-	err = Do(ctx, r.patience(), func(ctx context.Context) error {
+	err = Retry(ctx, r.timeout(), func(ctx context.Context) error {
 		msg, err = r.ask(ctx, body)
 		return err
 	})
@@ -101,7 +101,7 @@ func (r Reader) ask(ctx context.Context, body []byte) (*jetstream.RawStreamMsg, 
 		case jetstream.JSErrCodeMessageNotFound:
 			return nil, jetstream.ErrMsgNotFound
 		case jetstream.JSErrCodeStreamNotFound:
-			return nil, Lost(r.Stream, jetstream.ErrStreamNotFound)
+			return nil, StreamError(r.Stream, jetstream.ErrStreamNotFound)
 		}
 		return nil, e
 	}

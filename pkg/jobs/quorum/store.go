@@ -18,22 +18,22 @@ const stuckAfter = 10 * time.Second
 // Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate
 // window. If a server has forgotten a message but not its id, Store writes the message with another id after
 // stuckAfter. If the first message still appears, the stream has it twice. Store fails with ErrStreamLost if there is
-// no such stream, with ErrUnavailable once patience (0: Patience) has passed, and with the server's error if it refuses
-// the message.
+// no such stream, with ErrUnavailable once timeout (0: DefaultTimeout) has passed, and with the server's error if it
+// refuses the message.
 func Store(ctx context.Context, js jetstream.JetStream, patience time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return store(ctx, js, patience, stuckAfter, stream, id, msg, opts...)
 }
 
 func store(ctx context.Context, js jetstream.JetStream, patience, stuck time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (ack *jetstream.PubAck, err error) {
 	if patience <= 0 {
-		patience = Patience
+		patience = DefaultTimeout
 	}
 	opts = append(opts, jetstream.WithExpectStream(stream), jetstream.WithRetryAttempts(0))
 	var stuckSince time.Time
-	err = Do(ctx, patience, func(ctx context.Context) error {
+	err = Retry(ctx, patience, func(ctx context.Context) error {
 		ack, err = js.PublishMsg(ctx, msg, append(opts, jetstream.WithMsgID(id))...)
 		switch {
-		case !beingStored(err):
+		case !isDuplicateInFlight(err):
 			stuckSince = time.Time{}
 		case stuckSince.IsZero():
 			stuckSince = time.Now()
@@ -45,15 +45,15 @@ func store(ctx context.Context, js jetstream.JetStream, patience, stuck time.Dur
 		}
 		// No responders: the stream has no leader or does not exist.
 		if _, look := js.Stream(ctx, stream); errors.Is(look, jetstream.ErrStreamNotFound) {
-			return Lost(stream, look)
+			return StreamError(stream, look)
 		}
 		return err
 	})
 	return ack, err
 }
 
-// Lost converts the client's error for a missing stream to ErrStreamLost. It returns other errors unchanged.
-func Lost(stream string, err error) error {
+// StreamError converts the client's error for a missing stream to ErrStreamLost. It returns other errors unchanged.
+func StreamError(stream string, err error) error {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("%w: %s", ErrStreamLost, stream)
 	}
@@ -67,8 +67,8 @@ func WrongSequence(err error) bool {
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// beingStored reports whether a write was refused because a message with the same id is being stored.
-func beingStored(err error) bool {
+// isDuplicateInFlight reports whether a write was refused because a message with the same id is being stored.
+func isDuplicateInFlight(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && api.ErrorCode == codeDuplicateInWay
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joining is the time for which some failures of a stream's creation count as temporary: servers that have not joined
-// the cluster yet, remaining files of a deleted stream, and a server that does not know a new stream yet.
-const joining = 5 * time.Second
+// joinTimeout is the time for which some failures of a stream's creation count as temporary: servers that have not
+// joined the cluster yet, remaining files of a deleted stream, and a server that does not know a new stream yet.
+const joinTimeout = 5 * time.Second
 
 // Ensure creates the stream or updates the configuration of the existing one, and reports whether it created it. It
 // never lowers the number of replicas and never changes the first sequence. If the answer to a creation is lost, the
 // stream counts as existing. It fails with ErrReplicas if the cluster has too few servers.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
 	began := time.Now()
-	err = Do(ctx, Patience, func(ctx context.Context) error {
+	err = Retry(ctx, DefaultTimeout, func(ctx context.Context) error {
 		stream, created, err = ensure(ctx, js, cfg)
 		var api *jetstream.APIError
-		if errors.As(err, &api) && soon(api.ErrorCode) && time.Since(began) < joining {
+		if errors.As(err, &api) && isTransientCode(api.ErrorCode) && time.Since(began) < joinTimeout {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		return err
@@ -32,8 +32,8 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	return stream, created, nil
 }
 
-// soon reports whether a request that was refused with this code may succeed in a moment.
-func soon(code jetstream.ErrorCode) bool {
+// isTransientCode reports whether a request that was refused with this code may succeed in a moment.
+func isTransientCode(code jetstream.ErrorCode) bool {
 	return code == codeNoPeers || code == codeStoreNotMade || code == jetstream.JSErrCodeStreamNotFound
 }
 

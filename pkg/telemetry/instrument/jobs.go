@@ -15,7 +15,7 @@ import (
 // Jobs makes each run of a job a span of the trace of the request that created the job. Events of the job belong to its
 // run. Failed runs are logged with the trace's id.
 func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
-	next = noted(next)
+	next = withJobAttrs(next)
 	if traces == nil {
 		return next
 	}
@@ -23,7 +23,7 @@ func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Ha
 		ctx, span := traces.Continue(ctx, job.Trace, string(job.Kind),
 			telemetry.Text("sluice.job", job.ID), telemetry.Text("sluice.datasource", job.DatasourceID), telemetry.Text("sluice.datastore", job.DatastoreID),
 			telemetry.Number("sluice.generation", job.Generation), telemetry.Number("sluice.delivery", job.Delivery))
-		job.Trace = telemetry.Carry(ctx)
+		job.Trace = telemetry.Inject(ctx)
 		err := next(ctx, job)
 		if err != nil {
 			log.DebugContext(ctx, "job failed", "job", job.ID, "datasource", job.DatasourceID, "error", err)
@@ -33,10 +33,10 @@ func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Ha
 	}
 }
 
-// noted adds the ids of the job and its datasource to every log line of a run.
-func noted(next jobs.Handler) jobs.Handler {
+// withJobAttrs adds the ids of the job and its datasource to every log line of a run.
+func withJobAttrs(next jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, job domain.Job) error {
-		return next(telemetry.Note(ctx, slog.String("datasource", job.DatasourceID), slog.String("job", job.ID)), job)
+		return next(telemetry.WithLogAttrs(ctx, slog.String("datasource", job.DatasourceID), slog.String("job", job.ID)), job)
 	}
 }
 
@@ -65,7 +65,7 @@ func (t tracedStates) ApplyAll(ctx context.Context, evs []domain.Event) (applied
 		}
 		within, span := t.traces.Continue(ctx, ev.Trace, "apply "+string(ev.Type),
 			telemetry.Text("sluice.job", ev.JobID), telemetry.Text("sluice.datasource", ev.DatasourceID), telemetry.Number("sluice.batch", len(evs)))
-		evs[i].Trace = telemetry.Carry(within)
+		evs[i].Trace = telemetry.Inject(within)
 		defer func() { span.End(err) }() // the events are applied together
 	}
 	return t.States.ApplyAll(ctx, evs)

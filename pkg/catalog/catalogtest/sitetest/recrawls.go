@@ -52,7 +52,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		p, urls := twoBatches()
 		site := listed(w, p, urls)
 		site = crawlAgain(w, site, complete, urls[:10]...)
-		world.Equal(t, domain.RestRemoved, w.Get(site.ID).Crawl.Rest)
+		world.Equal(t, domain.RestRemoved, w.Get(site.ID).Crawl.MissingPages)
 		for _, j := range w.PublishAll() {
 			w.End(j, domain.EventUnchanged)
 		}

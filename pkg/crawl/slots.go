@@ -8,12 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Turns schedules requests to hosts. All crawlers that share one keep to a host's pace together. Package turnstest
+// HostSlots schedules requests to hosts. All crawlers that share one keep to a host's pace together. Package slotstest
 // contains tests for all implementations.
-type Turns interface {
-	// Reserve reserves the next turn at the host if it starts within patience. It does not wait for the start: the
-	// caller must wait for Turn.Wait. A turn that is not granted uses no capacity, and its Wait is positive.
-	Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.Turn, error)
+type HostSlots interface {
+	// Reserve reserves the next slot at the host if it starts within the patience. It does not wait for the start: the
+	// caller must wait for HostSlot.Wait. A slot that is not granted uses no capacity, and its Wait is positive.
+	Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error)
 	// Hold blocks all turns at the host until the given time. It never shortens an existing hold.
 	Hold(ctx context.Context, host string, until time.Time) error
 }
@@ -24,47 +24,47 @@ const (
 	busyWait = 50 * time.Millisecond
 )
 
-// LocalTurns implements Turns for one process.
-type LocalTurns struct {
+// LocalSlots implements Slots for one process.
+type LocalSlots struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	hosts   map[string]*hostTurns
+	hosts   map[string]*localHost
 	sweepAt int // number of hosts at which unused ones are removed
 	lastID  uint64
 }
 
-type hostTurns struct {
+type localHost struct {
 	next   time.Time            // earliest start of the next request
 	held   time.Time            // end of the hold
-	leases map[uint64]time.Time // expiry of each turn that has not been released
+	leases map[uint64]time.Time // expiry of each slot that has not been released
 }
 
-// NewLocalTurns returns a LocalTurns with the clock now.
-func NewLocalTurns(now func() time.Time) *LocalTurns {
-	return &LocalTurns{now: now, hosts: make(map[string]*hostTurns), sweepAt: maxHosts}
+// NewLocalSlots returns a LocalSlots with the clock now.
+func NewLocalSlots(now func() time.Time) *LocalSlots {
+	return &LocalSlots{now: now, hosts: make(map[string]*localHost), sweepAt: maxHosts}
 }
 
-// Reserve implements Turns. It does not block; it returns only errors of ctx.
-func (l *LocalTurns) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.Turn, error) {
+// Reserve implements Slots. It does not block; it returns only errors of ctx.
+func (l *LocalSlots) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error) {
 	if err := ctx.Err(); err != nil {
-		return domain.Turn{}, err
+		return domain.HostSlot{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	h := l.host(host, now)
-	start := later(now, later(h.next, h.held))
+	start := latest(now, latest(h.next, h.held))
 	wait := start.Sub(now)
 	if wait > patience {
-		return domain.Turn{Wait: wait}, nil
+		return domain.HostSlot{Wait: wait}, nil
 	}
 	if pace.Concurrency <= 0 {
 		h.next = start.Add(pace.Delay)
-		return domain.Turn{Granted: true, Wait: wait, Release: func() {}}, nil
+		return domain.HostSlot{Granted: true, Wait: wait, Release: func() {}}, nil
 	}
 	if ends := h.expire(now); len(h.leases) >= pace.Concurrency {
-		return domain.Turn{Wait: max(wait, min(ends.Sub(now), max(pace.Delay, busyWait)))}, nil
+		return domain.HostSlot{Wait: max(wait, min(ends.Sub(now), max(pace.Delay, busyWait)))}, nil
 	}
 	h.next = start.Add(pace.Delay)
 	l.lastID++
@@ -73,24 +73,24 @@ func (l *LocalTurns) Reserve(ctx context.Context, host string, pace domain.Pace,
 		h.leases = make(map[uint64]time.Time)
 	}
 	h.leases[id] = start.Add(pace.Lease)
-	return domain.Turn{Granted: true, Wait: wait, Release: func() {
+	return domain.HostSlot{Granted: true, Wait: wait, Release: func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(h.leases, id)
 	}}, nil
 }
 
-// Hold implements Turns. It always returns nil.
-func (l *LocalTurns) Hold(_ context.Context, host string, until time.Time) error {
+// Hold implements Slots. It always returns nil.
+func (l *LocalSlots) Hold(_ context.Context, host string, until time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.host(host, l.now())
-	h.held = later(h.held, until)
+	h.held = latest(h.held, until)
 	return nil
 }
 
 // host returns the host's state, and removes unused hosts first if there are too many. The caller must hold mu.
-func (l *LocalTurns) host(name string, now time.Time) *hostTurns {
+func (l *LocalSlots) host(name string, now time.Time) *localHost {
 	if h := l.hosts[name]; h != nil {
 		return h
 	}
@@ -102,13 +102,13 @@ func (l *LocalTurns) host(name string, now time.Time) *hostTurns {
 		}
 		l.sweepAt = max(maxHosts, 2*len(l.hosts)) // so that the cost of sweeps per new host stays small
 	}
-	h := &hostTurns{}
+	h := &localHost{}
 	l.hosts[name] = h
 	return h
 }
 
-// expire removes expired turns, and returns the earliest expiry of the others.
-func (h *hostTurns) expire(now time.Time) (first time.Time) {
+// expire removes expired slots, and returns the earliest expiry of the others.
+func (h *localHost) expire(now time.Time) (first time.Time) {
 	for id, ends := range h.leases {
 		switch {
 		case !ends.After(now):
@@ -120,7 +120,7 @@ func (h *hostTurns) expire(now time.Time) (first time.Time) {
 	return first
 }
 
-func later(a, b time.Time) time.Time {
+func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -1,5 +1,5 @@
-// Package turnstest contains the conformance tests for implementations of crawl.Turns.
-package turnstest
+// Package slotstest contains the conformance tests for implementations of crawl.HostSlots.
+package slotstest
 
 import (
 	"context"
@@ -16,33 +16,33 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns the turns of n crawlers, which share hosts only with one another. They use the clock now, which the
+// Open returns the slots of n crawlers, which share hosts only with one another. They use the clock now, which the
 // tests set and which stands still between two steps.
-type Open func(t *testing.T, now func() time.Time, n int) []crawl.Turns
+type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
 // Test runs all tests against the implementation.
 func Test(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, *fleet){
-		"no more turns are out than may be at once":             concurrency,
-		"any number is out where there is no limit":             unlimited,
-		"the delay lies between two starts":                     delay,
-		"a turn beyond the caller's patience is not granted":    patience,
-		"nobody asks a host that is held":                       hold,
-		"a hold is never shortened":                             longestHold,
-		"a turn whose holder has died ends with its lease":      lease,
-		"a turn given back too late ends no other":              lateRelease,
-		"hosts do not wait for one another":                     hosts,
-		"any name may be a host's":                              names,
-		"crawlers that ask at once get one turn each":           together,
-		"crawlers that take turns all get on":                   progress,
-		"a caller whose context has ended takes no turn":        cancelled,
-		"turns end with their requests, in whatever order":      order,
-		"a host is asked at the pace that its newest turn asks": newestPace,
+		"no more slots are out than may be at once":                concurrency,
+		"any number is out where there is no limit":                unlimited,
+		"the delay lies between two starts":                        delay,
+		"a slot beyond the caller's patience is not granted":       boundedPatience,
+		"nobody asks a host that is held":                          hold,
+		"a hold is never shortened":                                longestHold,
+		"a slot whose holder has died ends with its lease":         lease,
+		"a slot given back too late ends no other":                 lateRelease,
+		"hosts do not wait for one another":                        hosts,
+		"any name may be a host's":                                 names,
+		"crawlers that ask at once get one slot each":              together,
+		"crawlers that take turns all progress":                    progress,
+		"a caller whose context has ended takes no slot":           cancelled,
+		"slots end with their requests, in whatever order":         order,
+		"a host is asked at the pace that its newest request asks": newestPace,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-			test(t, &fleet{clock: c, turns: open(t, c.now, crawlers)})
+			test(t, &fleet{clock: c, slots: open(t, c.now, crawlers)})
 		})
 	}
 }
@@ -73,40 +73,40 @@ func (c *clock) pass(d time.Duration) {
 // fleet is a number of crawlers that take requests round robin.
 type fleet struct {
 	*clock
-	turns []crawl.Turns
+	slots []crawl.HostSlots
 	asked atomic.Int64
 }
 
-func (f *fleet) next() crawl.Turns { return f.turns[int(f.asked.Add(1))%len(f.turns)] }
+func (f *fleet) next() crawl.HostSlots { return f.slots[int(f.asked.Add(1))%len(f.slots)] }
 
-func (f *fleet) reserve(t *testing.T, host string, pace domain.Pace, patience time.Duration) domain.Turn {
+func (f *fleet) reserve(t *testing.T, host string, pace domain.Pace, patience time.Duration) domain.HostSlot {
 	t.Helper()
-	turn, err := f.next().Reserve(t.Context(), host, pace, patience)
+	slot, err := f.next().Reserve(t.Context(), host, pace, patience)
 	if err != nil {
-		t.Fatalf("reserving a turn at %.80q: %v", host, err)
+		t.Fatalf("reserving a slot at %.80q: %v", host, err)
 	}
-	if turn.Granted != (turn.Release != nil) || turn.Wait < 0 || !turn.Granted && turn.Wait == 0 {
-		t.Fatalf("the turn is neither granted nor refused: %+v", turn)
+	if slot.Granted != (slot.Release != nil) || slot.Wait < 0 || !slot.Granted && slot.Wait == 0 {
+		t.Fatalf("the slot is neither granted nor refused: %+v", slot)
 	}
-	return turn
+	return slot
 }
 
-func (f *fleet) granted(t *testing.T, pace domain.Pace, wait time.Duration) domain.Turn {
+func (f *fleet) granted(t *testing.T, pace domain.Pace, wait time.Duration) domain.HostSlot {
 	t.Helper()
-	turn := f.reserve(t, host, pace, long)
-	if !turn.Granted || turn.Wait != wait {
-		t.Fatalf("got a turn (granted: %t) in %s, want one in %s", turn.Granted, turn.Wait, wait)
+	slot := f.reserve(t, host, pace, long)
+	if !slot.Granted || slot.Wait != wait {
+		t.Fatalf("got a slot (granted: %t) in %s, want one in %s", slot.Granted, slot.Wait, wait)
 	}
-	return turn
+	return slot
 }
 
 func (f *fleet) refused(t *testing.T, pace domain.Pace, patience time.Duration) time.Duration {
 	t.Helper()
-	turn := f.reserve(t, host, pace, patience)
-	if turn.Granted {
-		t.Fatalf("a turn in %s was granted", turn.Wait)
+	slot := f.reserve(t, host, pace, patience)
+	if slot.Granted {
+		t.Fatalf("a slot in %s was granted", slot.Wait)
 	}
-	return turn.Wait
+	return slot.Wait
 }
 
 func (f *fleet) hold(t *testing.T, d time.Duration) {
@@ -118,7 +118,7 @@ func (f *fleet) hold(t *testing.T, d time.Duration) {
 
 func concurrency(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: 3, Lease: time.Minute}
-	var out []domain.Turn
+	var out []domain.HostSlot
 	for range 3 {
 		out = append(out, f.granted(t, pace, 0))
 	}
@@ -148,16 +148,16 @@ func delay(t *testing.T, f *fleet) {
 	f.granted(t, pace, pace.Delay)
 }
 
-func patience(t *testing.T, f *fleet) {
+func boundedPatience(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: 10, Delay: 10 * time.Second, Lease: time.Minute}
 	f.granted(t, pace, 0)
-	for range 5 { // a refused turn uses no start
+	for range 5 { // a refused slot uses no start
 		if wait := f.refused(t, pace, 9*time.Second); wait != 10*time.Second {
-			t.Errorf("the turn is said to come in %s", wait)
+			t.Errorf("the slot is said to come in %s", wait)
 		}
 	}
-	if turn := f.reserve(t, host, pace, 10*time.Second); !turn.Granted || turn.Wait != 10*time.Second {
-		t.Errorf("a turn at the end of the caller's patience: %+v", turn)
+	if slot := f.reserve(t, host, pace, 10*time.Second); !slot.Granted || slot.Wait != 10*time.Second {
+		t.Errorf("a slot at the end of the caller's patience: %+v", slot)
 	}
 }
 
@@ -169,8 +169,8 @@ func hold(t *testing.T, f *fleet) {
 		t.Errorf("the host is said to be free in %s", wait)
 	}
 	out.Release()
-	if turn := f.reserve(t, "other.example", pace, 0); !turn.Granted || turn.Wait != 0 {
-		t.Errorf("another host has to wait: %+v", turn)
+	if slot := f.reserve(t, "other.example", pace, 0); !slot.Granted || slot.Wait != 0 {
+		t.Errorf("another host has to wait: %+v", slot)
 	}
 	f.pass(4 * time.Minute)
 	f.granted(t, pace, time.Minute)             // a patient caller waits for the end of the hold
@@ -219,8 +219,8 @@ func hosts(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: 1, Delay: time.Minute, Lease: time.Minute}
 	for i := range 100 {
 		name := fmt.Sprintf("h%d.example", i)
-		if turn := f.reserve(t, name, pace, 0); !turn.Granted || turn.Wait != 0 {
-			t.Errorf("%s has to wait for the others: %+v", name, turn)
+		if slot := f.reserve(t, name, pace, 0); !slot.Granted || slot.Wait != 0 {
+			t.Errorf("%s has to wait for the others: %+v", name, slot)
 		}
 	}
 }
@@ -232,17 +232,17 @@ func names(t *testing.T, f *fleet) {
 		"under_score.example", "-dash-.example", "$KV.example", "..", " ", strings.Repeat("a", 250) + ".example", "pumps example",
 		"pumps.example:80", "pumps.example:8", "PUMPS.example.", "bücher.example", "a/b\\c", "%41",
 	} {
-		turn := f.reserve(t, name, pace, 0)
-		if !turn.Granted {
+		slot := f.reserve(t, name, pace, 0)
+		if !slot.Granted {
 			t.Errorf("%.40q is taken for another host", name)
 			continue
 		}
 		if again := f.reserve(t, name, pace, 0); again.Granted {
-			t.Errorf("%.40q has two turns out", name)
+			t.Errorf("%.40q has two slots out", name)
 		}
-		turn.Release()
+		slot.Release()
 		if again := f.reserve(t, name, pace, 0); !again.Granted {
-			t.Errorf("%.40q has not got its turn back", name)
+			t.Errorf("%.40q has not got its slot back", name)
 		}
 	}
 }
@@ -255,11 +255,11 @@ func together(t *testing.T, f *fleet) {
 	var wg sync.WaitGroup
 	for i := range waits {
 		wg.Go(func() {
-			turn, err := f.next().Reserve(t.Context(), host, pace, long)
+			slot, err := f.next().Reserve(t.Context(), host, pace, long)
 			if err != nil {
-				t.Errorf("reserving a turn: %v", err)
+				t.Errorf("reserving a slot: %v", err)
 			}
-			granted[i], waits[i] = turn.Granted, turn.Wait
+			granted[i], waits[i] = slot.Granted, slot.Wait
 		})
 	}
 	wg.Wait()
@@ -271,7 +271,7 @@ func together(t *testing.T, f *fleet) {
 	}
 	slices.Sort(starts)
 	if len(starts) != n {
-		t.Fatalf("%d turns were granted, want %d", len(starts), n)
+		t.Fatalf("%d slots were granted, want %d", len(starts), n)
 	}
 	for i, start := range starts {
 		if want := time.Duration(i) * time.Second; start != want {
@@ -281,7 +281,7 @@ func together(t *testing.T, f *fleet) {
 }
 
 func progress(t *testing.T, f *fleet) {
-	const workers, turns, limit = 6, 5, 2
+	const workers, slots, limit = 6, 5, 2
 	pace := domain.Pace{Concurrency: limit, Lease: time.Hour}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -290,27 +290,27 @@ func progress(t *testing.T, f *fleet) {
 	for range workers {
 		wg.Go(func() {
 			mine := f.next()
-			for done := 0; done < turns; {
-				turn, err := mine.Reserve(ctx, host, pace, long)
+			for done := 0; done < slots; {
+				slot, err := mine.Reserve(ctx, host, pace, long)
 				if err != nil {
-					t.Errorf("reserving a turn: %v", err)
+					t.Errorf("reserving a slot: %v", err)
 					return
 				}
-				if !turn.Granted {
+				if !slot.Granted {
 					continue
 				}
 				n := out.Add(1)
 				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 				}
 				out.Add(-1)
-				turn.Release()
+				slot.Release()
 				done++
 			}
 		})
 	}
 	wg.Wait()
 	if m := most.Load(); m > limit {
-		t.Errorf("%d turns were out at once, want at most %d", m, limit)
+		t.Errorf("%d slots were out at once, want at most %d", m, limit)
 	}
 }
 
@@ -318,15 +318,15 @@ func cancelled(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: 1, Delay: time.Minute, Lease: time.Minute}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if turn, err := f.next().Reserve(ctx, host, pace, long); !errors.Is(err, context.Canceled) || turn.Granted {
-		t.Errorf("got %+v, %v", turn, err)
+	if slot, err := f.next().Reserve(ctx, host, pace, long); !errors.Is(err, context.Canceled) || slot.Granted {
+		t.Errorf("got %+v, %v", slot, err)
 	}
 	f.granted(t, pace, 0)
 }
 
 func order(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: 4, Lease: time.Minute}
-	var out []domain.Turn
+	var out []domain.HostSlot
 	for range pace.Concurrency {
 		out = append(out, f.granted(t, pace, 0))
 	}

@@ -5,38 +5,38 @@ import (
 	"sync"
 )
 
-// Recent is an LRU cache of vectors. Text that several documents of a datastore share, such as page footers or
+// VectorCache is an LRU cache of vectors. Text that several documents of a datastore share, such as page footers or
 // duplicate files, is embedded once. Entries are identified by a hash of the text, and not shared between datastores:
 // otherwise the speed of ingestion would reveal the content of other tenants. Recent is safe for concurrent use.
-type Recent struct {
+type VectorCache struct {
 	limit   int
 	mu      sync.Mutex
 	bytes   int
-	order   *list.List // of *recentVector, most recently used first
-	vectors map[recentKey]*list.Element
+	order   *list.List // of *cachedVector, most recently used first
+	vectors map[vectorKey]*list.Element
 }
 
-type recentKey struct {
+type vectorKey struct {
 	datastore, model string
 	text             textHash
 }
 
-type recentVector struct {
-	key    recentKey
+type cachedVector struct {
+	key    vectorKey
 	vector []float32
 }
 
 // size returns the memory of an entry in bytes, including the map and list.
-func (v *recentVector) size() int { return 4*len(v.vector) + 256 }
+func (v *cachedVector) size() int { return 4*len(v.vector) + 256 }
 
-// NewRecent returns an empty cache with a limit in bytes. 32 MiB hold about 20,000 vectors of 384 dimensions, or 2,700
-// of 3,072.
-func NewRecent(limit int) *Recent {
-	return &Recent{limit: limit, order: list.New(), vectors: make(map[recentKey]*list.Element)}
+// NewVectorCache returns an empty cache with a limit in bytes. 32 MiB hold about 20,000 vectors of 384 dimensions, or
+// 2,700 of 3,072.
+func NewVectorCache(limit int) *VectorCache {
+	return &VectorCache{limit: limit, order: list.New(), vectors: make(map[vectorKey]*list.Element)}
 }
 
 // get returns the vector of a text, or nil. Callers must not change it.
-func (r *Recent) get(key recentKey) []float32 {
+func (r *VectorCache) get(key vectorKey) []float32 {
 	if r == nil {
 		return nil
 	}
@@ -47,11 +47,11 @@ func (r *Recent) get(key recentKey) []float32 {
 		return nil
 	}
 	r.order.MoveToFront(e)
-	return e.Value.(*recentVector).vector
+	return e.Value.(*cachedVector).vector
 }
 
 // put stores the vector of a text. Callers must not change it afterwards.
-func (r *Recent) put(key recentKey, vector []float32) {
+func (r *VectorCache) put(key vectorKey, vector []float32) {
 	if r == nil {
 		return
 	}
@@ -60,10 +60,10 @@ func (r *Recent) put(key recentKey, vector []float32) {
 	if _, ok := r.vectors[key]; ok {
 		return
 	}
-	v := &recentVector{key, vector}
+	v := &cachedVector{key, vector}
 	r.vectors[key] = r.order.PushFront(v)
 	for r.bytes += v.size(); r.bytes > r.limit; {
-		oldest := r.order.Remove(r.order.Back()).(*recentVector)
+		oldest := r.order.Remove(r.order.Back()).(*cachedVector)
 		delete(r.vectors, oldest.key)
 		r.bytes -= oldest.size()
 	}

@@ -25,9 +25,9 @@ type Marks interface {
 	MaxGeneration(ctx context.Context) (uint64, error)
 }
 
-// Keeper ensures that all streams exist. While the service runs, it creates streams again that were deleted or lost
+// Streams ensures that all streams exist. While the service runs, it creates streams again that were deleted or lost
 // with their disk, and publishes the lost jobs again.
-type Keeper struct {
+type StreamKeeper struct {
 	Streams   Streams
 	Originals Store
 	Marks     Marks
@@ -38,8 +38,8 @@ type Keeper struct {
 const keepEvery = 5 * time.Second
 
 // Run checks the streams periodically until ctx ends.
-func (k *Keeper) Run(ctx context.Context) {
-	every(ctx, k.Log, nil, keepEvery, roundBound, func(ctx context.Context) (bool, error) {
+func (k *StreamKeeper) Run(ctx context.Context) {
+	runLoop(ctx, k.Log, nil, keepEvery, roundBound, func(ctx context.Context) (bool, error) {
 		_, err := k.keep(ctx, func(string, ...any) {})
 		return false, err
 	})
@@ -47,7 +47,7 @@ func (k *Keeper) Run(ctx context.Context) {
 
 // keep repairs missing streams, describes the repairs with note, and returns the number of jobs that were published
 // again.
-func (k *Keeper) keep(ctx context.Context, note Note) (rescued int, err error) {
+func (k *StreamKeeper) keep(ctx context.Context, note Note) (rescued int, err error) {
 	highest, err := k.Marks.MaxGeneration(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("reading the highest generation: %w", err)

@@ -10,16 +10,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestASmallOriginalIsTakenFromMemoryOnce(t *testing.T) {
+func TestASmallOriginalIsReadFromTheCacheOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t, Options{Keep: 2 * chunkSize})
+	s := open(t, Options{CacheBytes: 2 * chunkSize})
 	for name, size := range map[string]int{"small": 100, "one chunk": chunkSize, "empty": 0, "two chunks": chunkSize + 1} {
 		t.Run(name, func(t *testing.T) {
 			key, want := UploadKey(domain.NewID()), content(size)
 			if _, err := s.Put(testContext(t), key, bytes.NewReader(want), PutOptions{MaxBytes: 1 << 20}); err != nil {
 				t.Fatal(err)
 			}
-			_, keeps := s.recent.byKey[key]
+			_, keeps := s.cache.byKey[key]
 			if want := size > 0 && size <= chunkSize; keeps != want {
 				t.Errorf("kept: %t, want %t", keeps, want)
 			}
@@ -36,16 +36,16 @@ func TestASmallOriginalIsTakenFromMemoryOnce(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if s.recent.bytes != 0 || len(s.recent.byKey) != 0 {
-				t.Errorf("%d bytes are kept after they were taken", s.recent.bytes)
+			if s.cache.bytes != 0 || len(s.cache.byKey) != 0 {
+				t.Errorf("%d bytes are kept after they were taken", s.cache.bytes)
 			}
 		})
 	}
 }
 
-func TestWhatIsDeletedIsNotTaken(t *testing.T) {
+func TestDeletedContentIsNotCached(t *testing.T) {
 	t.Parallel()
-	s := open(t, Options{Keep: chunkSize})
+	s := open(t, Options{CacheBytes: chunkSize})
 	key := UploadKey(domain.NewID())
 	if _, err := s.Put(testContext(t), key, bytes.NewReader(content(10)), PutOptions{MaxBytes: 10}); err != nil {
 		t.Fatal(err)
@@ -58,26 +58,26 @@ func TestWhatIsDeletedIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestAPutThatFailsKeepsNothing(t *testing.T) {
+func TestAFailedPutIsNotCached(t *testing.T) {
 	t.Parallel()
-	s := open(t, Options{Keep: chunkSize})
+	s := open(t, Options{CacheBytes: chunkSize})
 	key := UploadKey(domain.NewID())
 	if _, err := s.Put(testContext(t), key, bytes.NewReader(content(11)), PutOptions{MaxBytes: 10}); !errors.Is(err, ErrTooLarge) {
 		t.Fatalf("the error is %v", err)
 	}
-	if len(s.recent.byKey) != 0 {
+	if len(s.cache.byKey) != 0 {
 		t.Error("something is kept")
 	}
 }
 
-func TestWhatCameFirstIsKeptWhileItIsYoung(t *testing.T) {
+func TestOlderContentStaysCachedForAMinute(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := newRecent(100, func() time.Time { return now })
+	r := newContentCache(100, func() time.Time { return now })
 	has := func(key string) bool { return r.byKey[key] != nil }
 	r.add("a", make([]byte, 60))
 	r.add("b", make([]byte, 41)) // does not fit
-	now = now.Add(keepFor)
+	now = now.Add(minCacheTime)
 	r.add("c", make([]byte, 40))
 	r.add("d", make([]byte, 1)) // does not fit
 	if !has("a") || has("b") || !has("c") || has("d") || r.bytes != 100 {
@@ -91,7 +91,7 @@ func TestWhatCameFirstIsKeptWhileItIsYoung(t *testing.T) {
 	if got, ok := r.take("c"); !ok || len(got) != 40 || has("c") || r.bytes != 50 {
 		t.Errorf("took %d bytes (%t), and %d are left", len(got), ok, r.bytes)
 	}
-	var none *recent
+	var none *contentCache
 	none.add("a", nil)
 	if _, ok := none.take("a"); ok {
 		t.Error("nothing is kept, and something is taken")

@@ -10,25 +10,25 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// crowd is documents that go through a room at the same moment.
-type crowd struct {
-	t       *testing.T
-	room    *Room
-	ctx     context.Context
-	reading chan struct{} // taken by each read while it lasts
-	inside  chan func()   // to leave with
-	failed  chan error
+// admissionTest is documents that go through a room at the same moment.
+type admissionTest struct {
+	t         *testing.T
+	admission *Admission
+	ctx       context.Context
+	reading   chan struct{} // taken by each read while it lasts
+	inside    chan func()   // to leave with
+	failed    chan error
 }
 
-func newCrowd(t *testing.T, room *Room, ctx context.Context) *crowd {
-	return &crowd{t: t, room: room, ctx: ctx, reading: make(chan struct{}, 100), inside: make(chan func(), 100), failed: make(chan error, 100)}
+func newAdmissionTest(t *testing.T, room *Admission, ctx context.Context) *admissionTest {
+	return &admissionTest{t: t, admission: room, ctx: ctx, reading: make(chan struct{}, 100), inside: make(chan func(), 100), failed: make(chan error, 100)}
 }
 
 // comes has n documents of so much text come.
-func (c *crowd) comes(n, text int) {
+func (c *admissionTest) comes(n, text int) {
 	for range n {
 		go func() {
-			_, leave, err := c.room.read(c.ctx, func() (*domain.Document, error) {
+			_, leave, err := c.admission.read(c.ctx, func() (*domain.Document, error) {
 				c.reading <- struct{}{}
 				return &domain.Document{Blocks: []domain.Block{{Text: strings.Repeat("a", text)}}}, nil
 			})
@@ -41,7 +41,7 @@ func (c *crowd) comes(n, text int) {
 	}
 }
 
-func (c *crowd) want(inside, read int) {
+func (c *admissionTest) want(inside, read int) {
 	c.t.Helper()
 	synctest.Wait()
 	if len(c.inside) != inside || len(c.reading) != read {
@@ -49,7 +49,7 @@ func (c *crowd) want(inside, read int) {
 	}
 }
 
-func (c *crowd) empty() {
+func (c *admissionTest) empty() {
 	for {
 		synctest.Wait()
 		select {
@@ -61,7 +61,7 @@ func (c *crowd) empty() {
 	}
 }
 
-func TestMoreShortDocumentsThanLongOnesAreUnderWayAtOnce(t *testing.T) {
+func TestMoreShortThanLongDocumentsAreAdmitted(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct{ text, inside, read int }{
 		"short":  {shortText, 12, 15}, // three more wait in the places of those that are read
@@ -72,7 +72,7 @@ func TestMoreShortDocumentsThanLongOnesAreUnderWayAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := newCrowd(t, NewRoom(1, 3), t.Context())
+				c := newAdmissionTest(t, NewAdmission(1, 3), t.Context())
 				c.comes(20, want.text)
 				c.want(want.inside, want.read)
 				c.empty()
@@ -82,10 +82,10 @@ func TestMoreShortDocumentsThanLongOnesAreUnderWayAtOnce(t *testing.T) {
 	}
 }
 
-func TestADocumentThatWaitsForRoomKeepsItsReadersPlace(t *testing.T) {
+func TestAWaitingDocumentOccupiesItsReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, NewRoom(8, 1), t.Context())
+		c := newAdmissionTest(t, NewAdmission(8, 1), t.Context())
 		c.comes(1, longText)
 		c.want(1, 1)
 		c.comes(1, longText)
@@ -97,19 +97,19 @@ func TestADocumentThatWaitsForRoomKeepsItsReadersPlace(t *testing.T) {
 	})
 }
 
-func TestADocumentThatIsNotReadOrGoesLeavesRoom(t *testing.T) {
+func TestAFailedOrCancelledDocumentFreesItsWeight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		room := NewRoom(1, 1)
+		room := NewAdmission(1, 1)
 		damaged := errors.New("damaged")
 		if _, _, err := room.read(t.Context(), func() (*domain.Document, error) { return nil, damaged }); !errors.Is(err, damaged) {
 			t.Errorf("the error is %v", err)
 		}
-		first := newCrowd(t, room, t.Context())
+		first := newAdmissionTest(t, room, t.Context())
 		first.comes(1, longText)
 		first.want(1, 1)
 		ctx, cancel := context.WithCancel(t.Context())
-		gone := newCrowd(t, room, ctx)
+		gone := newAdmissionTest(t, room, ctx)
 		gone.comes(3, longText) // one waits for room, the others to be read
 		gone.want(0, 1)
 		cancel()
@@ -118,7 +118,7 @@ func TestADocumentThatIsNotReadOrGoesLeavesRoom(t *testing.T) {
 			t.Errorf("%d of 3 have gone", len(gone.failed))
 		}
 		first.empty()
-		last := newCrowd(t, room, t.Context())
+		last := newAdmissionTest(t, room, t.Context())
 		last.comes(1, longText)
 		last.want(1, 1)
 		last.empty()

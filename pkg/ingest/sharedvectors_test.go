@@ -14,7 +14,7 @@ import (
 )
 
 // words has the pipeline make a chunk of each word, whose vector is its length.
-func words(p *pipeline, text string) {
+func words(p *ingestorFixture, text string) {
 	p.chunks = func(*domain.Document) ([]domain.Chunk, error) {
 		var out []domain.Chunk
 		for n, word := range strings.Fields(text) {
@@ -35,7 +35,7 @@ func TestTextThatDocumentsOfADatastoreShareIsEmbeddedOnce(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(0)
 	i := p.ingestor()
-	i.Recent = NewRecent(1 << 20)
+	i.Vectors = NewVectorCache(1 << 20)
 	ingest := func(text, datastore, model string) []float32 {
 		t.Helper()
 		words(p, text)
@@ -76,12 +76,12 @@ func TestTextThatDocumentsOfADatastoreShareIsEmbeddedOnce(t *testing.T) {
 	}
 }
 
-func TestAVectorThatWasNotMadeIsNotRemembered(t *testing.T) {
+func TestFailedVectorsAreNotCached(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(0)
 	words(p, "a bb")
 	i := p.ingestor()
-	i.Recent = NewRecent(1 << 20)
+	i.Vectors = NewVectorCache(1 << 20)
 	p.embed = func([]string) ([][]float32, error) { return nil, errors.New("down") }
 	if err := i.Handle(t.Context(), ingestJob()); err == nil {
 		t.Fatal("it succeeded")
@@ -96,8 +96,8 @@ func TestAVectorThatWasNotMadeIsNotRemembered(t *testing.T) {
 func TestTheLeastRecentlyUsedVectorIsForgotten(t *testing.T) {
 	t.Parallel()
 	vector := make([]float32, 100)
-	r := NewRecent(2 * (&recentVector{vector: vector}).size())
-	key := func(text string) recentKey { return recentKey{"store", "model", hashText(text)} }
+	r := NewVectorCache(2 * (&cachedVector{vector: vector}).size())
+	key := func(text string) vectorKey { return vectorKey{"store", "model", hashOf(text)} }
 	r.put(key("a"), vector)
 	r.put(key("b"), vector)
 	r.get(key("a"))
@@ -113,14 +113,14 @@ func TestTheLeastRecentlyUsedVectorIsForgotten(t *testing.T) {
 	}
 }
 
-func TestJobsShareTheMemory(t *testing.T) {
+func TestJobsShareTheVectorCache(t *testing.T) {
 	t.Parallel()
-	r := NewRecent(10_000)
+	r := NewVectorCache(10_000)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
 			for n := range 500 {
-				key := recentKey{"store", "model", hashText(fmt.Sprint(n % 50))}
+				key := vectorKey{"store", "model", hashOf(fmt.Sprint(n % 50))}
 				if v := r.get(key); v != nil && v[0] != float32(n%50) {
 					t.Errorf("the vector of %d is %v", n%50, v)
 				}

@@ -13,8 +13,8 @@ const Header = "traceparent"
 // carriers is the propagation format. The baggage header of callers is not passed on.
 var carriers = propagation.TraceContext{}
 
-// Carry returns the context's trace in text form so that another process can continue it, or "" if there is none.
-func Carry(ctx context.Context) string {
+// Inject returns the context's trace in text form so that another process can continue it, or "" if there is none.
+func Inject(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""
 	}
@@ -23,8 +23,8 @@ func Carry(ctx context.Context) string {
 	return carried[Header]
 }
 
-// Within returns a context in the carried trace, so that later spans become part of it.
-func Within(ctx context.Context, carried string) context.Context {
+// Extract returns a context in the carried trace, so that later spans become part of it.
+func Extract(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx
 	}

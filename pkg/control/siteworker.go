@@ -19,10 +19,10 @@ type Sites interface {
 	SiteWake() <-chan struct{}
 }
 
-// SiteKeeper performs changes to more pages of a site than fit in one transaction. It fetches or removes pages that the
+// SiteWorker performs changes to more pages of a site than fit in one transaction. It fetches or removes pages that the
 // last crawl did not find, fetches duplicates of removed pages, and cancels queued pages of a stopped crawl. All its
 // state is in the catalog, so it continues after a restart and in other processes.
-type SiteKeeper struct {
+type SiteWorker struct {
 	Sites Sites
 	Hub   Watchers // nil: no watchers
 	Log   *slog.Logger
@@ -36,12 +36,12 @@ const (
 )
 
 // Run performs tasks until ctx ends.
-func (k *SiteKeeper) Run(ctx context.Context) {
-	every(ctx, k.Log, k.Sites.SiteWake(), sitePoll, roundBound, k.round)
+func (k *SiteWorker) Run(ctx context.Context) {
+	runLoop(ctx, k.Log, k.Sites.SiteWake(), sitePoll, roundBound, k.round)
 }
 
 // Drain performs all tasks and returns when none is left.
-func (k *SiteKeeper) Drain(ctx context.Context) error {
+func (k *SiteWorker) Drain(ctx context.Context) error {
 	for {
 		more, err := k.round(ctx)
 		if err != nil || !more {
@@ -51,7 +51,7 @@ func (k *SiteKeeper) Drain(ctx context.Context) error {
 }
 
 // round performs one batch of every task, so that a large site does not block a small one.
-func (k *SiteKeeper) round(ctx context.Context) (more bool, err error) {
+func (k *SiteWorker) round(ctx context.Context) (more bool, err error) {
 	var faults []error
 	for last := (catalog.SiteTask{}); ; {
 		tasks, err := k.Sites.SiteWork(ctx, last, siteTasks)
@@ -74,7 +74,7 @@ func (k *SiteKeeper) round(ctx context.Context) (more bool, err error) {
 	}
 }
 
-func (k *SiteKeeper) notify(batch catalog.SiteBatch) {
+func (k *SiteWorker) notify(batch catalog.SiteBatch) {
 	if k.Hub == nil {
 		return
 	}

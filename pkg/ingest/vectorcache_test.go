@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-func TestOnlyTextThatTheModelHasNotSeenIsEmbedded(t *testing.T) {
+func TestOnlyNewTextIsEmbedded(t *testing.T) {
 	t.Parallel()
 	all := func(l *library) []string {
 		var out []string
@@ -47,9 +47,9 @@ func TestOnlyTextThatTheModelHasNotSeenIsEmbedded(t *testing.T) {
 			change: func(l *library) { l.paragraphs[50] = "Gates." }, places: []domain.Place{here, there},
 			small: func(*library) []string { return []string{"Pumps\nGates."} },
 		},
-		"another model embeds everything": {places: []domain.Place{anew}, large: all},
+		"another model embeds everything": {places: []domain.Place{elsewhere}, large: all},
 		"during a move to another model only that one embeds what is old": {
-			change: func(l *library) { l.paragraphs[50] = "Gates." }, places: []domain.Place{here, anew},
+			change: func(l *library) { l.paragraphs[50] = "Gates." }, places: []domain.Place{here, elsewhere},
 			small: func(*library) []string { return []string{"Pumps\nGates."} }, large: all,
 		},
 	}
@@ -82,11 +82,11 @@ func TestOnlyTextThatTheModelHasNotSeenIsEmbedded(t *testing.T) {
 	}
 }
 
-func TestVectorsThatDoNotFitIntoMemoryAreReadAgain(t *testing.T) {
+func TestVectorsBeyondTheCacheAreReadAgain(t *testing.T) {
 	t.Parallel()
 	const dimensions = 8192
-	const kept = keptBytes / (4*dimensions + 64)
-	l := newLibrary(t, kept+3*stockPage, dimensions)
+	const kept = vectorCacheBytes / (4*dimensions + 64)
+	l := newLibrary(t, kept+3*vectorPage, dimensions)
 	l.paragraphs = slices.Delete(l.paragraphs, kept+10, kept+20)
 	l.paragraphs[kept+300] = "Gates."
 	job := l.job(there)
@@ -95,9 +95,9 @@ func TestVectorsThatDoNotFitIntoMemoryAreReadAgain(t *testing.T) {
 	if diff := cmp.Diff([]string{"Pumps\nGates."}, l.models["small"].texts); diff != "" {
 		t.Error(diff)
 	}
-	pages := (kept + 3*stockPage + stockPage - 1) / stockPage
+	pages := (kept + 3*vectorPage + vectorPage - 1) / vectorPage
 	batches := (len(l.paragraphs)-kept)/batchRows + 2
-	if reads := l.shelves[domain.EngineEmbedded].reads; reads > pages+batches+2 {
+	if reads := l.indexes[domain.EngineEmbedded].reads; reads > pages+batches+2 {
 		t.Errorf("%d pages of rows were read in %d reads, then %d batches of them again", pages, reads, batches)
 	}
 
@@ -115,36 +115,36 @@ func TestVectorsThatDoNotFitIntoMemoryAreReadAgain(t *testing.T) {
 		job := l.job(there)
 		l.must(t, job)
 		l.verify(t, job, there)
-		if reads := l.shelves[domain.EngineEmbedded].reads; reads > pages+batches*stockReads {
+		if reads := l.indexes[domain.EngineEmbedded].reads; reads > pages+batches*maxVectorReads {
 			t.Errorf("%d reads", reads)
 		}
 	})
 	t.Run("and embedded when they are gone by then", func(t *testing.T) {
 		l.reset()
-		s := l.shelves[domain.EngineEmbedded]
+		s := l.indexes[domain.EngineEmbedded]
 		d := &destination{model: "small", embedder: l.models["small"]}
-		if err := d.copyFrom(t.Context(), s, l.job(there), l.previous.Generation); err != nil {
+		if err := d.addVectorCache(t.Context(), s, l.job(there), l.previous.Generation); err != nil {
 			t.Fatal(err)
 		}
 		clear(s.rows)
 		got := make([][]float32, 2)
-		err := d.stocks[0].fill(t.Context(), []string{"Pumps\n" + l.paragraphs[0], fmt.Sprintf("Pumps\nParagraph %d.", kept+1)}, got)
+		err := d.caches[0].fill(t.Context(), []string{"Pumps\n" + l.paragraphs[0], fmt.Sprintf("Pumps\nParagraph %d.", kept+1)}, got)
 		if err != nil || got[0] == nil || got[1] != nil {
 			t.Errorf("kept %v, gone %v, err %v", got[0] != nil, got[1] != nil, err)
 		}
 	})
 }
 
-func TestAPreviousVersionThatCannotBeReadNeverFailsAJobForGood(t *testing.T) {
+func TestAnUnreadablePreviousVersionDoesNotFailAJob(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		spoil func(*library)
 		fail  error
 		runs  int // until it succeeds
 	}{
-		"an engine that is down is waited for, and then done without": {fail: errDown, runs: patience + 1},
+		"an engine that is down is waited for, and then done without": {fail: errDown, runs: optionalFailures + 1},
 		"what is damaged is embedded":                                 {fail: index.ErrCorrupt, runs: 1},
-		"what is gone is embedded":                                    {spoil: func(l *library) { clear(l.shelves[domain.EngineEmbedded].rows) }, runs: 1},
+		"what is gone is embedded":                                    {spoil: func(l *library) { clear(l.indexes[domain.EngineEmbedded].rows) }, runs: 1},
 		"an engine out of reach is done without": {runs: 1, spoil: func(l *library) {
 			engines := l.engine
 			l.engine = func(e domain.Engine) (Index, error) {
@@ -162,7 +162,7 @@ func TestAPreviousVersionThatCannotBeReadNeverFailsAJobForGood(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLibrary(t, 10, 4)
-			l.shelves[domain.EngineEmbedded].fail = test.fail
+			l.indexes[domain.EngineEmbedded].fail = test.fail
 			if test.spoil != nil {
 				test.spoil(l)
 			}
@@ -189,10 +189,10 @@ func TestAPreviousVersionThatCannotBeReadNeverFailsAJobForGood(t *testing.T) {
 	}
 }
 
-func TestAJobThatWasCutShortGoesOnWhereItWas(t *testing.T) {
+func TestAnInterruptedJobContinues(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, 2*batchRows, 4)
-	job := l.job(anew)
+	job := l.job(elsewhere)
 	model, calls := l.models["large"], 0
 	l.embedder = func(string) (embed.Embedder, error) {
 		return failing{model, func() error {
@@ -207,7 +207,7 @@ func TestAJobThatWasCutShortGoesOnWhereItWas(t *testing.T) {
 	}
 	job.Delivery = 2
 	l.must(t, job)
-	l.verify(t, job, anew)
+	l.verify(t, job, elsewhere)
 	if n := len(model.texts); n != len(l.paragraphs) {
 		t.Errorf("%d texts were embedded, there are %d", n, len(l.paragraphs))
 	}
@@ -215,7 +215,7 @@ func TestAJobThatWasCutShortGoesOnWhereItWas(t *testing.T) {
 
 // failing is an embedder that fails when fail says so.
 type failing struct {
-	*counter
+	*countingEmbedder
 	fail func() error
 }
 
@@ -223,14 +223,14 @@ func (f failing) Embed(ctx context.Context, texts []string, p embed.Purpose) ([]
 	if err := f.fail(); err != nil {
 		return nil, err
 	}
-	return f.counter.Embed(ctx, texts, p)
+	return f.countingEmbedder.Embed(ctx, texts, p)
 }
 
-func TestAModelThatHasNotToldItsDimensionsTakesThoseOfTheCopies(t *testing.T) {
+func TestUnknownDimensionsAreThoseOfTheCachedVectors(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, 10, 4)
 	known := l.models["small"]
-	l.models["small"] = &counter{model: known.model}
+	l.models["small"] = &countingEmbedder{model: known.model}
 	l.models["small"].model.Dimensions = 0
 	job := l.job(there)
 	l.must(t, job)

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// stateKept is the time for which a host's state is used without reading it again.
-	stateKept = time.Second
+	// stateMaxAge is the time for which a host's state is used without reading it again.
+	stateMaxAge = time.Second
 	// writeTries is the maximum number of attempts at a write that conflicts with those of other crawlers. Each
 	// conflict means that another crawler succeeded: even with a dozen crawlers at one host, few writes need many
 	// attempts.
@@ -30,52 +30,52 @@ const (
 	writePause = 64 * time.Millisecond
 	// failedPause is the maximum pause after a failed batch.
 	failedPause = time.Second
-	// turnLate is the maximum delay of a request because its write took long. If a request is later than this, and
-	// later than a quarter of the host's delay, the turn is reserved again, since the next turn was scheduled from its
-	// start.
-	turnLate = 50 * time.Millisecond
+	// maxSlotLateness is the maximum delay of a request because its write took long. If a request is later than this,
+	// and later than a quarter of the host's delay, the slot is reserved again, since the next slot was scheduled from
+	// its start.
+	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
 	entryMargin = 10 * time.Second
 	// Maximum length of a host's name in an entry, in bytes.
 	maxHostShown = 256
 )
 
-// turnSubject returns the subject of a host's state. It contains a hash, since the host's name may hold any characters.
-func turnSubject(host string) string {
+// slotSubject returns the subject of a host's state. It contains a hash, since the host's name may hold any characters.
+func slotSubject(host string) string {
 	sum := sha256.Sum256([]byte(host))
-	return prefixTurns + hex.EncodeToString(sum[:16])
+	return prefixSlots + hex.EncodeToString(sum[:16])
 }
 
-type turnRequestKind int
+type slotRequestKind int
 
 const (
-	askTurn turnRequestKind = iota
-	endTurn
+	reserveSlot slotRequestKind = iota
+	releaseSlot
 	holdHost
 )
 
-// turnRequest is a queued change of a host's state.
-type turnRequest struct {
-	kind     turnRequestKind
+// slotRequest is a queued change of a host's state.
+type slotRequest struct {
+	kind     slotRequestKind
 	id       string // of the lease
 	pace     domain.Pace
 	patience time.Duration
-	until    time.Time // of endTurn: end of the lease, in the servers' time
+	until    time.Time // of releaseSlot: end of the lease, in the servers' time
 	held     time.Time // of holdHost: end of the hold, by the local clock
 
-	answer    chan turnAnswer // buffered; nil: no caller waits
-	abandoned bool            // the caller has stopped waiting; guarded by Turns.mu
+	answer    chan slotResult // buffered; nil: no caller waits
+	abandoned bool            // the caller has stopped waiting; guarded by HostSlots.mu
 }
 
-// turnAnswer is the result of a request.
-type turnAnswer struct {
-	verdict
+// slotResult is the result of a request.
+type slotResult struct {
+	reservation
 	id  string
 	err error
 }
 
 // write applies the queued requests for a host, all at a time, until there are none.
-func (t *Turns) write(h *turnHost) {
+func (t *HostSlots) write(h *slotHost) {
 	for {
 		t.mu.Lock()
 		batch := h.pending
@@ -91,7 +91,7 @@ func (t *Turns) write(h *turnHost) {
 			continue
 		}
 		if t.life.Err() != nil {
-			fail(rest, ErrTurnsClosed)
+			fail(rest, ErrSlotsClosed)
 			continue
 		}
 		t.mu.Lock()
@@ -104,7 +104,7 @@ func (t *Turns) write(h *turnHost) {
 }
 
 // round applies a batch. It returns the requests to retry and the pause before that.
-func (t *Turns) round(h *turnHost, batch []*turnRequest) (rest []*turnRequest, pause time.Duration) {
+func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotRequest, pause time.Duration) {
 	now, err := t.clock.now(t.life)
 	if err != nil {
 		return t.failed(h, batch, err), failedPause
@@ -112,7 +112,7 @@ func (t *Turns) round(h *turnHost, batch []*turnRequest) (rest []*turnRequest, p
 	batch = t.wanted(batch, now)
 	for try := 0; len(batch) > 0; try++ {
 		if try == writeTries {
-			return overtaken(batch), writePause
+			return rejectConflicts(batch), writePause
 		}
 		if try > 0 {
 			wait(t.life, rand.N(min(time.Millisecond<<try, writePause)))
@@ -130,16 +130,16 @@ func (t *Turns) round(h *turnHost, batch []*turnRequest) (rest []*turnRequest, p
 }
 
 // wanted drops requests that have no effect any more.
-func (t *Turns) wanted(batch []*turnRequest, now time.Time) []*turnRequest {
+func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	wanted := batch[:0:0]
 	for _, r := range batch {
 		gone := false
 		switch r.kind {
-		case askTurn:
+		case reserveSlot:
 			gone = r.abandoned
-		case endTurn:
+		case releaseSlot:
 			gone = !r.until.After(now)
 		case holdHost:
 			gone = r.answer == nil && !r.held.After(t.local())
@@ -153,8 +153,8 @@ func (t *Turns) wanted(batch []*turnRequest, now time.Time) []*turnRequest {
 
 // attempt applies a batch to the known state, stores the state if it has changed, and answers the requests. It fails
 // with errRevision if another crawler has written since the state was read. It returns the requests to apply again.
-func (t *Turns) attempt(h *turnHost, batch []*turnRequest) (again []*turnRequest, err error) {
-	fresh := h.read.IsZero() || time.Since(h.read) >= stateKept
+func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotRequest, err error) {
+	fresh := h.read.IsZero() || time.Since(h.read) >= stateMaxAge
 	if fresh {
 		if err := t.load(h); err != nil {
 			return nil, err
@@ -164,9 +164,9 @@ func (t *Turns) attempt(h *turnHost, batch []*turnRequest) (again []*turnRequest
 	if err != nil {
 		return nil, err
 	}
-	// If an older state says that all turns are taken, read it again: a turn may have ended since. Other refusals
+	// If an older state says that all slots are taken, read it again: a slot may have ended since. Other refusals
 	// remain valid, because the times in them only move later.
-	if !changed && !fresh && crowded(answers) {
+	if !changed && !fresh && anyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
 		}
@@ -182,9 +182,9 @@ func (t *Turns) attempt(h *turnHost, batch []*turnRequest) (again []*turnRequest
 	return t.deliver(h, batch, answers), nil
 }
 
-func crowded(answers []turnAnswer) bool {
+func anyFull(answers []slotResult) bool {
 	for _, a := range answers {
-		if a.crowded {
+		if a.full {
 			return true
 		}
 	}
@@ -192,34 +192,34 @@ func crowded(answers []turnAnswer) bool {
 }
 
 // apply computes the state after a batch.
-func (t *Turns) apply(h *turnHost, batch []*turnRequest) (next turnState, answers []turnAnswer, changed bool, err error) {
+func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, answers []slotResult, changed bool, err error) {
 	now, err := t.clock.now(t.life)
 	if err != nil {
 		return next, nil, false, err
 	}
 	next = h.state.clone()
 	next.expire(now)
-	answers = make([]turnAnswer, len(batch))
+	answers = make([]slotResult, len(batch))
 	for i, r := range batch {
 		answers[i].id = r.id
 		switch r.kind {
-		case endTurn:
+		case releaseSlot:
 			changed = next.release(r.id) || changed
 		case holdHost:
 			changed = next.hold(now.Add(r.held.Sub(t.local()))) || changed
-		case askTurn:
+		case reserveSlot:
 			v := next.reserve(r.id, r.pace, r.patience, now)
 			changed = changed || v.granted && (r.pace.Concurrency > 0 || r.pace.Delay > 0)
-			answers[i].verdict = v
+			answers[i].reservation = v
 		}
 	}
 	return next, answers, changed, nil
 }
 
-// deliver answers the requests of an applied batch. It returns those whose turn has already passed, to be applied
+// deliver answers the requests of an applied batch. It returns those whose slot has already passed, to be applied
 // again.
-func (t *Turns) deliver(h *turnHost, batch []*turnRequest, answers []turnAnswer) (again []*turnRequest) {
-	now, _, _ := t.clock.guess()
+func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotResult) (again []*slotRequest) {
+	now, _, _ := t.clock.estimate()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h.held, h.heldAt = h.state.Held, h.read
@@ -227,9 +227,9 @@ func (t *Turns) deliver(h *turnHost, batch []*turnRequest, answers []turnAnswer)
 		a := answers[i]
 		if a.granted {
 			late := now.Sub(a.start)
-			missed := r.pace.Delay > 0 && late > max(turnLate, r.pace.Delay/4)
+			missed := r.pace.Delay > 0 && late > max(maxSlotLateness, r.pace.Delay/4)
 			if (missed || r.abandoned) && !a.until.IsZero() {
-				again = append(again, &turnRequest{kind: endTurn, id: r.id, until: a.until})
+				again = append(again, &slotRequest{kind: releaseSlot, id: r.id, until: a.until})
 			}
 			if r.abandoned {
 				continue
@@ -248,12 +248,12 @@ func (t *Turns) deliver(h *turnHost, batch []*turnRequest, answers []turnAnswer)
 	return again
 }
 
-// overtaken handles a batch that conflicted in every attempt: it refuses turns, and returns the other requests to
+// rejectConflicts handles a batch that conflicted in every attempt: it refuses slots, and returns the other requests to
 // retry.
-func overtaken(batch []*turnRequest) (rest []*turnRequest) {
+func rejectConflicts(batch []*slotRequest) (rest []*slotRequest) {
 	for _, r := range batch {
-		if r.kind == askTurn {
-			r.answer <- turnAnswer{verdict: verdict{wait: writePause + rand.N(4*writePause)}}
+		if r.kind == reserveSlot {
+			r.answer <- slotResult{reservation: reservation{wait: writePause + rand.N(4*writePause)}}
 		} else {
 			rest = append(rest, r)
 		}
@@ -262,17 +262,17 @@ func overtaken(batch []*turnRequest) (rest []*turnRequest) {
 }
 
 // failed answers the waiting callers with an error. It returns the requests that must still reach other crawlers:
-// released turns, and the longest hold.
-func (t *Turns) failed(h *turnHost, batch []*turnRequest, err error) (rest []*turnRequest) {
+// released slots, and the longest hold.
+func (t *HostSlots) failed(h *slotHost, batch []*slotRequest, err error) (rest []*slotRequest) {
 	t.log.Debug("could not update the state of a host", "host", h.name, "error", err)
-	var hold *turnRequest
+	var hold *slotRequest
 	for _, r := range batch {
 		switch r.kind {
-		case endTurn:
+		case releaseSlot:
 			rest = append(rest, r)
 		case holdHost:
 			if hold == nil || r.held.After(hold.held) {
-				hold = &turnRequest{kind: holdHost, held: r.held}
+				hold = &slotRequest{kind: holdHost, held: r.held}
 			}
 		}
 	}
@@ -284,37 +284,37 @@ func (t *Turns) failed(h *turnHost, batch []*turnRequest, err error) (rest []*tu
 }
 
 // fail answers the waiting callers with an error.
-func fail(batch []*turnRequest, err error) {
+func fail(batch []*slotRequest, err error) {
 	for _, r := range batch {
 		if r.answer != nil {
-			r.answer <- turnAnswer{err: err}
+			r.answer <- slotResult{err: err}
 		}
 	}
 }
 
 // load reads the state of a host from the stream's leader.
-func (t *Turns) load(h *turnHost) error {
+func (t *HostSlots) load(h *slotHost) error {
 	began := time.Now()
 	msg, err := t.entries.Last(t.life, h.subject)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
-		h.state, h.revision, h.read = turnState{}, 0, began
+		h.state, h.revision, h.read = hostState{}, 0, began
 		return nil
 	case err != nil:
 		return err
 	}
-	var s turnState
+	var s hostState
 	if err := json.Unmarshal(msg.Data, &s); err != nil && len(msg.Data) > 0 {
 		t.log.Warn("replacing the unreadable state of a host", "host", h.name, "error", err)
-		s = turnState{}
+		s = hostState{}
 	}
 	h.state, h.revision, h.read = s, msg.Sequence, began
 	return nil
 }
 
 // store replaces the state of a host. It fails with errRevision if another crawler has written it since it was read.
-func (t *Turns) store(h *turnHost, next turnState) error {
-	now, _, _ := t.clock.guess()
+func (t *HostSlots) store(h *slotHost, next hostState) error {
+	now, _, _ := t.clock.estimate()
 	if next.Host = strings.ToValidUTF8(h.name, "?"); len(next.Host) > maxHostShown {
 		next.Host = strings.ToValidUTF8(next.Host[:maxHostShown], "")
 	}
@@ -337,13 +337,13 @@ func (t *Turns) store(h *turnHost, next turnState) error {
 	return nil
 }
 
-// turnsConfig returns the configuration of TURNS: states are in memory, and expire when they have no effect any more. A
+// slotsConfig returns the configuration of TURNS: states are in memory, and expire when they have no effect any more. A
 // host with a limited pace causes two writes for each page.
-func (o Options) turnsConfig() jetstream.StreamConfig {
+func (o Options) slotsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name:              streamTurns,
+		Name:              streamSlots,
 		Description:       "when hosts may be requested next, and by which crawlers",
-		Subjects:          []string{prefixTurns + ">"},
+		Subjects:          []string{prefixSlots + ">"},
 		Storage:           jetstream.MemoryStorage,
 		MaxAge:            MaxHold + time.Hour,
 		MaxMsgsPerSubject: 1,
@@ -355,8 +355,8 @@ func (o Options) turnsConfig() jetstream.StreamConfig {
 	}
 }
 
-// Turns implements the interface that crawlers use.
+// HostSlots implements the interface that crawlers use.
 var _ interface {
-	Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.Turn, error)
+	Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error)
 	Hold(ctx context.Context, host string, until time.Time) error
-} = (*Turns)(nil)
+} = (*HostSlots)(nil)

@@ -47,16 +47,16 @@ func (s *siteWork) WorkOnSite(context.Context, catalog.SiteTask) (catalog.SiteBa
 
 func (s *siteWork) SiteWake() <-chan struct{} { return s.wake }
 
-// told are the ids that watchers were told of.
-type told []string
+// changedIDs are the ids that watchers were told of.
+type changedIDs []string
 
-func (w *told) Changed(_, datasourceID string) { *w = append(*w, datasourceID) }
+func (w *changedIDs) Changed(_, datasourceID string) { *w = append(*w, datasourceID) }
 
-func TestSiteKeeperDoesABatchOfEverySiteInTurn(t *testing.T) {
+func TestSiteWorkerProcessesSitesRoundRobin(t *testing.T) {
 	t.Parallel()
 	work := &siteWork{left: []int{3, 1}}
-	var heard told
-	k := SiteKeeper{Sites: work, Hub: &heard, Log: quiet}
+	var heard changedIDs
+	k := SiteWorker{Sites: work, Hub: &heard, Log: quiet}
 	more, err := k.round(t.Context())
 	if err != nil || !more {
 		t.Fatalf("more %v, err %v", more, err)
@@ -71,25 +71,25 @@ func TestSiteKeeperDoesABatchOfEverySiteInTurn(t *testing.T) {
 	if diff := cmp.Diff(want, work.done); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(told(want), heard); diff != "" {
+	if diff := cmp.Diff(changedIDs(want), heard); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestSiteKeeperTriesEverySiteThoughOneFails(t *testing.T) {
+func TestSiteWorkerContinuesAfterAFailedSite(t *testing.T) {
 	t.Parallel()
 	work := &siteWork{left: []int{1, 1}, fault: errDown}
-	k := SiteKeeper{Sites: work, Log: quiet}
+	k := SiteWorker{Sites: work, Log: quiet}
 	more, err := k.round(t.Context())
 	if more || !errors.Is(err, errDown) || work.asked != 2 {
 		t.Errorf("more %v, err %v, asked %d times; want a fault after trying both", more, err, work.asked)
 	}
 }
 
-func TestSiteKeeperEndsWithItsContext(t *testing.T) {
+func TestSiteWorkerEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	k := SiteKeeper{Sites: &siteWork{left: []int{1}, wake: make(chan struct{})}, Log: quiet}
+	k := SiteWorker{Sites: &siteWork{left: []int{1}, wake: make(chan struct{})}, Log: quiet}
 	k.Run(ctx)
 }

@@ -13,7 +13,7 @@ type SiteReach struct {
 // Judge returns the reason for refusing a link or, if it becomes a page, that page's Lead. lead is the page's Lead in
 // case it matches no include pattern.
 func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
-	if SameSpelling(l.URL, r.Scope.Root) {
+	if SameAddress(l.URL, r.Scope.Root) {
 		return "", 0 // the root is always read for its links
 	}
 	if r.patterns == nil {
@@ -49,7 +49,7 @@ func (r *SiteReach) SetLead(page *Datasource, lead int) {
 	r.count(page.Config.Lead, -1)
 	r.count(lead, 1)
 	if page.Config.Lead > MaxLead && lead > 0 && page.Status == StatusSkipped && page.DuplicateOf == "" {
-		page.Error = r.Scope.LeftOutBy(LeftNotIncluded, page.Config.SourceURL)
+		page.Error = r.Scope.LeftOutReason(LeftNotIncluded, page.Config.SourceURL)
 	}
 	page.Config.Lead = lead
 }

@@ -31,9 +31,9 @@ var formatting = wordset.Of(`b big code em font i nobr s small strike strong tt 
 // Length of the longest of these names.
 const maxFormattingName = len("strike")
 
-// Tame returns the part of an HTML page that is parsed, and its character encoding. It does not modify page.
-func Tame(page []byte, label string) ([]byte, string) {
-	s := survey(page)
+// Sanitize returns the part of an HTML page that is parsed, and its character encoding. It does not modify page.
+func Sanitize(page []byte, label string) ([]byte, string) {
+	s := estimateCost(page)
 	page = page[:s.end]
 	if s.tags*(1+min(s.formatting, maxOpenElements)) <= maxHTMLNodes && s.bodies <= maxBodies {
 		return page, label
@@ -51,17 +51,17 @@ func Tame(page []byte, label string) ([]byte, string) {
 	return out, "utf-8"
 }
 
-// surveyed contains estimates of a page's cost. They may be too high, because the survey does not distinguish tags from
+// pageCost contains estimates of a page's cost. They may be too high, because the survey does not distinguish tags from
 // text.
-type surveyed struct {
+type pageCost struct {
 	tags       int
 	formatting int // number of formatting elements
 	bodies     int // number of html and body elements
 	end        int // end of the part that is parsed
 }
 
-func survey(page []byte) surveyed {
-	var s surveyed
+func estimateCost(page []byte) pageCost {
+	var s pageCost
 	for at := 0; ; s.tags++ {
 		next := bytes.IndexByte(page[at:], '<')
 		if next < 0 || s.tags == maxHTMLTags {

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// shelf is an index in memory that counts what is asked of it.
-type shelf struct {
+// memoryIndex is an index in memory that counts what is asked of it.
+type memoryIndex struct {
 	rows   map[index.Space][]index.Row
 	fail   error // of every reading call
 	refuse func() error
@@ -23,9 +23,9 @@ type shelf struct {
 	reads  int
 }
 
-func newShelf() *shelf { return &shelf{rows: make(map[index.Space][]index.Row)} }
+func newMemoryIndex() *memoryIndex { return &memoryIndex{rows: make(map[index.Space][]index.Row)} }
 
-func (s *shelf) Write(_ context.Context, space index.Space, rows []index.Row) error {
+func (s *memoryIndex) Write(_ context.Context, space index.Space, rows []index.Row) error {
 	s.writes++
 	if s.refuse != nil {
 		if err := s.refuse(); err != nil {
@@ -42,18 +42,18 @@ func (s *shelf) Write(_ context.Context, space index.Space, rows []index.Row) er
 	return nil
 }
 
-func (s *shelf) Rows(_ context.Context, space index.Space, datasource string, generation uint64, from, limit int) ([]index.Row, error) {
+func (s *memoryIndex) Rows(_ context.Context, space index.Space, datasource string, generation uint64, from, limit int) ([]index.Row, error) {
 	s.reads++
 	out := s.generation(space, datasource, generation)
 	out = slices.DeleteFunc(out, func(r index.Row) bool { return r.Ordinal < from })
 	return out[:min(limit, len(out))], s.fail
 }
 
-func (s *shelf) Count(_ context.Context, space index.Space, datasource string, generation uint64) (int64, error) {
+func (s *memoryIndex) Count(_ context.Context, space index.Space, datasource string, generation uint64) (int64, error) {
 	return int64(len(s.generation(space, datasource, generation))), s.fail
 }
 
-func (s *shelf) Spaces(_ context.Context, datastore string) (out []index.Space, err error) {
+func (s *memoryIndex) Spaces(_ context.Context, datastore string) (out []index.Space, err error) {
 	for space := range s.rows {
 		if space.DatastoreID == datastore {
 			out = append(out, space)
@@ -63,7 +63,7 @@ func (s *shelf) Spaces(_ context.Context, datastore string) (out []index.Space, 
 }
 
 // generation returns the rows of one generation in order.
-func (s *shelf) generation(space index.Space, datasource string, generation uint64) (out []index.Row) {
+func (s *memoryIndex) generation(space index.Space, datasource string, generation uint64) (out []index.Row) {
 	for _, r := range s.rows[space] {
 		if r.DatasourceID == datasource && r.Generation == generation {
 			out = append(out, r)
@@ -73,17 +73,17 @@ func (s *shelf) generation(space index.Space, datasource string, generation uint
 	return out
 }
 
-// counter embeds by hashing, and notes what it was asked for.
-type counter struct {
+// countingEmbedder embeds by hashing, and notes what it was asked for.
+type countingEmbedder struct {
 	model embed.Model
 	mu    sync.Mutex
 	texts []string
 	calls int
 }
 
-func (c *counter) Model() embed.Model { return c.model }
+func (c *countingEmbedder) Model() embed.Model { return c.model }
 
-func (c *counter) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+func (c *countingEmbedder) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
@@ -95,7 +95,7 @@ func (c *counter) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][
 	return out, nil
 }
 
-func (c *counter) vector(text string) []float32 {
+func (c *countingEmbedder) vector(text string) []float32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(c.model.ID + text))
 	v := make([]float32, c.model.Dimensions)
@@ -105,9 +105,9 @@ func (c *counter) vector(text string) []float32 {
 
 // library is a datastore in several places, with one document that is read again and again.
 type library struct {
-	*pipeline
-	shelves    map[domain.Engine]*shelf
-	models     map[string]*counter
+	*ingestorFixture
+	indexes    map[domain.Engine]*memoryIndex
+	models     map[string]*countingEmbedder
 	paragraphs []string // of the document, one chunk each
 	originals  int      // how often its original was read
 	previous   *domain.Version
@@ -115,18 +115,18 @@ type library struct {
 }
 
 var (
-	here  = domain.Place{Engine: domain.EngineEmbedded, Model: "small"}
-	there = domain.Place{Engine: domain.EngineMilvus, Model: "small"}
-	anew  = domain.Place{Engine: domain.EngineEmbedded, Model: "large"}
+	here      = domain.Place{Engine: domain.EngineEmbedded, Model: "small"}
+	there     = domain.Place{Engine: domain.EngineMilvus, Model: "small"}
+	elsewhere = domain.Place{Engine: domain.EngineEmbedded, Model: "large"}
 )
 
 // newLibrary has a document of so many paragraphs, read into the place here.
 func newLibrary(t *testing.T, paragraphs, dimensions int) *library {
 	t.Helper()
 	l := &library{
-		pipeline: newPipeline(0),
-		shelves:  map[domain.Engine]*shelf{domain.EngineEmbedded: newShelf(), domain.EngineMilvus: newShelf()},
-		models: map[string]*counter{
+		ingestorFixture: newPipeline(0),
+		indexes:         map[domain.Engine]*memoryIndex{domain.EngineEmbedded: newMemoryIndex(), domain.EngineMilvus: newMemoryIndex()},
+		models: map[string]*countingEmbedder{
 			"small": {model: embed.Model{ID: "small", Dimensions: dimensions}},
 			"large": {model: embed.Model{ID: "large", Dimensions: dimensions + 1}},
 		},
@@ -142,7 +142,7 @@ func newLibrary(t *testing.T, paragraphs, dimensions int) *library {
 		}
 		return out, nil
 	}
-	l.engine = func(e domain.Engine) (Index, error) { return l.shelves[e], nil }
+	l.engine = func(e domain.Engine) (Index, error) { return l.indexes[e], nil }
 	l.embedder = func(model string) (embed.Embedder, error) { return l.models[model], nil }
 	l.must(t, l.job(here))
 	l.reset()
@@ -171,7 +171,7 @@ func (l *library) must(t *testing.T, job domain.Job) {
 // reset forgets what has been counted.
 func (l *library) reset() {
 	l.log.events, l.originals = nil, 0
-	for _, s := range l.shelves {
+	for _, s := range l.indexes {
 		s.writes, s.reads = 0, 0
 	}
 	for _, m := range l.models {
@@ -184,7 +184,7 @@ func (l *library) verify(t *testing.T, job domain.Job, place domain.Place) {
 	t.Helper()
 	model := l.models[place.Model]
 	space := index.Space{DatastoreID: job.DatastoreID, Model: place.Model, Dimensions: model.model.Dimensions}
-	rows := l.shelves[place.Engine].generation(space, job.DatasourceID, job.Generation)
+	rows := l.indexes[place.Engine].generation(space, job.DatasourceID, job.Generation)
 	if len(rows) != len(l.paragraphs) {
 		t.Fatalf("%s holds %d rows, want %d", place, len(rows), len(l.paragraphs))
 	}

@@ -33,7 +33,7 @@ func elements(t *testing.T, page []byte, label string) (n int, text string) {
 	return n, b.String()
 }
 
-func TestTame_bounds_what_a_page_becomes(t *testing.T) {
+func TestSanitize_bounds_the_parsed_page(t *testing.T) {
 	t.Parallel()
 	paragraphs := strings.Repeat("<p>x", 2_000)
 	for name, tc := range map[string]struct{ page, label string }{
@@ -50,7 +50,7 @@ func TestTame_bounds_what_a_page_becomes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			given := strings.Clone(tc.page)
-			page, label := Tame([]byte(tc.page), tc.label)
+			page, label := Sanitize([]byte(tc.page), tc.label)
 			if n, _ := elements(t, page, label); n > maxHTMLNodes {
 				t.Errorf("%d bytes have become %d elements", len(tc.page), n)
 			}
@@ -61,7 +61,7 @@ func TestTame_bounds_what_a_page_becomes(t *testing.T) {
 	}
 }
 
-func TestTame_leaves_text_and_links_as_they_are(t *testing.T) {
+func TestSanitize_keeps_text_and_links(t *testing.T) {
 	t.Parallel()
 	const page = "<title>Zwölf</title><body class=a><p>Ein <b>fettes</b> Wort <a href=/x>und <i>ein</i> Verweis</a>. "
 	for name, tc := range map[string]struct {
@@ -80,7 +80,7 @@ func TestTame_leaves_text_and_links_as_they_are(t *testing.T) {
 				label = "utf-16le"
 			}
 			_, want := elements(t, []byte(tc.page), label)
-			out, label := Tame([]byte(tc.page), label)
+			out, label := Sanitize([]byte(tc.page), label)
 			if tamed := !bytes.Equal(out, []byte(tc.page)); tamed != tc.tamed {
 				t.Errorf("tamed: %t, want %t", tamed, tc.tamed)
 			}
@@ -104,9 +104,9 @@ func TestTame_leaves_text_and_links_as_they_are(t *testing.T) {
 	}
 }
 
-func TestTame_leaves_one_body(t *testing.T) {
+func TestSanitize_keeps_one_body(t *testing.T) {
 	t.Parallel()
-	out, _ := Tame([]byte("<html lang=en>"+crawltest.Bodies(100)+"</body></html>"), "utf-8")
+	out, _ := Sanitize([]byte("<html lang=en>"+crawltest.Bodies(100)+"</body></html>"), "utf-8")
 	if n := bytes.Count(out, []byte("<body")); n != 1 {
 		t.Errorf("%d bodies are left", n)
 	}

@@ -1,0 +1,51 @@
+package crawl
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	// maxRetryDelay is the maximum delay until a fetch retries to get its slot.
+	maxRetryDelay = 10 * time.Minute
+	// minRetryStep is the minimum interval between two retries at a host without a delay between requests.
+	minRetryStep = 50 * time.Millisecond
+)
+
+// retrySchedule schedules the retries of fetches that did not get a slot at a host, so that they do not all come at
+// once. It is only an estimate: a fetch may find the host free or busy when it returns, and deleted ones never return.
+type retrySchedule struct {
+	mu    sync.Mutex
+	hosts map[string]time.Time // time of the last scheduled retry
+}
+
+// next returns the delay until the next retry: at least wait, and a step after the previous retry. If that exceeds
+// maxRetryDelay, it returns a random delay between half of maxRetryDelay and maxRetryDelay.
+func (c *retrySchedule) next(host string, wait, step time.Duration, now time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hosts == nil || len(c.hosts) > maxHosts {
+		c.forget(now)
+	}
+	at := now.Add(wait)
+	if next := c.hosts[host].Add(max(step, minRetryStep)); next.After(at) {
+		at = next
+	}
+	if latest := now.Add(maxRetryDelay); at.After(latest) && wait < maxRetryDelay {
+		return maxRetryDelay - rand.N(maxRetryDelay/2)
+	}
+	c.hosts[host] = at
+	return at.Sub(now)
+}
+
+// forget removes hosts without a future retry. The caller must hold mu.
+func (c *retrySchedule) forget(now time.Time) {
+	kept := make(map[string]time.Time)
+	for host, at := range c.hosts {
+		if at.After(now) && len(kept) < maxHosts {
+			kept[host] = at
+		}
+	}
+	c.hosts = kept
+}

@@ -1,0 +1,85 @@
+package ingest
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	// ShortPerLong is the number of short documents that count as one long document. Short documents mostly wait for
+	// the disk, which serves several at once; long ones need the processor.
+	ShortPerLong = 4
+	// Limits in bytes of text. Documents up to them count as one, two and ShortPerLong parts; larger ones as
+	// hugeWeight.
+	shortText  = 32 << 10
+	middleText = 64 << 10
+	longText   = 16 << 20
+	hugeWeight = 4 * ShortPerLong
+	// maxWaitingDocuments is the number of documents that may wait for a reader.
+	maxWaitingDocuments = 2
+)
+
+// Admission limits the documents in memory at once, weighted by size. The size is known only after reading, since a
+// small file may contain a large document. A nil Admission has no limit. It is safe for concurrent use.
+type Admission struct {
+	reading chan struct{}
+	weights int64
+	texts   *semaphore.Weighted
+}
+
+// NewAdmission returns an Admission for the given number of long documents, or ShortPerLong times as many short ones,
+// and a few more that are being read by the given number of readers.
+func NewAdmission(readers, long int) *Admission {
+	parts := int64(max(long, 1)) * ShortPerLong
+	return &Admission{
+		reading: make(chan struct{}, min(max(readers, 1)+maxWaitingDocuments, max(long, 1))),
+		weights: parts,
+		texts:   semaphore.NewWeighted(parts),
+	}
+}
+
+// read calls the function to read a document, and waits until there is room for it. The caller must call leave when it
+// no longer needs the document.
+//
+// A document that waits for room still occupies a reading slot, so that few documents wait in memory. There is no
+// deadlock: documents that have room never wait for a reading slot.
+func (r *Admission) read(ctx context.Context, read func() (*domain.Document, error)) (doc *domain.Document, leave func(), err error) {
+	if r == nil {
+		doc, err = read()
+		return doc, func() {}, err
+	}
+	select {
+	case r.reading <- struct{}{}:
+		defer func() { <-r.reading }()
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	if doc, err = read(); err != nil {
+		return nil, nil, err
+	}
+	weight := min(weightOf(doc), r.weights)
+	if err := r.texts.Acquire(ctx, weight); err != nil {
+		return nil, nil, err
+	}
+	return doc, func() { r.texts.Release(weight) }, nil
+}
+
+// weightOf returns the weight of a document in parts.
+func weightOf(doc *domain.Document) int64 {
+	size := 0
+	for _, b := range doc.Blocks {
+		size += len(b.Text)
+	}
+	switch {
+	case size <= shortText:
+		return 1
+	case size <= middleText:
+		return 2
+	case size <= longText:
+		return ShortPerLong
+	}
+	return hugeWeight
+}

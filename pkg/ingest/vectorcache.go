@@ -1,0 +1,195 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+const (
+	// Number of rows read at a time: 3 MB with the largest vectors.
+	vectorPage = 256
+	// Maximum memory for the vectors of a cache, in bytes: 10,000 vectors of 384 dimensions, or 1,300 of 3,072. Others
+	// are read again when needed.
+	vectorCacheBytes = 16 << 20
+	// Maximum number of index reads for one batch. If chunks have moved one by one, each needs its own read, and
+	// embedding them again is cheaper.
+	maxVectorReads = 16
+	// Maximum gap, in unneeded rows, between two rows that are read together.
+	maxVectorGap = 32
+	// optionalFailures is the number of runs that may fail because of something optional: vectors to copy, or a place
+	// that does not serve searches. These may depend on an engine that the datastore is leaving or cannot reach.
+	optionalFailures = 2
+)
+
+// textHash identifies an embedded text.
+type textHash [16]byte
+
+func hashOf(text string) (h textHash) {
+	sum := sha256.Sum256([]byte(text))
+	copy(h[:], sum[:])
+	return h
+}
+
+// vectorCache is an earlier generation of a datasource, as a source of vectors. It knows the position of each text, in
+// about 40 bytes per row, so it finds text that has moved within the document. It caches vectors up to
+// vectorCacheBytes. It is not safe for concurrent use.
+type vectorCache struct {
+	job        domain.Job
+	index      Index
+	space      index.Space
+	generation uint64
+	at         map[textHash]int // text → ordinal
+	cached     map[int][]float32
+}
+
+// openVectorCaches sets the caches of each destination: the active version, if it has vectors of the same model, and
+// the rows of an interrupted run of the same job.
+func (i *Ingestor) openVectorCaches(ctx context.Context, job domain.Job, destinations []*destination) error {
+	for _, d := range destinations {
+		if p := job.Previous; p != nil && p.Generation > 0 && p.Chunks > 0 && p.Place.Model == d.model {
+			// Copying is optional: ignore an engine that this process does not have.
+			if idx, err := i.Indexes.Index(p.Place.Engine); err == nil {
+				if err := d.addVectorCache(ctx, idx, job, p.Generation); err != nil {
+					return err
+				}
+			}
+		}
+		if job.Delivery > 1 {
+			if err := d.addVectorCache(ctx, d.engines[0].index, job, job.Generation); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addVectorCache adds a generation to the destination's caches, if it has any rows.
+func (d *destination) addVectorCache(ctx context.Context, idx Index, job domain.Job, generation uint64) error {
+	s := &vectorCache{job: job, index: idx, generation: generation, at: make(map[textHash]int), cached: make(map[int][]float32)}
+	space, rows, err := findGeneration(ctx, idx, job, d.model, d.embedder.Model().Dimensions, generation)
+	if err == nil && rows > 0 {
+		s.space = space
+		err = s.readThrough(ctx, rows)
+	}
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	if len(s.at) > 0 {
+		d.caches = append(d.caches, s)
+	}
+	return nil
+}
+
+// readThrough reads the generation, which has the given number of rows.
+func (s *vectorCache) readThrough(ctx context.Context, rows int64) error {
+	capacity := vectorCacheBytes / (4*s.space.Dimensions + 64)
+	for from, read := 0, int64(0); read < rows; {
+		page, err := s.rows(ctx, from, vectorPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, r := range page {
+			if len(r.Vector) != s.space.Dimensions {
+				continue
+			}
+			s.at[hashOf(EmbeddedText(r.Context, r.Text))] = r.Ordinal
+			if len(s.cached) < capacity {
+				s.cached[r.Ordinal] = r.Vector
+			}
+		}
+		from = page[len(page)-1].Ordinal + 1
+		read += int64(len(page))
+	}
+	return nil
+}
+
+func (s *vectorCache) rows(ctx context.Context, from, limit int) ([]index.Row, error) {
+	return s.index.Rows(ctx, s.space, s.job.DatasourceID, s.generation, from, limit)
+}
+
+// failed decides whether a job continues without the cache after a read error: it returns nil if so. Damaged rows and
+// invalid requests do not go away, so the job continues at once. Other errors may be temporary, so the job is retried a
+// few times.
+func (s *vectorCache) failed(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, index.ErrCorrupt), errors.Is(err, index.ErrInvalid), s.job.Delivery > optionalFailures:
+		return nil
+	default:
+		return fmt.Errorf("reading the existing vectors: %w", err)
+	}
+}
+
+// missingVector is a text of a batch whose vector must be read from the index.
+type missingVector struct {
+	ordinal int // in the cache
+	place   int // in the batch
+}
+
+// fill sets the missing vectors in out for those texts that the cache contains.
+func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32) error {
+	if len(s.at) == 0 {
+		return nil
+	}
+	var again []missingVector
+	hashes := make([]textHash, len(texts))
+	for n, text := range texts {
+		if out[n] != nil {
+			continue
+		}
+		hashes[n] = hashOf(text)
+		ordinal, ok := s.at[hashes[n]]
+		if !ok {
+			continue
+		}
+		if out[n] = s.cached[ordinal]; out[n] == nil {
+			again = append(again, missingVector{ordinal, n})
+		}
+	}
+	slices.SortFunc(again, func(a, b missingVector) int { return cmp.Compare(a.ordinal, b.ordinal) })
+	for reads := 0; len(again) > 0 && reads < maxVectorReads; reads++ {
+		n := run(again)
+		found, err := s.read(ctx, again[0].ordinal, again[n-1].ordinal)
+		if err != nil {
+			s.at = nil // stop using the cache; the vectors copied so far are valid
+			return s.failed(ctx, err)
+		}
+		for _, w := range again[:n] {
+			out[w.place] = found[hashes[w.place]]
+		}
+		again = again[n:]
+	}
+	return nil
+}
+
+// run returns how many of the first entries are close enough to be read together.
+func run(again []missingVector) int {
+	n := 1
+	for n < len(again) && again[n].ordinal-again[n-1].ordinal <= maxVectorGap && again[n].ordinal-again[0].ordinal < vectorPage {
+		n++
+	}
+	return n
+}
+
+// read returns the vectors of rows first to last, by text.
+func (s *vectorCache) read(ctx context.Context, first, last int) (map[textHash][]float32, error) {
+	rows, err := s.rows(ctx, first, last-first+1)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[textHash][]float32, len(rows))
+	for _, r := range rows {
+		if len(r.Vector) == s.space.Dimensions {
+			out[hashOf(EmbeddedText(r.Context, r.Text))] = r.Vector
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,136 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/sluice/sluice/pkg/jobs/quorum"
+)
+
+// attemptCounts are the numbers of attempts at one job, identified by its generation. The server's delivery count is
+// not usable: it is stored up to 100 ms late, so a job that kills its process at once would always count as a first
+// delivery, and it includes messages that were lost in transit.
+type attemptCounts struct {
+	Starts    int    `json:"starts"`               // runs started; written before each run
+	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
+	HandBacks int    `json:"hand_backs,omitempty"` // runs cut short by a shutdown
+	LastError string `json:"last_error,omitempty"` // of the last failure, shown to users
+
+	Started time.Time `json:"started"` // start of the last run
+
+	revision uint64 // of the stored entry; 0 if there is none
+}
+
+// crashes returns the number of runs that never ended because their worker died.
+func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
+
+// errRevision means that another worker has written the entry since it was read.
+var errRevision = errors.New("jobs: written by another worker")
+
+// attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. Entries of finished jobs
+// are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket, but the
+// client's Get is not used: any replica may answer it, and a lagging one would hide crashes.
+type attemptStore struct {
+	js       jetstream.JetStream
+	stream   jetstream.Stream
+	entries  quorum.Reader
+	patience time.Duration
+}
+
+func newAttemptStore(js jetstream.JetStream, patience time.Duration) *attemptStore {
+	return &attemptStore{js: js, entries: quorum.Reader{JS: js, Stream: streamAttempts, Timeout: patience}, patience: patience}
+}
+
+func attemptKey(generation uint64) string { return strconv.FormatUint(generation, 10) }
+
+// load returns the attempt counts of a generation, or zero counts if there is none.
+func (l *attemptStore) load(ctx context.Context, generation uint64) (t attemptCounts, err error) {
+	t.revision, err = l.get(ctx, attemptKey(generation), &t)
+	if err != nil {
+		return attemptCounts{}, fmt.Errorf("reading the attempts of generation %d: %w", generation, err)
+	}
+	return t, nil
+}
+
+// store writes attempt counts if their revision is still current; otherwise it fails with errRevision.
+func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCounts) (attemptCounts, error) {
+	revision, err := l.put(ctx, attemptKey(generation), t, jetstream.WithExpectLastSequencePerSubject(t.revision))
+	if err != nil {
+		return t, fmt.Errorf("writing the attempts of generation %d: %w", generation, err)
+	}
+	t.revision = revision
+	return t, nil
+}
+
+// change applies f to the attempt counts t, and stores the result. If t is outdated, it reads them again and retries.
+// That happens if a job outlived its lease and two workers run it.
+func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptCounts, f func(*attemptCounts)) (attemptCounts, error) {
+	const tries = 5
+	var err error
+	for range tries {
+		next := t
+		f(&next)
+		if next, err = l.store(ctx, generation, next); err == nil {
+			return next, nil
+		}
+		if !errors.Is(err, errRevision) {
+			return t, err
+		}
+		if t, err = l.load(ctx, generation); err != nil {
+			return t, err
+		}
+	}
+	return t, err
+}
+
+// forget purges the attempt counts of a finished job: a delete would leave a marker for each job.
+func (l *attemptStore) forget(ctx context.Context, generation uint64) error {
+	err := quorum.Retry(ctx, l.patience, func(ctx context.Context) error {
+		return l.stream.Purge(ctx, jetstream.WithPurgeSubject(prefixAttempts+attemptKey(generation)))
+	})
+	if err != nil {
+		return fmt.Errorf("removing the attempts of generation %d: %w", generation, err)
+	}
+	return nil
+}
+
+// get reads an entry into v and returns its revision, 0 if there is none.
+func (l *attemptStore) get(ctx context.Context, key string, v any) (revision uint64, err error) {
+	msg, err := l.entries.Last(ctx, prefixAttempts+key)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(msg.Data) == 0 { // an operator deleted the entry, which leaves an empty message
+		return msg.Sequence, nil
+	}
+	return msg.Sequence, json.Unmarshal(msg.Data, v)
+}
+
+// put writes an entry and returns its revision. A retry after a lost answer does not write it again: an attempt counted
+// twice would look like a crash.
+func (l *attemptStore) put(ctx context.Context, key string, v any, opts ...jetstream.PublishOpt) (revision uint64, err error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return 0, err
+	}
+	msg := &nats.Msg{Subject: prefixAttempts + key, Data: data, Header: nats.Header{}}
+	ack, err := quorum.Store(ctx, l.js, l.patience, streamAttempts, nuid.Next(), msg, opts...)
+	if quorum.WrongSequence(err) {
+		return 0, fmt.Errorf("%w: %w", errRevision, err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}

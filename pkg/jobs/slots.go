@@ -1,0 +1,257 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
+)
+
+// ErrSlotsClosed means that the process is stopping and grants no more slots.
+var ErrSlotsClosed = errors.New("jobs: the process is stopping and grants no more requests to hosts")
+
+const (
+	// hostIdle is the time after its last use at which this process forgets a host's state.
+	hostIdle = time.Minute
+	// slotsCloseTimeout is how long Close waits for slots to be released. The rest end with their leases.
+	slotsCloseTimeout = 2 * time.Second
+)
+
+// HostSlots limits the requests of all crawlers to a host, so that the whole fleet together keeps to the host's pace. A
+// slot is the permission for one request.
+//
+// The state of a host is an entry in a small in-memory stream, which is updated by compare-and-set. This process
+// combines its requests for a host into one write at a time. All times are those of the servers: the crawlers' clocks
+// may differ by any amount, but the servers' clocks must agree. If all servers restart at once, the state is lost, and
+// each host may be requested at once, at its pace. HostSlots is safe for concurrent use.
+type HostSlots struct {
+	stream   string
+	js       jetstream.JetStream
+	entries  quorum.Reader
+	patience time.Duration
+	clock    slotClock
+	local    func() time.Time // the clock of the callers' times
+	log      *slog.Logger
+
+	life    context.Context // of the writing goroutines
+	end     context.CancelFunc
+	writing sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	hosts  map[string]*slotHost
+	swept  time.Time // last removal of idle hosts
+}
+
+// slotClock is the clock that all crawlers share.
+type slotClock interface {
+	// now returns the exact time.
+	now(ctx context.Context) (time.Time, error)
+	// estimate returns the time without a request. It is unknown before the first call of now.
+	estimate() (now time.Time, age time.Duration, known bool)
+}
+
+// sharedClock is a local clock that all crawlers share, for tests on one machine.
+type sharedClock func() time.Time
+
+func (c sharedClock) now(context.Context) (time.Time, error)     { return c(), nil }
+func (c sharedClock) estimate() (time.Time, time.Duration, bool) { return c(), 0, true }
+
+// HostSlotsOptions configure HostSlots. The zero value is right for crawlers.
+type HostSlotsOptions struct {
+	Now func() time.Time // a clock that all crawlers share; default: the clock of the NATS servers
+}
+
+// slotHost is this process's view of a host.
+type slotHost struct {
+	name, subject string
+
+	// Guarded by HostSlots.mu.
+	pending []*slotRequest
+	busy    bool // whether a goroutine is writing
+	used    time.Time
+	held    time.Time // end of the last known hold, in the servers' time
+	heldAt  time.Time // local time at which held was read; zero: never
+
+	// Owned by the writing goroutine.
+	state    hostState
+	revision uint64
+	read     time.Time // local time at which the stream last confirmed the state; zero: unknown
+}
+
+// HostSlots returns a new HostSlots. The caller must close it before the connection.
+func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
+	life, end := context.WithCancel(context.Background())
+	t := &HostSlots{
+		stream: streamSlots, js: b.js, entries: b.leader(streamSlots), patience: b.opts.Patience, local: b.now, log: b.log,
+		clock: &serverClock{js: b.js, stream: streamSlots, patience: b.opts.Patience, local: b.now},
+		life:  life, end: end, hosts: map[string]*slotHost{}, swept: time.Now(),
+	}
+	if o.Now != nil {
+		t.clock, t.local = sharedClock(o.Now), o.Now
+	}
+	return t
+}
+
+// Reserve reserves the next slot at the host if it starts within the patience. It waits for the servers' answer, not
+// for the slot to start. A refused slot says when to ask again. Release may be called after ctx has ended; it does not
+// block, so other crawlers may see the slot as taken for a moment longer. A pace without limits needs no request to the
+// servers if the host's state was read within the last second.
+//
+// It fails with ErrUnavailable if NATS does not answer within Options.Patience or before ctx ends. The caller must then
+// not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
+func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error) {
+	host = strings.ToLower(host)
+	if pace.Concurrency <= 0 && pace.Delay <= 0 {
+		if slot, known := t.free(host, patience); known {
+			return slot, nil
+		}
+	}
+	r := &slotRequest{kind: reserveSlot, id: nuid.Next(), pace: pace, patience: patience, answer: make(chan slotResult, 1)}
+	a, err := t.do(ctx, host, r)
+	if err != nil {
+		return domain.HostSlot{}, fmt.Errorf("reserving a slot at %s: %w", host, err)
+	}
+	return t.slot(host, a), nil
+}
+
+// Hold keeps all crawlers from requesting the host until the given time of this machine's clock, but for at most
+// MaxHold. It never shortens a hold. It fails like Reserve; the hold is then retried in the background until it would
+// have ended.
+func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) error {
+	host = strings.ToLower(host)
+	length := min(until.Sub(t.local()), MaxHold)
+	if length <= 0 {
+		return nil
+	}
+	r := &slotRequest{kind: holdHost, held: t.local().Add(length), answer: make(chan slotResult, 1)}
+	if _, err := t.do(ctx, host, r); err != nil {
+		return fmt.Errorf("holding %s: %w", host, err)
+	}
+	return nil
+}
+
+// Close releases as many slots as it can within slotsCloseTimeout. It may be called twice.
+func (t *HostSlots) Close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t.writing.Wait()
+	}()
+	timer := time.NewTimer(slotsCloseTimeout)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+	t.end()
+	<-done
+}
+
+// free grants a slot for a pace without limits from a state that was read within the last second.
+func (t *HostSlots) free(host string, patience time.Duration) (domain.HostSlot, bool) {
+	now, _, known := t.clock.estimate()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := t.hosts[host]
+	if h == nil || t.closed || !known || h.heldAt.IsZero() || time.Since(h.heldAt) >= stateMaxAge {
+		return domain.HostSlot{}, false
+	}
+	h.used = time.Now()
+	wait := max(h.held.Sub(now), 0)
+	if wait > patience {
+		return domain.HostSlot{Wait: wait}, true
+	}
+	return domain.HostSlot{Granted: true, Wait: wait, Release: func() {}}, true
+}
+
+func (t *HostSlots) slot(host string, a slotResult) domain.HostSlot {
+	if !a.granted {
+		return domain.HostSlot{Wait: a.wait}
+	}
+	slot := domain.HostSlot{Granted: true, Wait: a.wait, Release: func() {}}
+	if !a.until.IsZero() {
+		var once sync.Once
+		slot.Release = func() { once.Do(func() { t.releaseInBackground(host, a) }) }
+	}
+	return slot
+}
+
+// releaseInBackground removes a lease in the background.
+func (t *HostSlots) releaseInBackground(host string, a slotResult) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed { // otherwise the lease expires
+		t.enqueue(host, &slotRequest{kind: releaseSlot, id: a.id, until: a.until})
+	}
+}
+
+// do queues a request and waits for its answer. If ctx ends first, a slot that is granted later is released.
+func (t *HostSlots) do(ctx context.Context, host string, r *slotRequest) (slotResult, error) {
+	if err := ctx.Err(); err != nil {
+		return slotResult{}, err
+	}
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return slotResult{}, ErrSlotsClosed
+	}
+	t.enqueue(host, r)
+	t.mu.Unlock()
+	select {
+	case a := <-r.answer:
+		return a, a.err
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	r.abandoned = true
+	t.mu.Unlock()
+	select {
+	case a := <-r.answer:
+		return a, a.err // it arrived just in time
+	default:
+		return slotResult{}, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+	}
+}
+
+// enqueue adds a request to the host's next write. The caller holds t.mu.
+func (t *HostSlots) enqueue(host string, r *slotRequest) {
+	now := time.Now()
+	h := t.hosts[host]
+	if h == nil {
+		t.sweep(now)
+		h = &slotHost{name: host, subject: slotSubject(host)}
+		t.hosts[host] = h
+	}
+	h.used = now
+	h.pending = append(h.pending, r)
+	if !h.busy {
+		h.busy = true
+		t.writing.Go(func() { t.write(h) })
+	}
+}
+
+// sweep removes the state of idle hosts, at most once per hostIdle. The caller holds t.mu.
+func (t *HostSlots) sweep(now time.Time) {
+	if now.Sub(t.swept) < hostIdle {
+		return
+	}
+	t.swept = now
+	for name, h := range t.hosts {
+		if !h.busy && now.Sub(h.used) >= hostIdle {
+			delete(t.hosts, name)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Bounds of a host's state.
+const (
+	// MaxHold is the maximum duration of a hold.
+	MaxHold = 24 * time.Hour
+	// maxSlots is the maximum number of concurrent requests to a host, whatever its pace allows.
+	maxSlots = 512
+	// Maximum delay between two requests, and maximum duration of a slot.
+	maxSlotDelay, maxSlotLease = time.Hour, time.Hour
+	defaultSlotLease           = 2 * time.Minute
+	// slotWait is the delay before asking again when all slots at a host are taken. Most requests take no longer, and a
+	// longer delay would leave the host idle.
+	slotWait = 50 * time.Millisecond
+)
+
+// hostState is the state of a host that all crawlers share. Times are those of the NATS servers.
+type hostState struct {
+	Host   string      `json:"host"`
+	Next   time.Time   `json:"next,omitzero"` // earliest start of the next request
+	Held   time.Time   `json:"held,omitzero"` // end of a hold: no request starts before it
+	Leases []slotLease `json:"leases,omitempty"`
+}
+
+// slotLease is a slot that has not been released.
+type slotLease struct {
+	ID    string    `json:"id"`
+	Until time.Time `json:"until"` // end of the lease: its crawler counts as dead
+}
+
+func (s hostState) clone() hostState {
+	s.Leases = slices.Clone(s.Leases)
+	return s
+}
+
+// expire removes the slots of dead crawlers.
+func (s *hostState) expire(now time.Time) {
+	s.Leases = slices.DeleteFunc(s.Leases, func(l slotLease) bool { return !l.Until.After(now) })
+}
+
+// lasts returns the time until the state has no effect any more.
+func (s hostState) lasts(now time.Time) time.Duration {
+	last := s.Next
+	if s.Held.After(last) {
+		last = s.Held
+	}
+	for _, l := range s.Leases {
+		if l.Until.After(last) {
+			last = l.Until
+		}
+	}
+	return max(last.Sub(now), 0)
+}
+
+// reservation is the result of reserving a slot.
+type reservation struct {
+	granted bool
+	start   time.Time     // of a granted slot
+	until   time.Time     // end of its lease; zero if it has none
+	wait    time.Duration // of a refusal: delay before asking again
+	full    bool          // refused because all slots are taken, which may change at any time
+}
+
+// reserve reserves the next slot if it starts within the patience. The id becomes that of its lease.
+func (s *hostState) reserve(id string, pace domain.Pace, patience time.Duration, now time.Time) reservation {
+	start := now
+	for _, bound := range []time.Time{s.Next, s.Held} {
+		if bound.After(start) {
+			start = bound
+		}
+	}
+	if start.Sub(now) > patience {
+		return reservation{wait: start.Sub(now)}
+	}
+	v := reservation{granted: true, start: start}
+	if pace.Concurrency > 0 {
+		taken, ends := 0, time.Time{} // number of slots taken, and the latest time at which the first of them ends
+		for _, l := range s.Leases {
+			if l.Until.After(start) {
+				taken++
+				if ends.IsZero() || l.Until.Before(ends) {
+					ends = l.Until
+				}
+			}
+		}
+		if taken >= min(pace.Concurrency, maxSlots) {
+			return reservation{wait: max(start.Sub(now), min(slotWait, ends.Sub(now))), full: true}
+		}
+		v.until = start.Add(lease(pace))
+		s.Leases = append(s.Leases, slotLease{ID: id, Until: v.until})
+	}
+	if pace.Delay > 0 {
+		s.Next = start.Add(min(pace.Delay, maxSlotDelay))
+	}
+	return v
+}
+
+func lease(pace domain.Pace) time.Duration {
+	if pace.Lease <= 0 {
+		return defaultSlotLease
+	}
+	return min(pace.Lease, maxSlotLease)
+}
+
+// release removes a slot and reports whether it existed.
+func (s *hostState) release(id string) bool {
+	before := len(s.Leases)
+	s.Leases = slices.DeleteFunc(s.Leases, func(l slotLease) bool { return l.ID == id })
+	return len(s.Leases) < before
+}
+
+// hold extends the hold to the given time, and reports whether that is later than before.
+func (s *hostState) hold(until time.Time) bool {
+	if !until.After(s.Held) {
+		return false
+	}
+	s.Held = until
+	return true
+}

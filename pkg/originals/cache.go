@@ -1,0 +1,76 @@
+package originals
+
+import (
+	"container/list"
+	"sync"
+	"time"
+)
+
+// minCacheTime is the time after which newer content may displace content that was not taken.
+const minCacheTime = time.Minute
+
+// contentCache caches the content of small originals from their Put until it is taken. If the cache is full, older
+// content stays, because it is needed first: keeping the newest would evict every entry before its use. A nil cache
+// stores nothing. It is safe for concurrent use.
+type contentCache struct {
+	limit int
+	now   func() time.Time
+
+	mu    sync.Mutex
+	bytes int
+	order *list.List // of kept, oldest first
+	byKey map[string]*list.Element
+}
+
+type cachedContent struct {
+	key     string
+	content []byte
+	at      time.Time
+}
+
+func newContentCache(limit int, now func() time.Time) *contentCache {
+	if limit <= 0 {
+		return nil
+	}
+	return &contentCache{limit: limit, now: now, order: list.New(), byKey: make(map[string]*list.Element)}
+}
+
+// add caches the content of a key if there is space. The content must not be changed afterwards.
+func (r *contentCache) add(key string, content []byte) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	for first := r.order.Front(); first != nil && first.Value.(cachedContent).at.Add(minCacheTime).Before(now); first = r.order.Front() {
+		r.remove(first)
+	}
+	if r.byKey[key] != nil || r.bytes+len(content) > r.limit {
+		return
+	}
+	r.byKey[key] = r.order.PushBack(cachedContent{key, content, now})
+	r.bytes += len(content)
+}
+
+// take removes and returns the content of a key. It returns false if it is not cached.
+func (r *contentCache) take(key string) ([]byte, bool) {
+	if r == nil {
+		return nil, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.byKey[key]
+	if e == nil {
+		return nil, false
+	}
+	return r.remove(e).content, true
+}
+
+// remove removes an entry. The caller holds mu.
+func (r *contentCache) remove(e *list.Element) cachedContent {
+	k := r.order.Remove(e).(cachedContent)
+	delete(r.byKey, k.key)
+	r.bytes -= len(k.content)
+	return k
+}
