@@ -26,10 +26,10 @@ const (
 	composedPerProcessor = 256 // answers of chat models, which take seconds to start
 	otherPerProcessor    = 32
 
-	waitingPerPlace = 8  // queue length per admitted request: about the number served within the time-out of a burst
-	calmer          = 10 // time-out of other requests as a multiple of that of queries; no user waits for them
-	burstPatience   = 10 // time-out in a burst as a multiple of that under sustained load
-	burstInterval   = 4  // longest burst as a multiple of the time-out
+	waitingPerPermit   = 8  // queue length per admitted request: about the number served within the time-out of a burst
+	otherTimeoutFactor = 10 // time-out of other requests as a multiple of that of queries; no user waits for them
+	burstTimeout       = 10 // time-out in a burst as a multiple of that under sustained load
+	burstInterval      = 4  // longest burst as a multiple of the time-out
 )
 
 // How long ingestion pauses while queries are refused.
@@ -56,13 +56,13 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	gate := func(limit, perProcessor int, patience time.Duration) *admission.Gate {
 		limit = cmp.Or(limit, perProcessor*count)
 		return admission.New(admission.Options{
-			Limit: limit, Waiting: waitingPerPlace * limit,
-			OverloadTimeout: patience, Burst: burstPatience * patience, Interval: burstInterval * patience,
+			Limit: limit, Waiting: waitingPerPermit * limit,
+			OverloadTimeout: patience, Burst: burstTimeout * patience, Interval: burstInterval * patience,
 		})
 	}
 	g := &admissionGates{
 		searches: gate(c.LimitSearches, searches, c.AdmissionWait), answers: gate(c.LimitAnswers, answers, c.AdmissionWait),
-		uploads: gate(c.LimitUploads, otherPerProcessor, calmer*c.AdmissionWait), others: gate(c.LimitRequests, otherPerProcessor, calmer*c.AdmissionWait),
+		uploads: gate(c.LimitUploads, otherPerProcessor, otherTimeoutFactor*c.AdmissionWait), others: gate(c.LimitRequests, otherPerProcessor, otherTimeoutFactor*c.AdmissionWait),
 	}
 	stood := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "sluice_jobs_stood_back_seconds_total", Help: "Seconds that jobs of this process stood back because queries were being refused.",
@@ -75,56 +75,56 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	return g
 }
 
-func (g *admissionGates) of(c config.Config, r *room) admit.Options {
+func (g *admissionGates) of(c config.Config, r *storageCheck) admit.Options {
 	return admit.Options{
 		Searches: g.searches, Answers: g.answers, Uploads: g.uploads, Others: g.others, MaxOpen: c.LimitOpen, CheckStorage: r.check,
 	}
 }
 
-// room checks whether more content can be accepted: its jobs in the outbox, and its bytes on disk.
-type room struct {
+// storageCheck checks whether more content can be accepted: its jobs in the outbox, and its bytes on disk.
+type storageCheck struct {
 	catalog *catalog.Catalog
 	dir     string
 	jobs    int64
 	disk    int64 // 0: not checked
 	log     *slog.Logger
 
-	mu    sync.Mutex
-	asked time.Time
-	says  error
+	mu        sync.Mutex
+	checkedAt time.Time
+	result    error
 }
 
 // Results are reused for a moment, so that many uploads cost one check.
 const (
-	roomFresh = 2 * time.Second
-	roomLook  = time.Second
+	storageCheckInterval = 2 * time.Second
+	storageCheckTimeout  = time.Second
 )
 
 // check returns the reason for refusing content, or nil. While another goroutine checks, it returns the previous
 // result.
-func (r *room) check(ctx context.Context) error {
+func (r *storageCheck) check(ctx context.Context) error {
 	r.mu.Lock()
-	due := time.Since(r.asked) > roomFresh
+	due := time.Since(r.checkedAt) > storageCheckInterval
 	if due {
-		r.asked = time.Now()
+		r.checkedAt = time.Now()
 	}
-	says := r.says
+	says := r.result
 	r.mu.Unlock()
 	if !due {
 		return says
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), roomLook)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storageCheckTimeout)
 	defer cancel()
-	says = r.look(ctx)
+	says = r.inspect(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.says = says
+	r.result = says
 	return says
 }
 
-// look checks the outbox and the disk. Failures of the check are not a reason to refuse: storing the upload will report
-// them.
-func (r *room) look(ctx context.Context) error {
+// inspect checks the outbox and the disk. Failures of the check are not a reason to refuse: storing the upload will
+// report them.
+func (r *storageCheck) inspect(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {
 	case err != nil:

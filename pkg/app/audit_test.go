@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestTheAuditIsAppendedToItsFile(t *testing.T) {
+func TestTheAuditLogIsAppended(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	var log bytes.Buffer

@@ -61,7 +61,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	store := p.newDatastore()
 	docs := mixedDocuments(t, 20)
 	done, unfinished, others := docs[:10], docs[10:14], docs[14:]
-	p.stock(store, done)
+	p.addContent(store, done)
 	var agent struct{ ID string }
 	p.must(p.post("/agents", map[string]any{"name": "Helper", "datastoreIds": []string{store}}, &agent))
 
@@ -112,7 +112,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	q.eventually(time.Minute, "the index still is being built: "+q.readiness(), func() bool { return !strings.Contains(q.readiness(), "note") })
 	q.must(q.get("/agents/"+agent.ID, nil))
 	q.swept()
-	q.says(q.repair(), "* datasource* looked at: "+agree)
+	q.says(q.repair(), "* datasource* looked at: "+consistent)
 	q.must(q.terminate())
 	q.sameRows(store)
 }
@@ -125,13 +125,13 @@ func (p *program) readiness() string {
 	return string(body)
 }
 
-func TestADataDirectoryThatNobodyHasOpenIsBackedUpToo(t *testing.T) {
+func TestAnUnusedDataDirectoryIsBackedUp(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
 	store := p.newDatastore()
 	docs := mixedDocuments(t, 4)
-	p.stock(store, docs)
+	p.addContent(store, docs)
 	p.must(p.terminate())
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
 	if report := p.backUp(file); report.Originals != 4 || report.Lost != 0 || report.CatalogBytes == 0 {
@@ -157,7 +157,7 @@ func TestARestoreOfADamagedBackupLeavesNothing(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	store := p.newDatastore()
-	p.stock(store, mixedDocuments(t, 3))
+	p.addContent(store, mixedDocuments(t, 3))
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
 	p.backUp(file)
 	whole, err := os.ReadFile(file)
@@ -186,7 +186,7 @@ func TestABackupNamesOriginalsThatAreLost(t *testing.T) {
 	p.start()
 	store := p.newDatastore()
 	docs := mixedDocuments(t, 4)
-	p.stock(store, docs)
+	p.addContent(store, docs)
 	p.must(p.terminate())
 	p.deleteOriginalOf(docs[2].id)
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
@@ -219,7 +219,7 @@ func (p *program) deleteOriginalOf(id string) {
 	}))
 }
 
-func TestABackupThatIsStoppedLeavesNoFile(t *testing.T) {
+func TestAnInterruptedBackupLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -252,7 +252,7 @@ func TestABackupThatIsStoppedLeavesNoFile(t *testing.T) {
 	}
 }
 
-func TestBackupsAreForTheOperatorAlone(t *testing.T) {
+func TestBackupsRequireTheOperatorKey(t *testing.T) {
 	t.Parallel()
 	const key = "an operator's long key"
 	rest := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })

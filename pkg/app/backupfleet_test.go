@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fleetTools finds the tools that docs/deployment.md backs a fleet up with: those of PostgreSQL, in PATH or where Debian keeps
-// them, and the command line of NATS, which TEST_BACKUP_FLEET names.
+// fleetTools finds the tools that docs/deployment.md backs a fleet up with: those of PostgreSQL, in PATH or where
+// Debian keeps them, and the command line of NATS, which TEST_BACKUP_FLEET names.
 func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 	t.Helper()
 	nats := os.Getenv("TEST_BACKUP_FLEET")
@@ -36,9 +36,10 @@ func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 	}
 }
 
-// TestAFleetComesBackFromItsBackups backs a busy fleet up as docs/deployment.md says, loses everything, and brings it back with new
-// engines that hold nothing: what was accepted before the copy of the database is there as it was, work that was waiting is done, what
-// was accepted between the two copies comes back from the job log, and the index is filled from the originals.
+// TestAFleetComesBackFromItsBackups backs a busy fleet up as docs/deployment.md says, loses everything, and brings it
+// back with new engines that hold nothing: what was accepted before the copy of the database is there as it was, work
+// that was waiting is done, what was accepted between the two copies comes back from the job log, and the index is
+// filled from the originals.
 func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	tool := fleetTools(t)
 	dump, streams := filepath.Join(t.TempDir(), "catalog.dump"), filepath.Join(t.TempDir(), "nats-backup")
@@ -47,7 +48,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 
 	f := newFleet(t, 2)
 	store := f.api.newDatastore()
-	f.api.stock(store, done)
+	f.api.addContent(store, done)
 	var agent struct{ ID string }
 	f.api.must(f.api.post("/agents", map[string]any{"name": "Helper", "datastoreIds": []string{store}}, &agent))
 	for _, d := range done[:2] {
@@ -101,7 +102,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 		return f.api.holdsTexts(kept)
 	})
 	f.api.swept()
-	f.api.says(f.api.repair(), "* datasources looked at: "+agree)
+	f.api.says(f.api.repair(), "* datasources looked at: "+consistent)
 	if len(f.api.query(store, "A note that mentions a word once", 5)) == 0 {
 		t.Error("a query finds nothing")
 	}

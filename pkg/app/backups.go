@@ -39,7 +39,7 @@ func (b *backups) holding() bool { return b.hold.Load() }
 // prepareBackups determines whether the complete service can be backed up.
 func (s *Service) prepareBackups(ctx context.Context) error {
 	s.backups.stopped, s.backups.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.closeLater(func() error { s.backups.stop(); return nil })
+	s.deferClose(func() error { s.backups.stop(); return nil })
 	s.backups.log = s.log
 	s.backups.refused = backupsource.Refusal(s.config)
 	s.backups.content = backupsource.Source{

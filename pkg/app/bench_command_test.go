@@ -98,7 +98,7 @@ func TestBenchLoadsARunningService(t *testing.T) {
 	})
 }
 
-func TestBenchSaysWhatIsWrong(t *testing.T) {
+func TestBenchReportsErrors(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -132,7 +132,7 @@ func TestBenchSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestBenchTellsWhatItMeasuredThoughItCannotClearUp(t *testing.T) {
+func TestBenchReportsResultsDespiteAFailedCleanup(t *testing.T) {
 	t.Parallel()
 	const agent = "01a1ff5b-9089-711a-a298-ac51be28ff37"
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -67,7 +67,7 @@ func failures() map[string]failure {
 	}
 }
 
-func TestAProviderThatFailsIsToldAndLeavesTheConversationAsItWas(t *testing.T) {
+func TestAFailedProviderIsReportedAndKeepsTheConversation(t *testing.T) {
 	t.Parallel()
 	scenarios := map[string]scenario{"answers": func(w *wire) { w.text("It opens"); w.text(" at six."); w.end("stop", "end_turn") }}
 	all := failures()
@@ -235,7 +235,7 @@ func (p *program) messages(t testing.TB, conversation string) []string {
 	return out
 }
 
-func TestAProviderThatIsBusyIsAskedAgainWhenItSays(t *testing.T) {
+func TestABusyProviderIsRetriedAfterItsDelay(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int64
 	server := newChatServer(t, map[string]scenario{"busy once": func(w *wire) {
@@ -257,7 +257,7 @@ func TestAProviderThatIsBusyIsAskedAgainWhenItSays(t *testing.T) {
 	}
 }
 
-func TestTheFallbackAnswersWhenTheModelFailsBeforeItsFirstWord(t *testing.T) {
+func TestTheFallbackAnswersIfTheModelFailsBeforeItsFirstToken(t *testing.T) {
 	t.Parallel()
 	var stalled atomic.Int64
 	server := newChatServer(t, map[string]scenario{
@@ -307,7 +307,7 @@ func TestTheFallbackAnswersWhenTheModelFailsBeforeItsFirstWord(t *testing.T) {
 	}
 }
 
-func TestClientsThatVanishAtOnceLeaveNothingBehind(t *testing.T) {
+func TestDisconnectedClientsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	const clients = 50
 	var open atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestChunksAreCutAnewWhenTheirSizeChanges(t *testing.T) {
+func TestDocumentsAreChunkedAgainWhenTheSizeChanges(t *testing.T) {
 	t.Parallel()
 	model := newModelServer(t)
 	p := newProgram(t, "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny")

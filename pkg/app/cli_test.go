@@ -93,7 +93,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func TestTheCommandLineTakesDocumentsInAndAsks(t *testing.T) {
+func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -198,7 +198,7 @@ func TestTheCommandLineTakesDocumentsInAndAsks(t *testing.T) {
 	})
 }
 
-func TestWhatFailsIsToldInWordsAndByTheExitCode(t *testing.T) {
+func TestFailuresHaveAMessageAndAnExitCode(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -276,7 +276,7 @@ func TestWhatFailsIsToldInWordsAndByTheExitCode(t *testing.T) {
 	}
 }
 
-func TestTheKeyOfThisMachineIsFoundAndNotSentElsewhere(t *testing.T) {
+func TestTheLocalKeyIsFoundAndNotSentToOtherServices(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -386,7 +386,7 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	return s.URL
 }
 
-func TestAnImportThatWasCutOffIsGoneOnWith(t *testing.T) {
+func TestAnInterruptedImportContinues(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -427,7 +427,7 @@ func TestAnImportThatWasCutOffIsGoneOnWith(t *testing.T) {
 	}
 }
 
-func TestUploadsThatWereCutOffAreNotDoubled(t *testing.T) {
+func TestInterruptedUploadsAreNotDuplicated(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -450,7 +450,7 @@ func TestUploadsThatWereCutOffAreNotDoubled(t *testing.T) {
 	}
 }
 
-func TestAFileThatWasDeletedElsewhereIsSentAgain(t *testing.T) {
+func TestAFileDeletedInTheServiceIsSentAgain(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -465,7 +465,7 @@ func TestAFileThatWasDeletedElsewhereIsSentAgain(t *testing.T) {
 	}
 }
 
-func TestPagesAndSitesAreBroughtInOnce(t *testing.T) {
+func TestPagesAndSitesAreAddedOnce(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -498,7 +498,7 @@ func TestPagesAndSitesAreBroughtInOnce(t *testing.T) {
 	}
 }
 
-func TestAnEmptyServiceSaysWhatToDoNext(t *testing.T) {
+func TestAnEmptyServicePrintsTheNextSteps(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()

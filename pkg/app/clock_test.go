@@ -31,10 +31,10 @@ func wrongClock(file string) func() time.Time {
 	}
 }
 
-// TestAClockThatIsSetLosesNothingAndDoesNothingTwice sets the clock of a program by an hour and by a day, ahead and back,
+// TestClockJumpsLoseAndRepeatNothing sets the clock of a program by an hour and by a day, ahead and back,
 // between what it is asked, while it works, and while it is down after a kill. What it has accepted is searchable once,
 // what is deleted stays so, and keys make one thing.
-func TestAClockThatIsSetLosesNothingAndDoesNothingTwice(t *testing.T) {
+func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {

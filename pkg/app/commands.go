@@ -88,7 +88,7 @@ func (p *commandLine) root() *cobra.Command {
 
 // processCommand returns the command for another process, with that process's own subcommands.
 func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
-	return cli.SaysItself(&cobra.Command{
+	return cli.WithoutUsage(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
 		Long:               short + ". " + shape.command() + " --help lists its commands.\nA link to the program that is named " + string(shape) + " does the same.",
 		DisableFlagParsing: true, // they belong to the other process

@@ -17,14 +17,14 @@ func (s *Service) startControl(ctx context.Context) error {
 		dispatcher.Jobs = s.options.hooks.publisher(dispatcher.Jobs)
 	}
 	sweeper := control.Sweeper{
-		Sweeps: s.catalog, Stores: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now, Aged: s.aged,
+		Sweeps: s.catalog, Stores: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now, Aged: s.guardedNow,
 		Retention: s.config.ConversationRetention, Holding: s.backups.holding,
 	}
 	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
 	s.auditor = &control.Auditor{
 		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
-		Holder: s.holder, Log: s.log, Now: s.now, Aged: s.aged, Audited: s.rebuild.audited,
+		Holder: s.holder, Log: s.log, Now: s.now, Aged: s.guardedNow, Audited: s.rebuild.audited,
 	}
 	sites := control.SiteWorker{Sites: s.catalog, Hub: s.hub, Log: s.log}
 	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: s.hub, Log: s.log}
@@ -37,7 +37,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control.run("applying events", applier.Run)
 	s.control.run("hearing of changes", func(ctx context.Context) error { return s.broker.Announcements(ctx, s.hub.ChangedElsewhere) })
 	if s.config.DatabaseURL != "" {
-		s.control.run("agreeing on the NATS servers", s.keepAgreeing)
+		s.control.run("agreeing on the NATS servers", s.renewNATSLease)
 	}
 	s.control.loop(dispatcher.Run)
 	s.control.loop(sweeper.Run)
@@ -49,9 +49,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control.loop(s.auditor.Run)
 	s.control.loop(repairer.Run)
 	s.control.loop(s.prune)
-	s.control.loop(func(ctx context.Context) { s.engines.tell(ctx, s.log) })
-	s.control.loop(func(ctx context.Context) { returnIdleMemory(ctx, s.rest) })
-	s.closeLater(func() error { s.control.stop(); return nil })
+	s.control.loop(func(ctx context.Context) { s.engines.logMissingFeatures(ctx, s.log) })
+	s.control.loop(func(ctx context.Context) { returnIdleMemory(ctx, s.clearIdleCaches) })
+	s.deferClose(func() error { s.control.stop(); return nil })
 	return nil
 }
 
@@ -107,22 +107,22 @@ func (s *Service) prune(ctx context.Context) {
 	}
 }
 
-// raise requests an early audit, because the embedded index has found damage.
-func (s *Service) raise() {
+// requestAudit requests an early audit, because the embedded index has found damage.
+func (s *Service) requestAudit() {
 	s.rebuild.alarm(s.now())
-	fire(s.alarm)
+	notify(s.alarm)
 }
 
 // reschedule requests an early comparison of the schedules with the catalog.
-func (s *Service) reschedule() { fire(s.scheduled) }
+func (s *Service) reschedule() { notify(s.scheduled) }
 
 // build requests an early audit, because there is no embedded index and it must be rebuilt from the catalog.
 func (s *Service) build() {
 	s.rebuild.begin(s.now())
-	fire(s.alarm)
+	notify(s.alarm)
 }
 
-func fire(signal chan struct{}) {
+func notify(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:
 	default: // it is raised already

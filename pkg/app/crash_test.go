@@ -24,8 +24,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// pointVariable names the step at which a program that a test starts ends itself as kill -9 does ("kill before commit"), or
-// carries out the step and says that it did not answer in time ("untold commit"). It happens once.
+// pointVariable names the step at which a program that a test starts ends itself as kill -9 does ("kill before
+// commit"), or carries out the step and says that it did not answer in time ("untold commit"). It happens once.
 const pointVariable = "APP_TEST_POINT"
 
 // writes are the steps by which an upload with an idempotency key becomes searchable, in their order.
@@ -42,8 +42,8 @@ func points() (all []string) {
 	return all
 }
 
-// standBetween has the fault at the point happen in a process, "" none.
-func standBetween(point string) (h hooks) {
+// faultHooks has the fault at the point happen in a process, "" none.
+func faultHooks(point string) (h hooks) {
 	if point == "" {
 		return h
 	}
@@ -63,8 +63,8 @@ type interruption struct {
 	past  atomic.Bool
 }
 
-// errUntold is a time-out of a step that was carried out.
-var errUntold = &domain.Error{Code: domain.CodeUnavailable, Message: "no answer in time", Err: context.DeadlineExceeded}
+// errUnreported is a time-out of a step that was carried out.
+var errUnreported = &domain.Error{Code: domain.CodeUnavailable, Message: "no answer in time", Err: context.DeadlineExceeded}
 
 // step carries out a step, unless the process ends before it, and reports untold if it is to be taken for failed.
 func (i *interruption) step(name string, untold error, do func() error) error {
@@ -93,7 +93,7 @@ type interruptedClaims struct {
 }
 
 func (c interruptedClaims) BeginIdempotent(ctx context.Context, ws, key, hash string) (claim *catalog.Claim, stored *catalog.StoredResponse, err error) {
-	err = c.at.step("claim", errUntold, func() error {
+	err = c.at.step("claim", errUnreported, func() error {
 		claim, stored, err = c.Store.BeginIdempotent(ctx, ws, key, hash)
 		return err
 	})
@@ -106,7 +106,7 @@ type interruptedDatasources struct {
 }
 
 func (c interruptedDatasources) CreateDatasources(ctx context.Context, in []catalog.NewDatasource) (out []domain.Datasource, err error) {
-	err = c.at.step("commit", errUntold, func() error {
+	err = c.at.step("commit", errUnreported, func() error {
 		out, err = c.DatasourceStore.CreateDatasources(ctx, in)
 		return err
 	})
@@ -114,7 +114,7 @@ func (c interruptedDatasources) CreateDatasources(ctx context.Context, in []cata
 }
 
 func (c interruptedClaims) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error {
-	return c.at.step("answer", errUntold, func() error { return c.Store.FinishIdempotent(ctx, claim, r) })
+	return c.at.step("answer", errUnreported, func() error { return c.Store.FinishIdempotent(ctx, claim, r) })
 }
 
 type interruptedOriginals struct {
@@ -123,7 +123,7 @@ type interruptedOriginals struct {
 }
 
 func (o interruptedOriginals) Put(ctx context.Context, id, name, mimeType string, r io.Reader) (kept domain.Original, err error) {
-	err = o.at.step("content", errUntold, func() error {
+	err = o.at.step("content", errUnreported, func() error {
 		kept, err = o.Originals.Put(ctx, id, name, mimeType, r)
 		return err
 	})
@@ -162,10 +162,10 @@ func (i interruptedIndex) Write(ctx context.Context, space index.Space, rows []i
 	return i.at.step("rows", context.DeadlineExceeded, func() error { return i.Index.Write(ctx, space, rows) })
 }
 
-// TestAKeyedUploadIsThereOnceWhereverItsProcessEnds ends the process before and after each write of an upload, and has each
-// write be carried out and reported as timed out. Repeated under its key, each upload has made one datasource, with its
-// chunks once.
-func TestAKeyedUploadIsThereOnceWhereverItsProcessEnds(t *testing.T) {
+// TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies ends the process before and after each write of an upload, and
+// has each write be carried out and reported as timed out. Repeated under its key, each upload has made one datasource,
+// with its chunks once.
+func TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -224,7 +224,7 @@ func TestAKeyedUploadIsThereOnceWhereverItsProcessEnds(t *testing.T) {
 		if s.Status != "synched" || s.Chunks != 1 || len(all[point].ids) != 1 || s.ID != all[point].ids[0] {
 			t.Errorf("%s: the datasource is %+v, the answer was %v", point, s, all[point].ids)
 		}
-		if n := p.holding(store, word); n != 1 {
+		if n := p.countHits(store, word); n != 1 {
 			t.Errorf("%s: the text is found %d times", point, n)
 		}
 	}

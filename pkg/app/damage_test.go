@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// spoilings are what may happen to a file.
-var spoilings = []struct {
+// damages are what may happen to a file.
+var damages = []struct {
 	name  string
 	spoil func(path string) error
 }{
@@ -62,8 +62,8 @@ func flipPage(number int) func(path string) error {
 	}
 }
 
-// spoiled is a copy of a stocked data directory, with one of its files spoiled.
-func (p *program) spoiled(t testing.TB, from, file string, spoil func(string) error) *program {
+// damagedCopy is a copy of a stocked data directory, with one of its files spoiled.
+func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string) error) *program {
 	t.Helper()
 	q := newProgram(t, p.env...)
 	q.must(os.CopyFS(q.dir, os.DirFS(from)))
@@ -100,9 +100,9 @@ func (p *program) starts() bool {
 	}
 }
 
-// finds reports whether every document is found, by queries that read as many rows as those of checkQueries, so that no damage is left for
-// these to notice. A query that is refused, since what it needs is damaged, finds nothing.
-func (p *program) finds(store string, docs []*document) bool {
+// findsAll reports whether every document is found, by queries that read as many rows as those of checkQueries, so that
+// no damage is left for these to notice. A query that is refused, since what it needs is damaged, finds nothing.
+func (p *program) findsAll(store string, docs []*document) bool {
 	for _, d := range docs {
 		var found []fragment
 		err := p.post("/datastores/"+store+"/query", map[string]any{"query": d.word, "topK": 10}, &found)
@@ -124,7 +124,7 @@ func stockedDir(t testing.TB, n int) (p *program, store string, docs []*document
 	p.start()
 	store = p.newDatastore()
 	docs = mixedDocuments(t, n)
-	p.stock(store, docs)
+	p.addContent(store, docs)
 	p.swept()
 	p.must(p.terminate())
 	return p, store, docs
@@ -151,23 +151,24 @@ func filesBelow(t testing.TB, dir, part string) (all []string) {
 	return all
 }
 
-// everyDamage has each file of a data directory spoiled in each way, which takes many minutes; otherwise it is one way for each.
+// everyDamage has each file of a data directory spoiled in each way, which takes many minutes; otherwise it is one way
+// for each.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
-func TestADamagedFileOfTheIndexIsMendedByTheServiceItself(t *testing.T) {
+func TestADamagedIndexFileIsRepaired(t *testing.T) {
 	t.Parallel()
 	p, store, docs := stockedDir(t, 6)
 	for i, file := range filesBelow(t, p.dir, datadir.Index) {
-		for j, s := range spoilings {
-			if !everyDamage() && j != (i*2+3)%len(spoilings) {
+		for j, s := range damages {
+			if !everyDamage() && j != (i*2+3)%len(damages) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s: %s", filepath.Base(file), s.name), func(t *testing.T) {
-				q := p.spoiled(t, p.dir, file, s.spoil)
+				q := p.damagedCopy(t, p.dir, file, s.spoil)
 				if !q.starts() {
 					t.Fatalf("it does not start: %s", q.stderr)
 				}
-				q.eventually(time.Minute, "not everything is found", func() bool { return q.finds(store, docs) })
+				q.eventually(time.Minute, "not everything is found", func() bool { return q.findsAll(store, docs) })
 				q.checkSources(docs, q.settled(store, time.Minute))
 				q.checkQueries(store, docs)
 				q.must(q.terminate())
@@ -183,9 +184,9 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 	p.must(err)
 	pages := int(info.Size() / 4096)
 	ways := map[string]func(string) error{
-		"its first byte is changed":   spoilings[0].spoil,
-		"it is cut in half":           spoilings[4].spoil,
-		"it is empty":                 spoilings[5].spoil,
+		"its first byte is changed":   damages[0].spoil,
+		"it is cut in half":           damages[4].spoil,
+		"it is empty":                 damages[5].spoil,
 		"its first page is another":   flipPage(1),
 		"a page in the middle is one": flipPage(pages / 2),
 	}
@@ -196,7 +197,7 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 	}
 	for name, spoil := range ways {
 		t.Run(name, func(t *testing.T) {
-			q := p.spoiled(t, p.dir, datadir.Catalog, spoil)
+			q := p.damagedCopy(t, p.dir, datadir.Catalog, spoil)
 			if q.starts() {
 				// What was changed belonged to nothing that is there.
 				q.checkSources(docs, q.settled(store, time.Minute))
@@ -214,7 +215,7 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 	}
 }
 
-func TestDamageToWhatNATSKeepsIsMendedOrNamed(t *testing.T) {
+func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 	t.Parallel()
 	p, store, docs := stockedDir(t, 4)
 	files := filesBelow(t, p.dir, datadir.NATS)
@@ -225,12 +226,12 @@ func TestDamageToWhatNATSKeepsIsMendedOrNamed(t *testing.T) {
 		})
 	}
 	for i, file := range files {
-		for j, s := range spoilings {
-			if !everyDamage() && j != (i*3+2)%len(spoilings) {
+		for j, s := range damages {
+			if !everyDamage() && j != (i*3+2)%len(damages) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s: %s", strings.TrimPrefix(file, filepath.Join(datadir.NATS, "jetstream", "$G", "streams")), s.name), func(t *testing.T) {
-				q := p.spoiled(t, p.dir, file, s.spoil)
+				q := p.damagedCopy(t, p.dir, file, s.spoil)
 				if !q.starts() {
 					if !strings.Contains(q.stderr.String(), "NATS") && !strings.Contains(q.stderr.String(), "original") {
 						t.Errorf("it does not say why it does not start: %s", q.stderr)

@@ -30,7 +30,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-const agree = "index, originals, job log and catalog agree"
+const consistent = "index, originals, job log and catalog agree"
 
 // command runs a command beside the program, with its settings, and returns what it wrote and its exit code.
 func (p *program) command(args ...string) (stdout, stderr string, code int) {
@@ -132,8 +132,8 @@ func (p *program) eventually(patience time.Duration, otherwise string, ok func()
 	}
 }
 
-// stock puts documents in and returns them when they are synched.
-func (p *program) stock(store string, docs []*document) {
+// addContent puts documents in and returns them when they are synched.
+func (p *program) addContent(store string, docs []*document) {
 	p.t.Helper()
 	for _, d := range docs {
 		if !p.putIn(store, d) {
@@ -150,7 +150,7 @@ func (p *program) whole(store string, docs []*document) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 	p.swept()
-	p.says(p.repair(), "* datasource* looked at: "+agree)
+	p.says(p.repair(), "* datasource* looked at: "+consistent)
 	if err := p.terminate(); err != nil {
 		p.t.Errorf("the stop: %v", err)
 	}
@@ -207,10 +207,10 @@ func (p *program) generations(store string) (all []uint64) {
 // found reports whether every document is found by its word.
 func (p *program) found(store string, docs []*document) bool {
 	p.t.Helper()
-	return !slices.ContainsFunc(docs, func(d *document) bool { return d.word != "" && p.holding(store, d.word) != 1 })
+	return !slices.ContainsFunc(docs, func(d *document) bool { return d.word != "" && p.countHits(store, d.word) != 1 })
 }
 
-func TestADroppedMilvusCollectionIsBuiltAnew(t *testing.T) {
+func TestADroppedMilvusCollectionIsRebuilt(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -245,7 +245,7 @@ func TestADroppedMilvusCollectionIsBuiltAnew(t *testing.T) {
 	p.start()
 	store := p.newDatastore()
 	docs := mixedDocuments(t, 10)
-	p.stock(store, docs)
+	p.addContent(store, docs)
 
 	drop()
 	if found := p.query(store, docs[0].word, 5); len(found) != 0 {
@@ -256,8 +256,8 @@ func TestADroppedMilvusCollectionIsBuiltAnew(t *testing.T) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 
-	// Nobody asks for a repair. The light server itself does not survive that a collection is dropped while it is written,
-	// or searched while it is made.
+	// Nobody asks for a repair. The light server itself does not survive that a collection is dropped while it is
+	// written, or searched while it is made.
 	p.must(p.terminate())
 	before := p.generations(store)
 	drop()
@@ -272,13 +272,13 @@ func TestADroppedMilvusCollectionIsBuiltAnew(t *testing.T) {
 	p.whole(store, docs)
 }
 
-func TestADeletedEmbeddedIndexIsBuiltAnewByItself(t *testing.T) {
+func TestADeletedEmbeddedIndexIsRebuilt(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
 	store := p.newDatastore()
 	docs := mixedDocuments(t, 10)
-	p.stock(store, docs)
+	p.addContent(store, docs)
 	remove := func() {
 		t.Helper()
 		p.must(os.RemoveAll(filepath.Join(p.dir, datadir.Index)))
@@ -299,7 +299,7 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 	p.start()
 	store := p.newDatastore()
 	docs := mixedDocuments(t, 9)
-	p.stock(store, docs)
+	p.addContent(store, docs)
 	for what, where := range map[string]func(path string, content []byte) []int{
 		"a vector": func(path string, content []byte) []int {
 			if filepath.Base(path) != "vectors.f32" {
@@ -372,7 +372,7 @@ func (p *program) deleteStream(name string) {
 	p.must(conn.JetStream().DeleteStream(ctx, name))
 }
 
-func TestStreamsThatAreDeletedUnderTheProgramAreMadeAgain(t *testing.T) {
+func TestDeletedStreamsAreCreatedAgain(t *testing.T) {
 	t.Parallel()
 	model := newModelServer(t)
 	p := newProgram(t, "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny", "SLUICE_INGEST_CONCURRENCY=1",
@@ -380,7 +380,7 @@ func TestStreamsThatAreDeletedUnderTheProgramAreMadeAgain(t *testing.T) {
 	p.start()
 	store := p.newDatastore()
 	docs := mixedDocuments(t, 9)
-	p.stock(store, docs[:1])
+	p.addContent(store, docs[:1])
 	for i, stream := range []string{jobs.StreamJobs, jobs.StreamEvents} {
 		model.delay.Store(int64(500 * time.Millisecond)) // so that there are unfinished jobs
 		for _, d := range docs[1+4*i : 5+4*i] {
@@ -404,14 +404,14 @@ func freeAddress(t testing.TB) string {
 	return p.addr
 }
 
-func TestWhatIsIndexedOutlivesTheLossOfAllOriginals(t *testing.T) {
+func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	t.Parallel()
 	site := newPageServer(t)
 	p := newProgram(t, "SLUICE_ALLOW_PRIVATE_ADDRESSES=true")
 	p.start()
 	store := p.newDatastore()
 	docs := mixedDocuments(t, 6)
-	p.stock(store, docs)
+	p.addContent(store, docs)
 	page := p.addPage(store, site)
 	docs = append(docs, &document{id: page.ID, customID: "page", name: "page", word: "wombat"})
 	p.checkSources(docs, p.settled(store, time.Minute))
@@ -441,7 +441,7 @@ func TestWhatIsIndexedOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.must(p.terminate())
 	p.must(os.RemoveAll(filepath.Join(p.dir, datadir.Index)))
 	p.start()
-	p.eventually(20*time.Second, "the loss is not noticed", func() bool { return p.holding(store, docs[0].word) == 0 })
+	p.eventually(20*time.Second, "the loss is not noticed", func() bool { return p.countHits(store, docs[0].word) == 0 })
 	for _, d := range docs[1:6] {
 		p.must(p.post("/datastores/update/"+store, map[string]any{
 			"id": d.id, "text": "This now says " + d.newWord() + " only.", "metadata": map[string]string{"custom_id": d.customID},
@@ -458,7 +458,7 @@ func TestWhatIsIndexedOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.whole(store, docs)
 }
 
-func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
+func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 	t.Parallel()
 	for name, shape := range map[string]struct {
 		env func(t *testing.T) []string
@@ -519,7 +519,7 @@ func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
 			p.start()
 			store := p.newDatastore()
 			docs := mixedDocuments(t, 9)
-			p.stock(store, docs[:6])
+			p.addContent(store, docs[:6])
 			// The copy has one whose job is under way.
 			model.delay.Store(int64(time.Minute))
 			asked := model.requests.Load()
@@ -530,7 +530,7 @@ func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
 			restore := shape.keep(t, p)
 			p.start()
 
-			p.stock(store, docs)
+			p.addContent(store, docs)
 			for _, d := range docs[:2] {
 				p.must(p.post("/datastores/update/"+store, map[string]any{
 					"id": d.id, "text": "This now says " + d.newWord() + " only.", "metadata": map[string]string{"custom_id": d.customID},
@@ -543,7 +543,7 @@ func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
 			}
 			other := p.newDatastore()
 			late := &document{customID: "late", name: "late.txt", content: []byte("In a datastore of its own: the wombat."), word: "wombat"}
-			p.stock(other, []*document{late})
+			p.addContent(other, []*document{late})
 			p.settled(store, time.Minute)
 			p.swept()
 			p.must(p.terminate())
@@ -552,7 +552,7 @@ func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
 
 			// What was deleted is known again, and not found.
 			for _, d := range docs[2:4] {
-				if n := p.holding(store, d.word); n != 0 {
+				if n := p.countHits(store, d.word); n != 0 {
 					t.Errorf("%s was deleted and is found", d.customID)
 				}
 			}

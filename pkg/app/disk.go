@@ -9,11 +9,11 @@ import (
 
 // disk is the disk with the data directory, which also holds uploads in progress.
 type disk struct {
-	dir  string
-	turn chan struct{} // full during a probe: if the disk hangs, only one probe hangs, not one per request
+	dir     string
+	probing chan struct{} // full during a probe: if the disk hangs, only one probe hangs, not one per request
 }
 
-func newDisk(dir string) *disk { return &disk{dir: dir, turn: make(chan struct{}, 1)} }
+func newDisk(dir string) *disk { return &disk{dir: dir, probing: make(chan struct{}, 1)} }
 
 // Number of bytes that a probe writes.
 const probeBytes = 256 << 10
@@ -21,14 +21,14 @@ const probeBytes = 256 << 10
 // ready reports whether the disk accepts a write. A write that hangs continues after ctx has ended.
 func (d *disk) ready(ctx context.Context) error {
 	select {
-	case d.turn <- struct{}{}:
+	case d.probing <- struct{}{}:
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for the disk: %w", ctx.Err())
 	}
 	tried := make(chan error, 1)
 	go func() {
-		defer func() { <-d.turn }()
-		tried <- d.try()
+		defer func() { <-d.probing }()
+		tried <- d.probe()
 	}()
 	select {
 	case err := <-tried:
@@ -38,7 +38,7 @@ func (d *disk) ready(ctx context.Context) error {
 	}
 }
 
-func (d *disk) try() (err error) {
+func (d *disk) probe() (err error) {
 	f, err := os.CreateTemp(d.dir, "probe-*")
 	if err != nil {
 		return fmt.Errorf("trying the disk: %w", err)

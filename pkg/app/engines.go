@@ -97,16 +97,16 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// tell logs, once per server when it can be reached, which features are missing.
-func (e *engines) tell(ctx context.Context, log *slog.Logger) {
+// logMissingFeatures logs, once per server when it can be reached, which features are missing.
+func (e *engines) logMissingFeatures(ctx context.Context, log *slog.Logger) {
 	var asking sync.WaitGroup
 	for _, r := range e.remote {
-		asking.Go(func() { r.tell(ctx, log) })
+		asking.Go(func() { r.logMissingFeatures(ctx, log) })
 	}
 	asking.Wait()
 }
 
-func (r remoteEngine) tell(ctx context.Context, log *slog.Logger) {
+func (r remoteEngine) logMissingFeatures(ctx context.Context, log *slog.Logger) {
 	for delay := time.Second; ctx.Err() == nil; delay = min(2*delay, time.Minute) {
 		lacks, err := r.Lacks(ctx)
 		if err == nil {

@@ -83,7 +83,8 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 		if len(report.Levels) != 2 || report.K != 3 || report.Questions != 4 {
 			t.Fatalf("the report is %+v", report)
 		}
-		// Two of three documents are there and found first; of three answers two stand in the first fragment, one nowhere.
+		// Two of three documents are there and found first; of three answers two stand in the first fragment, one
+		// nowhere.
 		for _, l := range report.Levels {
 			for _, m := range l.Modes {
 				if got := fmt.Sprintf("%.3f %.3f %.3f", m.NDCG.Mean, m.Recall.Mean, m.MRR.Mean); l.Questions != 3 || got != "0.667 0.667 0.667" {
@@ -153,8 +154,8 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 	})
 }
 
-// inquisitive is a chat model that asks about what stands in the passage; every fourth time it says nothing sensible.
-func inquisitive(t *testing.T) *httptest.Server {
+// questionModel is a chat model that asks about what stands in the passage; every fourth time it says nothing sensible.
+func questionModel(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req struct {
@@ -186,10 +187,10 @@ func inquisitive(t *testing.T) *httptest.Server {
 	return s
 }
 
-func TestEvalMakesQuestionsThatItCanAsk(t *testing.T) {
+func TestEvalGeneratesUsableQuestions(t *testing.T) {
 	t.Parallel()
 	p, storeID := evaluated(t)
-	model := inquisitive(t)
+	model := questionModel(t)
 	environ := []string{"SLUICE_API_KEY=" + testKey, "SLUICE_CHAT_MODEL=inquisitive", "OPENAI_BASE_URL=" + model.URL + "/v1"}
 	path := filepath.Join(t.TempDir(), "made.jsonl")
 	out, errs, err := p.eval(t.Context(), environ, "--datastore", storeID, "--generate", "4", "--out", path)

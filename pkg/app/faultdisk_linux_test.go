@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// newOnDisk starts a program whose data directory is a disk of its own, which no other process sees: the command mounts it
-// at the directory that it is given as $0. It skips where the system does not let it.
+// newOnDisk starts a program whose data directory is a disk of its own, which no other process sees: the command mounts
+// it at the directory that it is given as $0. It skips where the system does not let it.
 func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk string) {
 	t.Helper()
 	fleetFaults(t)
@@ -32,8 +32,8 @@ func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk s
 	return f, filepath.Join("/proc", strconv.Itoa(f.cmd.Process.Pid), "root", f.dir)
 }
 
-// TestADiskWithoutRoomRefusesAndTellsAndPasses fills the disk of the data directory to its last byte.
-func TestADiskWithoutRoomRefusesAndTellsAndPasses(t *testing.T) {
+// TestAFullDiskIsReportedAndRecovers fills the disk of the data directory to its last byte.
+func TestAFullDiskIsReportedAndRecovers(t *testing.T) {
 	f, disk := newOnDisk(t, `mount -t tmpfs -o size=96m none "$0"`, "unshare", "-Urm")
 	r := f.prepare("nospace")
 	filler := filepath.Join(disk, "filler")
@@ -80,12 +80,12 @@ func newOnOwnDisk(t *testing.T) (f *faulty, disk string) {
 	return newOnDisk(t, `mount -o loop `+image+` "$0" && rm -rf "$0/lost+found"`, "unshare", "-m")
 }
 
-// TestADiskThatHangsIsToldAndPasses has the disk of the data directory take no write, and say nothing, for a while. What was
-// written before is read all the same.
-func TestADiskThatHangsIsToldAndPasses(t *testing.T) {
+// TestAHangingDiskIsReportedAndRecovers has the disk of the data directory take no write, and say nothing, for a while.
+// What was written before is read all the same.
+func TestAHangingDiskIsReportedAndRecovers(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	r := f.prepare("hangs")
-	thaw := hold(t, disk, hangs)
+	thaw := breakDisk(t, disk, hangs)
 	f.eventually(time.Minute, "the disk that hangs is not told", func() bool {
 		status, down := f.ready()
 		return status == http.StatusServiceUnavailable && slices.Contains(down, "disk")
@@ -105,32 +105,33 @@ func TestADiskThatHangsIsToldAndPasses(t *testing.T) {
 	f.heals(r)
 }
 
-// TestADiskThatIsSlowLosesNothing has the disk of the data directory take no write for three quarters of the time.
-func TestADiskThatIsSlowLosesNothing(t *testing.T) {
+// TestASlowDiskLosesNothing has the disk of the data directory take no write for three quarters of the time.
+func TestASlowDiskLosesNothing(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	var rounds []*faultRound
 	for _, name := range []string{"slow", "slower", "slowest"} {
 		rounds = append(rounds, f.prepare(name))
 	}
-	mend := hold(t, disk, isSlow)
+	repair := breakDisk(t, disk, isSlow)
 	for _, r := range rounds {
 		f.strike(r)
 	}
-	mend()
+	repair()
 	for _, r := range rounds {
 		f.heals(r)
 	}
 }
 
-// What befalls a disk, $0, until standard input ends, which it also does when this process dies. It says that it has begun.
+// What befalls a disk, $0, until standard input ends, which it also does when this process dies. It says that it has
+// begun.
 const (
 	hangs  = `fsfreeze -f "$0" && echo frozen && cat >/dev/null; fsfreeze -u "$0"`
 	isSlow = `exec 3<&0; cat <&3 >/dev/null & fsfreeze -f "$0" && echo frozen && while sleep 0.3; fsfreeze -u "$0"; kill -0 $! 2>/dev/null; do
 		sleep 0.1; fsfreeze -f "$0"; done`
 )
 
-// hold has something befall the disk until it is mended.
-func hold(t *testing.T, disk, what string) (mend func()) {
+// breakDisk has something befall the disk until it is mended.
+func breakDisk(t *testing.T, disk, what string) (repair func()) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", what, disk)
 	in, err := cmd.StdinPipe()
@@ -146,10 +147,10 @@ func hold(t *testing.T, disk, what string) (mend func()) {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("there is nothing to hold a disk with: %v", err)
 	}
-	mend = func() { _ = in.Close() } // once is enough
-	t.Cleanup(func() { mend(); _ = cmd.Wait() })
+	repair = func() { _ = in.Close() } // once is enough
+	t.Cleanup(func() { repair(); _ = cmd.Wait() })
 	if _, err := io.ReadFull(out, make([]byte, len("frozen\n"))); err != nil {
 		t.Skipf("the disk cannot be held: %v, %s", err, faults.String())
 	}
-	return mend
+	return repair
 }

@@ -44,8 +44,8 @@ func (f *faulty) behind(t *testing.T, name, address string) string {
 	return p.Addr()
 }
 
-// newBehindProxies makes a program whose NATS, PostgreSQL, Milvus and model servers each stand behind a proxy. It is not
-// started.
+// newBehindProxies makes a program whose NATS, PostgreSQL, Milvus and model servers each stand behind a proxy. It is
+// not started.
 func newBehindProxies(t *testing.T) *faulty {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -91,8 +91,8 @@ var unharmed = map[string][]string{
 	"openai":  {"upload", "keyed upload", "upsert", "update", "delete", "crawl", "list", "chunks", "original"},
 }
 
-// faultModes are what befalls a dependency. Of those that last it is certain what succeeds meanwhile, and /readyz says that it is
-// so.
+// faultModes are what befalls a dependency. Of those that last it is certain what succeeds meanwhile, and /readyz says
+// that it is so.
 var faultModes = []struct {
 	name  string
 	mode  faultproxy.Mode
@@ -105,8 +105,8 @@ var faultModes = []struct {
 	{"flap", faultproxy.Flap(700*time.Millisecond, 300*time.Millisecond), false},
 }
 
-// TestEveryDependencyMayFailAtEveryStep has each dependency fail in each way while every kind of request is made: each is
-// carried out or refused for now, /readyz tells, and afterwards everything is there once, without a restart.
+// TestEveryDependencyMayFailAtEveryStep has each dependency fail in each way while every kind of request is made: each
+// is carried out or refused for now, /readyz tells, and afterwards everything is there once, without a restart.
 func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 	only := fleetFaults(t)
 	f := newBehindProxies(t)
@@ -141,8 +141,8 @@ func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 	f.t = t
 }
 
-// TestAProcessStartsOnceWhatItNeedsIsThere starts a process while a dependency refuses or hangs.
-func TestAProcessStartsOnceWhatItNeedsIsThere(t *testing.T) {
+// TestAProcessStartsWhenItsDependenciesAreUp starts a process while a dependency refuses or hangs.
+func TestAProcessStartsWhenItsDependenciesAreUp(t *testing.T) {
 	only := fleetFaults(t)
 	f := newBehindProxies(t)
 	for _, dependency := range []string{"catalog", "nats", "milvus", "openai"} {

@@ -20,7 +20,7 @@ var filtered = []map[string]any{
 	{"text": "The pump of the roof has no team at night.", "name": "four"},
 }
 
-func TestFiltersLeaveWhatTheySay(t *testing.T) {
+func TestFiltersSelectMatchingDocuments(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		engine  string
@@ -84,7 +84,7 @@ func TestFiltersLeaveWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestAFragmentSaysWhatItsDocumentSaysOfItself(t *testing.T) {
+func TestAFragmentHasTheMetadataOfItsDocument(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()

@@ -174,9 +174,9 @@ func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	return true
 }
 
-// TestFiltersLeaveWhatALookAtEveryDocumentLeaves asks with filters made at random for documents made at random, and with
+// TestFiltersAgreeWithAFullScan asks with filters made at random for documents made at random, and with
 // filters that are none, which are refused.
-func TestFiltersLeaveWhatALookAtEveryDocumentLeaves(t *testing.T) {
+func TestFiltersAgreeWithAFullScan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		queries int

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
 	local.RunChildIfAsked()
 	if shape := os.Getenv(childVariable); shape != "" {
-		h := standBetween(os.Getenv(pointVariable))
+		h := faultHooks(os.Getenv(pointVariable))
 		h.now = wrongClock(os.Getenv(clockVariable))
 		signal.Ignore(syscall.SIGXFSZ) // a write beyond a limit of file sizes, which stands for a full disk, then fails and does not kill
 		os.Exit(mainWith(h, Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(local.Stopping(m).Run())
 }
 
-// moreAtOnce has twice as many tests run at once as there are processors, unless -parallel says how many: they are waiting for
-// processes, engines and time-outs three quarters of their time.
+// moreAtOnce has twice as many tests run at once as there are processors, unless -parallel says how many: they are
+// waiting for processes, engines and time-outs three quarters of their time.
 func moreAtOnce() {
 	flag.Parse()
 	said := false

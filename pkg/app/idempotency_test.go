@@ -107,9 +107,9 @@ func (o *once) settle(ctx context.Context, p *program) error {
 	return nil
 }
 
-// TestEveryKeyMakesOneThingThoughTheProcessIsKilled kills the process at random moments while it carries out requests with
+// TestEveryKeyCreatesOneResourceDespiteKills kills the process at random moments while it carries out requests with
 // idempotency keys, and repeats those until they are answered.
-func TestEveryKeyMakesOneThingThoughTheProcessIsKilled(t *testing.T) {
+func TestEveryKeyCreatesOneResourceDespiteKills(t *testing.T) {
 	t.Parallel()
 	rounds := 12
 	if testing.Short() {
@@ -131,9 +131,9 @@ func TestEveryKeyMakesOneThingThoughTheProcessIsKilled(t *testing.T) {
 	}
 }
 
-// TestAnotherProcessGoesOnWithTheRequestsOfOneThatWasKilled repeats requests at a process that takes the place of the one
+// TestAnotherProcessContinuesTheRequestsOfAKilledOne repeats requests at a process that takes the place of the one
 // that was killed, and shares nothing with it but the engines.
-func TestAnotherProcessGoesOnWithTheRequestsOfOneThatWasKilled(t *testing.T) {
+func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PostgreSQL and NATS")
 	}
@@ -186,7 +186,8 @@ func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program)
 	return all
 }
 
-// settleAll repeats all requests until they are answered, and demands that this takes no longer than a lease and a moment.
+// settleAll repeats all requests until they are answered, and demands that this takes no longer than a lease and a
+// moment.
 func (p *program) settleAll(all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}

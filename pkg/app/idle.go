@@ -12,7 +12,7 @@ const (
 	// Maximum bytes that an idle process allocates between two checks, for timers, heartbeats and polls.
 	idleAllocs = 8 << 20
 	// Minimum gain in bytes for which a collection is worthwhile.
-	worthReturning = 4 << 20
+	minReturned = 4 << 20
 )
 
 // returnIdleMemory returns memory to the system once the process is idle. The runtime's scavenger keeps a share of the
@@ -37,7 +37,7 @@ func returnIdleMemory(ctx context.Context, rest func() int64) {
 		allocs := samples[0].Value.Uint64()
 		garbage := max(samples[4].Value.Uint64(), samples[3].Value.Uint64()) - samples[3].Value.Uint64()
 		gain := samples[1].Value.Uint64() + samples[2].Value.Uint64() + garbage + given
-		if allocs-before < idleAllocs && gain > worthReturning {
+		if allocs-before < idleAllocs && gain > minReturned {
 			debug.FreeOSMemory()
 		}
 		metrics.Read(samples[:1])
@@ -45,8 +45,9 @@ func returnIdleMemory(ctx context.Context, rest func() int64) {
 	}
 }
 
-// rest empties the caches for queries of this process if there are no queries. It returns the number of bytes freed.
-func (s *Service) rest() int64 {
+// clearIdleCaches empties the caches for queries of this process if there are no queries. It returns the number of
+// bytes freed.
+func (s *Service) clearIdleCaches() int64 {
 	given := s.catalog.ClearIdleCache()
 	if s.engines.embedded != nil {
 		given += s.engines.embedded.Rest()

@@ -206,7 +206,7 @@ func (p *program) checkQueries(store string, docs []*document) {
 		if d.word == "" {
 			continue
 		}
-		old, current := p.holding(store, d.word), p.holding(store, d.newWord())
+		old, current := p.countHits(store, d.word), p.countHits(store, d.newWord())
 		want := "1 and 0"
 		if d.replaced == confirmed {
 			want = "0 and 1"
@@ -222,8 +222,8 @@ func (p *program) checkQueries(store string, docs []*document) {
 	}
 }
 
-// holding counts the chunks found that hold the word.
-func (p *program) holding(store, word string) int {
+// countHits counts the chunks found that hold the word.
+func (p *program) countHits(store, word string) int {
 	n := 0
 	whole := regexp.MustCompile(`\b` + word + `\b`)
 	for _, f := range p.query(store, word, 10) {

@@ -38,8 +38,8 @@ func newLaptop(t *testing.T) *faulty {
 	return f
 }
 
-// TestAFullDiskIsRefusedAndToldAndPasses has the process's files grow no further, as a full disk does.
-func TestAFullDiskIsRefusedAndToldAndPasses(t *testing.T) {
+// TestUploadsToAFullDiskAreRefusedUntilItRecovers has the process's files grow no further, as a full disk does.
+func TestUploadsToAFullDiskAreRefusedUntilItRecovers(t *testing.T) {
 	t.Parallel()
 	f := newLaptop(t)
 	r := f.prepare("full")
@@ -61,7 +61,7 @@ func TestAFullDiskIsRefusedAndToldAndPasses(t *testing.T) {
 	f.heals(r)
 }
 
-func TestAProcessWithHardlyAnyFileDescriptorsRefusesAndGoesOn(t *testing.T) {
+func TestAProcessWithFewFileDescriptorsRefusesAndContinues(t *testing.T) {
 	t.Parallel()
 	f := newLaptop(t)
 	r := f.prepare("files")

@@ -21,7 +21,7 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 	if c.EmbedDir != "" {
 		where := transformer.Config{Directory: c.EmbedDir}
 		if c.EmbedModel == "" { // otherwise the prefixes belong to the server's model
-			where.QueryPrefix, where.PassagePrefix = unlessEmpty(c.QueryPrefix), unlessEmpty(c.PassagePrefix)
+			where.QueryPrefix, where.PassagePrefix = nilIfEmpty(c.QueryPrefix), nilIfEmpty(c.PassagePrefix)
 		}
 		if err := e.addLocal(where, log); err != nil {
 			return fmt.Errorf("SLUICE_EMBED_DIR is %q: %w", c.EmbedDir, err)
@@ -84,7 +84,7 @@ func sameDirectory(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-func unlessEmpty(s string) *string {
+func nilIfEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -22,7 +22,7 @@ func modelAt(t *testing.T, seed uint64, directory ...string) string {
 	return path
 }
 
-func TestNewDatastoresGetTheModelThatIsNearestToTheOperatorsWill(t *testing.T) {
+func TestTheDefaultModelFollowsTheConfiguration(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	modelAt(t, 2, data, "models", "b")
@@ -75,7 +75,7 @@ func TestNewDatastoresGetTheModelThatIsNearestToTheOperatorsWill(t *testing.T) {
 	}
 }
 
-func TestAModelThatCannotBeReadStopsTheStartAndNamesTheWayOut(t *testing.T) {
+func TestAnUnreadableModelStopsTheStartWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	broken := modelAt(t, 1, t.TempDir())
 	if err := os.WriteFile(filepath.Join(broken, "model.safetensors"), []byte("half a file"), 0o600); err != nil {
@@ -106,7 +106,7 @@ func TestAModelThatCannotBeReadStopsTheStartAndNamesTheWayOut(t *testing.T) {
 	}
 }
 
-func TestAModelInProcessServesNewDatastoresAndLeavesTheOthers(t *testing.T) {
+func TestALocalModelIsUsedForNewDatastoresOnly(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()

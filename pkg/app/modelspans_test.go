@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestAModelCountsLessForQueriesThatItDoesNotKnow asks the service as it runs, with all that stands before its models there: each
-// can hide what a model tells of itself.
-func TestAModelCountsLessForQueriesThatItDoesNotKnow(t *testing.T) {
+// TestAModelHasLessWeightForUnknownWords asks the service as it runs, with all that stands before its models there:
+// each can hide what a model tells of itself.
+func TestAModelHasLessWeightForUnknownWords(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()

@@ -92,9 +92,9 @@ func expressions(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDashboardAndAlertsAskForWhatThereIs holds every name that they use against what a process exports, and the
+// TestDashboardAndAlertsUseExistingMetrics holds every name that they use against what a process exports, and the
 // documentation against all that it exports.
-func TestDashboardAndAlertsAskForWhatThereIs(t *testing.T) {
+func TestDashboardAndAlertsUseExistingMetrics(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -196,9 +196,9 @@ func (s *spans) wait(ctx context.Context, trace string, names ...string) (missin
 	}
 }
 
-// TestATraceLeadsFromARequestToTheIndex follows an upload and a query through the program, by the header that the caller
-// sends.
-func TestATraceLeadsFromARequestToTheIndex(t *testing.T) {
+// TestATraceSpansARequestAndItsIndexing follows an upload and a query through the program, by the header that the
+// caller sends.
+func TestATraceSpansARequestAndItsIndexing(t *testing.T) {
 	t.Parallel()
 	sent := &spans{byName: map[string][]string{}, more: make(chan struct{}, 1)}
 	server := httptest.NewServer(sent)

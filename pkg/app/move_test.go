@@ -12,8 +12,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// shelf is a datastore as the API shows it.
-type shelf struct {
+// datastoreInfo is a datastore as the API shows it.
+type datastoreInfo struct {
 	Type, EmbeddingModel string
 	Move                 *struct {
 		Type, EmbeddingModel, Status string
@@ -22,14 +22,14 @@ type shelf struct {
 	}
 }
 
-func (p *program) shelf(store string) (s shelf) {
+func (p *program) datastoreInfo(store string) (s datastoreInfo) {
 	p.t.Helper()
 	p.must(p.get("/datastores/"+store, &s))
 	return s
 }
 
 // moveTo asks for another place.
-func (p *program) moveTo(store string, change string) (s shelf) {
+func (p *program) moveTo(store string, change string) (s datastoreInfo) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -44,7 +44,7 @@ func (p *program) moved(store, engine string, patience time.Duration) (seen []st
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
 	for {
-		s := p.shelf(store)
+		s := p.datastoreInfo(store)
 		if s.Move == nil {
 			if s.Type != engine {
 				p.t.Fatalf("the move has ended in %s", s.Type)
@@ -88,9 +88,9 @@ func (p *program) fill(store string, documents int) (chunks int) {
 	return chunks
 }
 
-// TestADatastoreMovesUnderQueriesWithoutOneFailedOrEmptyResult moves 5,000 chunks to Milvus and back while it is queried
+// TestADatastoreMovesWithoutAFailedOrEmptyQuery moves 5,000 chunks to Milvus and back while it is queried
 // all the time, replaced and added to.
-func TestADatastoreMovesUnderQueriesWithoutOneFailedOrEmptyResult(t *testing.T) {
+func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 	t.Parallel()
 	const documents = 500
 	p := newProgram(t, "MILVUS_ADDR="+local.MilvusLiteForTest(t))
@@ -189,7 +189,7 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 	p.kill()
 	p.start()
 	p.moved(store, "milvus", 2*time.Minute)
-	if s := p.shelf(store); s.EmbeddingModel != "openai:tiny" {
+	if s := p.datastoreInfo(store); s.EmbeddingModel != "openai:tiny" {
 		t.Errorf("it has arrived with %s", s.EmbeddingModel)
 	}
 	findable("after the move that was killed")
@@ -203,7 +203,7 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 	p.moveTo(store, `{"embeddingModel": "openai:tiny"}`)
 	deadline := time.After(time.Minute)
 	for held := false; !held; {
-		s := p.shelf(store)
+		s := p.datastoreInfo(store)
 		if s.Move == nil {
 			t.Fatal("it has moved to a model that refuses everything")
 		}

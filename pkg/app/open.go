@@ -35,7 +35,7 @@ func (s *Service) openModels(context.Context) (err error) {
 			return fmt.Errorf("reading RERANK_URL: %w", err)
 		}
 		s.reranker = instrument.NewReranker(client, s.metrics, s.log)
-		s.closeLater(func() error { s.reranker.Close(); return nil })
+		s.deferClose(func() error { s.reranker.Close(); return nil })
 	}
 	s.models, err = openChatModels(s.config, s.embedders.builtin)
 	return err
@@ -45,7 +45,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	if s.dir, err = datadir.Open(s.config.DataDir); err != nil {
 		return err
 	}
-	s.closeLater(s.dir.Close)
+	s.deferClose(s.dir.Close)
 	if _, err := os.Stat(s.dir.Join(datadir.Restoring)); err == nil {
 		return fmt.Errorf("in data directory %s a restore was cut short: empty it and restore again (sluice restore FILE --data DIR)", s.dir.Path())
 	}
@@ -68,7 +68,7 @@ func (s *Service) listen(ctx context.Context) (err error) {
 	if s.listener, err = listen(ctx, addr); err != nil {
 		return err
 	}
-	s.closeLater(func() error { s.listener.Close(); return nil })
+	s.deferClose(func() error { s.listener.Close(); return nil })
 	return nil
 }
 
@@ -90,11 +90,11 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 }
 
 // Time to wait for PostgreSQL at the start of the process, the same as for NATS.
-const databasePatience = time.Minute
+const databaseTimeout = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
-	o := catalog.Options{Log: s.log, Now: s.now, Aged: s.aged, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
-	o.StartTimeout = databasePatience
+	o := catalog.Options{Log: s.log, Now: s.now, Aged: s.guardedNow, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
+	o.StartTimeout = databaseTimeout
 	if o.URL == "" {
 		o.Path, o.CacheBytes = s.dir.Join(datadir.Catalog), cacheMemoryOf(s.config).catalog
 		if err := s.checkCatalog(ctx, o.Path); err != nil {
@@ -104,12 +104,12 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	if s.catalog, err = catalog.Open(ctx, o); err != nil {
 		return damagedCatalog(err, s.dir.Path())
 	}
-	s.closeLater(s.catalog.Close)
+	s.deferClose(s.catalog.Close)
 	return nil
 }
 
 // Size in bytes up to which a catalog is checked completely before the service starts, which takes less than a second.
-const checkedAtOnce = 256 << 20
+const maxStartupCheck = 256 << 20
 
 // checkCatalog checks the catalog's file for damage: before the start or, if that takes long, in the background.
 func (s *Service) checkCatalog(ctx context.Context, path string) error {
@@ -120,7 +120,7 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 		return fmt.Errorf("looking at the catalog: %w", err)
 	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // a first start that was cut short leaves that alone
 		return fmt.Errorf("opening the catalog %s: %w: it is empty, beside a job log", path, catalog.ErrDamaged)
-	case info.Size() <= checkedAtOnce:
+	case info.Size() <= maxStartupCheck:
 		return maintenance.CheckFile(ctx, path)
 	}
 	checking := newGroup(ctx, s.failed)
@@ -132,7 +132,7 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 		}
 		return nil
 	})
-	s.closeLater(func() error { checking.stop(); return nil })
+	s.deferClose(func() error { checking.stop(); return nil })
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.closeLater(func() error {
+		s.deferClose(func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownGrace)
 			defer cancel()
 			return server.Shutdown(ctx)
@@ -174,7 +174,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	if s.conn, err = jobs.Connect(ctx, connect); err != nil {
 		return err
 	}
-	s.closeLater(func() error { s.conn.Close(); return nil })
+	s.deferClose(func() error { s.conn.Close(); return nil })
 	id, err := s.catalog.ID(ctx)
 	if err != nil {
 		return err
@@ -185,11 +185,11 @@ func (s *Service) openNATS(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.agree(ctx); err != nil {
+	if err := s.leaseNATS(ctx); err != nil {
 		return err
 	}
 	s.metrics.MustRegister(instrument.NewBacklogs(s.broker, s.catalog, s.now, s.log))
-	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.aged}
+	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.guardedNow}
 	if s.config.HasEmbeddedIndex() { // then the files uploaded here are mostly read here
 		o.CacheBytes = int(cacheMemoryOf(s.config).originals)
 	}
@@ -213,7 +213,7 @@ func (s *Service) openIndexes(ctx context.Context) error {
 			return err
 		}
 	}
-	s.closeLater(s.engines.closeRemote)
+	s.deferClose(s.engines.closeRemote)
 	return s.engines.openRemote(s.config, s.log)
 }
 
@@ -224,17 +224,17 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("opening the embedded index, which one api process at a time can have (SLUICE_EMBEDDED_INDEX=false for the others): %w", err)
 	}
-	s.closeLater(func() error { release(); return nil })
+	s.deferClose(func() error { release(); return nil })
 	if _, err := os.Stat(s.dir.Join(datadir.Index)); errors.Is(err, fs.ErrNotExist) {
 		s.build() // the first start, the first after a restore, or the index was lost
 	}
-	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.note(ctx, s.catalog.Rebuilding) }
+	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.status(ctx, s.catalog.Rebuilding) }
 	if s.engines.embedded, err = embedded.Open(s.dir.Join(datadir.Index), embedded.Options{
-		Log: s.log, Alarm: s.raise, CacheBytes: cacheMemoryOf(s.config).postings, RowCacheBytes: cacheMemoryOf(s.config).rows,
+		Log: s.log, Alarm: s.requestAudit, CacheBytes: cacheMemoryOf(s.config).postings, RowCacheBytes: cacheMemoryOf(s.config).rows,
 	}); err != nil {
 		return err
 	}
-	s.closeLater(s.engines.embedded.Close)
+	s.deferClose(s.engines.embedded.Close)
 	return nil
 }
 

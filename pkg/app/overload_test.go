@@ -31,8 +31,8 @@ const (
 	overloadFirst   = 400  // documents that are searched
 )
 
-// TestOverload asks a service on one processor for three times of what it can do, from another processor, for the time of
-// TEST_OVERLOAD. What is served is served fast and is about as much as ever, what is not is told when to come back,
+// TestOverload asks a service on one processor for three times of what it can do, from another processor, for the time
+// of TEST_OVERLOAD. What is served is served fast and is about as much as ever, what is not is told when to come back,
 // and every upload that was accepted is found.
 func TestOverload(t *testing.T) {
 	span := timeOf(t, "TEST_OVERLOAD")
@@ -41,7 +41,7 @@ func TestOverload(t *testing.T) {
 	p.start()
 	store := p.newDatastore()
 	for from := 0; from < overloadFirst; from += 100 {
-		p.must(p.post("/datastores/upsert/"+store, lore(from, 100), nil))
+		p.must(p.post("/datastores/upsert/"+store, overloadContent(from, 100), nil))
 	}
 	p.settled(store, 5*time.Minute)
 
@@ -131,8 +131,8 @@ func (p *program) apart() {
 	p.t.Cleanup(func() { _ = pin("0,1") }) // as far as it goes
 	p.wrap = []string{"taskset", "-c", "0"}
 
-	// Two processors may be threads of one core, which is faster while the other is idle: the load's one is kept busy all the
-	// time, so that the capacity is that of a processor whose neighbour asks for three times as much.
+	// Two processors may be threads of one core, which is faster while the other is idle: the load's one is kept busy
+	// all the time, so that the capacity is that of a processor whose neighbour asks for three times as much.
 	spin := exec.Command("taskset", "-c", "1", "nice", "-n", "19", "sh", "-c", "while :; do :; done")
 	if err := spin.Start(); err != nil {
 		p.t.Fatalf("keeping the load's processor busy: %v", err)
@@ -143,8 +143,8 @@ func (p *program) apart() {
 	})
 }
 
-// lore is the body of an upsert of documents that share words, so that a search has something to rank.
-func lore(from, n int) map[string]any {
+// overloadContent is the body of an upsert of documents that share words, so that a search has something to rank.
+func overloadContent(from, n int) map[string]any {
 	subjects := strings.Fields("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory")
 	docs := make([]map[string]any, n)
 	for i := range docs {
@@ -205,8 +205,8 @@ func (a *asker) check(t *testing.T) {
 	}
 }
 
-// errTurnedAway is what a request fails with that was refused as it should be.
-var errTurnedAway = errors.New("turned away")
+// errRejected is what a request fails with that was refused as it should be.
+var errRejected = errors.New("turned away")
 
 // do makes a request and counts its answer by status.
 func (a *asker) do(ctx context.Context, what, method, path string, body any) ([]byte, error) {
@@ -244,7 +244,7 @@ func (a *asker) do(ctx context.Context, what, method, path string, body any) ([]
 		if err != nil || seconds < 1 || res.Header.Get("Content-Type") != "application/problem+json" {
 			a.wrong = append(a.wrong, fmt.Sprintf("%d, Retry-After %q: %.200s", res.StatusCode, res.Header.Get("Retry-After"), raw))
 		}
-		return nil, errTurnedAway
+		return nil, errRejected
 	default:
 		a.wrong = append(a.wrong, fmt.Sprintf("%s: %d %.200s", what, res.StatusCode, raw))
 		return nil, fmt.Errorf("%d: %.200s", res.StatusCode, raw)
@@ -256,7 +256,7 @@ func (a *asker) search(ctx context.Context, n int, take *loadtest.Times) error {
 	words := strings.Fields("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory")
 	query := fmt.Sprintf("Which %s of district %d keeps records about the %s?", words[n%10], n%37, words[n*7%10])
 	_, err := a.do(ctx, "search", http.MethodPost, "/datastores/"+a.store+"/query", map[string]any{"query": query, "topK": 5})
-	if errors.Is(err, errTurnedAway) {
+	if errors.Is(err, errRejected) {
 		take.Since("turned away")
 	} else if err == nil {
 		take.Since("answered")

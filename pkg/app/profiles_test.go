@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-func TestProfilesAreForTheOperatorAlone(t *testing.T) {
+func TestProfilesRequireTheOperatorKey(t *testing.T) {
 	t.Parallel()
 	const key = "an operator's long key"
 	rest := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })

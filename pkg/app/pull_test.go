@@ -37,7 +37,7 @@ func TestModelsAreListedTheDefaultFirst(t *testing.T) {
 	}
 }
 
-func TestAPullThatFailsSaysWhatAndTheWayOut(t *testing.T) {
+func TestAFailedPullNamesTheRemedy(t *testing.T) {
 	t.Parallel()
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/sentence-transformers/all-MiniLM-L6-v2/resolve/c9745ed1d9f207416be6d2e6f8de32d1f16199bf/config.json" {

@@ -12,17 +12,17 @@ import (
 // rebuild records whether the embedded index is being rebuilt, for readiness checks. The service runs meanwhile, with
 // incomplete results.
 type rebuild struct {
-	mu     sync.Mutex
-	raised time.Time // time of the last alarm; zero: none, or the rebuild is complete
-	absent bool      // the only fault was that there was no index
-	looked bool      // an audit that started after the alarm has reported the missing content
+	mu        sync.Mutex
+	alarmedAt time.Time // time of the last alarm; zero: none, or the rebuild is complete
+	missing   bool      // the only fault was that there was no index
+	counted   bool      // an audit that started after the alarm has reported the missing content
 }
 
 // alarm records that damage was found.
 func (r *rebuild) alarm(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.raised, r.absent, r.looked = at, false, false
+	r.alarmedAt, r.missing, r.counted = at, false, false
 }
 
 // begin records that there was no index: the data directory is new or restored from a backup, which contains none, or
@@ -30,20 +30,20 @@ func (r *rebuild) alarm(at time.Time) {
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.raised, r.absent, r.looked = at, true, false
+	r.alarmedAt, r.missing, r.counted = at, true, false
 }
 
 // audited records the end of an audit that started at the given time.
 func (r *rebuild) audited(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.looked = r.looked || !began.Before(r.raised)
+	r.counted = r.counted || !began.Before(r.alarmedAt)
 }
 
-// note describes the missing content, "" if none. waiting counts the documents that remain to be indexed again.
-func (r *rebuild) note(ctx context.Context, waiting func(context.Context) (catalog.Waiting, error)) string {
+// status describes the missing content, "" if none. waiting counts the documents that remain to be indexed again.
+func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (catalog.Waiting, error)) string {
 	r.mu.Lock()
-	raised, absent, looked := r.raised, r.absent, r.looked
+	raised, absent, looked := r.alarmedAt, r.missing, r.counted
 	r.mu.Unlock()
 	if raised.IsZero() {
 		return ""
@@ -65,8 +65,8 @@ func (r *rebuild) note(ctx context.Context, waiting func(context.Context) (catal
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.raised.Equal(raised) {
-		r.raised = time.Time{}
+	if r.alarmedAt.Equal(raised) {
+		r.alarmedAt = time.Time{}
 	}
 	return ""
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-func TestTheNoteOfTheIndexSaysWhyItIsBuiltAndHowFarItIs(t *testing.T) {
+func TestTheIndexStatusReportsTheRebuild(t *testing.T) {
 	t.Parallel()
 	const none, damaged = "there was no index, as after a restore", "the index was damaged, or files of it were gone"
 	at := time.Unix(1_000_000, 0)
@@ -40,12 +40,12 @@ func TestTheNoteOfTheIndexSaysWhyItIsBuiltAndHowFarItIs(t *testing.T) {
 			for _, f := range c.happens {
 				f(&r)
 			}
-			if got := r.note(t.Context(), func(context.Context) (catalog.Waiting, error) { return c.waits, c.err }); got != c.want {
+			if got := r.status(t.Context(), func(context.Context) (catalog.Waiting, error) { return c.waits, c.err }); got != c.want {
 				t.Errorf("it says %q, want %q", got, c.want)
 			}
 			if c.want == "" && len(c.happens) > 0 && c.waits.Any {
 				busy := func(context.Context) (catalog.Waiting, error) { return busy, nil }
-				if got := r.note(t.Context(), busy); strings.Contains(got, "index") {
+				if got := r.status(t.Context(), busy); strings.Contains(got, "index") {
 					t.Errorf("it says %q of documents that are read for the first time", got)
 				}
 			}

@@ -17,7 +17,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-func TestReplayRefusesWhatItDoesNotUnderstand(t *testing.T) {
+func TestReplayRejectsInvalidArguments(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
@@ -72,7 +72,7 @@ func (p *program) replay(want string, args ...string) {
 	}
 }
 
-func TestAReplayDoesWhatItIsAskedForAndEmbedsNothingAgain(t *testing.T) {
+func TestAReplayReusesVectors(t *testing.T) {
 	t.Parallel()
 	model := newModelServer(t)
 	site := newPageServer(t)
@@ -299,10 +299,10 @@ func TestAFreshUploadPassesALargeReplay(t *testing.T) {
 	}
 }
 
-// TestAStoppedIngestorHandsItsJobsBack stops an ingestor whose jobs wait for a slow embedding server. Another one has them
-// under way long before those of an ingestor that died would be given out again, which is after 30 s. The log has the times:
-// on an idle machine, less than a second.
-func TestAStoppedIngestorHandsItsJobsBack(t *testing.T) {
+// TestAStoppedIngestorReturnsItsJobs stops an ingestor whose jobs wait for a slow embedding server. Another one has
+// them under way long before those of an ingestor that died would be given out again, which is after 30 s. The log has
+// the times: on an idle machine, less than a second.
+func TestAStoppedIngestorReturnsItsJobs(t *testing.T) {
 	t.Parallel()
 	const inFlight = 4
 	model := newModelServer(t)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestTheOperatorsOwnKeyIsShownNowhere has a service with keys that look like nothing in particular, sends them in every place of a
-// request where they do not belong, and reads all that the service says and logs.
-func TestTheOperatorsOwnKeyIsShownNowhere(t *testing.T) {
+// TestTheKeyOfTheOperatorIsNotDisclosed has a service with keys that look like nothing in particular, sends them in
+// every place of a request where they do not belong, and reads all that the service says and logs.
+func TestTheKeyOfTheOperatorIsNotDisclosed(t *testing.T) {
 	t.Parallel()
 	const key, admin, model = "correct-horse-battery-staple", "another-secret-of-the-operator", "a-key-of-the-model-server"
 	p := newProgram(t, "SLUICE_API_KEY="+key, "SLUICE_ADMIN_KEY="+admin, "SLUICE_LOG_LEVEL=debug", "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "OPENAI_API_KEY="+model)

@@ -29,7 +29,7 @@ func (s *Service) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	access, err := s.leaveAccess()
+	access, err := s.writeAccess()
 	if err != nil {
 		return err
 	}
@@ -52,15 +52,15 @@ func (s *Service) serve(ctx context.Context) error {
 		}
 		return nil
 	})
-	s.closeLater(func() error {
+	s.deferClose(func() error {
 		defer served.stop()
 		return s.stopServing()
 	})
 	return nil
 }
 
-// leaveAccess writes the file with which local commands reach the running service as its operator, and returns the key.
-func (s *Service) leaveAccess() (string, error) {
+// writeAccess writes the file with which local commands reach the running service as its operator, and returns the key.
+func (s *Service) writeAccess() (string, error) {
 	path := s.dir.Join(datadir.Operator)
 	c := s.config
 	c.Addr = s.Addr()
@@ -72,7 +72,7 @@ func (s *Service) leaveAccess() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.closeLater(func() error {
+	s.deferClose(func() error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *Service) handler() (http.Handler, error) {
 		return nil, err
 	}
 	if file != nil {
-		s.closeLater(file.Close)
+		s.deferClose(file.Close)
 		s.auditLog = slog.New(telemetry.RedactingHandler(slog.NewJSONHandler(file, nil), s.options.Secrets))
 	}
 	parts := api.Deps{
@@ -175,7 +175,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Version:        Version(),
 		TempDir:        s.dir.Join(datadir.Temp),
 		Engines:        s.engines.names(),
-		Admission:      s.admission.of(s.config, &room{catalog: s.catalog, dir: s.dir.Path(), jobs: int64(s.config.LimitWaiting), disk: int64(s.config.LimitDisk), log: s.log}),
+		Admission:      s.admission.of(s.config, &storageCheck{catalog: s.catalog, dir: s.dir.Path(), jobs: int64(s.config.LimitWaiting), disk: int64(s.config.LimitDisk), log: s.log}),
 
 		VisitorPerMinute: s.config.LimitVisitor,
 		VisitorMaxTokens: s.config.ChatMaxTokens,

@@ -26,11 +26,11 @@ import (
 
 // Service is the api process: HTTP, the control loops and, unless configured otherwise, the workers.
 type Service struct {
-	config  config.Config
-	options Options
-	log     *slog.Logger
-	now     func() time.Time
-	aged    func() time.Time // now, for deleting old objects; see patient
+	config     config.Config
+	options    Options
+	log        *slog.Logger
+	now        func() time.Time
+	guardedNow func() time.Time // now, for deleting old objects; see guardedClock
 
 	dir       *datadir.Dir
 	catalog   *catalog.Catalog
@@ -71,7 +71,7 @@ type Service struct {
 func NewService(c config.Config, o Options) *Service {
 	now := o.hooks.clock()
 	s := &Service{
-		config: c, options: o, log: o.Log, now: now, aged: newPatient(now).now, failed: make(chan error, 1),
+		config: c, options: o, log: o.Log, now: now, guardedNow: newGuardedClock(now).now, failed: make(chan error, 1),
 		backups: &backups{}, auditLog: o.Log, engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
 	s.jobs, s.stages = instrument.NewJobMetrics(s.metrics), instrument.NewStages(s.metrics)
@@ -98,12 +98,12 @@ func (s *Service) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	s.greet(ctx)
+	s.printNextSteps(ctx)
 	s.log.Info("ready", "address", "http://"+s.Addr(), "data_dir", s.dir.Path(), "after", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
-func (s *Service) closeLater(f func() error) { s.closers = append(s.closers, f) }
+func (s *Service) deferClose(f func() error) { s.closers = append(s.closers, f) }
 
 // startWorkers starts the ingestor and the crawler in this process, unless separate processes run them, and always the
 // ingestor of the embedded index.
@@ -119,7 +119,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	}
 	if len(lanes) > 0 {
 		reader := newExtractor(s.config, s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
-		s.closeLater(reader.Close)
+		s.deferClose(reader.Close)
 		ingestor := ingestWorker(s.config, s.options, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now)
 		ingestor.Yield = s.admission.backpressure.Wait
 		for _, lane := range lanes {
@@ -133,13 +133,13 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		if s.crawler, err = openWeb(s.config, s.broker, s.dir.Join(datadir.Temp), s.log); err != nil {
 			return err
 		}
-		s.closeLater(s.crawler.Close)
+		s.deferClose(s.crawler.Close)
 		crawler := crawlWorker(s.config, s.originals, s.broker, s.crawler, s.sealer, s.stages, s.now)
 		s.workers.run("crawling", func(ctx context.Context) error {
 			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), instrument.Jobs(s.options.Traces, s.log, crawler.Handle))
 		})
 	}
-	s.closeLater(func() error { s.workers.stop(); return nil })
+	s.deferClose(func() error { s.workers.stop(); return nil })
 	return nil
 }
 

@@ -258,7 +258,7 @@ func TestACrawlerProcessOfItsOwnFetchesPages(t *testing.T) {
 	}
 }
 
-func TestTheFirstStartMakesAKeyAndShowsItOnce(t *testing.T) {
+func TestTheFirstStartCreatesAKeyAndShowsItOnce(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_API_KEY=")
 	p.start()
@@ -360,7 +360,7 @@ func TestWrongCallsEndWithOneClearLine(t *testing.T) {
 	}
 }
 
-func TestKeysAreMadeListedAndRevokedBesideARunningService(t *testing.T) {
+func TestKeysAreManagedDuringARunningService(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()

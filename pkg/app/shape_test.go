@@ -19,7 +19,7 @@ func TestTheNameOfTheFileSelectsTheProcess(t *testing.T) {
 }
 
 // The same commands are reached by the name of the file and by the program's own command.
-func TestAProcessIsACommandOfTheProgramToo(t *testing.T) {
+func TestEachProcessIsAlsoACommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		shape Shape

@@ -57,8 +57,8 @@ func crawlerSettings() []string {
 	}
 }
 
-// sitePatience is how long a crawl of the site may take.
-func sitePatience(t testing.TB) time.Duration {
+// siteTimeout is how long a crawl of the site may take.
+func siteTimeout(t testing.TB) time.Duration {
 	t.Helper()
 	return 2*time.Minute + time.Duration(sitePages(t))*200*time.Millisecond
 }
@@ -329,8 +329,8 @@ func (p *program) memory() string {
 	return strings.TrimSpace(line)
 }
 
-// mostAsked are the addresses that were asked for more often than once, for the log.
-func mostAsked(times map[string]int) string {
+// maxRequests are the addresses that were asked for more often than once, for the log.
+func maxRequests(times map[string]int) string {
 	var out []string
 	for path, n := range times {
 		if n > 1 {
@@ -349,10 +349,10 @@ func TestASiteIsCrawledExactly(t *testing.T) {
 		store := p.newDatastore()
 		began := time.Now()
 		id := p.addSite(store, s, way)
-		site := p.siteSettles(id, sitePatience(t))
+		site := p.siteSettles(id, siteTimeout(t))
 		t.Logf("%d addresses in %v, %d requests: %+v", site.Crawl.Discovered, time.Since(began).Round(time.Millisecond), len(s.Requests()), *site.Crawl)
 		t.Logf("the process took %s of memory at most", p.memory())
-		t.Logf("asked for more often: %.3000s", mostAsked(s.Times()))
+		t.Logf("asked for more often: %.3000s", maxRequests(s.Times()))
 		p.checkSite(site, s, way)
 		p.checkLeftOut(site, s, way)
 		p.checkFacts(site, store, s, way)

@@ -8,8 +8,8 @@ import (
 )
 
 // BenchmarkSite is how fast pages of a local server become searchable, from the request to crawl the site to the end,
-// politeness off: pages/s. fetches/s is the same for the time in which pages were asked for. How fast pages are fetched and
-// nothing else, beside plain colly, is for the benchmarks of package crawl.
+// politeness off: pages/s. fetches/s is the same for the time in which pages were asked for. How fast pages are fetched
+// and nothing else, beside plain colly, is for the benchmarks of package crawl.
 func BenchmarkSite(b *testing.B) {
 	s := crawltest.Serve(b, siteOptions(b))
 	p := newProgram(b, crawlerSettings()...)
@@ -20,7 +20,7 @@ func BenchmarkSite(b *testing.B) {
 		store := p.newDatastore()
 		s.Forget()
 		began := time.Now()
-		site := p.siteSettles(p.addSiteWith(store, plainSite(s, sitePages(b))), sitePatience(b))
+		site := p.siteSettles(p.addSiteWith(store, plainSite(s, sitePages(b))), siteTimeout(b))
 		whole += time.Since(began)
 		pages += site.Crawl.Fetched
 		requests := s.Requests()

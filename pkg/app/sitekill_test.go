@@ -73,13 +73,13 @@ func (c *crawlers) crawl(t *testing.T, s *crawltest.Site, way crawltest.Way, dis
 	if disturb != nil {
 		disturb()
 	}
-	return c.api.siteSettles(id, sitePatience(t)), store, time.Since(began)
+	return c.api.siteSettles(id, siteTimeout(t)), store, time.Since(began)
 }
 
-// asked waits until the site has answered so many requests.
-func asked(t *testing.T, s *crawltest.Site, n int) {
+// waitForRequests waits until the site has answered so many requests.
+func waitForRequests(t *testing.T, s *crawltest.Site, n int) {
 	t.Helper()
-	deadline := time.After(sitePatience(t))
+	deadline := time.After(siteTimeout(t))
 	poll := time.NewTicker(2 * time.Millisecond)
 	defer poll.Stop()
 	for s.Answered() < n {
@@ -91,8 +91,8 @@ func asked(t *testing.T, s *crawltest.Site, n int) {
 	}
 }
 
-// TestKilledCrawlersLoseNothing kills crawlers at random moments while they share a site. What comes of it is what comes
-// of an undisturbed crawl, and no more is fetched again than was under way at the kills.
+// TestKilledCrawlersLoseNothing kills crawlers at random moments while they share a site. What comes of it is what
+// comes of an undisturbed crawl, and no more is fetched again than was under way at the kills.
 func TestKilledCrawlersLoseNothing(t *testing.T) {
 	inWays(t, allWays(t), testKilledCrawlers)
 }
@@ -108,14 +108,14 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 	site, _, took := c.crawl(t, calm, way, nil)
 	c.api.checkSite(site, calm, way)
 	t.Logf("undisturbed: %d addresses, %d requests in %v", site.Crawl.Discovered, calm.Answered(), took.Round(time.Millisecond))
-	t.Logf("more than once: %.2000s", mostAsked(calm.Times()))
+	t.Logf("more than once: %.2000s", maxRequests(calm.Times()))
 
 	published := c.watchPageJobs(t)
 	s := crawltest.Serve(t, siteOptions(t))
 	stops := 0 // kills of the api process, which take the NATS server with them
 	site, store, took := c.crawl(t, s, way, func() {
 		for i := range kills {
-			asked(t, s, (i+1)*sitePages(t)/(kills+1)+random.IntN(20))
+			waitForRequests(t, s, (i+1)*sitePages(t)/(kills+1)+random.IntN(20))
 			victim := c.all[random.IntN(len(c.all))]
 			victim.kill()
 			victim.start()
@@ -197,8 +197,8 @@ func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	}
 }
 
-// nearer is how many pages of the site were to be fetched again because a shorter way to them had been found: crawlers that
-// are killed, or slow, come upon pages in another order.
+// nearer is how many pages of the site were to be fetched again because a shorter way to them had been found: crawlers
+// that are killed, or slow, come upon pages in another order.
 func (j crawlJobs) nearer(siteID string) int {
 	var run string // the crawl
 	for _, job := range j {
@@ -215,8 +215,8 @@ func (j crawlJobs) nearer(siteID string) int {
 	return len(found)
 }
 
-// withoutHops leaves out of requests those of addresses to which a redirect led that was asked for as well: together they are
-// one page that was under way.
+// withoutHops leaves out of requests those of addresses to which a redirect led that was asked for as well: together
+// they are one page that was under way.
 func withoutHops(t *testing.T, s *crawltest.Site, requests map[string]int) map[string]int {
 	t.Helper()
 	rest := maps.Clone(requests)
@@ -252,9 +252,9 @@ func leadsTo(t *testing.T, s *crawltest.Site, path string) string {
 	return to.RequestURI()
 }
 
-// fetchedAgain returns how often each path was asked for more often than in an undisturbed crawl. What is asked for apart
-// from pages, robots.txt and sitemaps, does not count, nor does the page that resets connections: how often that takes an
-// idle one with it is chance.
+// fetchedAgain returns how often each path was asked for more often than in an undisturbed crawl. What is asked for
+// apart from pages, robots.txt and sitemaps, does not count, nor does the page that resets connections: how often that
+// takes an idle one with it is chance.
 func fetchedAgain(calm, s *crawltest.Site) map[string]int {
 	usual := calm.Times()
 	again := map[string]int{}

@@ -18,8 +18,8 @@ func plainSite(s *crawltest.Site, pages int) map[string]any {
 	return map[string]any{"source_url": s.URL(), "max_pages": pages, "exclude": []string{"/lab/"}}
 }
 
-// TestTwoCrawlersKeepOnePace has two crawler processes crawl one site at the pace of one.
-func TestTwoCrawlersKeepOnePace(t *testing.T) {
+// TestTwoCrawlersShareOnePace has two crawler processes crawl one site at the pace of one.
+func TestTwoCrawlersShareOnePace(t *testing.T) {
 	t.Parallel()
 	const (
 		delay = 50 * time.Millisecond
@@ -30,9 +30,10 @@ func TestTwoCrawlersKeepOnePace(t *testing.T) {
 	s := crawltest.Serve(t, siteOptions(t))
 	store := c.api.newDatastore()
 	began := time.Now()
-	site := c.api.siteSettles(c.api.addSiteWith(store, plainSite(s, pages)), sitePatience(t))
+	site := c.api.siteSettles(c.api.addSiteWith(store, plainSite(s, pages)), siteTimeout(t))
 	took := time.Since(began)
-	// Unchanged are those that a shorter way was found to after they were fetched: for their links they are fetched again.
+	// Unchanged are those that a shorter way was found to after they were fetched: for their links they are fetched
+	// again.
 	if nearer := published().nearer(site.ID); site.Crawl.Fetched+site.Crawl.Unchanged != pages || site.Crawl.Unchanged > nearer {
 		t.Errorf("%+v, and %d pages to be fetched again", *site.Crawl, nearer)
 	}
@@ -41,8 +42,8 @@ func TestTwoCrawlersKeepOnePace(t *testing.T) {
 	}
 	requests := s.Requests()
 	slices.SortFunc(requests, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
-	// Between the turn and the request's arrival lies a moment of chance, so that a few may come closer together. It does not
-	// add up: many come at the pace, where crawlers that did not know of each other would keep twice that.
+	// Between the turn and the request's arrival lies a moment of chance, so that a few may come closer together. It
+	// does not add up: many come at the pace, where crawlers that did not know of each other would keep twice that.
 	const slack = 4 * delay
 	shortest := time.Hour
 	for i := range requests {
@@ -74,8 +75,8 @@ func timetable(requests []crawltest.Request) string {
 	return b.String()
 }
 
-// TestASiteThatIsDueIsFetchedAgain plays the NATS servers, which say by the clock that a site is due.
-func TestASiteThatIsDueIsFetchedAgain(t *testing.T) {
+// TestADueSiteIsRefetched plays the NATS servers, which say by the clock that a site is due.
+func TestADueSiteIsRefetched(t *testing.T) {
 	t.Parallel()
 	const pages = 20
 	addr := freeAddress(t)
@@ -86,7 +87,7 @@ func TestASiteThatIsDueIsFetchedAgain(t *testing.T) {
 	config := plainSite(s, pages)
 	config["refresh"] = "10m"
 	id := p.addSiteWith(store, config)
-	p.siteSettles(id, sitePatience(t))
+	p.siteSettles(id, siteTimeout(t))
 	s.Forget()
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -98,8 +99,8 @@ func TestASiteThatIsDueIsFetchedAgain(t *testing.T) {
 	defer conn.Close()
 	_, err = conn.JetStream().Publish(ctx, "due."+store+"."+id, nil)
 	p.must(err)
-	asked(t, s, 1)
-	if site := p.siteSettles(id, sitePatience(t)); site.Crawl.Unchanged != pages || site.Crawl.Fetched != 0 {
+	waitForRequests(t, s, 1)
+	if site := p.siteSettles(id, siteTimeout(t)); site.Crawl.Unchanged != pages || site.Crawl.Fetched != 0 {
 		t.Errorf("%+v", *site.Crawl)
 	}
 }

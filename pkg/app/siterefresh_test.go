@@ -29,7 +29,7 @@ func newCrawledSite(t *testing.T, way crawltest.Way, env ...string) *crawledSite
 	c.start()
 	c.store = c.newDatastore()
 	c.id = c.addSite(c.store, c.site, way)
-	c.checkSite(c.siteSettles(c.id, sitePatience(t)), c.site, way)
+	c.checkSite(c.siteSettles(c.id, siteTimeout(t)), c.site, way)
 	return c
 }
 
@@ -37,7 +37,7 @@ func newCrawledSite(t *testing.T, way crawltest.Way, env ...string) *crawledSite
 func (c *crawledSite) again() crawled {
 	c.t.Helper()
 	c.refresh(c.id)
-	return c.siteSettles(c.id, sitePatience(c.t))
+	return c.siteSettles(c.id, siteTimeout(c.t))
 }
 
 var ingestJobs = regexp.MustCompile(`(?m)^sluice_jobs_total\{kind="ingest",.*\} (\d+)$`)
@@ -155,7 +155,7 @@ func TestARefreshFollowsTheSite(t *testing.T) {
 	})
 }
 
-func TestASiteThatIsDownLosesNothing(t *testing.T) {
+func TestAnUnavailableSiteLosesNothing(t *testing.T) {
 	inWays(t, allWays(t), func(t *testing.T, way crawltest.Way) {
 		c := newCrawledSite(t, way)
 		before := c.site.Pages(way)
@@ -163,9 +163,9 @@ func TestASiteThatIsDownLosesNothing(t *testing.T) {
 		c.site.Forget()
 		c.site.Down(true) // before a page is asked for
 		c.refresh(c.id)
-		asked(t, c.site, 1)
+		waitForRequests(t, c.site, 1)
 		c.site.Down(false)
-		site := c.siteSettles(c.id, sitePatience(t))
+		site := c.siteSettles(c.id, siteTimeout(t))
 		c.checkSite(site, c.site, way)
 		if site.Crawl.Unchanged != len(before) {
 			t.Errorf("%d pages have not changed: %+v", len(before), *site.Crawl)
@@ -174,10 +174,10 @@ func TestASiteThatIsDownLosesNothing(t *testing.T) {
 		changed := c.site.Change(5) // and in the middle
 		c.site.Forget()
 		c.refresh(c.id)
-		asked(t, c.site, len(before)/4)
+		waitForRequests(t, c.site, len(before)/4)
 		c.site.Down(true)
 		up := len(c.site.Requests())
-		asked(t, c.site, up+crawlersAtOnce) // some are refused
+		waitForRequests(t, c.site, up+crawlersAtOnce) // some are refused
 		c.siteIs(c.id, "waiting for its host", time.Minute, func(s crawled) bool { return !s.settled() })
 		still := slices.Sorted(maps.Keys(before))[:20]
 		for _, u := range still {
@@ -189,7 +189,7 @@ func TestASiteThatIsDownLosesNothing(t *testing.T) {
 			}
 		}
 		c.site.Down(false)
-		site = c.siteSettles(c.id, sitePatience(t))
+		site = c.siteSettles(c.id, siteTimeout(t))
 		c.checkSite(site, c.site, way)
 		c.checkFacts(site, c.store, c.site, way)
 		if site.Crawl.Removed != 0 {

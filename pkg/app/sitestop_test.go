@@ -9,14 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// TestAStoppedCrawlMakesNoMoreRequests ends the crawl of a site whose host takes a request now and then, in the middle: by
-// a stop, and by deleting the site. All of its pages are in the job stream then.
+// TestAStoppedCrawlMakesNoMoreRequests ends the crawl of a site whose host takes a request now and then, in the middle:
+// by a stop, and by deleting the site. All of its pages are in the job stream then.
 func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 	t.Parallel()
 	const (
 		pace  = 400 * time.Millisecond
 		pages = 50
-		// late is how many addresses may be fetched after the end: those that crawlers were about to make or took meanwhile.
+		// late is how many addresses may be fetched after the end: those that crawlers were about to make or took
+		// meanwhile.
 		atOnce, late = 2, 4
 	)
 	tests := map[string]struct{ end, after func(p *program, id string) }{
@@ -46,7 +47,7 @@ func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 			config["sitemap"] = s.At(crawltest.SitemapPath)
 			delete(config, "source_url")
 			id := p.addSiteWith(store, config)
-			p.siteIs(id, "under way", sitePatience(t), func(c crawled) bool { return c.Crawl != nil && c.Crawl.Fetched >= 2 && c.Crawl.Waiting > pages/2 })
+			p.siteIs(id, "under way", siteTimeout(t), func(c crawled) bool { return c.Crawl != nil && c.Crawl.Fetched >= 2 && c.Crawl.Waiting > pages/2 })
 			test.end(p, id)
 			before := s.Answered()
 			test.after(p, id)

@@ -43,22 +43,22 @@ const (
 	soakSlowerMore = 10  // ms
 )
 
-// TestSoak has a service take in, change, delete, search and answer in streams, at 80% of what it can do, for the time of
-// TEST_SOAK, and fails when something grows: memory in use, goroutines, open files, what lies on the disk, or the time
-// that searches take. Its caches are small, so that they are full when the first row is written that counts: what grows then
-// has no bound, or one that is not kept.
+// TestSoak has a service take in, change, delete, search and answer in streams, at 80% of what it can do, for the time
+// of TEST_SOAK, and fails when something grows: memory in use, goroutines, open files, what lies on the disk, or the
+// time that searches take. Its caches are small, so that they are full when the first row is written that counts: what
+// grows then has no bound, or one that is not kept.
 func TestSoak(t *testing.T) {
 	span := timeOf(t, "TEST_SOAK")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms", "SLUICE_ADMIN_KEY="+soakKey, "SLUICE_CACHE_MEMORY="+soakCaches)
 	p.start()
 	store := p.newDatastore()
 	for from := 0; from < overloadFirst; from += 100 {
-		p.must(p.post("/datastores/upsert/"+store, lore(from, 100), nil))
+		p.must(p.post("/datastores/upsert/"+store, overloadContent(from, 100), nil))
 	}
 	p.settled(store, 5*time.Minute)
 	var agent struct{ ID string }
 	p.must(p.post("/agents", map[string]any{"name": "soak", "datastoreIds": []string{store}}, &agent))
-	m := &mixed{asker: newAsker(p, store), agent: agent.ID}
+	m := &mixedLoad{asker: newAsker(p, store), agent: agent.ID}
 	defer m.client.CloseIdleConnections()
 
 	// What of uploads is done after they are answered is part of the capacity, too.
@@ -99,8 +99,8 @@ type soakRow struct {
 	refused                                          int
 }
 
-// checkSoak holds the last third against the first, each by its least: what comes and goes is no growth. The very first row is
-// the warming up.
+// checkSoak holds the last third against the first, each by its least: what comes and goes is no growth. The very first
+// row is the warming up.
 func checkSoak(t *testing.T, rows []soakRow) {
 	t.Helper()
 	if len(rows) < 6 {
@@ -134,7 +134,7 @@ func checkSoak(t *testing.T, rows []soakRow) {
 	}
 }
 
-func (p *program) soakRow(report loadtest.Report, m *mixed) soakRow {
+func (p *program) soakRow(report loadtest.Report, m *mixedLoad) soakRow {
 	p.t.Helper()
 	m.operator(p.t, "/debug/pprof/heap?gc=1") // collects garbage first
 	families := p.scrape()
@@ -180,8 +180,8 @@ func sizeOf(t testing.TB, dir string) float64 {
 	return float64(sum) / 1e6
 }
 
-// mixed asks for everything that a service does.
-type mixed struct {
+// mixedLoad asks for everything that a service does.
+type mixedLoad struct {
 	*asker
 	agent string
 
@@ -199,7 +199,7 @@ type soakSlot struct {
 }
 
 // request is a loadtest.Request: of a hundred, 88 searches, 4 streams, 4 lists and 4 changes.
-func (m *mixed) request(ctx context.Context, n int, take *loadtest.Times) error {
+func (m *mixedLoad) request(ctx context.Context, n int, take *loadtest.Times) error {
 	var err error
 	what := "search"
 	switch n % 25 {
@@ -215,7 +215,7 @@ func (m *mixed) request(ctx context.Context, n int, take *loadtest.Times) error 
 		query := fmt.Sprintf("Which %s of district %d keeps records about the %s?", subjects[n%10], n%37, subjects[n*7%10])
 		_, err = m.do(ctx, what, http.MethodPost, "/datastores/"+m.store+"/query", map[string]any{"query": query, "topK": 5})
 	}
-	if errors.Is(err, errTurnedAway) {
+	if errors.Is(err, errRejected) {
 		return nil // it is counted
 	}
 	if err == nil {
@@ -225,7 +225,7 @@ func (m *mixed) request(ctx context.Context, n int, take *loadtest.Times) error 
 }
 
 // stream asks the agent, reads the answer as it comes, and deletes the conversation.
-func (m *mixed) stream(ctx context.Context, n int) error {
+func (m *mixedLoad) stream(ctx context.Context, n int) error {
 	conversation := domain.NewID()
 	raw, err := m.do(ctx, "stream", http.MethodPost, "/agents/"+m.agent+"/query", map[string]any{
 		"query": fmt.Sprintf("What does district %d keep?", n%37), "streaming": true, "conversationId": conversation,
@@ -241,7 +241,7 @@ func (m *mixed) stream(ctx context.Context, n int) error {
 }
 
 // change puts a document in, replaces it, or deletes it, each in its turn.
-func (m *mixed) change(ctx context.Context) error {
+func (m *mixedLoad) change(ctx context.Context) error {
 	m.mu.Lock()
 	at := m.next % soakSlots
 	m.next++
@@ -280,7 +280,7 @@ func (m *mixed) change(ctx context.Context) error {
 }
 
 // count is how many answers had the status.
-func (m *mixed) count(status string) (sum int) {
+func (m *mixedLoad) count(status string) (sum int) {
 	m.asker.mu.Lock()
 	defer m.asker.mu.Unlock()
 	for what, n := range m.statuses {
@@ -292,7 +292,7 @@ func (m *mixed) count(status string) (sum int) {
 }
 
 // check fails for answers that should not be.
-func (m *mixed) check(t *testing.T) {
+func (m *mixedLoad) check(t *testing.T) {
 	t.Helper()
 	m.asker.mu.Lock()
 	defer m.asker.mu.Unlock()
@@ -303,7 +303,7 @@ func (m *mixed) check(t *testing.T) {
 }
 
 // operator reads what only the operator's key opens.
-func (m *mixed) operator(t testing.TB, path string) []byte {
+func (m *mixedLoad) operator(t testing.TB, path string) []byte {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, "http://"+m.program.addr+path, nil)
 	if err != nil {
@@ -323,7 +323,7 @@ func (m *mixed) operator(t testing.TB, path string) []byte {
 }
 
 // profile keeps what the heap holds, for go tool pprof.
-func (m *mixed) profile(t *testing.T) {
+func (m *mixedLoad) profile(t *testing.T) {
 	t.Helper()
 	name := filepath.Join(os.TempDir(), "sluice-soak-heap.pprof")
 	if err := os.WriteFile(name, m.operator(t, "/debug/pprof/heap?gc=1"), 0o600); err != nil {

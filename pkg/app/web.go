@@ -19,7 +19,7 @@ import (
 // web is the crawler with its dependencies.
 type web struct {
 	*crawl.Crawler
-	turns   *jobs.HostSlots
+	slots   *jobs.HostSlots
 	browser *render.Browser // nil: not configured
 }
 
@@ -36,8 +36,8 @@ func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger
 	if w.browser != nil {
 		o.Renderer = w.browser
 	}
-	w.turns = broker.HostSlots(jobs.HostSlotsOptions{})
-	o.Slots = w.turns
+	w.slots = broker.HostSlots(jobs.HostSlotsOptions{})
+	o.Slots = w.slots
 	w.Crawler = crawl.New(o)
 	return w, nil
 }
@@ -56,12 +56,12 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 	}
 	return crawl.Options{
 		Proxy: proxy, UserAgent: c.UserAgent, AllowPrivate: c.AllowPrivate, Allow: allow, MaxBody: int64(c.LimitPageBytes), MaxPages: c.LimitPages,
-		PerHostDelay: orNone(c.CrawlDelay), PerHostConcurrency: orNone(c.CrawlPerHost), TempDir: temp, Log: log,
+		PerHostDelay: zeroAsUnlimited(c.CrawlDelay), PerHostConcurrency: zeroAsUnlimited(c.CrawlPerHost), TempDir: temp, Log: log,
 	}, nil
 }
 
-// orNone converts the value 0, no limit, to -1, because 0 means the default in crawl.Options.
-func orNone[T ~int | ~int64](limit T) T {
+// zeroAsUnlimited converts the value 0, no limit, to -1, because 0 means the default in crawl.Options.
+func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	if limit == 0 {
 		return -1
 	}
@@ -99,7 +99,7 @@ func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browse
 // Close cancels running fetches and releases their resources.
 func (w *web) Close() error {
 	w.Crawler.Close()
-	w.turns.Close()
+	w.slots.Close()
 	if w.browser == nil {
 		return nil
 	}

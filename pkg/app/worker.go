@@ -95,13 +95,13 @@ func article(s Shape) string {
 	return "a crawler process"
 }
 
-func (w *Worker) closeLater(f func() error) { w.closers = append(w.closers, f) }
+func (w *Worker) deferClose(f func() error) { w.closers = append(w.closers, f) }
 
 func (w *Worker) openScratch(context.Context) (err error) {
 	if w.scratch, err = lockdir.Make(os.TempDir(), "sluice-worker-*"); err != nil {
 		return err
 	}
-	w.closeLater(w.scratch.Remove)
+	w.deferClose(w.scratch.Remove)
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (w *Worker) attach(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	w.closeLater(func() error { w.conn.Close(); return nil })
+	w.deferClose(func() error { w.conn.Close(); return nil })
 	if w.broker, err = jobs.Attach(ctx, w.conn, jobs.Options{Now: w.now, Log: w.log}); err != nil {
 		return err
 	}
@@ -121,13 +121,13 @@ func (w *Worker) attach(ctx context.Context) (err error) {
 }
 
 func (w *Worker) openIndexes(ctx context.Context) error {
-	w.closeLater(w.engines.closeRemote)
+	w.deferClose(w.engines.closeRemote)
 	if err := w.engines.openRemote(w.config, w.log); err != nil {
 		return err
 	}
 	told := newGroup(ctx, w.failed)
-	told.loop(func(ctx context.Context) { w.engines.tell(ctx, w.log) })
-	w.closeLater(func() error { told.stop(); return nil })
+	told.loop(func(ctx context.Context) { w.engines.logMissingFeatures(ctx, w.log) })
+	w.deferClose(func() error { told.stop(); return nil })
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 		return err
 	}
 	reader := newExtractor(w.config, "", w.scratch.Path(), w.log)
-	w.closeLater(reader.Close)
+	w.deferClose(reader.Close)
 	handler := ingestWorker(w.config, w.options, w.originals, w.broker, reader, models, w.engines, w.stages, w.now)
 	w.work(ctx, domain.LaneIngest, handler.Handle)
 	return nil
@@ -152,7 +152,7 @@ func (w *Worker) startCrawler(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.closeLater(site.Close)
+	w.deferClose(site.Close)
 	handler := crawlWorker(w.config, w.originals, w.broker, site, keys, w.stages, w.now)
 	w.work(ctx, domain.LaneCrawl, handler.Handle)
 	return nil
@@ -163,7 +163,7 @@ func (w *Worker) work(ctx context.Context, lane domain.Lane, handler jobs.Handle
 	workers.run("working", func(ctx context.Context) error {
 		return w.broker.Work(ctx, lane, workerOptions(w.config, lane, true, w.jobs), instrument.Jobs(w.options.Traces, w.log, handler))
 	})
-	w.closeLater(func() error { workers.stop(); return nil })
+	w.deferClose(func() error { workers.stop(); return nil })
 }
 
 func (w *Worker) serve(ctx context.Context) (err error) {
@@ -175,7 +175,7 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 	if w.telemetry, err = serveHealth(ctx, addr, w.metrics, checks, w.config.AdminKey, w.log, w.failed); err != nil {
 		return err
 	}
-	w.closeLater(w.telemetry.stop)
+	w.deferClose(w.telemetry.stop)
 	return nil
 }
 

@@ -34,9 +34,9 @@ func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 }
 
 // chunkers implements the ingestor's interface of the chunker.
-type chunkers struct{ sized *chunk.Chunker }
+type chunkers struct{ chunker *chunk.Chunker }
 
-func (c chunkers) Chunker(sizes domain.Chunking) ingest.Chunker { return c.sized.Sized(sizes) }
+func (c chunkers) Chunker(sizes domain.Chunking) ingest.Chunker { return c.chunker.Sized(sizes) }
 
 func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
@@ -48,7 +48,7 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 		indexes = o.hooks.indexes(indexes)
 	}
 	return &ingest.Ingestor{
-		Originals: store, Extractor: reader, Chunkers: chunkers{sized: newChunker(c)},
+		Originals: store, Extractor: reader, Chunkers: chunkers{chunker: newChunker(c)},
 		Embedders: models, Indexes: indexes, Vectors: ingest.NewVectorCache(int(cacheMemoryOf(c).vectors)), Admission: ingest.NewAdmission(readers(c), c.IngestConcurrency),
 		Events: times.Events(events), Measure: times.Begin, Now: now, Log: o.Log,
 	}

@@ -33,7 +33,7 @@ func (p *Program) askCommand() *cobra.Command {
 			if f.agent != "" && f.datastore != "" {
 				return Misusedf("--agent has datastores of its own: take --agent or --datastore")
 			}
-			c, err := p.connect(f.where, attemptsOfPeople, IsID(f.agent))
+			c, err := p.connect(f.where, interactiveAttempts, IsID(f.agent))
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ func (p *Program) askCommand() *cobra.Command {
 }
 
 func (p *Program) ask(ctx context.Context, c *client.Client, f askFlags, question string) error {
-	q := client.AgentQuery{Query: question, ConversationId: given(f.conversation)}
+	q := client.AgentQuery{Query: question, ConversationId: ptrOrNil(f.conversation)}
 	var err error
 	if q.Filters, err = f.filter.filters(); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 		if s.Citation > 0 {
 			mark = fmt.Sprintf("[%d] ", s.Citation)
 		}
-		where := line(s.Source)
-		if name := line(s.DatasourceName); name != "" && !strings.HasPrefix(where, name) {
+		where := oneLine(s.Source)
+		if name := oneLine(s.DatasourceName); name != "" && !strings.HasPrefix(where, name) {
 			where = strings.TrimSuffix(name+", "+where, ", ")
 		}
 		fmt.Fprintf(p.Out, "%s%s\n", mark, where)
@@ -145,12 +145,12 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 	}
 	made, err := c.CreateAgent(ctx, client.AgentCreate{
 		Name: store.Name, DatastoreIds: &[]string{store.Id},
-		Description: given("Answers from the datastore of this name; made by the command line."),
+		Description: ptrOrNil("Answers from the datastore of this name; made by the command line."),
 	})
 	if err != nil {
 		return "", fmt.Errorf("making an agent for datastore %q: %w", store.Name, err)
 	}
-	fmt.Fprintf(p.Err, "Made agent %q, %s.\n", line(made.Name), made.Id)
+	fmt.Fprintf(p.Err, "Made agent %q, %s.\n", oneLine(made.Name), made.Id)
 	return made.Id, nil
 }
 
@@ -204,9 +204,9 @@ func onlyDatastore(ctx context.Context, c *client.Client, which string, agents [
 	for _, a := range agents {
 		names = append(names, fmt.Sprintf("%q", a.Name))
 	}
-	said := "--datastore with one of " + few(stores)
+	said := "--datastore with one of " + firstNames(stores)
 	if len(names) > 0 {
-		said += ", or --agent with one of " + few(names)
+		said += ", or --agent with one of " + firstNames(names)
 	}
 	return "", Misusedf("%s %s", which, said)
 }

@@ -96,7 +96,7 @@ func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.
 		cmd.Flags().BoolP("help", "h", false, "say how the command is called")
 		if cmd.HasSubCommands() && cmd != root && cmd.RunE == nil && cmd.Run == nil {
 			cmd.Args = cobra.ArbitraryArgs
-			cmd.RunE = whichOf
+			cmd.RunE = subcommandMissing
 		}
 	})
 	return root
@@ -112,7 +112,7 @@ func (p *Program) printVersion() error {
 
 // Execute runs the command in args. If the arguments are invalid, the error contains the usage.
 func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []string) error {
-	args = dashed(root, args)
+	args = normaliseFlags(root, args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -124,7 +124,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 		}
 	}
 	var coded interface{ ExitCode() Exit }
-	if !errors.As(err, &coded) && argumentFault(cmd, err) {
+	if !errors.As(err, &coded) && isArgumentError(cmd, err) {
 		err = WithExit(Misused, err)
 	}
 	if ExitOf(err) == Misused && cmd != root && cmd.Annotations[ownUsage] == "" {
@@ -140,8 +140,8 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 // ownUsage marks a command whose errors contain its usage.
 const ownUsage = "own-usage"
 
-// SaysItself marks a command whose errors need no additional usage line.
-func SaysItself(cmd *cobra.Command) *cobra.Command {
+// WithoutUsage marks a command whose errors need no additional usage line.
+func WithoutUsage(cmd *cobra.Command) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
@@ -149,8 +149,8 @@ func SaysItself(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// argumentFault reports whether err comes from cobra's checks of arguments and flags.
-func argumentFault(cmd *cobra.Command, err error) bool {
+// isArgumentError reports whether err comes from cobra's checks of arguments and flags.
+func isArgumentError(cmd *cobra.Command, err error) bool {
 	if cmd.Args == nil {
 		return false
 	}
@@ -159,8 +159,8 @@ func argumentFault(cmd *cobra.Command, err error) bool {
 		cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
 }
 
-// dashed adds the second dash to long flags written with one dash, which is also accepted.
-func dashed(root *cobra.Command, args []string) []string {
+// normaliseFlags adds the second dash to long flags written with one dash, which is also accepted.
+func normaliseFlags(root *cobra.Command, args []string) []string {
 	names := map[string]bool{}
 	walk(root, func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
@@ -191,16 +191,16 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if like := meant(cmd, args[0]); like != "" {
+	if like := similarCommand(cmd, args[0]); like != "" {
 		return Misusedf("there is no command %q%s %s --help lists all", args[0], like, cmd.CommandPath())
 	}
 	return Misusedf("there is no command %q; %s --help lists them", args[0], cmd.CommandPath())
 }
 
-// whichOf returns an error that asks for a subcommand.
-func whichOf(cmd *cobra.Command, args []string) error {
+// subcommandMissing returns an error that asks for a subcommand.
+func subcommandMissing(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return Misusedf("unknown: %s %s%s", cmd.Name(), args[0], meant(cmd, args[0]))
+		return Misusedf("unknown: %s %s%s", cmd.Name(), args[0], similarCommand(cmd, args[0]))
 	}
 	var names []string
 	for _, sub := range cmd.Commands() {
@@ -212,7 +212,7 @@ func whichOf(cmd *cobra.Command, args []string) error {
 	return Misusedf("%s or %s?", strings.Join(names[:last], ", "), names[last])
 }
 
-func meant(cmd *cobra.Command, word string) string {
+func similarCommand(cmd *cobra.Command, word string) string {
 	if cmd.SuggestionsMinimumDistance == 0 {
 		cmd.SuggestionsMinimumDistance = 2
 	}
@@ -242,15 +242,15 @@ func flagFault(cmd *cobra.Command, err error) error {
 func SimilarFlag(cmd *cobra.Command, name string) string {
 	best, distance := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := edits(name, f.Name); d < distance && !f.Hidden {
+		if d := editDistance(name, f.Name); d < distance && !f.Hidden {
 			best, distance = f.Name, d
 		}
 	})
 	return best
 }
 
-// edits returns the edit distance: the number of letters to change, insert or delete.
-func edits(a, b string) int {
+// editDistance returns the edit distance: the number of letters to change, insert or delete.
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -306,8 +306,8 @@ func (p *Program) PrintJSON(v any) error {
 	return nil
 }
 
-// Aside returns the writer for progress: with --json, standard output contains only the result.
-func (p *Program) Aside() io.Writer {
+// ProgressWriter returns the writer for progress: with --json, standard output contains only the result.
+func (p *Program) ProgressWriter() io.Writer {
 	if p.JSON {
 		return p.Err
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// small is a program with a command of each kind.
-func small(out *bytes.Buffer) (*Program, *cobra.Command, *[]string) {
+// newTestProgram is a program with a command of each kind.
+func newTestProgram(out *bytes.Buffer) (*Program, *cobra.Command, *[]string) {
 	p := &Program{Name: "tool", About: "Tool is a tool.", Version: "1", Out: out, Err: out}
 	var did []string
 	do := func(name string) *cobra.Command {
@@ -62,7 +62,7 @@ func TestCallsAreUnderstood(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			p, root, did := small(&out)
+			p, root, did := newTestProgram(&out)
 			err := p.Execute(t.Context(), root, strings.Fields(args))
 			got := strings.Join(*did, ", ")
 			if err != nil {
@@ -78,7 +78,7 @@ func TestCallsAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestErrorsEndAsTheirKind(t *testing.T) {
+func TestErrorsHaveExitCodes(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[Exit][]error{
 		OK: {nil},
@@ -108,7 +108,7 @@ func TestErrorsEndAsTheirKind(t *testing.T) {
 func TestHelpOfACommand(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	p, root, _ := small(&out)
+	p, root, _ := newTestProgram(&out)
 	if err := p.Execute(t.Context(), root, []string{"work", "--help"}); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestHelpOfACommand(t *testing.T) {
 	}
 }
 
-func TestWhoStopsACommandNeedNotGiveItItsInput(t *testing.T) {
+func TestAnInterruptedCommandDoesNotWaitForInput(t *testing.T) {
 	t.Parallel()
 	waiting, writer := io.Pipe()
 	t.Cleanup(func() { writer.Close() })
@@ -138,12 +138,12 @@ func TestWhoStopsACommandNeedNotGiveItItsInput(t *testing.T) {
 	}
 }
 
-func TestABarLeavesRoomForNotes(t *testing.T) {
+func TestAProgressBarAllowsOtherLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	bar := &progressBar{out: &out}
 	bar.draw(1, 2, "half")
-	bar.note("something")
+	bar.printLine("something")
 	bar.draw(2, 2, "all")
 	bar.End("")
 	blank := strings.Repeat(" ", len([]rune("[####################····················] half")))

@@ -17,10 +17,10 @@ func (p *Program) Remote() []*cobra.Command {
 	return []*cobra.Command{p.datastoresCommand(), p.ingestCommand(), p.importCommand(), p.queryCommand(), p.askCommand()}
 }
 
-// asking returns a command's function that connects to the service and calls do.
-func (p *Program) asking(where *Where, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
+// connected returns a command's function that connects to the service and calls do.
+func (p *Program) connected(where *Where, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		c, err := p.connect(*where, attemptsOfPeople, false)
+		c, err := p.connect(*where, interactiveAttempts, false)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	var where Where
 	list := &cobra.Command{
 		Use: "list", Short: "List the datastores, newest first", Args: NoArguments, Example: "sluice datastores list\nsluice datastores list --json",
-		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, _ []string) error { return p.listDatastores(ctx, c) }),
+		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, _ []string) error { return p.listDatastores(ctx, c) }),
 	}
 	var made client.DatastoreCreate
 	var about, engine, model string
@@ -46,11 +46,11 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	create := &cobra.Command{
 		Use: "create NAME", Short: "Make a datastore", Args: Exactly("NAME"),
 		Example: "sluice datastores create Handbook\nsluice datastores create Handbook --embedding-model builtin-en-256-v1 --json",
-		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			made.Name = args[0]
-			made.Description, made.EmbeddingModel, made.Type = given(about), given(model), given(client.Engine(engine))
+			made.Description, made.EmbeddingModel, made.Type = ptrOrNil(about), ptrOrNil(model), ptrOrNil(client.Engine(engine))
 			if public {
-				made.Visibility = given(client.VisibilityPublic)
+				made.Visibility = ptrOrNil(client.VisibilityPublic)
 			}
 			d, err := c.CreateDatastore(ctx, made)
 			if err != nil {
@@ -70,7 +70,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show DATASTORE", Short: "Say what is in a datastore, and what has failed", Args: Exactly("DATASTORE"),
 		Example: "sluice datastores show Handbook",
-		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.showDatastore(ctx, c, args[0])
 		}),
 	}
@@ -78,7 +78,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	remove := &cobra.Command{
 		Use: "delete DATASTORE", Short: "Delete a datastore with everything in it", Args: Exactly("DATASTORE"),
 		Example: "sluice datastores delete Handbook\nsluice datastores delete Handbook --yes",
-		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.deleteDatastore(ctx, c, args[0], yes)
 		}),
 	}
@@ -100,8 +100,8 @@ func Exactly(what string) cobra.PositionalArgs {
 	}
 }
 
-// given returns a pointer to v, or nil for the zero value.
-func given[T comparable](v T) *T {
+// ptrOrNil returns a pointer to v, or nil for the zero value.
+func ptrOrNil[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
 	}
@@ -126,13 +126,13 @@ func (p *Program) listDatastores(ctx context.Context, c *client.Client) error {
 	w := tabwriter.NewWriter(p.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tENGINE\tEMBEDDING MODEL\tVISIBILITY")
 	for _, d := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Id, line(d.Name), d.Type, d.EmbeddingModel, d.Visibility)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Id, oneLine(d.Name), d.Type, d.EmbeddingModel, d.Visibility)
 	}
 	return w.Flush()
 }
 
-// line returns foreign text on one line, without control characters.
-func line(s string) string { return strings.Join(strings.Fields(Printable(s)), " ") }
+// oneLine returns foreign text on one line, without control characters.
+func oneLine(s string) string { return strings.Join(strings.Fields(Printable(s)), " ") }
 
 // Maximum number of failures that are listed.
 const maxShown = 20
@@ -159,9 +159,9 @@ func (p *Program) showDatastore(ctx context.Context, c *client.Client, wanted st
 	if p.JSON {
 		return p.PrintJSON(map[string]any{"datastore": d, "counts": counts, "failures": failures})
 	}
-	fmt.Fprintf(p.Out, "%s (%s)\n", line(d.Name), d.Id)
+	fmt.Fprintf(p.Out, "%s (%s)\n", oneLine(d.Name), d.Id)
 	if d.Description != "" {
-		fmt.Fprintln(p.Out, line(d.Description))
+		fmt.Fprintln(p.Out, oneLine(d.Description))
 	}
 	fmt.Fprintf(p.Out, "engine %s, embedding model %s, %s\n", d.Type, d.EmbeddingModel, d.Visibility)
 	fmt.Fprintf(p.Out, "%s: %d synched, %d waiting, %d running, %d failed, %d skipped\n", Counted(counts.Total, "datasource"), counts.Synched,
@@ -183,7 +183,7 @@ func (p *Program) deleteDatastore(ctx context.Context, c *client.Client, wanted 
 		if p.JSON || !Terminal(p.Err) {
 			return Misusedf("%q has %s: --yes deletes it with all of them", d.Name, Counted(counts.Total, "datasource"))
 		}
-		fmt.Fprintf(p.Err, "Delete %q with %s for good? Type yes: ", line(d.Name), Counted(counts.Total, "datasource"))
+		fmt.Fprintf(p.Err, "Delete %q with %s for good? Type yes: ", oneLine(d.Name), Counted(counts.Total, "datasource"))
 		said, err := bufio.NewReader(p.Input(ctx)).ReadString('\n')
 		if err != nil || strings.TrimSpace(said) != "yes" {
 			return WithExit(Stopped, fmt.Errorf("nothing is deleted"))
@@ -195,6 +195,6 @@ func (p *Program) deleteDatastore(ctx context.Context, c *client.Client, wanted 
 	if p.JSON {
 		return p.PrintJSON(map[string]any{"deleted": d.Id})
 	}
-	fmt.Fprintf(p.Out, "deleted %s (%s)\n", d.Id, line(d.Name))
+	fmt.Fprintf(p.Out, "deleted %s (%s)\n", d.Id, oneLine(d.Name))
 	return nil
 }

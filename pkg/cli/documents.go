@@ -30,8 +30,8 @@ type fields struct {
 	text, name, id, source, metadata []string
 }
 
-// usualFields returns the field names common in exports.
-func usualFields() fields {
+// defaultFields returns the field names common in exports.
+func defaultFields() fields {
 	return fields{
 		text:     []string{"text", "content", "pageContent", "page_content", "body", "config.text"},
 		name:     []string{"name", "title", "metadata.title"},
@@ -63,7 +63,7 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 		for {
 			err := w.value(0)
 			switch {
-			case errors.Is(err, errStop), errors.Is(err, io.EOF):
+			case errors.Is(err, errStopped), errors.Is(err, io.EOF):
 				return
 			case err != nil:
 				yield(nil, w.where(err))
@@ -73,8 +73,8 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	}
 }
 
-// errStop ends the iteration because the consumer has stopped.
-var errStop = errors.New("no more is wanted")
+// errStopped ends the iteration because the consumer has stopped.
+var errStopped = errors.New("no more is wanted")
 
 // bounded is a reader that fails if too much is read since the last mark.
 type bounded struct {
@@ -118,19 +118,19 @@ func (w *walker) value(depth int) error {
 		}
 		for w.dec.More() {
 			if err := w.value(depth + 1); err != nil {
-				return unended(err)
+				return unexpectedEOF(err)
 			}
 		}
 		_, err := w.dec.Token()
-		return unended(err)
+		return unexpectedEOF(err)
 	case json.Delim('{'):
-		return unended(w.object(depth))
+		return unexpectedEOF(w.object(depth))
 	}
 	return fmt.Errorf("is %v, and a document is a JSON object", token)
 }
 
-// unended converts io.EOF to io.ErrUnexpectedEOF.
-func unended(err error) error {
+// unexpectedEOF converts io.EOF to io.ErrUnexpectedEOF.
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
@@ -181,22 +181,22 @@ func (w *walker) object(depth int) error {
 		err, d = &errUnusable{name: name, why: err.Error()}, nil
 	}
 	if !w.yield(d, err) {
-		return errStop
+		return errStopped
 	}
 	return nil
 }
 
 // Maximum look-ahead of isList in bytes.
-const maxAhead = 4 << 10
+const maxListLookahead = 4 << 10
 
 // isList reports whether the next value is an array of objects, or an empty array. In a document, a field such as
 // "data" may have any value.
 func (w *walker) isList() bool {
-	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), maxAhead))
+	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), maxListLookahead))
 	if err != nil {
 		return false
 	}
-	for n := range maxAhead { // the decoder's buffer may end before the decision
+	for n := range maxListLookahead { // the decoder's buffer may end before the decision
 		more, err := w.in.r.Peek(n)
 		if is, known := beginsList(slices.Concat(ahead, more)); known || err != nil {
 			return is
@@ -267,7 +267,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	key := customID(id)
 	d.kind, d.key = client.DatasourceTypeText, key
 	d.text = &client.Document{
-		Text: text, Name: given(cut(name)), Metadata: &client.Document_Metadata{CustomId: &key, AdditionalProperties: metadata},
+		Text: text, Name: ptrOrNil(cut(name)), Metadata: &client.Document_Metadata{CustomId: &key, AdditionalProperties: metadata},
 	}
 	d.name = firstOf(name, key)
 	sum := sha256.Sum256([]byte(text))

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told is what an import is read as, a line each.
-func told(f importFlags, text string) []string {
+// importLines is what an import is read as, a line each.
+func importLines(f importFlags, text string) []string {
 	docs, err := f.documents(bufio.NewReader(strings.NewReader(text)))
 	if err != nil {
 		return []string{"error: " + err.Error()}
@@ -89,7 +89,7 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := told(test.flags, test.text)
+			got := importLines(test.flags, test.text)
 			for i, want := range test.want { // what a library says of JSON may change its words
 				if i < len(got) && strings.HasPrefix(want, "error:") && strings.HasPrefix(got[i], want) {
 					got[i] = want
@@ -102,7 +102,7 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 	}
 }
 
-func TestWhereTheReadingPausesMakesNoDifference(t *testing.T) {
+func TestImportsDoNotDependOnReadSizes(t *testing.T) {
 	t.Parallel()
 	const text = `{"id": 1, "text": "one", "data": "a", "pages": 12, "items" : ["x"], "results": [ 1 ]}` + "\n" +
 		`{"data": [ {"id": 2, "text": "two"} ], "pages": [], "items": [` + "\n" + `{"id": 3, "text": "three"}]}`
@@ -111,7 +111,7 @@ func TestWhereTheReadingPausesMakesNoDifference(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for d, err := range readDocuments(r, usualFields()) {
+			for d, err := range readDocuments(r, defaultFields()) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -126,12 +126,12 @@ func TestWhereTheReadingPausesMakesNoDifference(t *testing.T) {
 
 func TestADocumentThatIsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
-	got := told(importFlags{}, `{"id":"a","text":"One."}{"text":"`+strings.Repeat("x", 3*maxDocument)+`"}{"id":"b","text":"Two."}`)
+	got := importLines(importFlags{}, `{"id":"a","text":"One."}{"text":"`+strings.Repeat("x", 3*maxDocument)+`"}{"id":"b","text":"Two."}`)
 	if len(got) != 2 || got[0] != "a : One. map[]" || !strings.Contains(got[1], "document 2") || !strings.Contains(got[1], "is longer than 10 MiB") {
 		t.Errorf("%.500q", got)
 	}
 	many := strings.Repeat(`{"id":"a","text":"`+strings.Repeat("y", 1<<20)+`"}`, 25) // more than any one may be
-	if got := told(importFlags{}, "["+strings.TrimSuffix(strings.ReplaceAll(many, "}{", "},{"), ",")+"]"); len(got) != 25 || strings.HasPrefix(got[24], "error") {
+	if got := importLines(importFlags{}, "["+strings.TrimSuffix(strings.ReplaceAll(many, "}{", "},{"), ",")+"]"); len(got) != 25 || strings.HasPrefix(got[24], "error") {
 		t.Errorf("of an array of 25 long documents %d were read; the last is %.100q", len(got), got[len(got)-1])
 	}
 }
@@ -197,7 +197,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereIsRefusedBeforeAnythingIsMade(t *testing.T) {
+func TestMissingFilesAreRefusedFirst(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("a"), 0o600); err != nil {
@@ -214,7 +214,7 @@ func TestWhatIsNotThereIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	}
 }
 
-func TestPathsBecomeIDsThatTheServiceTakes(t *testing.T) {
+func TestPathsBecomeValidIDs(t *testing.T) {
 	t.Parallel()
 	if got := customID("docs/a.md"); got != "docs/a.md" {
 		t.Errorf("an ordinary path becomes %q", got)
@@ -230,7 +230,7 @@ func TestPathsBecomeIDsThatTheServiceTakes(t *testing.T) {
 	}
 }
 
-func TestFoldersKnowTheirFiles(t *testing.T) {
+func TestFoldersContainTheirFiles(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		root, key string
@@ -239,7 +239,7 @@ func TestFoldersKnowTheirFiles(t *testing.T) {
 		{"docs", "docs/a.md", true}, {"docs/", "docs/x/a.md", true}, {"./docs", "docs/a.md", true}, {"docs", "docs2/a.md", false}, {"docs", "a.md", false},
 		{".", "a.md", true}, {".", "../a.md", false}, {".", "/a.md", false}, {"/", "/a.md", true}, {"../x", "../x/a.md", true},
 	} {
-		if got := below(test.root, test.key); got != test.want {
+		if got := isInside(test.root, test.key); got != test.want {
 			t.Errorf("%q in %q: %v", test.key, test.root, got)
 		}
 	}
@@ -271,7 +271,7 @@ func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestAPatternSpeaksOfTheFilesThatItNamesAlone(t *testing.T) {
+func TestAPatternAppliesOnlyToItsFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"a.md", "photo.jpg", "x/b.md", "x/photo.png"} {
@@ -289,7 +289,7 @@ func TestAPatternSpeaksOfTheFilesThatItNamesAlone(t *testing.T) {
 			below, _ := filepath.Rel(dir, name)
 			got = append(got, "left out: "+filepath.ToSlash(below))
 		}
-		for d, err := range (sourceFlags{}).matching(filepath.ToSlash(dir)+"/"+pattern, left) {
+		for d, err := range (sourceFlags{}).filesMatching(filepath.ToSlash(dir)+"/"+pattern, left) {
 			if err != nil {
 				got = append(got, strings.Join(strings.Fields(err.Error())[:3], " "))
 				continue
@@ -303,7 +303,7 @@ func TestAPatternSpeaksOfTheFilesThatItNamesAlone(t *testing.T) {
 	}
 }
 
-func TestOnlyFilesThatAreGoneAreDeleted(t *testing.T) {
+func TestOnlyMissingFilesAreDeleted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	docs, mount := filepath.ToSlash(filepath.Join(dir, "docs")), filepath.ToSlash(filepath.Join(dir, "mount"))
@@ -313,11 +313,11 @@ func TestOnlyFilesThatAreGoneAreDeleted(t *testing.T) {
 	keys := []string{docs + "/gone.md", docs + "/left-out.pdf", docs + "/taken.md", mount + "/a.md"}
 	seen := map[string]bool{docs + "/taken.md": true, "https://example.com/": true}
 
-	lost, err := gone([]string{docs, dir}, keys[:3], seen)
+	lost, err := deletedKeys([]string{docs, dir}, keys[:3], seen)
 	if diff := cmp.Diff([]string{docs + "/gone.md"}, lost); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	lost, err = gone([]string{docs, mount, "https://example.com/"}, keys, seen)
+	lost, err = deletedKeys([]string{docs, mount, "https://example.com/"}, keys, seen)
 	if len(lost) > 0 || err == nil || !strings.Contains(err.Error(), mount) {
 		t.Errorf("with a folder that is not mounted: %v, %v", lost, err)
 	}
@@ -335,12 +335,12 @@ func TestAWatchedFolderThatIsNotMountedLosesNothing(t *testing.T) {
 	write(filepath.Join(docs, "b.md"))
 	write(filepath.Join(mount, "c.md"))
 	var out bytes.Buffer
-	w := &watcher{s: &sending{show: &progressLines{out: &out}}, roots: []string{docs, mount}, known: map[string]stamp{}, bare: map[string]bool{}}
+	w := &watcher{s: &upload{show: &progressLines{out: &out}}, roots: []string{docs, mount}, known: map[string]fileState{}, bare: map[string]bool{}}
 	look := func(sent, lost int) {
 		t.Helper()
-		c, err := w.look()
-		if err != nil || len(c.sent) != sent || len(c.gone) != lost {
-			t.Errorf("%d files to send and %v gone, %v; want %d and %d", len(c.sent), c.gone, err, sent, lost)
+		c, err := w.scan()
+		if err != nil || len(c.sent) != sent || len(c.deleted) != lost {
+			t.Errorf("%d files to send and %v gone, %v; want %d and %d", len(c.sent), c.deleted, err, sent, lost)
 		}
 	}
 	look(3, 0)

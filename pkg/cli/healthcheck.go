@@ -40,7 +40,7 @@ func (p *Program) Healthcheck(process string) *cobra.Command {
 	}
 	given.flags(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "addr" })
-	return SaysItself(cmd)
+	return WithoutUsage(cmd)
 }
 
 func healthcheck(ctx context.Context, process string, args, environ []string) error {

@@ -24,7 +24,7 @@ const (
 
 // importFlags are the flags of import.
 type importFlags struct {
-	intake
+	ingestOptions
 	site                             bool
 	text, name, id, source, metadata string
 }
@@ -63,7 +63,7 @@ func (p *Program) importCommand() *cobra.Command {
 
 // fields returns the field names from the flags.
 func (f importFlags) fields() fields {
-	all := usualFields()
+	all := defaultFields()
 	for _, one := range []struct {
 		flag  string
 		field *[]string
@@ -77,7 +77,7 @@ func (f importFlags) fields() fields {
 
 func (p *Program) importFrom(ctx context.Context, f importFlags, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return p.ingest(ctx, ingestFlags{intake: f.intake}, []string{path})
+		return p.ingest(ctx, ingestFlags{ingestOptions: f.ingestOptions}, []string{path})
 	}
 	var in io.Reader
 	if path == "-" {
@@ -97,13 +97,13 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	s, err := p.open(ctx, f.intake)
+	s, err := p.open(ctx, f.ingestOptions)
 	if err != nil {
 		return err
 	}
 	defer s.client.Close()
 	var unusable []*errUnusable
-	err = s.run(ctx, inUnits(docs, func(e *errUnusable) { unusable = append(unusable, e) }))
+	err = s.run(ctx, groupUnits(docs, func(e *errUnusable) { unusable = append(unusable, e) }))
 	for _, u := range unusable {
 		if u.left {
 			s.leave(u.name, u.why)
@@ -112,7 +112,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 		s.out.Found++
 		s.fail(u.name, "", u.why)
 	}
-	return p.tell(ctx, s, err)
+	return p.printOutcome(ctx, s, err)
 }
 
 // documents detects the format of a file from its start.
@@ -143,8 +143,8 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	return nil, Misusedf("holds neither JSON objects nor web addresses; sluice ingest takes documents of other kinds")
 }
 
-// inUnits groups texts that are sent together. Unusable documents are reported and skipped.
-func inUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) iter.Seq2[[]*document, error] {
+// groupUnits groups texts that are sent together. Unusable documents are reported and skipped.
+func groupUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		var unit []*document
 		size := 0

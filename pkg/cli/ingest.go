@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// intake holds the flags of commands that add documents.
-type intake struct {
+// ingestOptions holds the flags of commands that add documents.
+type ingestOptions struct {
 	where     Where
 	datastore string
 	create    bool
@@ -27,7 +27,7 @@ type intake struct {
 	parallel  int
 }
 
-func (f *intake) flags(cmd *cobra.Command) {
+func (f *ingestOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.datastore, "datastore", "", "`datastore` that takes them in, by id or name")
 	cmd.Flags().BoolVar(&f.create, "create", false, "make the datastore if there is none of that name")
 	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all can be found; =false: until the service has them safely")
@@ -36,18 +36,18 @@ func (f *intake) flags(cmd *cobra.Command) {
 }
 
 // open prepares adding documents.
-func (p *Program) open(ctx context.Context, f intake) (*sending, error) {
+func (p *Program) open(ctx context.Context, f ingestOptions) (*upload, error) {
 	if f.parallel < 1 || f.parallel > 64 {
 		return nil, Misusedf("--parallel %d: must be 1 to 64", f.parallel)
 	}
 	if f.datastore == "" {
 		return nil, Misusedf("which datastore? --datastore takes its id or its name")
 	}
-	c, err := p.connect(f.where, attemptsOfImports, false)
+	c, err := p.connect(f.where, importAttempts, false)
 	if err != nil {
 		return nil, err
 	}
-	quick, err := p.connect(f.where, attemptsOfPeople, false) // a wrong address should fail quickly
+	quick, err := p.connect(f.where, interactiveAttempts, false) // a wrong address should fail quickly
 	if err != nil {
 		return nil, err
 	}
@@ -56,15 +56,15 @@ func (p *Program) open(ctx context.Context, f intake) (*sending, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sending{client: c, storeID: store.Id, parallel: f.parallel, wait: f.wait, show: newDisplay(p.Err)}
+	s := &upload{client: c, storeID: store.Id, parallel: f.parallel, wait: f.wait, show: newDisplay(p.Err)}
 	s.out.Datastore.ID, s.out.Datastore.Name = store.Id, store.Name
-	s.out.Documents, s.out.Failures, s.out.Left = []taken{}, []failure{}, []failure{}
-	s.library, err = readLibrary(ctx, c, store.Id)
+	s.out.Documents, s.out.Failures, s.out.Left = []documentResult{}, []failure{}, []failure{}
+	s.stored, err = readStoredDocuments(ctx, c, store.Id)
 	return s, err
 }
 
-// tell prints the results of a run, and returns the command's error.
-func (p *Program) tell(ctx context.Context, s *sending, err error) error {
+// printOutcome prints the results of a run, and returns the command's error.
+func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error {
 	if bar, ok := s.show.(*progressBar); ok {
 		s.draw()
 		bar.End("")
@@ -79,9 +79,9 @@ func (p *Program) tell(ctx context.Context, s *sending, err error) error {
 				fmt.Fprintf(p.Out, "  … and %d more left out\n", len(s.out.Left)-i)
 				break
 			}
-			fmt.Fprintf(p.Out, "  left out: %s: %s\n", line(l.Name), line(l.Error))
+			fmt.Fprintf(p.Out, "  left out: %s: %s\n", oneLine(l.Name), oneLine(l.Error))
 		}
-		fmt.Fprintf(p.Out, "%s in %q\n", s.out.words(), line(s.out.Datastore.Name))
+		fmt.Fprintf(p.Out, "%s in %q\n", s.out.words(), oneLine(s.out.Datastore.Name))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -96,7 +96,7 @@ func (p *Program) tell(ctx context.Context, s *sending, err error) error {
 
 // ingestFlags are the flags of ingest.
 type ingestFlags struct {
-	intake
+	ingestOptions
 	site, refetch, watch, mirror bool
 	include, exclude, metadata   []string
 	refresh                      string
@@ -153,9 +153,9 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	}
 	s.choice = newChoice(f.include, f.exclude)
 	s.site = f.site
-	s.config.Refresh = given(f.refresh)
+	s.config.Refresh = ptrOrNil(f.refresh)
 	if f.site {
-		s.config.MaxPages, s.config.MaxDepth = given(f.maxPages), given(f.maxDepth)
+		s.config.MaxPages, s.config.MaxDepth = ptrOrNil(f.maxPages), ptrOrNil(f.maxDepth)
 		if len(f.include) > 0 {
 			s.config.Include = &f.include
 		}
@@ -220,7 +220,7 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	if err := sources.present(args); err != nil {
 		return err
 	}
-	s, err := p.open(ctx, f.intake)
+	s, err := p.open(ctx, f.ingestOptions)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	if err == nil && f.mirror {
 		err = s.mirror(ctx, args, seen)
 	}
-	return p.tell(ctx, s, err)
+	return p.printOutcome(ctx, s, err)
 }
 
 // present checks that files exist and patterns match before any work starts.
@@ -245,7 +245,7 @@ func (f sourceFlags) present(args []string) error {
 		_, err := os.Stat(arg)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && isPattern(arg):
-			for _, err := range f.matching(arg, func(string, string) {}) {
+			for _, err := range f.filesMatching(arg, func(string, string) {}) {
 				if err != nil {
 					return err
 				}
@@ -261,12 +261,12 @@ func (f sourceFlags) present(args []string) error {
 }
 
 // take adds the documents named by the arguments, and returns the custom ids of the files among them.
-func (p *Program) take(ctx context.Context, s *sending, sources sourceFlags, args []string) (seen map[string]bool, err error) {
+func (p *Program) take(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex
 	var left []failure
 	documents := func(yield func(*document, error) bool) {
-		for d, err := range sources.named(args, func(name, why string) {
+		for d, err := range sources.documents(args, func(name, why string) {
 			mu.Lock()
 			defer mu.Unlock()
 			left = append(left, failure{Name: name, Error: why})
@@ -282,7 +282,7 @@ func (p *Program) take(ctx context.Context, s *sending, sources sourceFlags, arg
 			}
 		}
 	}
-	err = s.run(ctx, singly(iter.Seq2[*document, error](documents)))
+	err = s.run(ctx, singleUnits(iter.Seq2[*document, error](documents)))
 	for _, l := range left {
 		s.leave(l.Name, l.Error)
 	}
@@ -290,17 +290,17 @@ func (p *Program) take(ctx context.Context, s *sending, sources sourceFlags, arg
 }
 
 // mirror deletes files of the datastore that no longer exist in the folders.
-func (s *sending) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
-	keys, err := gone(roots, s.library.files(), seen)
+func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
+	keys, err := deletedKeys(roots, s.stored.files(), seen)
 	if err != nil {
 		return err
 	}
 	return s.remove(ctx, keys)
 }
 
-// gone returns those custom ids of files that no longer exist in the folders. Existing files that patterns exclude are
-// not gone. An empty folder is not a reason to delete its files.
-func gone(roots, keys []string, seen map[string]bool) (lost []string, err error) {
+// deletedKeys returns those custom ids of files that no longer exist in the folders. Existing files that patterns
+// exclude are not gone. An empty folder is not a reason to delete its files.
+func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err error) {
 	for _, root := range roots {
 		if isAddress(root) {
 			continue
@@ -308,10 +308,10 @@ func gone(roots, keys []string, seen map[string]bool) (lost []string, err error)
 		has := false
 		var missing []string
 		for key := range seen {
-			has = has || below(root, key)
+			has = has || isInside(root, key)
 		}
 		for _, key := range keys {
-			if !seen[key] && below(root, key) && !isThere(key) {
+			if !seen[key] && isInside(root, key) && !mayExist(key) {
 				missing = append(missing, key)
 			}
 		}
@@ -325,24 +325,24 @@ func gone(roots, keys []string, seen map[string]bool) (lost []string, err error)
 	return slices.Compact(lost), nil // folders may be nested
 }
 
-// isThere reports whether a custom id is the path of a file that exists, or may exist.
-func isThere(key string) bool {
+// mayExist reports whether a custom id is the path of a file that exists, or may exist.
+func mayExist(key string) bool {
 	info, err := os.Stat(filepath.FromSlash(key))
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
 }
 
-// below reports whether a path, in the form of custom ids, is inside a folder.
-func below(root, path string) bool {
+// isInside reports whether a path, in the form of custom ids, is inside a folder.
+func isInside(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
 	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||
 		strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
 // remove deletes files by their custom ids.
-func (s *sending) remove(ctx context.Context, keys []string) error {
+func (s *upload) remove(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		d := &document{kind: client.DatasourceTypeFile, key: key, name: key}
-		for _, id := range s.library.ids(place{d.kind, key}) {
+		for _, id := range s.stored.ids(documentKey{d.kind, key}) {
 			if err := s.delete(d, id)(ctx)(); err != nil {
 				return err
 			}

@@ -29,7 +29,7 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 		case 1:
 			return found[0], nil
 		default:
-			return "", Misusedf("there are %d %ss named %q: take the id, one of %s", len(found), what, wanted, few(found))
+			return "", Misusedf("there are %d %ss named %q: take the id, one of %s", len(found), what, wanted, firstNames(found))
 		}
 	}
 	names := make([]string, len(all))
@@ -39,7 +39,7 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 	if len(names) == 0 {
 		return "", WithExit(NotFound, fmt.Errorf("there is no %s %q, and no other", what, wanted))
 	}
-	return "", WithExit(NotFound, fmt.Errorf("there is no %s %q; there are %s", what, wanted, few(names)))
+	return "", WithExit(NotFound, fmt.Errorf("there is no %s %q; there are %s", what, wanted, firstNames(names)))
 }
 
 // Find returns the id of an object given by id or name. each calls its argument with every object.
@@ -54,8 +54,8 @@ func Find(what, wanted string, each func(add func(id, name string)) error) (id s
 	return Pick(what, wanted, all)
 }
 
-// few lists the first of many names.
-func few(names []string) string {
+// firstNames lists the first of many names.
+func firstNames(names []string) string {
 	const most = 8
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)

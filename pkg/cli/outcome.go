@@ -14,8 +14,8 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-// taken is a document that was sent in this run, or waited for.
-type taken struct {
+// documentResult is a document that was sent in this run, or waited for.
+type documentResult struct {
 	Name   string                  `json:"name"`
 	ID     string                  `json:"id"`
 	Status client.DatasourceStatus `json:"status"`
@@ -30,16 +30,16 @@ type outcome struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"datastore"`
-	Found     int64     `json:"found"`     // documents
-	Unchanged int64     `json:"unchanged"` // already stored
-	Sent      int64     `json:"sent"`      // by this run
-	Synched   int64     `json:"synched"`   // of those sent or waited for
-	Failed    int64     `json:"failed"`
-	Deleted   int64     `json:"deleted"` // documents that no longer exist, and old versions
-	LeftOut   int64     `json:"leftOut"`
-	Documents []taken   `json:"documents"` // that were sent or waited for
-	Failures  []failure `json:"failures"`
-	Left      []failure `json:"left"` // skipped documents with the reasons
+	Found     int64            `json:"found"`     // documents
+	Unchanged int64            `json:"unchanged"` // already stored
+	Sent      int64            `json:"sent"`      // by this run
+	Synched   int64            `json:"synched"`   // of those sent or waited for
+	Failed    int64            `json:"failed"`
+	Deleted   int64            `json:"deleted"` // documents that no longer exist, and old versions
+	LeftOut   int64            `json:"leftOut"`
+	Documents []documentResult `json:"documents"` // that were sent or waited for
+	Failures  []failure        `json:"failures"`
+	Left      []failure        `json:"left"` // skipped documents with the reasons
 
 	there int64 // those of Unchanged that were already processed; the run waits for the others
 }
@@ -61,7 +61,7 @@ func (o *outcome) words() string {
 // writeFailures lists the known failures out of a total number.
 func writeFailures(w io.Writer, failures []failure, total int) {
 	for _, f := range failures {
-		fmt.Fprintf(w, "  failed: %s: %s\n", line(f.Name), line(f.Error))
+		fmt.Fprintf(w, "  failed: %s: %s\n", oneLine(f.Name), oneLine(f.Error))
 	}
 	if rest := total - len(failures); rest > 0 {
 		fmt.Fprintf(w, "  … and %d more\n", rest)

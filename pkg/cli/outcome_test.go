@@ -2,7 +2,7 @@ package cli
 
 import "testing"
 
-func TestWhatIsStillUnderWayIsNotCalledSearchable(t *testing.T) {
+func TestPendingDocumentsAreNotReportedAsSearchable(t *testing.T) {
 	t.Parallel()
 	o := outcome{Found: 4, Sent: 1, Synched: 1, Unchanged: 3, there: 1}
 	if got, want := o.words(), "4 documents: 2 searchable, 1 sent, 3 unchanged"; got != want {

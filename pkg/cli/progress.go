@@ -47,8 +47,8 @@ type display interface {
 	Progress
 	// draw shows text and the progress done of total.
 	draw(done, total int64, text string)
-	// note writes a permanent line.
-	note(text string)
+	// printLine writes a permanent line.
+	printLine(text string)
 }
 
 func newDisplay(out io.Writer) display {
@@ -66,7 +66,7 @@ type progressBar struct {
 
 // Update implements Progress.
 func (p *progressBar) Update(done, failed, total int64) {
-	p.draw(done, total, sofar(done, failed, total))
+	p.draw(done, total, formatProgress(done, failed, total))
 }
 
 func (p *progressBar) draw(done, total int64, text string) {
@@ -85,7 +85,7 @@ func (p *progressBar) over(line string) {
 	p.width = length
 }
 
-func (p *progressBar) note(text string) {
+func (p *progressBar) printLine(text string) {
 	if p.width > 0 {
 		p.over("")
 		fmt.Fprint(p.out, "\r")
@@ -116,7 +116,7 @@ type progressLines struct {
 
 // Update implements Progress.
 func (p *progressLines) Update(done, failed, total int64) {
-	p.draw(done, total, sofar(done, failed, total))
+	p.draw(done, total, formatProgress(done, failed, total))
 }
 
 func (p *progressLines) draw(_, _ int64, text string) {
@@ -133,7 +133,7 @@ func (p *progressLines) write() {
 	}
 }
 
-func (p *progressLines) note(text string) { fmt.Fprintln(p.out, text) }
+func (p *progressLines) printLine(text string) { fmt.Fprintln(p.out, text) }
 
 // End implements Progress.
 func (p *progressLines) End(text string) {
@@ -143,7 +143,7 @@ func (p *progressLines) End(text string) {
 	}
 }
 
-func sofar(done, failed, total int64) string {
+func formatProgress(done, failed, total int64) string {
 	text := fmt.Sprintf("%d/%d", done, total)
 	if failed > 0 {
 		text += fmt.Sprintf(", %d failed", failed)

@@ -80,9 +80,9 @@ func (p *Program) queryCommand() *cobra.Command {
 			"sluice query \"warranty\" --datastore Handbook --json | jq -r .[0].text",
 		Args: wantsText("query"),
 	}
-	cmd.RunE = p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = p.connected(&where, func(ctx context.Context, c *client.Client, args []string) error {
 		q := client.DatastoreQuery{
-			Query: strings.Join(args, " "), TopK: given(topK), MaxPerDatasource: given(perDocument), Mode: given(client.SearchMode(mode)),
+			Query: strings.Join(args, " "), TopK: ptrOrNil(topK), MaxPerDatasource: ptrOrNil(perDocument), Mode: ptrOrNil(client.SearchMode(mode)),
 		}
 		if cmd.Flags().Changed("rerank") {
 			q.Rerank = &rerank
@@ -145,8 +145,8 @@ func writeFragments(w io.Writer, found []client.Fragment, full bool) {
 	}
 	fmt.Fprintln(w, "RANK  SCORE  SOURCE")
 	for i, f := range found {
-		fmt.Fprintf(w, "%4d  %.3f  %s\n", i+1, f.Score, line(cmp.Or(f.Source, f.DatasourceName)))
-		text := line(f.Text)
+		fmt.Fprintf(w, "%4d  %.3f  %s\n", i+1, f.Score, oneLine(cmp.Or(f.Source, f.DatasourceName)))
+		text := oneLine(f.Text)
 		if full {
 			text = strings.ReplaceAll(strings.TrimSpace(Printable(f.Text)), "\n", "\n             ")
 		} else if r := []rune(text); len(r) > snippet {

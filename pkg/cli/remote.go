@@ -13,8 +13,8 @@ import (
 
 // Attempts of a request if the service is overloaded or cannot be reached.
 const (
-	attemptsOfPeople  = 3  // over a second: a user is waiting
-	attemptsOfImports = 10 // over a minute and a half: a restart of the service should not end an import
+	interactiveAttempts = 3  // over a second: a user is waiting
+	importAttempts      = 10 // over a minute and a half: a restart of the service should not end an import
 )
 
 // connect returns a client for the service. Without a key it returns an error that explains how to get one, unless the
@@ -63,7 +63,7 @@ func Fault(ctx context.Context, err error) error {
 		return err // an error of a local file, whose cause implements net.Error, as all system errors do
 	}
 	var unreached net.Error
-	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrSilent) {
+	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrIdleTimeout) {
 		return WithExit(Unavailable, fmt.Errorf("%w; does the service run, and is SLUICE_URL or --url its address?", err))
 	}
 	return err

@@ -30,7 +30,7 @@ func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra
 		},
 	}
 	given.flags(cmd)
-	return SaysItself(cmd)
+	return WithoutUsage(cmd)
 }
 
 // settings are flags that the configuration parses.
@@ -59,8 +59,8 @@ func (s *settings) flags(cmd *cobra.Command) {
 	})
 }
 
-// usualNames are common names of settings in other servers.
-var usualNames = map[string]string{
+// settingAliases are common names of settings in other servers.
+var settingAliases = map[string]string{
 	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
 	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",
 	"v": "log-level debug", "verbose": "log-level debug", "debug": "log-level debug", "model": "chat-model MODEL", "db": "database-url URL", "database": "database-url URL",
@@ -68,7 +68,7 @@ var usualNames = map[string]string{
 
 // settingMeant suggests a setting for a flag that does not exist.
 func settingMeant(cmd *cobra.Command, name string) string {
-	if usual, found := usualNames[strings.ToLower(name)]; found {
+	if usual, found := settingAliases[strings.ToLower(name)]; found {
 		return ": did you mean --" + usual + "?"
 	}
 	if like := SimilarFlag(cmd, name); like != "" {
@@ -98,7 +98,7 @@ func (f *settingFlag) Type() string { return "value" }
 
 // Plain returns a command that parses its own flags and prints its own usage.
 func (p *Program) Plain(use, short string, do func(ctx context.Context, args []string) error) *cobra.Command {
-	return SaysItself(&cobra.Command{
+	return WithoutUsage(&cobra.Command{
 		Use: use, Short: short, GroupID: GroupProcess, DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return do(cmd.Context(), args)

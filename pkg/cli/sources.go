@@ -165,11 +165,11 @@ func customID(id string) string {
 	return string(r[max(0, len(r)-(maxCustomID-digits-1)):]) + "#" + hex.EncodeToString(sum[:])[:digits]
 }
 
-// leaver is called for skipped files.
-type leaver func(name, why string)
+// skipFunc is called for skipped files.
+type skipFunc func(name, why string)
 
 // folder iterates over the files of a folder by name. Hidden files and folders are skipped.
-func folder(root string, c choice, metadata map[string]any, left leaver) iter.Seq2[*document, error] {
+func folder(root string, c choice, metadata map[string]any, left skipFunc) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
@@ -204,7 +204,7 @@ func isHidden(root, path string) bool {
 }
 
 // fileIn returns the document for a file in a folder, or nil.
-func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]any, left leaver) (*document, error) {
+func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]any, left skipFunc) (*document, error) {
 	if entry.IsDir() {
 		return nil, nil
 	}
@@ -243,11 +243,11 @@ type sourceFlags struct {
 	metadata map[string]any
 }
 
-// named iterates over the documents named by arguments: files, folders, patterns and addresses.
-func (f sourceFlags) named(args []string, left leaver) iter.Seq2[*document, error] {
+// documents iterates over the documents named by arguments: files, folders, patterns and addresses.
+func (f sourceFlags) documents(args []string, left skipFunc) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		for _, arg := range args {
-			for d, err := range f.namedBy(arg, left) {
+			for d, err := range f.documentsOf(arg, left) {
 				if !yield(d, err) || err != nil {
 					return
 				}
@@ -256,7 +256,7 @@ func (f sourceFlags) named(args []string, left leaver) iter.Seq2[*document, erro
 	}
 }
 
-func (f sourceFlags) namedBy(arg string, left leaver) iter.Seq2[*document, error] {
+func (f sourceFlags) documentsOf(arg string, left skipFunc) iter.Seq2[*document, error] {
 	single := func(d *document, err error) iter.Seq2[*document, error] {
 		return func(yield func(*document, error) bool) { yield(d, err) }
 	}
@@ -270,7 +270,7 @@ func (f sourceFlags) namedBy(arg string, left leaver) iter.Seq2[*document, error
 	case err == nil:
 		return single(file(arg, false, f.metadata), nil)
 	case errors.Is(err, fs.ErrNotExist) && isPattern(arg):
-		return f.matching(arg, left)
+		return f.filesMatching(arg, left)
 	case errors.Is(err, fs.ErrNotExist):
 		return single(nil, noSuchFile(arg))
 	default:
@@ -284,8 +284,8 @@ func noSuchFile(arg string) error {
 	return WithExit(NotFound, fmt.Errorf("there is no file or folder %q; a web address begins with https://", arg))
 }
 
-// matching iterates over the files that match a pattern which the shell has not expanded.
-func (f sourceFlags) matching(pattern string, left leaver) iter.Seq2[*document, error] {
+// filesMatching iterates over the files that match a pattern which the shell has not expanded.
+func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*document, error] {
 	slashed := filepath.ToSlash(pattern)
 	fixed := slashed[:strings.IndexAny(slashed, "*?[")]
 	root := "."
@@ -321,8 +321,8 @@ func (f sourceFlags) matching(pattern string, left leaver) iter.Seq2[*document, 
 	}
 }
 
-// singly makes a unit of each document.
-func singly(docs iter.Seq2[*document, error]) iter.Seq2[[]*document, error] {
+// singleUnits makes a unit of each document.
+func singleUnits(docs iter.Seq2[*document, error]) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		for d, err := range docs {
 			if !yield([]*document{d}, err) || err != nil {

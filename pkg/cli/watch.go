@@ -16,15 +16,15 @@ import (
 
 const (
 	// Time without changes before changed files are added, so that a file is not read while being copied.
-	quiet = 300 * time.Millisecond
+	quietTime = 300 * time.Millisecond
 	// Maximum time to wait for quiet.
-	restless = 5 * time.Second
+	maxQuietWait = 5 * time.Second
 	// Interval for checking folders without events, because some file systems report none.
-	lookAnyway = time.Minute
+	pollInterval = time.Minute
 )
 
-// stamp is the state of a file at the last check.
-type stamp struct {
+// fileState is the state of a file at the last check.
+type fileState struct {
 	changed time.Time
 	size    int64
 }
@@ -32,22 +32,22 @@ type stamp struct {
 // watcher follows folders.
 type watcher struct {
 	p       *Program
-	s       *sending
+	s       *upload
 	sources sourceFlags
 	roots   []string
 	notify  *fsnotify.Watcher
-	known   map[string]stamp // by path
-	bare    map[string]bool  // folders already reported to have no files
+	known   map[string]fileState // by path
+	bare    map[string]bool      // folders already reported to have no files
 }
 
 // watch adds the documents named by the arguments, and then changes in the folders among them, until ctx ends.
-func (p *Program) watch(ctx context.Context, s *sending, sources sourceFlags, args []string, mirror bool) error {
+func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, args []string, mirror bool) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("watching folders: %w", err)
 	}
 	defer notify.Close()
-	w := &watcher{p: p, s: s, sources: sources, notify: notify, known: map[string]stamp{}, bare: map[string]bool{}}
+	w := &watcher{p: p, s: s, sources: sources, notify: notify, known: map[string]fileState{}, bare: map[string]bool{}}
 	for _, arg := range args {
 		if !isAddress(arg) {
 			w.roots = append(w.roots, arg)
@@ -56,37 +56,37 @@ func (p *Program) watch(ctx context.Context, s *sending, sources sourceFlags, ar
 	if err := w.addAll(); err != nil { // before the first check, so that no change is missed
 		return err
 	}
-	if _, err := w.look(); err != nil {
+	if _, err := w.scan(); err != nil {
 		return err
 	}
 	seen, err := p.take(ctx, s, sources, args)
 	if err == nil && mirror {
 		err = s.mirror(ctx, w.roots, seen)
 	}
-	if ended := p.tellWatched(ctx, s, err); ended != nil {
+	if ended := p.printWatchOutcome(ctx, s, err); ended != nil {
 		return ended
 	}
-	fmt.Fprintf(p.Err, "Watching %s; Ctrl-C ends it.\n", few(w.roots))
+	fmt.Fprintf(p.Err, "Watching %s; Ctrl-C ends it.\n", firstNames(w.roots))
 	return w.follow(ctx)
 }
 
-// tellWatched prints the results of a check. Failed documents do not end the watching.
-func (p *Program) tellWatched(ctx context.Context, s *sending, err error) error {
+// printWatchOutcome prints the results of a check. Failed documents do not end the watching.
+func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) error {
 	if ctx.Err() != nil && err != nil {
 		return nil
 	}
-	err = p.tell(ctx, s, err)
+	err = p.printOutcome(ctx, s, err)
 	if ExitOf(err) == Partly {
 		err = nil
 	}
 	s.out.Found, s.out.Unchanged, s.out.Sent, s.out.Synched, s.out.Failed, s.out.Deleted, s.out.LeftOut, s.out.there = 0, 0, 0, 0, 0, 0, 0, 0
-	s.out.Documents, s.out.Failures, s.out.Left = []taken{}, []failure{}, []failure{}
+	s.out.Documents, s.out.Failures, s.out.Left = []documentResult{}, []failure{}, []failure{}
 	return err
 }
 
 // follow adds changes.
 func (w *watcher) follow(ctx context.Context) error {
-	regularly := time.NewTicker(lookAnyway)
+	regularly := time.NewTicker(pollInterval)
 	defer regularly.Stop()
 	calm := time.NewTimer(0) // changes during the first check
 	defer calm.Stop()
@@ -105,7 +105,7 @@ func (w *watcher) follow(ctx context.Context) error {
 			if since.IsZero() {
 				since = time.Now()
 			}
-			calm.Reset(min(quiet, max(0, restless-time.Since(since))))
+			calm.Reset(min(quietTime, max(0, maxQuietWait-time.Since(since))))
 			continue
 		case err := <-w.notify.Errors:
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
@@ -126,8 +126,8 @@ func (w *watcher) step(ctx context.Context) error {
 	if err := w.addAll(); err != nil {
 		return err
 	}
-	changes, err := w.look()
-	if err != nil || len(changes.sent)+len(changes.gone) == 0 {
+	changes, err := w.scan()
+	if err != nil || len(changes.sent)+len(changes.deleted) == 0 {
 		return err
 	}
 	docs := func(yield func(*document, error) bool) {
@@ -137,11 +137,11 @@ func (w *watcher) step(ctx context.Context) error {
 			}
 		}
 	}
-	err = w.s.run(ctx, singly(iter.Seq2[*document, error](docs)))
+	err = w.s.run(ctx, singleUnits(iter.Seq2[*document, error](docs)))
 	if err == nil {
-		err = w.s.remove(ctx, changes.gone)
+		err = w.s.remove(ctx, changes.deleted)
 	}
-	return w.p.tellWatched(ctx, w.s, err)
+	return w.p.printWatchOutcome(ctx, w.s, err)
 }
 
 // addAll watches all folders; those already watched stay watched.
@@ -173,14 +173,14 @@ func (w *watcher) addAll() error {
 
 // changes are the differences from the last check.
 type changes struct {
-	sent []*document
-	gone []string // custom ids
+	sent    []*document
+	deleted []string // custom ids
 }
 
-// look compares the folders with the last check.
-func (w *watcher) look() (changes, error) {
+// scan compares the folders with the last check.
+func (w *watcher) scan() (changes, error) {
 	var c changes
-	now := map[string]stamp{}
+	now := map[string]fileState{}
 	for _, root := range w.roots {
 		has := false
 		for d, err := range folder(root, w.sources.choice, w.sources.metadata, func(string, string) {}) {
@@ -192,38 +192,38 @@ func (w *watcher) look() (changes, error) {
 				continue // deleted meanwhile
 			}
 			has = true
-			now[d.path] = stamp{info.ModTime(), info.Size()}
+			now[d.path] = fileState{info.ModTime(), info.Size()}
 			if w.known[d.path] != now[d.path] {
 				c.sent = append(c.sent, d)
 			}
 		}
-		w.spare(root, has, now)
+		w.keepUnmounted(root, has, now)
 	}
 	for path := range w.known {
 		if _, there := now[path]; !there {
-			c.gone = append(c.gone, file(path, true, nil).key)
+			c.deleted = append(c.deleted, file(path, true, nil).key)
 		}
 	}
-	slices.Sort(c.gone)
+	slices.Sort(c.deleted)
 	w.known = now
 	return c, nil
 }
 
-// spare keeps the known files of a folder that is empty now, because it is probably not mounted.
-func (w *watcher) spare(root string, has bool, now map[string]stamp) {
+// keepUnmounted keeps the known files of a folder that is empty now, because it is probably not mounted.
+func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.bare[root] = false
 		return
 	}
 	kept := 0
 	for path, was := range w.known {
-		if _, there := now[path]; !there && below(root, filepath.ToSlash(filepath.Clean(path))) {
+		if _, there := now[path]; !there && isInside(root, filepath.ToSlash(filepath.Clean(path))) {
 			now[path] = was
 			kept++
 		}
 	}
 	if kept > 0 && !w.bare[root] {
 		w.bare[root] = true
-		w.s.show.note(fmt.Sprintf("%s has no files any more, and had %d: nothing is deleted; is it not mounted?", line(root), kept))
+		w.s.show.printLine(fmt.Sprintf("%s has no files any more, and had %d: nothing is deleted; is it not mounted?", oneLine(root), kept))
 	}
 }

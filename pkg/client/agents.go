@@ -8,12 +8,12 @@ import (
 
 // CreateAgent creates an agent.
 func (c *Client) CreateAgent(ctx context.Context, a AgentCreate) (*Agent, error) {
-	return one[Agent](c.endpoints.CreateAgent(ctx, nil, a))
+	return decodeOne[Agent](c.endpoints.CreateAgent(ctx, nil, a))
 }
 
 // GetAgent returns an agent.
 func (c *Client) GetAgent(ctx context.Context, id string) (*Agent, error) {
-	return of[Agent](ctx, id, c.endpoints.GetAgent)
+	return callByID[Agent](ctx, id, c.endpoints.GetAgent)
 }
 
 // ListAgents iterates over the workspace's agents, newest first.
@@ -25,25 +25,25 @@ func (c *Client) ListAgents(ctx context.Context) iter.Seq2[Agent, error] {
 
 // UpdateAgent changes those fields of the agent that are not nil in the update.
 func (c *Client) UpdateAgent(ctx context.Context, id string, p AgentPatch) (*Agent, error) {
-	return with[AgentPatch, Agent](ctx, id, p, c.endpoints.UpdateAgent)
+	return callByIDWithBody[AgentPatch, Agent](ctx, id, p, c.endpoints.UpdateAgent)
 }
 
 // DeleteAgent deletes an agent.
 func (c *Client) DeleteAgent(ctx context.Context, id string) error {
-	return deleted(ctx, id, c.endpoints.DeleteAgent)
+	return deleteByID(ctx, id, c.endpoints.DeleteAgent)
 }
 
 // QueryAgent asks an agent and returns the complete answer. [Client.StreamAgent] streams it.
 func (c *Client) QueryAgent(ctx context.Context, id string, q AgentQuery) (*AgentAnswer, error) {
 	q.Streaming = nil
-	return posted[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, nil, q, c.endpoints.QueryAgent)
+	return postByID[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, nil, q, c.endpoints.QueryAgent)
 }
 
 // ExplainAgent asks an agent. The answer includes an explanation of the fragments that it is based on.
 func (c *Client) ExplainAgent(ctx context.Context, id string, q AgentQuery) (*AgentAnswer, error) {
 	q.Streaming = nil
 	explain := true
-	return posted[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, &QueryAgentParams{Explain: &explain}, q, c.endpoints.QueryAgent)
+	return postByID[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, &QueryAgentParams{Explain: &explain}, q, c.endpoints.QueryAgent)
 }
 
 // ListConversations iterates over conversations, newest first. Limit and Cursor of p are ignored; p may be nil.
@@ -62,12 +62,12 @@ func (c *Client) GetConversation(ctx context.Context, id string) (*ConversationD
 		return nil, err
 	}
 	limit := pageSize
-	return one[ConversationDetail](c.endpoints.GetConversation(ctx, id, &GetConversationParams{Limit: &limit}))
+	return decodeOne[ConversationDetail](c.endpoints.GetConversation(ctx, id, &GetConversationParams{Limit: &limit}))
 }
 
 // DeleteConversation permanently deletes a conversation with its messages.
 func (c *Client) DeleteConversation(ctx context.Context, id string) error {
-	return deleted(ctx, id, func(ctx context.Context, id string, body Empty, editors ...RequestEditorFn) (*http.Response, error) {
+	return deleteByID(ctx, id, func(ctx context.Context, id string, body Empty, editors ...RequestEditorFn) (*http.Response, error) {
 		return c.endpoints.DeleteConversation(ctx, id, nil, body, editors...)
 	})
 }

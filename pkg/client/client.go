@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	defaultAttempts = 6
-	defaultSilence  = 5 * time.Minute
-	defaultMaxBody  = 64 << 20
-	dialTimeout     = 10 * time.Second
-	idlePerHost     = 16
-	maxRedirects    = 5
+	defaultAttempts    = 6
+	defaultIdleTimeout = 5 * time.Minute
+	defaultMaxBody     = 64 << 20
+	dialTimeout        = 10 * time.Second
+	idlePerHost        = 16
+	maxRedirects       = 5
 )
 
 // Client is a client of one service. It is safe for concurrent use.
@@ -36,9 +36,9 @@ func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 // default is 6, which takes about eight seconds unless the service asks for longer pauses.
 func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n) } }
 
-// WithSilence sets the time without any data after which a request fails with [ErrSilent]. The default is five minutes.
-// In a stream, the service sends a comment every 15 seconds.
-func WithSilence(d time.Duration) Option { return func(s *sender) { s.silence = d } }
+// WithIdleTimeout sets the time without any data after which a request fails with [ErrIdleTimeout]. The default is five
+// minutes. In a stream, the service sends a comment every 15 seconds.
+func WithIdleTimeout(d time.Duration) Option { return func(s *sender) { s.idleTimeout = d } }
 
 // WithMaxBody sets the maximum size of a JSON answer, and of one event of a stream, in bytes. The default is 64 MiB.
 func WithMaxBody(n int64) Option { return func(s *sender) { s.maxBody = n } }
@@ -56,7 +56,7 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	if strings.ContainsFunc(apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key contains a space, a line break or another invalid character; was it copied completely?")
 	}
-	s := &sender{base: u.Redacted(), key: apiKey, agent: "sluice-client", attempts: defaultAttempts, silence: defaultSilence,
+	s := &sender{base: u.Redacted(), key: apiKey, agent: "sluice-client", attempts: defaultAttempts, idleTimeout: defaultIdleTimeout,
 		maxBody: defaultMaxBody, wait: wait}
 	for _, o := range options {
 		o(s)
@@ -103,7 +103,7 @@ type contextKey int
 
 const (
 	idempotencyContext contextKey = iota
-	mannerContext
+	optionsContext
 )
 
 // WithIdempotencyKey returns a context with which a POST has this Idempotency-Key instead of a random one: 1 to 200
@@ -113,16 +113,16 @@ func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyContext, key)
 }
 
-// manner describes how a request differs from a retryable request with a JSON answer.
-type manner struct {
-	once   bool // not idempotent: do not retry if the service may have processed it
-	read   bool // changes nothing: needs no Idempotency-Key
-	stream bool // the caller reads the body
-	accept int  // a status other than 2xx that is not an error
+// requestOptions describes how a request differs from a retryable request with a JSON answer.
+type requestOptions struct {
+	noRetry bool // not idempotent: do not retry if the service may have processed it
+	read    bool // changes nothing: needs no Idempotency-Key
+	stream  bool // the caller reads the body
+	accept  int  // a status other than 2xx that is not an error
 }
 
-func in(ctx context.Context, m manner) context.Context {
-	return context.WithValue(ctx, mannerContext, m)
+func withOptions(ctx context.Context, m requestOptions) context.Context {
+	return context.WithValue(ctx, optionsContext, m)
 }
 
 // wait pauses for a time. It returns the context's error if that ends first.

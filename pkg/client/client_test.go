@@ -121,7 +121,7 @@ func TestListsAreIteratedOverPageByPage(t *testing.T) {
 	}
 }
 
-func TestAWatchTellsWhatChangesAfterItWasOpened(t *testing.T) {
+func TestAWatchReportsLaterChanges(t *testing.T) {
 	t.Parallel()
 	c, ctx := open(t), t.Context()
 	store := newStore(t, c)
@@ -170,7 +170,7 @@ func TestErrorsAreTyped(t *testing.T) {
 	}
 }
 
-func TestAddressesAndKeysAreLookedAt(t *testing.T) {
+func TestAddressesAndKeysAreValidated(t *testing.T) {
 	t.Parallel()
 	for address, key := range map[string]string{
 		"127.0.0.1:8080": "", "ftp://host": "", "http://": "", "http://u:secret@host": "", "http://host?x=1": "", "http://host": "sk_a\n",

@@ -10,12 +10,12 @@ import (
 
 // CreateDatasource adds a web page, a web site or a text. For files, use [Client.Upload].
 func (c *Client) CreateDatasource(ctx context.Context, d DatasourceCreate) (*Datasource, error) {
-	return one[Datasource](c.endpoints.CreateDatasource(ctx, nil, d))
+	return decodeOne[Datasource](c.endpoints.CreateDatasource(ctx, nil, d))
 }
 
 // GetDatasource returns a datasource.
 func (c *Client) GetDatasource(ctx context.Context, id string) (*Datasource, error) {
-	return of[Datasource](ctx, id, c.endpoints.GetDatasource)
+	return callByID[Datasource](ctx, id, c.endpoints.GetDatasource)
 }
 
 // ListDatasources iterates over datasources, newest first. Limit and Cursor of p are ignored; p may be nil.
@@ -30,12 +30,12 @@ func (c *Client) ListDatasources(ctx context.Context, p *ListDatasourcesParams) 
 
 // UpdateDatasource changes the name and metadata, and the refresh schedule and scope of a web page or site.
 func (c *Client) UpdateDatasource(ctx context.Context, id string, p DatasourcePatch) (*Datasource, error) {
-	return with[DatasourcePatch, Datasource](ctx, id, p, c.endpoints.UpdateDatasource)
+	return callByIDWithBody[DatasourcePatch, Datasource](ctx, id, p, c.endpoints.UpdateDatasource)
 }
 
 // DeleteDatasource deletes a datasource. For a web site, it deletes all pages.
 func (c *Client) DeleteDatasource(ctx context.Context, id string) error {
-	return deleted(ctx, id, c.endpoints.DeleteDatasource)
+	return deleteByID(ctx, id, c.endpoints.DeleteDatasource)
 }
 
 // ListChunks iterates over the searchable chunks of a datasource, in reading order.
@@ -61,7 +61,7 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 	if err := check(id); err != nil {
 		return nil, err
 	}
-	resp, err := c.endpoints.GetOriginal(in(ctx, manner{stream: true}), id)
+	resp, err := c.endpoints.GetOriginal(withOptions(ctx, requestOptions{stream: true}), id)
 	if err != nil {
 		return nil, err
 	}
@@ -71,25 +71,25 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 
 // ResyncDatasource re-indexes a datasource; see [Client.ResyncDatastore].
 func (c *Client) ResyncDatasource(ctx context.Context, id string, mode ResyncMode) (queued int64, err error) {
-	got, err := posted[ResyncDatasourceParams, Resync, ResyncResult](ctx, id, nil, Resync{Mode: &mode}, c.endpoints.ResyncDatasource)
+	got, err := postByID[ResyncDatasourceParams, Resync, ResyncResult](ctx, id, nil, Resync{Mode: &mode}, c.endpoints.ResyncDatasource)
 	return value(got).Queued, err
 }
 
 // StopDatasource stops the crawl of a web site. Searchable pages stay searchable.
 func (c *Client) StopDatasource(ctx context.Context, id string) (*Datasource, error) {
-	return with[Empty, Datasource](ctx, id, Empty{}, c.endpoints.StopDatasource)
+	return callByIDWithBody[Empty, Datasource](ctx, id, Empty{}, c.endpoints.StopDatasource)
 }
 
 // PlanSite returns a preview of a web site's crawl. It stores nothing.
 func (c *Client) PlanSite(ctx context.Context, r SitePlanRequest) (*SitePlan, error) {
-	return one[SitePlan](c.endpoints.PlanSite(ctx, r))
+	return decodeOne[SitePlan](c.endpoints.PlanSite(ctx, r))
 }
 
 // ExportConversations opens an export of conversations with all their messages. It can be read until the context ends;
 // an interrupted export ends with an error. The caller must close it. p may be nil.
 func (c *Client) ExportConversations(ctx context.Context, p *ExportConversationsParams) (io.ReadCloser, error) {
 	asked := value(p)
-	resp, err := c.endpoints.ExportConversations(in(ctx, manner{stream: true}), &asked)
+	resp, err := c.endpoints.ExportConversations(withOptions(ctx, requestOptions{stream: true}), &asked)
 	if err != nil {
 		return nil, err
 	}

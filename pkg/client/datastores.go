@@ -8,12 +8,12 @@ import (
 
 // CreateDatastore creates a datastore.
 func (c *Client) CreateDatastore(ctx context.Context, d DatastoreCreate) (*Datastore, error) {
-	return one[Datastore](c.endpoints.CreateDatastore(ctx, nil, d))
+	return decodeOne[Datastore](c.endpoints.CreateDatastore(ctx, nil, d))
 }
 
 // GetDatastore returns a datastore.
 func (c *Client) GetDatastore(ctx context.Context, id string) (*Datastore, error) {
-	return of[Datastore](ctx, id, c.endpoints.GetDatastore)
+	return callByID[Datastore](ctx, id, c.endpoints.GetDatastore)
 }
 
 // ListDatastores iterates over the workspace's datastores, newest first.
@@ -26,49 +26,49 @@ func (c *Client) ListDatastores(ctx context.Context) iter.Seq2[Datastore, error]
 // UpdateDatastore changes those fields of the datastore that are not nil in the update. A different engine or embedding
 // model starts a move of its content.
 func (c *Client) UpdateDatastore(ctx context.Context, id string, p DatastorePatch) (*Datastore, error) {
-	return with[DatastorePatch, Datastore](ctx, id, p, c.endpoints.UpdateDatastore)
+	return callByIDWithBody[DatastorePatch, Datastore](ctx, id, p, c.endpoints.UpdateDatastore)
 }
 
 // DeleteDatastore deletes a datastore with all its content.
 func (c *Client) DeleteDatastore(ctx context.Context, id string) error {
-	return deleted(ctx, id, c.endpoints.DeleteDatastore)
+	return deleteByID(ctx, id, c.endpoints.DeleteDatastore)
 }
 
 // QueryDatastore returns the fragments that are most similar to the query, best first.
 func (c *Client) QueryDatastore(ctx context.Context, id string, q DatastoreQuery) ([]Fragment, error) {
-	found, err := posted[QueryDatastoreParams, DatastoreQuery, []Fragment](in(ctx, manner{read: true}), id, nil, q, c.endpoints.QueryDatastore)
+	found, err := postByID[QueryDatastoreParams, DatastoreQuery, []Fragment](withOptions(ctx, requestOptions{read: true}), id, nil, q, c.endpoints.QueryDatastore)
 	return value(found), err
 }
 
 // ExplainQuery is like QueryDatastore, with an explanation of the ranking and of dropped candidates.
 func (c *Client) ExplainQuery(ctx context.Context, id string, q DatastoreQuery) (*ExplainedFragments, error) {
 	explain := true
-	return posted[QueryDatastoreParams, DatastoreQuery, ExplainedFragments](in(ctx, manner{read: true}), id, &QueryDatastoreParams{Explain: &explain}, q,
+	return postByID[QueryDatastoreParams, DatastoreQuery, ExplainedFragments](withOptions(ctx, requestOptions{read: true}), id, &QueryDatastoreParams{Explain: &explain}, q,
 		c.endpoints.QueryDatastore)
 }
 
 // CountDatasources counts the datastore's datasources by status.
 func (c *Client) CountDatasources(ctx context.Context, id string) (*DatasourceCounts, error) {
-	return of[DatasourceCounts](ctx, id, c.endpoints.CountDatasources)
+	return callByID[DatasourceCounts](ctx, id, c.endpoints.CountDatasources)
 }
 
 // ResyncDatastore re-indexes all content of the datastore: ResyncModeReindex uses the stored content, ResyncModeRefresh
 // fetches web content again. It returns the number of queued datasources.
 func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode) (queued int64, err error) {
-	got, err := posted[ResyncDatastoreParams, Resync, ResyncResult](ctx, id, nil, Resync{Mode: &mode}, c.endpoints.ResyncDatastore)
+	got, err := postByID[ResyncDatastoreParams, Resync, ResyncResult](ctx, id, nil, Resync{Mode: &mode}, c.endpoints.ResyncDatastore)
 	return value(got).Queued, err
 }
 
 // UpsertDocuments adds up to 1,000 texts and returns the ids of their datasources, in order. A text whose metadata has
 // the custom_id of an existing text replaces it. [Client.Settled] waits until the texts are searchable.
 func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Document) (ids []string, err error) {
-	got, err := posted[UpsertDocumentsParams, UpsertRequest, UpsertResponse](ctx, id, nil, UpsertRequest{Documents: documents},
+	got, err := postByID[UpsertDocumentsParams, UpsertRequest, UpsertResponse](ctx, id, nil, UpsertRequest{Documents: documents},
 		c.endpoints.UpsertDocuments)
 	return value(got).Ids, err
 }
 
 // UpdateDocument replaces the content of one datasource. The old content stays searchable until the new text is.
 func (c *Client) UpdateDocument(ctx context.Context, id string, u UpdateRequest) error {
-	_, err := posted[UpdateDocumentParams, UpdateRequest, UpdateResponse](ctx, id, nil, u, c.endpoints.UpdateDocument)
+	_, err := postByID[UpdateDocumentParams, UpdateRequest, UpdateResponse](ctx, id, nil, u, c.endpoints.UpdateDocument)
 	return err
 }

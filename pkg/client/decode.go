@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// one decodes a JSON answer.
-func one[T any](resp *http.Response, err error) (*T, error) {
+// decodeOne decodes a JSON answer.
+func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -38,34 +38,34 @@ func isOf(resp *http.Response, kind string) error {
 	return nil
 }
 
-// of decodes the answer of an endpoint with an id.
-func of[T any](ctx context.Context, id string, call func(context.Context, string, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
+// callByID decodes the answer of an endpoint with an id.
+func callByID[T any](ctx context.Context, id string, call func(context.Context, string, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
 		return nil, err
 	}
-	return one[T](call(ctx, id))
+	return decodeOne[T](call(ctx, id))
 }
 
-// with decodes the answer of an endpoint with an id and a body.
-func with[B, T any](ctx context.Context, id string, body B,
+// callByIDWithBody decodes the answer of an endpoint with an id and a body.
+func callByIDWithBody[B, T any](ctx context.Context, id string, body B,
 	call func(context.Context, string, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
 		return nil, err
 	}
-	return one[T](call(ctx, id, body))
+	return decodeOne[T](call(ctx, id, body))
 }
 
-// posted decodes the answer of an endpoint with an id, optional parameters and a body.
-func posted[P, B, T any](ctx context.Context, id string, params *P, body B,
+// postByID decodes the answer of an endpoint with an id, optional parameters and a body.
+func postByID[P, B, T any](ctx context.Context, id string, params *P, body B,
 	call func(context.Context, string, *P, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
 		return nil, err
 	}
-	return one[T](call(ctx, id, params, body))
+	return decodeOne[T](call(ctx, id, params, body))
 }
 
-// deleted sends a DELETE.
-func deleted(ctx context.Context, id string, call func(context.Context, string, Empty, ...RequestEditorFn) (*http.Response, error)) error {
+// deleteByID sends a DELETE.
+func deleteByID(ctx context.Context, id string, call func(context.Context, string, Empty, ...RequestEditorFn) (*http.Response, error)) error {
 	if err := check(id); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func pages[T any](fetch func(limit *int, cursor *string) (*http.Response, error)
 			if cursor != "" {
 				from = &cursor
 			}
-			got, err := one[page[T]](fetch(&size, from))
+			got, err := decodeOne[page[T]](fetch(&size, from))
 			if err != nil {
 				yield(*new(T), err)
 				return

@@ -39,8 +39,9 @@ func (w *waits) option() client.Option {
 	})
 }
 
-// losing is the service behind a connection that breaks when it has done what it was asked for, as long as lose says so.
-func losing(t *testing.T, lose func(*http.Request) bool) string {
+// lossyServer is the service behind a connection that breaks when it has done what it was asked for, as long as lose
+// says so.
+func lossyServer(t *testing.T, lose func(*http.Request) bool) string {
 	t.Helper()
 	behind, err := url.Parse(os.Getenv("SLUICE_URL"))
 	must(t, err)
@@ -68,10 +69,12 @@ func first(method string) func(*http.Request) bool {
 	return func(r *http.Request) bool { return r.Method == method && seen.CompareAndSwap(false, true) }
 }
 
-func TestWhatWasDoneIsNotDoneTwiceWhenItsAnswerWasLost(t *testing.T) {
+func TestARequestWithALostResponseIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	ctx, direct, w := t.Context(), open(t), &waits{}
-	through := func(method string) *client.Client { return openAt(t, losing(t, first(method)), testKey, w.option()) }
+	through := func(method string) *client.Client {
+		return openAt(t, lossyServer(t, first(method)), testKey, w.option())
+	}
 	store := newStore(t, direct)
 
 	t.Run("an upload", func(t *testing.T) {
@@ -161,7 +164,7 @@ func TestASearchIsRepeatedWithoutAKeyOfItsOwn(t *testing.T) {
 			}
 			w := &waits{}
 			lost := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-			must(t, test.ask(test.ctx, openAt(t, serve(t, noted(lost), noted(saying("application/json", test.answer))), "", w.option())))
+			must(t, test.ask(test.ctx, openAt(t, serve(t, noted(lost), noted(fixedHandler("application/json", test.answer))), "", w.option())))
 			if !slices.Equal(keys, test.keys) {
 				t.Errorf("asked with keys %q, want %q", keys, test.keys)
 			}
@@ -180,7 +183,7 @@ func serve(t *testing.T, answers ...http.HandlerFunc) string {
 	return server.URL
 }
 
-func refusing(status int, after string) http.HandlerFunc {
+func errorHandler(status int, after string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if after != "" {
 			w.Header().Set("Retry-After", after)
@@ -191,18 +194,18 @@ func refusing(status int, after string) http.HandlerFunc {
 	}
 }
 
-func saying(kind, body string) http.HandlerFunc {
+func fixedHandler(kind, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		_, _ = io.WriteString(w, body)
 	}
 }
 
-func TestABusyServiceIsAskedAgainWhenItSaysSo(t *testing.T) {
+func TestABusyServiceIsRetriedAfterItsDelay(t *testing.T) {
 	t.Parallel()
-	ok := saying("application/json", `{"id":"a"}`)
+	ok := fixedHandler("application/json", `{"id":"a"}`)
 	w := &waits{}
-	got, err := openAt(t, serve(t, refusing(429, "3"), refusing(503, ""), ok), "", w.option()).GetAgent(t.Context(), "a")
+	got, err := openAt(t, serve(t, errorHandler(429, "3"), errorHandler(503, ""), ok), "", w.option()).GetAgent(t.Context(), "a")
 	must(t, err)
 	if got.Id != "a" || len(w.took) != 2 || w.took[0] != 3*time.Second ||
 		w.took[1] < 250*time.Millisecond || w.took[1] > 500*time.Millisecond {
@@ -212,11 +215,11 @@ func TestABusyServiceIsAskedAgainWhenItSaysSo(t *testing.T) {
 		answer http.HandlerFunc
 		waits  int
 	}{
-		"in vain":                        {refusing(503, "1"), 5},
-		"longer than it waits":           {refusing(429, "3600"), 0},
-		"what no repeat changes":         {refusing(402, ""), 0},
-		"a conflict":                     {refusing(409, ""), 0},
-		"a conflict with an earlier one": {refusing(409, "1"), 5},
+		"in vain":                        {errorHandler(503, "1"), 5},
+		"longer than it waits":           {errorHandler(429, "3600"), 0},
+		"what no repeat changes":         {errorHandler(402, ""), 0},
+		"a conflict":                     {errorHandler(409, ""), 0},
+		"a conflict with an earlier one": {errorHandler(409, "1"), 5},
 	} {
 		w := &waits{}
 		_, err := openAt(t, serve(t, test.answer), "", w.option()).CreateAgent(t.Context(), client.AgentCreate{Name: "x"})
@@ -227,14 +230,14 @@ func TestABusyServiceIsAskedAgainWhenItSaysSo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	w = &waits{}
-	if _, err := openAt(t, serve(t, refusing(503, "25")), "", w.option()).GetAgent(ctx, "a"); err == nil || len(w.took) != 0 {
+	if _, err := openAt(t, serve(t, errorHandler(503, "25")), "", w.option()).GetAgent(ctx, "a"); err == nil || len(w.took) != 0 {
 		t.Errorf("with less time than it takes: %v after %d waits", err, len(w.took))
 	}
 }
 
-func TestAServiceThatStartsIsWaitedFor(t *testing.T) {
+func TestAStartingServiceIsRetried(t *testing.T) {
 	t.Parallel()
-	address, refusals := serve(t, saying("text/event-stream", ": hello\n\n")), 0
+	address, refusals := serve(t, fixedHandler("text/event-stream", ": hello\n\n")), 0
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if refusals++; refusals < 3 {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
@@ -253,7 +256,7 @@ func TestAnUploadIsSentFromItsBeginningAgain(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<18) // more than buffers take
 	var got []byte
 	var sum [32]byte
-	address := serve(t, refusing(503, "1"), func(w http.ResponseWriter, r *http.Request) {
+	address := serve(t, errorHandler(503, "1"), func(w http.ResponseWriter, r *http.Request) {
 		f, _, err := r.FormFile("file")
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -262,7 +265,7 @@ func TestAnUploadIsSentFromItsBeginningAgain(t *testing.T) {
 		defer f.Close()
 		got, _ = io.ReadAll(f)
 		sum = sha256.Sum256(got)
-		saying("application/json", `{"id":"d"}`)(w, r)
+		fixedHandler("application/json", `{"id":"d"}`)(w, r)
 	})
 	r := bytes.NewReader(content)
 	_, err := r.Seek(7, io.SeekStart)
@@ -274,7 +277,7 @@ func TestAnUploadIsSentFromItsBeginningAgain(t *testing.T) {
 	}
 }
 
-func TestWhatComesIsBounded(t *testing.T) {
+func TestResponsesAreBounded(t *testing.T) {
 	t.Parallel()
 	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	endless := func(w http.ResponseWriter, r *http.Request) {
@@ -299,26 +302,26 @@ func TestWhatComesIsBounded(t *testing.T) {
 		ask    func(*client.Client) error
 		says   string
 	}{
-		"an answer beyond the bound":     {saying("application/json", `{"name":"`+strings.Repeat("x", 2000)+`"}`), get, "longer than 1000 bytes"},
-		"a page of something else":       {saying("text/html", "<p>Hello</p>"), get, "is this the address of a Sluice service?"},
+		"an answer beyond the bound":     {fixedHandler("application/json", `{"name":"`+strings.Repeat("x", 2000)+`"}`), get, "longer than 1000 bytes"},
+		"a page of something else":       {fixedHandler("text/html", "<p>Hello</p>"), get, "is this the address of a Sluice service?"},
 		"an error of something else":     {lost, get, "Not Found"},
 		"an answer that is cut":          {cut, get, "unexpected EOF"},
 		"no answer":                      {silent, get, "silent for too long"},
 		"a redirect without the body":    {moved, create, "redirects to https://moved.example"},
-		"a stream of something else":     {saying("application/json", "{}"), stream, "is this the address of a Sluice service?"},
+		"a stream of something else":     {fixedHandler("application/json", "{}"), stream, "is this the address of a Sluice service?"},
 		"an event that does not end":     {endless, stream, "reading the stream"},
-		"an error within a stream":       {saying("text/event-stream", "data: [ERROR] the model is gone\n\n"), stream, "the model is gone"},
-		"a stream without its end":       {saying("text/event-stream", "event: answer\ndata: half\n\n"), stream, "without its end marker"},
-		"news of something that is gone": {saying("text/event-stream", news), watch, "gone, then " + client.ErrUnfinished.Error()},
+		"an error within a stream":       {fixedHandler("text/event-stream", "data: [ERROR] the model is gone\n\n"), stream, "the model is gone"},
+		"a stream without its end":       {fixedHandler("text/event-stream", "event: answer\ndata: half\n\n"), stream, "without its end marker"},
+		"news of something that is gone": {fixedHandler("text/event-stream", news), watch, "gone, then " + client.ErrUnfinished.Error()},
 	} {
-		c := openAt(t, serve(t, test.answer), "", new(waits).option(), client.WithMaxBody(1000), client.WithSilence(silence(name)))
+		c := openAt(t, serve(t, test.answer), "", new(waits).option(), client.WithMaxBody(1000), client.WithIdleTimeout(idleTimer(name)))
 		if err := test.ask(c); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestRedirectsAreFollowedWhereTheyAskTheSame(t *testing.T) {
+func TestRedirectsThatKeepTheMethodAreFollowed(t *testing.T) {
 	t.Parallel()
 	request := func(method, address string) *http.Request { return httptest.NewRequest(method, address, nil) }
 	for name, test := range map[string]struct {
@@ -336,8 +339,8 @@ func TestRedirectsAreFollowedWhereTheyAskTheSame(t *testing.T) {
 	}
 }
 
-// silence is short where the test is of that.
-func silence(name string) time.Duration {
+// idleTimer is short where the test is of that.
+func idleTimer(name string) time.Duration {
 	if name == "no answer" {
 		return 20 * time.Millisecond
 	}

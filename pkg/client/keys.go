@@ -7,23 +7,23 @@ import (
 
 // CreateKey creates an API key. Only this answer contains its secret.
 func (c *Client) CreateKey(ctx context.Context, k KeyCreate) (*KeyCreated, error) {
-	return one[KeyCreated](c.endpoints.CreateKey(ctx, nil, k))
+	return decodeOne[KeyCreated](c.endpoints.CreateKey(ctx, nil, k))
 }
 
 // ListKeys returns the workspace's keys without their secrets, newest first.
 func (c *Client) ListKeys(ctx context.Context) ([]Key, error) {
-	got, err := one[KeyList](c.endpoints.ListKeys(ctx))
+	got, err := decodeOne[KeyList](c.endpoints.ListKeys(ctx))
 	return value(got).Data, err
 }
 
 // RevokeKey revokes a key immediately.
 func (c *Client) RevokeKey(ctx context.Context, id string) error {
-	return deleted(ctx, id, c.endpoints.RevokeKey)
+	return deleteByID(ctx, id, c.endpoints.RevokeKey)
 }
 
 // SetKeyLimits replaces all limits of the key.
 func (c *Client) SetKeyLimits(ctx context.Context, id string, l KeyLimitsUpdate) (*Key, error) {
-	return with[KeyLimitsUpdate, Key](ctx, id, l, c.endpoints.SetKeyLimits)
+	return callByIDWithBody[KeyLimitsUpdate, Key](ctx, id, l, c.endpoints.SetKeyLimits)
 }
 
 // GetUsage returns the workspace's usage in a month, such as 2026-05. "" means the current month.
@@ -32,20 +32,20 @@ func (c *Client) GetUsage(ctx context.Context, month string) (*Usage, error) {
 	if month != "" {
 		p.Month = &month
 	}
-	return one[Usage](c.endpoints.GetUsage(ctx, &p))
+	return decodeOne[Usage](c.endpoints.GetUsage(ctx, &p))
 }
 
 // GetLimits returns the limits set for the workspace.
 func (c *Client) GetLimits(ctx context.Context) (*Limits, error) {
-	return one[Limits](c.endpoints.GetLimits(ctx))
+	return decodeOne[Limits](c.endpoints.GetLimits(ctx))
 }
 
 // SetLimits replaces all limits set for the workspace.
 func (c *Client) SetLimits(ctx context.Context, l LimitsUpdate) (*Limits, error) {
-	return one[Limits](c.endpoints.SetLimits(ctx, l))
+	return decodeOne[Limits](c.endpoints.SetLimits(ctx, l))
 }
 
 // GetReadiness returns the readiness of the service and each dependency. It is no error if one is down.
 func (c *Client) GetReadiness(ctx context.Context) (*Readiness, error) {
-	return one[Readiness](c.endpoints.GetReadiness(in(ctx, manner{accept: http.StatusServiceUnavailable})))
+	return decodeOne[Readiness](c.endpoints.GetReadiness(withOptions(ctx, requestOptions{accept: http.StatusServiceUnavailable})))
 }

@@ -23,8 +23,8 @@ const (
 	maxProblem = 64 << 10               // maximum size of an error answer in bytes
 )
 
-// ErrSilent means that a request has neither sent nor received data for the time set by [WithSilence].
-var ErrSilent = errors.New("the service has been silent for too long")
+// ErrIdleTimeout means that a request has neither sent nor received data for the time set by [WithIdleTimeout].
+var ErrIdleTimeout = errors.New("the service has been silent for too long")
 
 // errContent means that the content of an upload could not be read, or not be read again.
 var errContent = errors.New("reading the content to upload")
@@ -34,18 +34,18 @@ type sender struct {
 	http             *http.Client
 	base, key, agent string
 	attempts         int
-	silence          time.Duration
+	idleTimeout      time.Duration
 	maxBody          int64
 	wait             func(context.Context, time.Duration) error
 }
 
 // Do implements HttpRequestDoer.
 func (s *sender) Do(req *http.Request) (*http.Response, error) {
-	how, _ := req.Context().Value(mannerContext).(manner)
+	how, _ := req.Context().Value(optionsContext).(requestOptions)
 	s.dress(req, how)
 	isLost := false // the service may have processed an earlier attempt
 	for attempt := 1; ; attempt++ {
-		resp, err := s.once(req, how)
+		resp, err := s.attempt(req, how)
 		if err == nil {
 			return resp, nil
 		}
@@ -54,7 +54,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: req}, nil
 		}
 		isLost = isLost || answered && refused.Status >= 500 || !answered && !isUnsent(err)
-		if attempt >= s.attempts || req.Context().Err() != nil || !isWorthRepeating(err, !how.once) {
+		if attempt >= s.attempts || req.Context().Err() != nil || !isRetryable(err, !how.noRetry) {
 			return nil, err
 		}
 		delay := backoff(attempt)
@@ -81,12 +81,12 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 }
 
 // dress adds the common headers to a request.
-func (s *sender) dress(req *http.Request, how manner) {
+func (s *sender) dress(req *http.Request, how requestOptions) {
 	if s.key != "" {
 		req.Header.Set("Authorization", "Bearer "+s.key)
 	}
 	req.Header.Set("User-Agent", s.agent)
-	if req.Method != http.MethodPost || how.once || req.Header.Get("Idempotency-Key") != "" {
+	if req.Method != http.MethodPost || how.noRetry || req.Header.Get("Idempotency-Key") != "" {
 		return
 	}
 	key, given := req.Context().Value(idempotencyContext).(string)
@@ -101,26 +101,26 @@ func (s *sender) dress(req *http.Request, how manner) {
 	req.Header.Set("Idempotency-Key", key)
 }
 
-// once performs one attempt. Without an error, the response is a success, and its body has been read unless it is a
+// attempt performs one attempt. Without an error, the response is a success, and its body has been read unless it is a
 // stream.
-func (s *sender) once(req *http.Request, how manner) (*http.Response, error) {
+func (s *sender) attempt(req *http.Request, how requestOptions) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	moving := &silence{limit: s.silence, timer: time.AfterFunc(s.silence, func() { cancel(ErrSilent) })}
+	moving := &idleTimer{limit: s.idleTimeout, timer: time.AfterFunc(s.idleTimeout, func() { cancel(ErrIdleTimeout) })}
 	end := func() {
 		moving.timer.Stop()
 		cancel(nil)
 	}
 	made := req.WithContext(ctx)
 	if made.Body != nil && made.Body != http.NoBody {
-		made.Body = &movingBody{ReadCloser: req.Body, silence: moving, whole: true}
+		made.Body = &idleTimeoutBody{ReadCloser: req.Body, timer: moving, ended: true}
 	}
 	resp, err := s.http.Do(made)
 	if err != nil {
-		err = s.unreached(ctx, err)
+		err = s.connectionError(ctx, err)
 		end()
 		return nil, err
 	}
-	resp.Body = &movingBody{ReadCloser: resp.Body, silence: moving, ctx: ctx, end: end}
+	resp.Body = &idleTimeoutBody{ReadCloser: resp.Body, timer: moving, ctx: ctx, end: end}
 	isSuccess := resp.StatusCode/100 == 2 || resp.StatusCode == how.accept
 	if isSuccess && how.stream {
 		moving.timer.Stop()
@@ -141,8 +141,9 @@ func (s *sender) once(req *http.Request, how manner) (*http.Response, error) {
 	return resp, nil
 }
 
-// unreached returns the error of a request without an answer. It omits the URL's query, which may contain search terms.
-func (s *sender) unreached(ctx context.Context, err error) error {
+// connectionError returns the error of a request without an answer. It omits the URL's query, which may contain search
+// terms.
+func (s *sender) connectionError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -158,18 +159,18 @@ func readAll(body io.ReadCloser, most int64, whole bool) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(body, most+1))
 	if int64(len(b)) > most {
 		if whole {
-			return nil, &tooLong{most}
+			return nil, &tooLargeError{most}
 		}
 		b = b[:most]
 	}
 	return b, err
 }
 
-// tooLong returns the error for an answer beyond the limit.
-type tooLong struct{ most int64 }
+// tooLargeError returns the error for an answer beyond the limit.
+type tooLargeError struct{ limit int64 }
 
-func (t *tooLong) Error() string {
-	return fmt.Sprintf("it is longer than %d bytes, the most that is read; ask for less at once", t.most)
+func (t *tooLargeError) Error() string {
+	return fmt.Sprintf("it is longer than %d bytes, the most that is read; ask for less at once", t.limit)
 }
 
 // isUnsent reports whether there was no connection, so that the service cannot have received the request.
@@ -178,8 +179,8 @@ func isUnsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// isWorthRepeating reports whether a retry may succeed and does no harm.
-func isWorthRepeating(err error, isRepeatable bool) bool {
+// isRetryable reports whether a retry may succeed and does no harm.
+func isRetryable(err error, isRepeatable bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
 		case http.StatusTooManyRequests, http.StatusServiceUnavailable: // the service did not process it
@@ -196,11 +197,11 @@ func isWorthRepeating(err error, isRepeatable bool) bool {
 		dns, ok := errors.AsType[*net.DNSError](err)
 		return !ok || !dns.IsNotFound
 	}
-	_, isLong := errors.AsType[*tooLong](err)
+	_, isLong := errors.AsType[*tooLargeError](err)
 	_, isForeign := errors.AsType[*tls.CertificateVerificationError](err)
 	_, isPlain := errors.AsType[tls.RecordHeaderError](err)
 	isPlain = isPlain || strings.Contains(err.Error(), "HTTP response to HTTPS client")
-	return isRepeatable && !isLong && !isForeign && !isPlain && !errors.Is(err, ErrSilent) && !errors.Is(err, errContent)
+	return isRepeatable && !isLong && !isForeign && !isPlain && !errors.Is(err, ErrIdleTimeout) && !errors.Is(err, errContent)
 }
 
 // backoff returns the pause after an attempt. It doubles each time, minus a random part of up to half, so that clients
@@ -210,31 +211,31 @@ func backoff(attempt int) time.Duration {
 	return d - rand.N(d/2)
 }
 
-// silence cancels a request when its timer expires. The timer restarts whenever data is transferred.
-type silence struct {
+// idleTimer cancels a request when its timer expires. The timer restarts whenever data is transferred.
+type idleTimer struct {
 	limit time.Duration
 	timer *time.Timer
 }
 
-// movingBody is a body whose reads restart the timer of silence. For a request, the timer also runs between reads,
+// idleTimeoutBody is a body whose reads restart the timer of silence. For a request, the timer also runs between reads,
 // while the data is sent. For an answer it does not, because then the caller is working.
-type movingBody struct {
+type idleTimeoutBody struct {
 	io.ReadCloser
-	silence *silence
-	whole   bool
-	ctx     context.Context //nolint:containedctx // of the request
-	end     func()
+	timer *idleTimer
+	ended bool
+	ctx   context.Context //nolint:containedctx // of the request
+	end   func()
 }
 
 // Read implements io.Reader.
-func (b *movingBody) Read(p []byte) (int, error) {
-	b.silence.timer.Reset(b.silence.limit)
+func (b *idleTimeoutBody) Read(p []byte) (int, error) {
+	b.timer.timer.Reset(b.timer.limit)
 	n, err := b.ReadCloser.Read(p)
 	switch {
-	case b.whole:
-		b.silence.timer.Reset(b.silence.limit)
+	case b.ended:
+		b.timer.timer.Reset(b.timer.limit)
 	default:
-		b.silence.timer.Stop()
+		b.timer.timer.Stop()
 		if err != nil && !errors.Is(err, io.EOF) {
 			if cause := context.Cause(b.ctx); cause != nil {
 				err = cause
@@ -245,7 +246,7 @@ func (b *movingBody) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (b *movingBody) Close() error {
+func (b *idleTimeoutBody) Close() error {
 	err := b.ReadCloser.Close()
 	if b.end != nil {
 		b.end()

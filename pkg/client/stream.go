@@ -25,7 +25,7 @@ func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text 
 	}
 	streaming := true
 	q.Streaming = &streaming
-	resp, err := opened(c.endpoints.QueryAgent(in(ctx, manner{once: true, stream: true}), id, nil, q))
+	resp, err := checkStream(c.endpoints.QueryAgent(withOptions(ctx, requestOptions{noRetry: true, stream: true}), id, nil, q))
 	if err != nil {
 		return nil, err
 	}
@@ -47,15 +47,15 @@ func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text 
 			}
 		case event.Type == "endpoint_response":
 			if response.WriteString(event.Data); int64(response.Len()) > c.sender.maxBody {
-				return nil, &tooLong{c.sender.maxBody}
+				return nil, &tooLargeError{c.sender.maxBody}
 			}
 		}
 	}
 	return nil, ErrUnfinished
 }
 
-// opened checks that the answer is an event stream.
-func opened(resp *http.Response, err error) (*http.Response, error) {
+// checkStream checks that the answer is an event stream.
+func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	if err == nil {
 		if err = isOf(resp, "text/event-stream"); err != nil {
 			_ = resp.Body.Close() // the body was not read
@@ -102,7 +102,7 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 	if err := check(id); err != nil {
 		return nil, err
 	}
-	resp, err := opened(c.endpoints.WatchDatastore(in(ctx, manner{stream: true}), id))
+	resp, err := checkStream(c.endpoints.WatchDatastore(withOptions(ctx, requestOptions{stream: true}), id))
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +143,8 @@ func (c *Client) Settled(ctx context.Context, datastoreID string, each func(Data
 	}
 }
 
-// recount is the minimum time between two counts of a datastore that keeps changing.
-const recount = 200 * time.Millisecond
+// countInterval is the minimum time between two counts of a datastore that keeps changing.
+const countInterval = 200 * time.Millisecond
 
 // settled counts the datasources whenever one is finished, until the stream ends.
 func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
@@ -165,7 +165,7 @@ func (c *Client) settled(ctx context.Context, datastoreID string, each func(Data
 			if err != nil {
 				return
 			}
-			if d := change.Datasource; each == nil && d != nil && isUnderWay(d.Status) {
+			if d := change.Datasource; each == nil && d != nil && isPending(d.Status) {
 				continue
 			}
 			select {
@@ -190,12 +190,12 @@ func (c *Client) settled(ctx context.Context, datastoreID string, each func(Data
 			return false, context.Cause(ctx)
 		case <-changed:
 		}
-		if err := c.sender.wait(ctx, recount); err != nil {
+		if err := c.sender.wait(ctx, countInterval); err != nil {
 			return false, err
 		}
 	}
 }
 
-func isUnderWay(s DatasourceStatus) bool {
+func isPending(s DatasourceStatus) bool {
 	return s == DatasourceStatusUnsynched || s == DatasourceStatusPending || s == DatasourceStatusRunning
 }

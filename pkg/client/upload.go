@@ -37,7 +37,7 @@ func (c *Client) Upload(ctx context.Context, datastoreID string, f File) (*Datas
 	if err != nil {
 		return nil, err
 	}
-	made, err := one[Datasource](c.endpoints.CreateDatasourceWithBody(ctx, nil, u.contentType, http.NoBody, u.into))
+	made, err := decodeOne[Datasource](c.endpoints.CreateDatasourceWithBody(ctx, nil, u.contentType, http.NoBody, u.into))
 	u.release()
 	return made, err
 }
@@ -54,12 +54,12 @@ func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Dat
 
 // upload is a multipart form with a file that is streamed.
 type upload struct {
-	file           File
-	contentType    string
-	before, behind []byte // parts of the form before and after the content
-	size           int64  // of the content in bytes; -1 if unknown
-	begin          int64  // initial position of a Seeker
-	last           *lease // of the content
+	file          File
+	contentType   string
+	before, after []byte        // parts of the form before and after the content
+	size          int64         // of the content in bytes; -1 if unknown
+	begin         int64         // initial position of a Seeker
+	last          *contentLease // of the content
 }
 
 func newUpload(datastoreID string, f File) (*upload, error) {
@@ -113,7 +113,7 @@ func (u *upload) write(datastoreID string) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	u.contentType, u.before, u.behind = w.FormDataContentType(), form.Bytes()[:head], form.Bytes()[head:]
+	u.contentType, u.before, u.after = w.FormDataContentType(), form.Bytes()[:head], form.Bytes()[head:]
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (u *upload) write(datastoreID string) error {
 func (u *upload) into(_ context.Context, req *http.Request) error {
 	req.ContentLength = -1
 	if u.size >= 0 {
-		req.ContentLength = int64(len(u.before)) + u.size + int64(len(u.behind))
+		req.ContentLength = int64(len(u.before)) + u.size + int64(len(u.after))
 	}
 	req.GetBody = u.body
 	var err error
@@ -140,8 +140,8 @@ func (u *upload) body() (io.ReadCloser, error) {
 	case wasRead:
 		return nil, fmt.Errorf("%w %s again: it can be read only once, and was partly sent", errContent, u.file.Name)
 	}
-	u.last = &lease{upload: u}
-	form := io.MultiReader(bytes.NewReader(u.before), u.last, bytes.NewReader(u.behind))
+	u.last = &contentLease{upload: u}
+	form := io.MultiReader(bytes.NewReader(u.before), u.last, bytes.NewReader(u.after))
 	return struct {
 		io.Reader
 		io.Closer
@@ -157,9 +157,9 @@ func (u *upload) release() (wasRead bool) {
 	return u.last.sent > 0
 }
 
-// lease allows one body to read the content until it is closed. After an early answer, the transport may continue to
-// read for a while, and must not take data from the next attempt.
-type lease struct {
+// contentLease allows one body to read the content until it is closed. After an early answer, the transport may
+// continue to read for a while, and must not take data from the next attempt.
+type contentLease struct {
 	upload *upload
 
 	mu     sync.Mutex
@@ -168,7 +168,7 @@ type lease struct {
 }
 
 // Read implements io.Reader.
-func (l *lease) Read(p []byte) (int, error) {
+func (l *contentLease) Read(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	u := l.upload
@@ -197,7 +197,7 @@ func (l *lease) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (l *lease) Close() error {
+func (l *contentLease) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true

@@ -167,7 +167,7 @@ func Settings() []Setting {
 		{Env: "SLUICE_CORS_ORIGINS", Flag: "cors-origins", Doc: "comma-separated origins of web pages that may call every endpoint with a key (`https://app.example.com`); `*`: any; default: the service's own; public agents have `allowedOrigins`", set: origins(func(c *Config) *[]string { return &c.CORSOrigins })},
 		{Env: "SLUICE_WORKERS", Flag: "workers", Default: "true", Doc: "run ingestor and crawler inside the api process; `false` leaves the work to separate processes, except writing the embedded index", set: boolean(func(c *Config) *bool { return &c.Workers })},
 		{Env: "SLUICE_AUDIT_FILE", Flag: "audit-file", Doc: "file to which api processes append audit records as JSON lines; default: the log", set: text(func(c *Config) *string { return &c.AuditFile })},
-		{Env: "SLUICE_LOG_LEVEL", Flag: "log-level", Default: "info", Doc: "`debug`, `info`, `warn` or `error`", set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
+		{Env: "SLUICE_LOG_LEVEL", Flag: "log-level", Default: "info", Doc: "`debug`, `info`, `warn` or `error`", set: enum(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
 		{Env: "SLUICE_ALLOW_PRIVATE_ADDRESSES", Flag: "allow-private-addresses", Default: "false", Doc: "let the crawler reach loopback and private addresses; use this only if every user may see their content", set: boolean(func(c *Config) *bool { return &c.AllowPrivate })},
 		{Env: "SLUICE_CRAWL_ALLOW", Flag: "crawl-allow", Doc: "comma-separated private addresses that the crawler may reach: `10.1.0.0/16`, `192.168.1.7`, `wiki.corp.example`, `*.corp.example`", set: text(func(c *Config) *string { return &c.CrawlAllow })},
 		{Env: "SLUICE_CRAWL_PROXY", Flag: "crawl-proxy", Secret: true, Doc: "proxy for all requests of the crawler (`http://proxy.corp.example:3128`, `https://…`, `socks5://…`), optionally with user and password; private addresses stay blocked; `HTTP_PROXY` has no effect", set: proxy(func(c *Config) *string { return &c.CrawlProxy })},
@@ -193,7 +193,7 @@ func Settings() []Setting {
 		{Env: "MILVUS_PASSWORD", Flag: "milvus-password", Secret: true, Doc: "password of Milvus", set: text(func(c *Config) *string { return &c.MilvusPassword })},
 		{Env: "MILVUS_DATABASE", Flag: "milvus-database", Doc: "database in Milvus; default: Milvus's default database", set: text(func(c *Config) *string { return &c.MilvusDatabase })},
 		{Env: "MILVUS_TLS", Flag: "milvus-tls", Default: "false", Doc: "use TLS for Milvus", set: boolean(func(c *Config) *bool { return &c.MilvusTLS })},
-		{Env: "SLUICE_EMBEDDED_INDEX", Flag: "embedded-index", Default: "auto", Doc: "open the embedded index in the data directory, in one api process at a time: `true`, `false`, or `auto` (if it is the only index or the catalog is SQLite)", set: oneOf(func(c *Config) *string { return (*string)(&c.EmbeddedIndex) }, string(Auto), string(Yes), string(No))},
+		{Env: "SLUICE_EMBEDDED_INDEX", Flag: "embedded-index", Default: "auto", Doc: "open the embedded index in the data directory, in one api process at a time: `true`, `false`, or `auto` (if it is the only index or the catalog is SQLite)", set: enum(func(c *Config) *string { return (*string)(&c.EmbeddedIndex) }, string(Auto), string(Yes), string(No))},
 
 		{Env: "OPENAI_BASE_URL", Flag: "openai-base-url", Doc: "OpenAI-compatible server (`http://localhost:11434/v1`); default with a key: OpenAI", set: httpAddress(func(c *Config) *string { return &c.OpenAIBaseURL })},
 		{Env: "OPENAI_API_KEY", Flag: "openai-api-key", Secret: true, Doc: "API key of that server, if it requires one", set: text(func(c *Config) *string { return &c.OpenAIKey })},
@@ -260,9 +260,9 @@ func Settings() []Setting {
 	}
 }
 
-// foreign holds variables with the prefix SLUICE_ that the command line reads for a remote service. The service ignores
-// them.
-var foreign = map[string]bool{"SLUICE_URL": true}
+// clientVariables holds variables with the prefix SLUICE_ that the command line reads for a remote service. The service
+// ignores them.
+var clientVariables = map[string]bool{"SLUICE_URL": true}
 
 // Parse reads args (without the program's name) and environ ("K=V"). It reports all faults at once. It returns
 // flag.ErrHelp after writing the usage to out.
@@ -290,8 +290,8 @@ func parse(args, environ []string, out io.Writer, name func(Setting) string) (Co
 			if value != "" {
 				values[name] = value
 			}
-		case strings.HasPrefix(name, "SLUICE_") && !foreign[name]:
-			faults = append(faults, fmt.Errorf("%s is not a setting%s", name, closest(name, settings)))
+		case strings.HasPrefix(name, "SLUICE_") && !clientVariables[name]:
+			faults = append(faults, fmt.Errorf("%s is not a setting%s", name, suggestSetting(name, settings)))
 		}
 	}
 	flags := flag.NewFlagSet("sluice", flag.ContinueOnError)
@@ -311,7 +311,7 @@ func parse(args, environ []string, out io.Writer, name func(Setting) string) (Co
 	}
 	c := Config{ModelNames: map[string]string{}}
 	for _, s := range settings {
-		err := unquoted(values[s.Env])
+		err := rejectQuotes(values[s.Env])
 		if err == nil && s.Secret {
 			err = oneLine(values[s.Env])
 		}
@@ -433,17 +433,17 @@ func Markdown(out io.Writer) {
 	}
 }
 
-// closest suggests the setting that shares the longest prefix with an unknown name.
-func closest(name string, settings []Setting) string {
+// suggestSetting suggests the setting that shares the longest prefix with an unknown name.
+func suggestSetting(name string, settings []Setting) string {
 	best := append([]Setting(nil), settings...)
-	sort.SliceStable(best, func(i, j int) bool { return shared(best[i].Env, name) > shared(best[j].Env, name) })
-	if shared(best[0].Env, name) <= len("SLUICE_") {
+	sort.SliceStable(best, func(i, j int) bool { return commonPrefix(best[i].Env, name) > commonPrefix(best[j].Env, name) })
+	if commonPrefix(best[0].Env, name) <= len("SLUICE_") {
 		return ""
 	}
 	return "; did you mean " + best[0].Env + "?"
 }
 
-func shared(a, b string) int {
+func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

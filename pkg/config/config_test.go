@@ -78,7 +78,7 @@ func TestFaultsOfTheEnvironmentNameNoFlags(t *testing.T) {
 	}
 }
 
-func TestTheEmbeddedIndexIsOpenedWhereItMakesSense(t *testing.T) {
+func TestTheEmbeddedIndexIsOpenedByDefault(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		environ []string
@@ -97,7 +97,7 @@ func TestTheEmbeddedIndexIsOpenedWhereItMakesSense(t *testing.T) {
 	}
 }
 
-func TestSettingsThatMakeNoSenseTogetherAreRefused(t *testing.T) {
+func TestContradictorySettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	for environ, want := range map[string]string{
 		"SLUICE_EMBEDDED_INDEX=false":       "there would be no index",
@@ -116,7 +116,7 @@ func TestSettingsThatMakeNoSenseTogetherAreRefused(t *testing.T) {
 	}
 }
 
-func TestAddressesAreCheckedBeforeTheyAreListenedOn(t *testing.T) {
+func TestListenAddressesAreValidated(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{
 		"": "", ":8080": "", "127.0.0.1:0": "", "[::1]:8080": "", "localhost:80": "",
@@ -131,7 +131,7 @@ func TestAddressesAreCheckedBeforeTheyAreListenedOn(t *testing.T) {
 	}
 }
 
-func TestKeysThatNoHeaderCanHoldAreRefused(t *testing.T) {
+func TestKeysThatAreInvalidInHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	const good = "sk_0123456789abcdef"
 	for value, want := range map[string]string{
@@ -206,7 +206,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestHowLongConversationsAreKept(t *testing.T) {
+func TestConversationRetention(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]time.Duration{"": 0, "0": 0, "90d": 90 * 24 * time.Hour, "36h": 36 * time.Hour, "1h": time.Hour, "36500d": 36500 * 24 * time.Hour} {
 		c, err := Parse(nil, []string{"SLUICE_CONVERSATION_RETENTION=" + in}, io.Discard)

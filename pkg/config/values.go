@@ -60,8 +60,8 @@ func listenAddress(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-// unquoted rejects a value in quotes. A shell removes quotes; docker run --env-file does not.
-func unquoted(v string) error {
+// rejectQuotes rejects a value in quotes. A shell removes quotes; docker run --env-file does not.
+func rejectQuotes(v string) error {
 	if len(v) > 1 && strings.ContainsRune("\"'`", rune(v[0])) && v[0] == v[len(v)-1] {
 		return fmt.Errorf("is written in quotes (%c…%c): remove them", v[0], v[0])
 	}
@@ -207,7 +207,7 @@ func origins(field func(*Config) *[]string) func(*Config, string) error {
 	}
 }
 
-func oneOf(field func(*Config) *string, allowed ...string) func(*Config, string) error {
+func enum(field func(*Config) *string, allowed ...string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		for _, a := range allowed {
 			if v == a {
@@ -274,7 +274,7 @@ func delay(field func(*Config) *time.Duration) func(*Config, string) error {
 }
 
 // Minimum retention of conversations, so that a typing mistake does not delete conversations in progress.
-const shortestRetention = time.Hour
+const minRetention = time.Hour
 
 // retention parses a duration, which may be given in days; 0 means forever.
 func retention(field func(*Config) *time.Duration) func(*Config, string) error {
@@ -291,8 +291,8 @@ func retention(field func(*Config) *time.Duration) func(*Config, string) error {
 		} else {
 			d, err = time.ParseDuration(v)
 		}
-		if err != nil || d < 0 || d > 0 && d < shortestRetention {
-			return fmt.Errorf("must be a number of days such as 90d, a duration of at least %s such as 36h, or 0 for ever", shortestRetention)
+		if err != nil || d < 0 || d > 0 && d < minRetention {
+			return fmt.Errorf("must be a number of days such as 90d, a duration of at least %s such as 36h, or 0 for ever", minRetention)
 		}
 		*field(c) = d
 		return nil

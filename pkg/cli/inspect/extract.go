@@ -85,7 +85,7 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if err = fmt.Errorf("%s: %s", file, plainCause(err)); flags.NArg() == 1 {
+			if err = fmt.Errorf("%s: %s", file, oneLineCause(err)); flags.NArg() == 1 {
 				return err
 			}
 			fmt.Fprintf(errs, "sluice ingestor: %v\n", err)
@@ -130,8 +130,8 @@ func readFile(ctx context.Context, reader *extract.Extractor, req extract.Reques
 	return reader.Extract(ctx, req)
 }
 
-// plainCause returns the reason why a file cannot be read, on one line.
-func plainCause(err error) string {
+// oneLineCause returns the reason why a file cannot be read, on one line.
+func oneLineCause(err error) string {
 	var refused *extract.Error
 	var path *fs.PathError
 	switch {

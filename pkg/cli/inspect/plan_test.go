@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// planned runs sluice crawler plan for a site on this machine.
-func planned(args ...string) (out, faults string, code int) {
+// runPlanCommand runs sluice crawler plan for a site on this machine.
+func runPlanCommand(args ...string) (out, faults string, code int) {
 	var stdout, stderr strings.Builder
 	environ := []string{"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=1ms"}
 	code = app.Main(app.Crawler, append([]string{"plan"}, args...), environ, &stdout, &stderr)
@@ -46,7 +46,7 @@ func TestPlanShowsWhatACrawlWouldFetch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, faults, code := planned(c.args...)
+			out, faults, code := runPlanCommand(c.args...)
 			if code != 0 || faults != "" {
 				t.Fatalf("code %d: %s", code, faults)
 			}
@@ -62,7 +62,7 @@ func TestPlanShowsWhatACrawlWouldFetch(t *testing.T) {
 func TestPlanAsJSONIsALineForEachAddressAndTheSummary(t *testing.T) {
 	t.Parallel()
 	s := crawltest.Serve(t, crawltest.Options{})
-	out, faults, code := planned("--json", "--sitemap", s.At(crawltest.IncompletePath))
+	out, faults, code := runPlanCommand("--json", "--sitemap", s.At(crawltest.IncompletePath))
 	if code != 0 || !strings.Contains(faults, "sluice crawler: warning: "+s.At("/maps/torn.xml")+" is broken") {
 		t.Fatalf("code %d: %s", code, faults)
 	}
@@ -101,12 +101,12 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if out, faults, code := planned(c.args...); code != c.code || !strings.HasPrefix(faults, c.faults) || out != "" {
+			if out, faults, code := runPlanCommand(c.args...); code != c.code || !strings.HasPrefix(faults, c.faults) || out != "" {
 				t.Errorf("code %d, %q, %q", code, faults, out)
 			}
 		})
 	}
-	if out, faults, code := planned("--help"); code != 0 || !strings.HasPrefix(out, "usage: sluice crawler plan") || faults != "" {
+	if out, faults, code := runPlanCommand("--help"); code != 0 || !strings.HasPrefix(out, "usage: sluice crawler plan") || faults != "" {
 		t.Errorf("--help: code %d, %q, %q", code, out, faults)
 	}
 }

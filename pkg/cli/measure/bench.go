@@ -34,7 +34,7 @@ type benchSettings struct {
 	topK, size                                     int
 	json, keep                                     bool
 	load                                           loadtest.Load
-	where                                          cli.Where
+	remote                                         cli.Where
 }
 
 // benchCommand loads a running service and prints the results.
@@ -77,7 +77,7 @@ func (p commands) benchCommand() *cobra.Command {
 	flags.IntVar(&s.size, "size", 2000, "bytes of a made-up text, 64 to 1,000,000")
 	flags.StringVar(&s.engine, "engine", "", "of the datastore that is made for the uploads (the service's choice)")
 	flags.BoolVar(&s.keep, "keep", false, "leave that datastore; otherwise it is deleted at the end")
-	s.where.Flags(cmd)
+	s.remote.Flags(cmd)
 	return cmd
 }
 
@@ -99,16 +99,16 @@ func (s *benchSettings) defaults(given func(string) bool) {
 }
 
 func (p commands) bench(ctx context.Context, s benchSettings) error {
-	at, err := s.where.Locate(p.Environ)
+	at, err := s.remote.Locate(p.Environ)
 	if err != nil {
 		return err
 	}
-	patient, err := service.New(at.Address, at.Key)
+	retrying, err := service.New(at.Address, at.Key)
 	if err != nil {
 		return cli.WithExit(cli.Misused, err)
 	}
-	defer patient.Close()
-	loaded, err := patient.Impatient(s.load.Clients)
+	defer retrying.Close()
+	loaded, err := retrying.Impatient(s.load.Clients)
 	if err != nil {
 		return cli.WithExit(cli.Misused, err)
 	}
@@ -116,19 +116,19 @@ func (p commands) bench(ctx context.Context, s benchSettings) error {
 
 	var report loadtest.Report
 	if s.what == loadUploads {
-		report, err = benchUploading(ctx, s, patient, loaded, p.Err)
+		report, err = benchUploads(ctx, s, retrying, loaded, p.Err)
 	} else {
-		report, err = benchAsking(ctx, s, patient, loaded)
+		report, err = benchQueries(ctx, s, retrying, loaded)
 	}
 	if err != nil && report.Sent == 0 {
 		return cli.Fault(ctx, err)
 	}
 	// Report the measurement even if the clean-up fails.
-	return errors.Join(s.tell(p.Out, report), cli.Fault(ctx, err))
+	return errors.Join(s.writeReport(p.Out, report), cli.Fault(ctx, err))
 }
 
-// tell writes the report.
-func (s benchSettings) tell(out io.Writer, report loadtest.Report) error {
+// writeReport writes the report.
+func (s benchSettings) writeReport(out io.Writer, report loadtest.Report) error {
 	var err error
 	if s.json {
 		err = json.NewEncoder(out).Encode(struct {
@@ -179,27 +179,27 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	return s.load.Validate()
 }
 
-// benchAsking loads the service with queries or streams.
-func benchAsking(ctx context.Context, s benchSettings, patient, loaded *service.Service) (_ loadtest.Report, err error) {
+// benchQueries loads the service with queries or streams.
+func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *service.Service) (_ loadtest.Report, err error) {
 	if s.what == loadStreams {
-		s.agent, err = agentNamed(ctx, patient, s.agent)
+		s.agent, err = findAgent(ctx, retrying, s.agent)
 	} else {
-		s.datastore, err = datastoreNamed(ctx, patient, s.datastore)
+		s.datastore, err = findDatastore(ctx, retrying, s.datastore)
 	}
 	if err != nil {
 		return loadtest.Report{}, err
 	}
 	from := []string{s.datastore}
 	if s.what == loadStreams {
-		agent, err := patient.Agent(ctx, s.agent)
+		agent, err := retrying.Agent(ctx, s.agent)
 		if err != nil {
 			return loadtest.Report{}, fmt.Errorf("looking at agent %q: %w", s.agent, err)
 		}
 		from = agent.DatastoreIDs
-	} else if _, err := patient.Datastore(ctx, s.datastore); err != nil {
+	} else if _, err := retrying.Datastore(ctx, s.datastore); err != nil {
 		return loadtest.Report{}, fmt.Errorf("looking at datastore %q: %w", s.datastore, err)
 	}
-	questions, err := benchQuestions(ctx, patient, s.queries, from)
+	questions, err := benchQuestions(ctx, retrying, s.queries, from)
 	if err != nil {
 		return loadtest.Report{}, err
 	}
@@ -207,7 +207,7 @@ func benchAsking(ctx context.Context, s benchSettings, patient, loaded *service.
 	if s.what == loadStreams {
 		var made conversations
 		request = loadtest.Streams(loaded, s.agent, questions, made.add)
-		defer func() { err = errors.Join(err, made.delete(ctx, patient)) }()
+		defer func() { err = errors.Join(err, made.delete(ctx, retrying)) }()
 	}
 	// Try one request first: its error explains why a service would refuse all of them.
 	if err := loadtest.Try(ctx, request); err != nil {
@@ -242,15 +242,15 @@ func (c *conversations) delete(ctx context.Context, sluice *service.Service) err
 	return nil
 }
 
-// benchUploading loads the service with uploads into a new datastore.
-func benchUploading(ctx context.Context, s benchSettings, patient, loaded *service.Service, errs io.Writer) (report loadtest.Report, err error) {
-	item := madeUp(s.size)
+// benchUploads loads the service with uploads into a new datastore.
+func benchUploads(ctx context.Context, s benchSettings, retrying, loaded *service.Service, errs io.Writer) (report loadtest.Report, err error) {
+	item := generateItems(s.size)
 	if s.files != "" {
 		if item, err = filesOf(s.files); err != nil {
 			return report, err
 		}
 	}
-	store, err := patient.CreateDatastore(ctx, service.NewDatastore{Name: "bench " + time.Now().UTC().Format("2006-01-02 15:04:05"), Type: s.engine})
+	store, err := retrying.CreateDatastore(ctx, service.NewDatastore{Name: "bench " + time.Now().UTC().Format("2006-01-02 15:04:05"), Type: s.engine})
 	if err != nil {
 		return report, fmt.Errorf("making a datastore for the uploads: %w", err)
 	}
@@ -261,7 +261,7 @@ func benchUploading(ctx context.Context, s benchSettings, patient, loaded *servi
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
 		defer cancel()
-		if failed := patient.DeleteDatastore(ctx, store.ID); failed != nil {
+		if failed := retrying.DeleteDatastore(ctx, store.ID); failed != nil {
 			err = errors.Join(err, fmt.Errorf("deleting the datastore %s of the uploads: %w", store.ID, failed))
 		}
 	}()

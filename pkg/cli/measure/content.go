@@ -23,13 +23,13 @@ const (
 	benchBytes   = 1 << 30 // maximum bytes of all files, which are kept in memory
 )
 
-var errEnough = errors.New("enough")
+var errDone = errors.New("enough")
 
 // benchQuestions reads questions from the file, or generates some from consecutive words in the datastores' content.
 func benchQuestions(ctx context.Context, sluice *service.Service, file string, datastores []string) ([]string, error) {
 	var texts []string
 	if file != "" {
-		err := reading(file, func(r io.Reader) error {
+		err := openInput(file, func(r io.Reader) error {
 			questions, err := eval.ReadQuestions(r)
 			for _, q := range questions {
 				texts = append(texts, q.Text)
@@ -43,21 +43,21 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 		seen := 0
 		err := sluice.Datasources(ctx, id, "synched", func(d service.Datasource) error {
 			if seen++; seen > benchSources {
-				return errEnough
+				return errDone
 			}
 			err := sluice.Chunks(ctx, d.ID, func(c service.Chunk) error {
 				if words := strings.Fields(c.Text); len(words) > 0 {
 					from := random.IntN(max(1, len(words)-benchWords))
 					texts = append(texts, strings.Join(words[from:min(len(words), from+benchWords)], " "))
 				}
-				return errEnough
+				return errDone
 			})
-			if errors.Is(err, errEnough) {
+			if errors.Is(err, errDone) {
 				return nil
 			}
 			return err
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, errDone) {
 			return nil, fmt.Errorf("making questions from datastore %q: %w", id, err)
 		}
 	}
@@ -67,8 +67,8 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 	return texts, nil
 }
 
-// madeUp returns different texts of about size bytes, in sentences of common words and some numbers.
-func madeUp(size int) func(n int) loadtest.Item {
+// generateItems returns different texts of about size bytes, in sentences of common words and some numbers.
+func generateItems(size int) func(n int) loadtest.Item {
 	words := strings.Fields(`the a of to and in for with on by from at is was are has more than most each such only also new first other
 		report order price team plan market water energy house school river paper machine network contract patient engine garden history
 		answer question report system service customer product change result value number minute storage filter signal bridge forest island

@@ -23,7 +23,7 @@ type evalSettings struct {
 	datastore, queries, qrels, modes, out string
 	k, generate, concurrency              int
 	json                                  bool
-	where                                 cli.Where
+	remote                                cli.Where
 }
 
 // evalCommand measures the retrieval of a running service, or generates questions for that.
@@ -54,7 +54,7 @@ func (p commands) evalCommand() *cobra.Command {
 	flags.IntVar(&s.generate, "generate", 0, "make so many questions from the datastore's content")
 	flags.StringVar(&s.out, "out", "", "where they go, a new `file` (standard output)")
 	flags.IntVar(&s.concurrency, "concurrency", 4, "questions at once")
-	s.where.Flags(cmd)
+	s.remote.Flags(cmd)
 	return cmd
 }
 
@@ -62,12 +62,12 @@ func (p commands) eval(ctx context.Context, s evalSettings) error {
 	if err := s.check(); err != nil {
 		return cli.WithExit(cli.Misused, err)
 	}
-	sluice, c, err := openService(s.where, p.Environ)
+	sluice, c, err := openService(s.remote, p.Environ)
 	if err != nil {
 		return err
 	}
 	defer sluice.Close()
-	s.datastore, err = datastoreNamed(ctx, sluice, s.datastore)
+	s.datastore, err = findDatastore(ctx, sluice, s.datastore)
 	switch {
 	case err != nil:
 	case s.generate > 0:
@@ -167,13 +167,13 @@ const maxNames = 2_000_000
 // readCases reads the questions with their judgements, and reports inconsistencies on errs.
 func readCases(ctx context.Context, sluice *service.Service, s evalSettings, errs io.Writer) ([]compare.Case, error) {
 	var questions []eval.Question
-	err := reading(s.queries, func(r io.Reader) (err error) { questions, err = eval.ReadQuestions(r); return err })
+	err := openInput(s.queries, func(r io.Reader) (err error) { questions, err = eval.ReadQuestions(r); return err })
 	if err != nil {
 		return nil, err
 	}
 	var judgements eval.Judgements
 	if s.qrels != "" {
-		err := reading(s.qrels, func(r io.Reader) (err error) { judgements, err = eval.ReadJudgements(r); return err })
+		err := openInput(s.qrels, func(r io.Reader) (err error) { judgements, err = eval.ReadJudgements(r); return err })
 		if err != nil {
 			return nil, err
 		}
@@ -208,8 +208,8 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 	return truth.Cases, nil
 }
 
-// reading opens the file, or standard input for "-", and adds its name to errors.
-func reading(path string, read func(io.Reader) error) error {
+// openInput opens the file, or standard input for "-", and adds its name to errors.
+func openInput(path string, read func(io.Reader) error) error {
 	if path == "-" {
 		return read(os.Stdin)
 	}

@@ -34,7 +34,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 	if err != nil {
 		return cli.WithExit(cli.Misused, err)
 	}
-	file := io.WriteCloser(keptOpen{out})
+	file := io.WriteCloser(nopCloser{out})
 	if s.out != "" {
 		// Do not overwrite a question set: it may have been edited by hand.
 		f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -69,10 +69,10 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 	return err
 }
 
-// keptOpen is a writer that the command must not close.
-type keptOpen struct{ io.Writer }
+// nopCloser is a writer that the command must not close.
+type nopCloser struct{ io.Writer }
 
-func (keptOpen) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
 func writeQuestions(w io.Writer, questions []generate.Question) error {
 	buffer := bufio.NewWriter(w)

@@ -57,17 +57,17 @@ func (p commands) backupCommand() *cobra.Command {
 			}
 			defer from.Close()
 			report, err := receive(cmd.Context(), from, args[0], p.Out)
-			if local, here := from.(*offline); here {
+			if local, here := from.(*offlineBackup); here {
 				err = local.cause(err)
 			}
 			if err != nil {
-				return interrupted(cmd.Context(), err)
+				return orInterrupted(cmd.Context(), err)
 			}
 			out := p.Out
 			if args[0] == "-" {
 				out = p.Err
 			}
-			return p.tellBackup(out, "backup", args[0], report, time.Since(began))
+			return p.printBackup(out, "backup", args[0], report, time.Since(began))
 		},
 	}
 	cmd.Flags().StringVar(&ask.rate, "rate", "", "read at most so many `bytes` a second, such as 20MiB")
@@ -76,8 +76,8 @@ func (p commands) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// interrupted returns an error for an interrupted command instead of the failure that the interruption caused.
-func interrupted(ctx context.Context, err error) error {
+// orInterrupted returns an error for an interrupted command instead of the failure that the interruption caused.
+func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped: nothing was left behind"))
 	}
@@ -104,7 +104,7 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 		b.address = cli.Variable(environ, "SLUICE_URL")
 	}
 	if b.address != "" {
-		key := cmp.Or(c.AdminKey, keyBeside(c.DataDir, b.address))
+		key := cmp.Or(c.AdminKey, localOperatorKey(c.DataDir, b.address))
 		if key == "" {
 			return nil, cli.Misusedf("set SLUICE_ADMIN_KEY to the operator's key of the service at %s; on its machine, as its user, "+
 				"--data-dir with its data directory does without", b.address)
@@ -131,9 +131,9 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 	return requestBackup(ctx, access.Address, access.Key, b.rate)
 }
 
-// keyBeside returns the operator's key in the data directory, or "" if the directory does not belong to the service at
-// the address.
-func keyBeside(dir, address string) string {
+// localOperatorKey returns the operator's key in the data directory, or "" if the directory does not belong to the
+// service at the address.
+func localOperatorKey(dir, address string) string {
 	access, err := datadir.ReadAccess(filepath.Join(dir, datadir.Operator))
 	if err != nil || access.Address != strings.TrimSuffix(address, "/") {
 		return ""
@@ -156,7 +156,7 @@ func requestBackup(ctx context.Context, address, key, rate string) (io.ReadClose
 	if err != nil {
 		stall.Stop()
 		cancel(nil)
-		return nil, cli.WithExit(cli.Unavailable, fmt.Errorf("asking the service for a backup: %w", errors.Join(err, causeOf(ctx))))
+		return nil, cli.WithExit(cli.Unavailable, fmt.Errorf("asking the service for a backup: %w", errors.Join(err, contextCause(ctx))))
 	}
 	body := &download{body: res.Body, stall: stall, cancel: cancel, ctx: ctx}
 	if res.StatusCode == http.StatusOK {
@@ -174,7 +174,7 @@ func requestBackup(ctx context.Context, address, key, rate string) (io.ReadClose
 	return nil, cli.WithExit(cli.ExitOfStatus(res.StatusCode), fmt.Errorf("the service at %s answers %d: %s", address, res.StatusCode, p.Detail))
 }
 
-func causeOf(ctx context.Context) error {
+func contextCause(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -193,7 +193,7 @@ func (d *download) Read(p []byte) (int, error) {
 	n, err := d.body.Read(p)
 	d.stall.Reset(backupStall)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = errors.Join(err, causeOf(d.ctx))
+		err = errors.Join(err, contextCause(d.ctx))
 	}
 	return n, err
 }
@@ -266,8 +266,8 @@ type backupReport struct {
 	backup.Report
 }
 
-// tellBackup prints the content of an archive. It returns an error if originals are missing.
-func (p commands) tellBackup(out io.Writer, done, file string, r backup.Report, took time.Duration) error {
+// printBackup prints the content of an archive. It returns an error if originals are missing.
+func (p commands) printBackup(out io.Writer, done, file string, r backup.Report, took time.Duration) error {
 	if p.JSON {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
@@ -275,8 +275,8 @@ func (p commands) tellBackup(out io.Writer, done, file string, r backup.Report, 
 			return fmt.Errorf("writing the report: %w", err)
 		}
 	} else {
-		fmt.Fprintf(out, "%s: %s, catalog of %s (%s, schema %d), %s of %s, %s in %s\n", done, file, r.CreatedAt.Format(time.RFC3339), sized(r.CatalogBytes),
-			r.Schema, cli.Counted(r.Originals, "original"), sized(r.OriginalsBytes), sized(r.ArchiveBytes), took.Round(10*time.Millisecond))
+		fmt.Fprintf(out, "%s: %s, catalog of %s (%s, schema %d), %s of %s, %s in %s\n", done, file, r.CreatedAt.Format(time.RFC3339), formatSize(r.CatalogBytes),
+			r.Schema, cli.Counted(r.Originals, "original"), formatSize(r.OriginalsBytes), formatSize(r.ArchiveBytes), took.Round(10*time.Millisecond))
 		for _, l := range r.Losses {
 			fmt.Fprintf(out, "lost: original %s of datasource %s (%s) is %s\n", l.Key, l.Datasource, strconv.Quote(l.Name), l.Reason)
 		}
@@ -291,8 +291,8 @@ func (p commands) tellBackup(out io.Writer, done, file string, r backup.Report, 
 	return nil
 }
 
-// sized formats a number of bytes.
-func sized(n int64) string {
+// formatSize formats a number of bytes.
+func formatSize(n int64) string {
 	const unit = 1024
 	if n < unit {
 		return fmt.Sprintf("%d B", n)

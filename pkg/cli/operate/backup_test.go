@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestABackupRemovesWhatOneThatWasKilledHasLeft begins backups beside what a killed one has left.
-func TestABackupRemovesWhatOneThatWasKilledHasLeft(t *testing.T) {
+// TestABackupRemovesRemainsOfAKilledOne begins backups beside what a killed one has left.
+func TestABackupRemovesRemainsOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "b[1]*.tar.zst") // a name, and no pattern of names

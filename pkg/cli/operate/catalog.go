@@ -35,8 +35,8 @@ func openCatalog(ctx context.Context, environ []string, dir string) (*catalog.Ca
 	return catalog.Open(ctx, o)
 }
 
-// datastoreKept returns the id of a datastore of any workspace given by id or name.
-func datastoreKept(ctx context.Context, c *catalog.Catalog, wanted string) (id string, err error) {
+// findDatastore returns the id of a datastore of any workspace given by id or name.
+func findDatastore(ctx context.Context, c *catalog.Catalog, wanted string) (id string, err error) {
 	if cli.IsID(wanted) {
 		d, err := c.DatastoreByID(ctx, wanted)
 		return d.ID, err

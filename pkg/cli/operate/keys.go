@@ -72,7 +72,7 @@ func (p commands) keysCommand() *cobra.Command {
 				return err
 			}
 			if p.JSON {
-				return p.PrintJSON(shownKey(k))
+				return p.PrintJSON(newKeyView(k))
 			}
 			fmt.Fprintf(p.Out, "revoked %s (%s)\n", k.ID, k.Name)
 			return nil
@@ -86,8 +86,8 @@ func (p commands) keysCommand() *cobra.Command {
 	return keys
 }
 
-// keyShown is the JSON form of a key.
-type keyShown struct {
+// keyView is the JSON form of a key.
+type keyView struct {
 	ID         string         `json:"id"`
 	Key        string         `json:"key,omitempty"` // only when it is created
 	Name       string         `json:"name"`
@@ -99,8 +99,8 @@ type keyShown struct {
 	ExpiresAt  *time.Time     `json:"expiresAt"`
 }
 
-func shownKey(k domain.APIKey) keyShown {
-	return keyShown{
+func newKeyView(k domain.APIKey) keyView {
+	return keyView{
 		ID: k.ID, Name: k.Name, Workspace: k.WorkspaceID, Hint: k.Hint, Scopes: k.Scopes, CreatedAt: k.CreatedAt,
 		LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt,
 	}
@@ -132,7 +132,7 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 		return fmt.Errorf("storing the key: %w", err)
 	}
 	if p.JSON {
-		made := shownKey(k)
+		made := newKeyView(k)
 		made.Key = secret
 		return p.PrintJSON(made)
 	}
@@ -146,9 +146,9 @@ func (p commands) listKeys(ctx context.Context, keys *catalog.Catalog, workspace
 		return err
 	}
 	if p.JSON {
-		shown := make([]keyShown, len(all))
+		shown := make([]keyView, len(all))
 		for i, k := range all {
-			shown[i] = shownKey(k)
+			shown[i] = newKeyView(k)
 		}
 		return p.PrintJSON(map[string]any{"data": shown})
 	}
@@ -159,12 +159,12 @@ func (p commands) listKeys(ctx context.Context, keys *catalog.Catalog, workspace
 		for i, s := range k.Scopes {
 			scopes[i] = string(s)
 		}
-		fmt.Fprintf(table, "%s\t%s\t…%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Hint, strings.Join(scopes, ","), when(k.LastUsedAt), when(k.ExpiresAt))
+		fmt.Fprintf(table, "%s\t%s\t…%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Hint, strings.Join(scopes, ","), formatTime(k.LastUsedAt), formatTime(k.ExpiresAt))
 	}
 	return table.Flush()
 }
 
-func when(t *time.Time) string {
+func formatTime(t *time.Time) string {
 	if t == nil {
 		return "never"
 	}

@@ -72,7 +72,7 @@ func (p commands) listModels(c config.Config) error {
 		return err
 	}
 	if p.JSON {
-		return p.PrintJSON(map[string]any{"data": modelsShown(here)})
+		return p.PrintJSON(map[string]any{"data": newModelViews(here)})
 	}
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tDIMENSIONS\t")
@@ -87,36 +87,36 @@ func (p commands) listModels(c config.Config) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", m.ID, dimensions, note)
 	}
 	for _, m := range pull.Known() {
-		if !has(here, m) {
+		if !isInstalled(here, m) {
 			fmt.Fprintf(w, "%s\t\tnot here: sluice models pull %s (%s; %s; %d MB)\n", m.Name, m.Name, m.About, m.Licence, m.Size()/1e6)
 		}
 	}
 	return w.Flush()
 }
 
-// modelShown is the JSON form of an embedding model.
-type modelShown struct {
+// modelView is the JSON form of an embedding model.
+type modelView struct {
 	Model      string `json:"model"`
 	Dimensions int    `json:"dimensions,omitempty"` // absent: decided by the server
 	Default    bool   `json:"default"`              // default of new datastores
 	Here       bool   `json:"here"`                 // false: available by models pull
 }
 
-func modelsShown(here []embed.Model) []modelShown {
-	var all []modelShown
+func newModelViews(here []embed.Model) []modelView {
+	var all []modelView
 	for n, m := range here {
-		all = append(all, modelShown{Model: m.ID, Dimensions: m.Dimensions, Default: n == 0, Here: true})
+		all = append(all, modelView{Model: m.ID, Dimensions: m.Dimensions, Default: n == 0, Here: true})
 	}
 	for _, m := range pull.Known() {
-		if !has(here, m) {
-			all = append(all, modelShown{Model: m.Name})
+		if !isInstalled(here, m) {
+			all = append(all, modelView{Model: m.Name})
 		}
 	}
 	return all
 }
 
-// has reports whether a downloadable model is installed.
-func has(here []embed.Model, known pull.Model) bool {
+// isInstalled reports whether a downloadable model is installed.
+func isInstalled(here []embed.Model, known pull.Model) bool {
 	return slices.ContainsFunc(here, func(m embed.Model) bool { return strings.HasPrefix(m.ID, "local:"+known.Name+"@") })
 }
 
@@ -138,7 +138,7 @@ func (p commands) pullModel(ctx context.Context, c config.Config, name, from str
 	directory, err := pull.Pull(ctx, pull.Config{Base: from, Into: filepath.Join(c.DataDir, datadir.Models), Progress: func(done, total int64) {
 		if now := 10 * done / total; now > tenths {
 			tenths = now
-			fmt.Fprintf(p.Aside(), "%3d%% of %d MB\n", 10*tenths, total/1e6)
+			fmt.Fprintf(p.ProgressWriter(), "%3d%% of %d MB\n", 10*tenths, total/1e6)
 		}
 	}}, m)
 	if err != nil {

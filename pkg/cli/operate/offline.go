@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// offline is the backup of a data directory that is not in use.
-type offline struct {
+// offlineBackup is the backup of a data directory that is not in use.
+type offlineBackup struct {
 	*io.PipeReader
 	cancel context.CancelFunc
 	done   chan struct{} // closed when err is set
@@ -28,7 +28,7 @@ type offline struct {
 }
 
 // cause returns the reason why the backup failed, which the archive itself does not contain.
-func (o *offline) cause(err error) error {
+func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {
 		return err
@@ -38,7 +38,7 @@ func (o *offline) cause(err error) error {
 }
 
 // Close implements io.Closer.
-func (o *offline) Close() error {
+func (o *offlineBackup) Close() error {
 	o.cancel()
 	o.PipeReader.Close()
 	<-o.done
@@ -47,7 +47,7 @@ func (o *offline) Close() error {
 
 // openOffline starts a backup of the data directory. It closes the directory afterwards.
 func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_ io.ReadCloser, err error) {
-	o := &offline{done: make(chan struct{}), close: []func() error{dir.Close}}
+	o := &offlineBackup{done: make(chan struct{}), close: []func() error{dir.Close}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeAll(o.close))

@@ -78,7 +78,7 @@ func TestAReplayIsShownUntilAllHasEnded(t *testing.T) {
 	}
 }
 
-func TestAReplayThatIsNoLongerWatchedGoesOn(t *testing.T) {
+func TestAReplayContinuesWithoutItsCommand(t *testing.T) {
 	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())
 	var out bytes.Buffer

@@ -13,7 +13,7 @@ import (
 )
 
 // Time after which the command reports that no process has accepted the request.
-const repairPatience = 15 * time.Second
+const repairTimeout = 15 * time.Second
 
 // repairCommand requests a repair and prints its report.
 func (p commands) repairCommand() *cobra.Command {
@@ -63,7 +63,7 @@ func (p commands) watchRepair(ctx context.Context, c *catalog.Catalog, id string
 			return fmt.Errorf("looking at the repair: %w", err)
 		}
 		for _, line := range state.Lines[shown:] {
-			fmt.Fprintln(p.Aside(), line)
+			fmt.Fprintln(p.ProgressWriter(), line)
 		}
 		shown = len(state.Lines)
 		switch {
@@ -73,12 +73,12 @@ func (p commands) watchRepair(ctx context.Context, c *catalog.Catalog, id string
 			return p.PrintJSON(map[string]any{"id": id, "said": state.Lines})
 		case state.FinishedAt != nil:
 			return nil
-		case state.Holder == "" && time.Since(asked) > repairPatience:
+		case state.Holder == "" && time.Since(asked) > repairTimeout:
 			return cli.WithExit(cli.Unavailable, errors.New("no api process has taken the repair up: none runs, or it is busy with another one; the repair is done as soon as one can"))
 		}
 		select {
 		case <-ctx.Done():
-			fmt.Fprintln(p.Aside(), "the repair goes on without being watched")
+			fmt.Fprintln(p.ProgressWriter(), "the repair goes on without being watched")
 			return nil
 		case <-tick.C:
 		}

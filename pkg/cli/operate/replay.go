@@ -63,17 +63,17 @@ func (p commands) replay(ctx context.Context, f catalog.ReplayFilter, since, dir
 	}
 	defer c.Close()
 	if f.DatastoreID != "" {
-		if f.DatastoreID, err = datastoreKept(ctx, c, f.DatastoreID); err != nil {
+		if f.DatastoreID, err = findDatastore(ctx, c, f.DatastoreID); err != nil {
 			return err
 		}
 	}
 	f.ReplayID, f.Priority, f.Force = domain.NewID(), catalog.PriorityReplay, true
 	queued, err := queueReplay(ctx, c, f)
-	fmt.Fprintf(p.Aside(), "%s queued\n", cli.Counted(queued, "datasource"))
+	fmt.Fprintf(p.ProgressWriter(), "%s queued\n", cli.Counted(queued, "datasource"))
 	if err != nil || queued == 0 || !follow {
 		return errors.Join(err, p.replayed(queued))
 	}
-	return errors.Join(watchReplay(ctx, c.ReplayProgress, f.ReplayID, cli.NewProgress(p.Aside())), p.replayed(queued))
+	return errors.Join(watchReplay(ctx, c.ReplayProgress, f.ReplayID, cli.NewProgress(p.ProgressWriter())), p.replayed(queued))
 }
 
 // replayed prints the number of queued datasources as JSON.

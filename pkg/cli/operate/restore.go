@@ -65,9 +65,9 @@ func (p commands) restoreCommand() *cobra.Command {
 				report, err = restore(ctx, in, dir, schema)
 			}
 			if err != nil {
-				return interrupted(ctx, err)
+				return orInterrupted(ctx, err)
 			}
-			return p.tellBackup(p.Out, done, args[0], report, time.Since(began))
+			return p.printBackup(p.Out, done, args[0], report, time.Since(began))
 		},
 	}
 	cmd.Flags().StringVar(&dir, "data", "", "data `directory` that is made: empty, or not there yet")
@@ -149,7 +149,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	if err != nil {
 		return report, err
 	}
-	sink := &restoring{catalog: filepath.Join(staged, datadir.Catalog), originals: store}
+	sink := &restoreSink{catalog: filepath.Join(staged, datadir.Catalog), originals: store}
 	report, err = backup.Read(ctx, in, backup.Options{Schema: schema, Key: validKey}, sink)
 	if err != nil {
 		return report, err
@@ -173,14 +173,14 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	return report, nil
 }
 
-// restoring receives the content of a backup.
-type restoring struct {
+// restoreSink receives the content of a backup.
+type restoreSink struct {
 	catalog   string
 	originals *originals.Store
 }
 
 // Catalog implements backup.Sink.
-func (r *restoring) Catalog(_ context.Context, _ backup.Header, content io.Reader) error {
+func (r *restoreSink) Catalog(_ context.Context, _ backup.Header, content io.Reader) error {
 	file, err := os.OpenFile(r.catalog, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -192,13 +192,15 @@ func (r *restoring) Catalog(_ context.Context, _ backup.Header, content io.Reade
 }
 
 // Original implements backup.Sink.
-func (r *restoring) Original(ctx context.Context, key string, size int64, content io.Reader) error {
+func (r *restoreSink) Original(ctx context.Context, key string, size int64, content io.Reader) error {
 	_, err := r.originals.Put(ctx, key, content, originals.PutOptions{MaxBytes: max(size, 1)})
 	return err
 }
 
 // Drop implements backup.Sink.
-func (r *restoring) Drop(ctx context.Context, key string) error { return r.originals.Delete(ctx, key) }
+func (r *restoreSink) Drop(ctx context.Context, key string) error {
+	return r.originals.Delete(ctx, key)
+}
 
 // syncTree flushes everything below a directory to disk.
 func syncTree(dir string) error {

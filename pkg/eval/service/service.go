@@ -29,7 +29,7 @@ func New(address, key string) (*Service, error) {
 }
 
 func open(address, key string, attempts, first int, options ...client.Option) (*Service, error) {
-	options = append(options, client.WithSilence(patience), client.WithUserAgent("sluice-eval"))
+	options = append(options, client.WithIdleTimeout(patience), client.WithUserAgent("sluice-eval"))
 	s := &Service{address: address, key: key}
 	for _, c := range []struct {
 		of       **client.Client

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	drawEvery     = 200 * time.Millisecond
-	silentTooLong = 30 * time.Second // time without news after which the state of pending datasources is requested
-	chorers       = 4
+	drawInterval = 200 * time.Millisecond
+	newsTimeout  = 30 * time.Second // time without news after which the state of pending datasources is requested
+	taskWorkers  = 4
 )
 
-// sending adds documents to a datastore and waits until they are searchable. It can run repeatedly; documents that are
+// upload adds documents to a datastore and waits until they are searchable. It can run repeatedly; documents that are
 // already stored are not sent again.
-type sending struct {
+type upload struct {
 	client   *client.Client
-	library  *library
+	stored   *storedDocuments
 	storeID  string
 	parallel int
 	wait     bool
@@ -33,25 +33,25 @@ type sending struct {
 	show     display
 	out      outcome
 
-	waiting map[string]*document               // by the id of their datasource
-	early   map[string]*client.DatasourceEvent // final events of datasources that are not waited for yet
-	unsure  map[string]bool                    // datasources whose news may be older than the sent version
-	stale   map[string][]string                // old versions to delete when the new one is searchable, by its id
-	chores  []chore
-	heard   time.Time
+	waiting       map[string]*document               // by the id of their datasource
+	earlyEvents   map[string]*client.DatasourceEvent // final events of datasources that are not waited for yet
+	possiblyStale map[string]bool                    // datasources whose news may be older than the sent version
+	stale         map[string][]string                // old versions to delete when the new one is searchable, by its id
+	tasks         []task
+	lastNews      time.Time
 }
 
-// chore is work outside the main loop; the function that it returns runs in the main loop.
-type chore func(context.Context) func() error
+// task is work outside the main loop; the function that it returns runs in the main loop.
+type task func(context.Context) func() error
 
 // run adds the documents of the units, each of which is sent together.
-func (s *sending) run(ctx context.Context, units iter.Seq2[[]*document, error]) error {
+func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()
-	s.waiting, s.early, s.unsure = map[string]*document{}, map[string]*client.DatasourceEvent{}, map[string]bool{}
-	s.stale, s.chores, s.heard = map[string][]string{}, nil, time.Now()
+	s.waiting, s.earlyEvents, s.possiblyStale = map[string]*document{}, map[string]*client.DatasourceEvent{}, map[string]bool{}
+	s.stale, s.tasks, s.lastNews = map[string][]string{}, nil, time.Now()
 
 	news := make(chan client.Change, 64)
 	if s.wait {
@@ -59,8 +59,8 @@ func (s *sending) run(ctx context.Context, units iter.Seq2[[]*document, error]) 
 	}
 	results, produced := make(chan []sent), make(chan error, 1)
 	all.Go(func() { produced <- s.produce(ctx, units, results) })
-	work, worked := make(chan chore), make(chan func() error)
-	for range chorers {
+	work, worked := make(chan task), make(chan func() error)
+	for range taskWorkers {
 		all.Go(func() {
 			for {
 				select {
@@ -75,14 +75,14 @@ func (s *sending) run(ctx context.Context, units iter.Seq2[[]*document, error]) 
 			}
 		})
 	}
-	tick := time.NewTicker(drawEvery)
+	tick := time.NewTicker(drawInterval)
 	defer tick.Stop()
 	busy, producing := 0, true
-	for producing || len(s.chores) > 0 || busy > 0 || s.wait && len(s.waiting) > 0 {
-		var next chore
-		var give chan chore
-		if len(s.chores) > 0 {
-			next, give = s.chores[0], work
+	for producing || len(s.tasks) > 0 || busy > 0 || s.wait && len(s.waiting) > 0 {
+		var next task
+		var give chan task
+		if len(s.tasks) > 0 {
+			next, give = s.tasks[0], work
 		}
 		var err error
 		select {
@@ -90,24 +90,24 @@ func (s *sending) run(ctx context.Context, units iter.Seq2[[]*document, error]) 
 			err = ctx.Err()
 		case batch := <-results:
 			for _, r := range batch {
-				s.took(r)
+				s.recordSent(r)
 			}
 		case err = <-produced:
 			producing, produced = false, nil
-			s.later(s.askForAll)
+			s.addTask(s.requestAllStates)
 		case give <- next:
-			s.chores = s.chores[1:]
+			s.tasks = s.tasks[1:]
 			busy++
 		case finish := <-worked:
 			busy--
 			err = finish()
 		case change := <-news:
-			s.hear(change)
+			s.handleChange(change)
 		case <-tick.C:
 			s.draw()
-			if !producing && time.Since(s.heard) > silentTooLong {
-				s.heard = time.Now()
-				s.later(s.askForAll)
+			if !producing && time.Since(s.lastNews) > newsTimeout {
+				s.lastNews = time.Now()
+				s.addTask(s.requestAllStates)
 			}
 		}
 		if err != nil {
@@ -117,10 +117,10 @@ func (s *sending) run(ctx context.Context, units iter.Seq2[[]*document, error]) 
 	return nil
 }
 
-func (s *sending) later(do chore) { s.chores = append(s.chores, do) }
+func (s *upload) addTask(do task) { s.tasks = append(s.tasks, do) }
 
 // produce sends units, several concurrently.
-func (s *sending) produce(ctx context.Context, units iter.Seq2[[]*document, error], results chan<- []sent) error {
+func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error], results chan<- []sent) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(s.parallel)
 	for unit, err := range units {
@@ -142,30 +142,30 @@ func (s *sending) produce(ctx context.Context, units iter.Seq2[[]*document, erro
 	return g.Wait()
 }
 
-// took records the result of sending a document.
-func (s *sending) took(r sent) {
+// recordSent records the result of sending a document.
+func (s *upload) recordSent(r sent) {
 	if endsRun(r.err) {
 		return // the run returns the error
 	}
 	s.out.Found++
-	s.heard = time.Now()
+	s.lastNews = time.Now()
 	if r.err != nil {
 		s.refused(r.doc, r.err)
 		return
 	}
-	s.library.put(r.doc, r.kept)
+	s.stored.put(r.doc, r.stored)
 	if r.did {
 		s.out.Sent++
 	} else {
 		s.out.Unchanged++
 	}
-	id := r.kept.id
+	id := r.stored.id
 	for _, k := range r.others {
 		s.stale[id] = append(s.stale[id], k.id)
 	}
-	if r.done { // it was already stored and processed
+	if r.finished { // it was already stored and processed
 		s.out.there++
-		s.clear(r.doc, id)
+		s.deleteOldVersions(r.doc, id)
 		return
 	}
 	if !s.wait {
@@ -173,16 +173,16 @@ func (s *sending) took(r sent) {
 	}
 	s.waiting[id] = r.doc
 	if r.known {
-		s.unsure[id] = true
-		s.later(s.askFor(id))
-	} else if end := s.early[id]; end != nil {
-		s.settle(id, end.Status, end.Chunks, valueOf(end.Error))
+		s.possiblyStale[id] = true
+		s.addTask(s.requestState(id))
+	} else if end := s.earlyEvents[id]; end != nil {
+		s.finish(id, end.Status, end.Chunks, valueOf(end.Error))
 	}
-	delete(s.early, id)
+	delete(s.earlyEvents, id)
 }
 
 // refused records a document that the service rejected or that could not be read.
-func (s *sending) refused(d *document, err error) {
+func (s *upload) refused(d *document, err error) {
 	var refused *client.Error
 	why := err.Error()
 	if errors.As(err, &refused) {
@@ -195,19 +195,19 @@ func (s *sending) refused(d *document, err error) {
 	s.fail(d.name, "", why)
 }
 
-func (s *sending) fail(name, id, why string) {
+func (s *upload) fail(name, id, why string) {
 	s.out.Failed++
 	s.out.Failures = append(s.out.Failures, failure{name, id, why})
-	s.show.note(fmt.Sprintf("failed: %s: %s", line(name), line(why)))
+	s.show.printLine(fmt.Sprintf("failed: %s: %s", oneLine(name), oneLine(why)))
 }
 
-func (s *sending) leave(name, why string) {
+func (s *upload) leave(name, why string) {
 	s.out.LeftOut++
 	s.out.Left = append(s.out.Left, failure{Name: name, Error: why})
 }
 
 // draw shows the progress.
-func (s *sending) draw() {
+func (s *upload) draw() {
 	done := s.out.Found - int64(len(s.waiting))
 	s.show.draw(done, s.out.Found, s.out.words())
 }

@@ -18,18 +18,18 @@ import (
 
 // sent is the result of sending a document.
 type sent struct {
-	doc    *document
-	kept   kept
-	did    bool // it was sent, or is processed again
-	known  bool // its datasource existed before, so changes may be old
-	done   bool // there is nothing to wait for
-	others []kept
-	err    error
+	doc      *document
+	stored   storedDocument
+	did      bool // it was sent, or is processed again
+	known    bool // its datasource existed before, so changes may be old
+	finished bool // there is nothing to wait for
+	others   []storedDocument
+	err      error
 }
 
 // send sends the documents that are not stored yet. Its error ends the run; errors of a single document are in its
 // result. salt makes the request different from earlier ones.
-func (s *sending) send(ctx context.Context, unit []*document, salt string) ([]sent, error) {
+func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]sent, error) {
 	var batch []sent
 	var texts []*document
 	for _, d := range unit {
@@ -37,19 +37,19 @@ func (s *sending) send(ctx context.Context, unit []*document, salt string) ([]se
 			batch = append(batch, sent{doc: d, err: err})
 			continue
 		}
-		same, others := s.library.find(d)
+		same, others := s.stored.find(d)
 		switch {
 		case same != nil && same.status == client.DatasourceStatusError, same != nil && s.retry && d.create != nil:
 			batch = append(batch, s.again(ctx, d, *same, others))
 		case same != nil:
-			batch = append(batch, sent{doc: d, kept: *same, others: others, known: true, done: isEnd(same.status)})
+			batch = append(batch, sent{doc: d, stored: *same, others: others, known: true, finished: isFinal(same.status)})
 		case d.kind == client.DatasourceTypeText:
 			texts = append(texts, d)
 		default:
 			made, err := s.create(ctx, d, others, salt)
 			r := sent{doc: d, did: true, others: others, err: err}
 			if made != nil {
-				r.kept = keptOf(*made)
+				r.stored = storedDocumentOf(*made)
 			}
 			batch = append(batch, r)
 		}
@@ -61,7 +61,7 @@ func (s *sending) send(ctx context.Context, unit []*document, salt string) ([]se
 	return append(batch, upserted...), err
 }
 
-func isEnd(status client.DatasourceStatus) bool {
+func isFinal(status client.DatasourceStatus) bool {
 	return status == client.DatasourceStatusSynched || status == client.DatasourceStatusError || status == client.DatasourceStatusSkipped
 }
 
@@ -84,18 +84,18 @@ func endsRun(err error) bool {
 }
 
 // again has a failed datasource processed again.
-func (s *sending) again(ctx context.Context, d *document, k kept, others []kept) sent {
+func (s *upload) again(ctx context.Context, d *document, k storedDocument, others []storedDocument) sent {
 	mode := client.ResyncModeReindex
 	if d.create != nil {
 		mode = client.ResyncModeRefresh
 	}
 	_, err := s.client.ResyncDatasource(ctx, k.id, mode)
-	return sent{doc: d, kept: k, did: true, known: true, others: others, err: err}
+	return sent{doc: d, stored: k, did: true, known: true, others: others, err: err}
 }
 
 // create uploads a file, or adds a page or site. The idempotency key is the same in all runs until the datastore
 // changes, so a run that was killed before the response does not create it twice.
-func (s *sending) create(ctx context.Context, d *document, others []kept, salt string) (*client.Datasource, error) {
+func (s *upload) create(ctx context.Context, d *document, others []storedDocument, salt string) (*client.Datasource, error) {
 	ids := make([]string, len(others))
 	for i, k := range others {
 		ids[i] = k.id
@@ -123,7 +123,7 @@ func digestOf(parts ...any) string {
 }
 
 // upsert uploads texts together. If the service rejects them, it uploads them one by one to find the faulty one.
-func (s *sending) upsert(ctx context.Context, docs []*document) ([]sent, error) {
+func (s *upload) upsert(ctx context.Context, docs []*document) ([]sent, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -138,10 +138,10 @@ func (s *sending) upsert(ctx context.Context, docs []*document) ([]sent, error) 
 		return nil, fmt.Errorf("the service answered with %d ids for %d documents", len(ids), len(docs))
 	case err == nil:
 		for i, d := range docs {
-			_, others := s.library.find(d)
-			known := slices.ContainsFunc(others, func(k kept) bool { return k.id == ids[i] })
-			others = slices.DeleteFunc(others, func(k kept) bool { return k.id == ids[i] })
-			batch = append(batch, sent{doc: d, did: true, known: known, others: others, kept: kept{
+			_, others := s.stored.find(d)
+			known := slices.ContainsFunc(others, func(k storedDocument) bool { return k.id == ids[i] })
+			others = slices.DeleteFunc(others, func(k storedDocument) bool { return k.id == ids[i] })
+			batch = append(batch, sent{doc: d, did: true, known: known, others: others, stored: storedDocument{
 				id: ids[i], name: valueOf(d.text.Name), digest: d.digest, status: client.DatasourceStatusUnsynched, metadata: d.allMetadata(),
 			}})
 		}

@@ -13,9 +13,9 @@ const (
 	natsLeaseTime = 30 * time.Second
 )
 
-// agree checks that all api processes sharing a database also share the NATS servers. Two job logs would assign the
+// leaseNATS checks that all api processes sharing a database also share the NATS servers. Two job logs would assign the
 // same generations, and each api would treat the other's jobs as lost. A data directory has only one process.
-func (s *Service) agree(ctx context.Context) error {
+func (s *Service) leaseNATS(ctx context.Context) error {
 	if s.config.DatabaseURL == "" {
 		return nil
 	}
@@ -30,8 +30,8 @@ func (s *Service) agree(ctx context.Context) error {
 	return nil
 }
 
-// keepAgreeing renews the lease taken by agree until ctx ends.
-func (s *Service) keepAgreeing(ctx context.Context) error {
+// renewNATSLease renews the lease taken by leaseNATS until ctx ends.
+func (s *Service) renewNATSLease(ctx context.Context) error {
 	tick := time.NewTicker(natsLeaseTime / 3)
 	defer tick.Stop()
 	for {

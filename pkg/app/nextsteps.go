@@ -11,12 +11,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// errOne stops an iteration after its first element.
-var errOne = errors.New("there is one")
+// errFound stops an iteration after its first element.
+var errFound = errors.New("there is one")
 
-// greet prints the next steps for an empty service. Errors are ignored, because the text is optional.
-func (s *Service) greet(ctx context.Context) {
-	if err := s.catalog.EachDatastore(ctx, func(domain.Datastore) error { return errOne }); err != nil {
+// printNextSteps prints the next steps for an empty service. Errors are ignored, because the text is optional.
+func (s *Service) printNextSteps(ctx context.Context) {
+	if err := s.catalog.EachDatastore(ctx, func(domain.Datastore) error { return errFound }); err != nil {
 		return
 	}
 	program := filepath.ToSlash(os.Args[0])

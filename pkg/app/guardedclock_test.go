@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-func TestAPatientClockBelievesAnotherThatIsSetAheadAfterADay(t *testing.T) {
+func TestTheGuardedClockAcceptsAForwardJumpAfterADay(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	var set, runs time.Duration
-	p := patientBy(func() time.Time { return began.Add(set + runs) }, func() time.Duration { return runs })
+	p := newGuardedClockFrom(func() time.Time { return began.Add(set + runs) }, func() time.Duration { return runs })
 	for _, step := range []struct {
 		what      string
 		set, runs time.Duration // by how much, then
@@ -28,7 +28,7 @@ func TestAPatientClockBelievesAnotherThatIsSetAheadAfterADay(t *testing.T) {
 		{what: "it is set back", set: -60 * 24 * time.Hour, want: 25*time.Hour + 14*time.Second - 30*24*time.Hour},
 	} {
 		set += step.set
-		if step.set > slewed {
+		if step.set > maxDrift {
 			p.now() // it is noticed
 		}
 		runs += step.runs

@@ -9,10 +9,10 @@ import (
 )
 
 // Maximum number of datasources requested one by one; more are listed.
-const askSingly = 50
+const maxSingleRequests = 50
 
 // listen forwards changes of the datastore, and reconnects when the stream breaks.
-func (s *sending) listen(ctx context.Context, news chan<- client.Change) {
+func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	for ctx.Err() == nil {
 		changes, err := s.client.WatchDatastore(ctx, s.storeID)
 		if err == nil {
@@ -39,50 +39,50 @@ func (s *sending) listen(ctx context.Context, news chan<- client.Change) {
 	}
 }
 
-// hear processes a change of a datasource.
-func (s *sending) hear(change client.Change) {
-	s.heard = time.Now()
+// handleChange processes a change of a datasource.
+func (s *upload) handleChange(change client.Change) {
+	s.lastNews = time.Now()
 	switch e := change.Datasource; {
 	case e == nil && change.DeletedID == "":
-		s.later(s.askForAll)
-	case e == nil || !isEnd(e.Status):
+		s.addTask(s.requestAllStates)
+	case e == nil || !isFinal(e.Status):
 	case s.waiting[e.Id] != nil:
-		if s.unsure[e.Id] { // the change may concern the previous version
-			s.later(s.askFor(e.Id))
+		if s.possiblyStale[e.Id] { // the change may concern the previous version
+			s.addTask(s.requestState(e.Id))
 			return
 		}
-		s.settle(e.Id, e.Status, e.Chunks, valueOf(e.Error))
+		s.finish(e.Id, e.Status, e.Chunks, valueOf(e.Error))
 	case e.GroupId == "":
-		s.early[e.Id] = e
+		s.earlyEvents[e.Id] = e
 	}
 }
 
-// askFor requests the state of a datasource.
-func (s *sending) askFor(id string) chore {
+// requestState requests the state of a datasource.
+func (s *upload) requestState(id string) task {
 	return func(ctx context.Context) func() error {
 		d, err := s.client.GetDatasource(ctx, id)
 		return func() error {
 			switch {
 			case client.CodeOf(err) == client.CodeNotFound:
-				s.vanished(id)
+				s.resendDeleted(id)
 				return nil
 			case err != nil:
 				return err
-			case isEnd(d.Status):
-				s.settle(id, d.Status, d.Chunks, valueOf(d.Error))
+			case isFinal(d.Status):
+				s.finish(id, d.Status, d.Chunks, valueOf(d.Error))
 			}
 			return nil
 		}
 	}
 }
 
-// askForAll requests the state of all pending datasources.
-func (s *sending) askForAll(ctx context.Context) func() error {
+// requestAllStates requests the state of all pending datasources.
+func (s *upload) requestAllStates(ctx context.Context) func() error {
 	// It is called in another goroutine; the returned function runs in the main loop.
 	return func() error {
-		if len(s.waiting) <= askSingly {
+		if len(s.waiting) <= maxSingleRequests {
 			for id := range s.waiting {
-				s.later(s.askFor(id))
+				s.addTask(s.requestState(id))
 			}
 			return nil
 		}
@@ -90,7 +90,7 @@ func (s *sending) askForAll(ctx context.Context) func() error {
 		for id := range s.waiting {
 			wanted[id] = true
 		}
-		s.later(func(ctx context.Context) func() error {
+		s.addTask(func(ctx context.Context) func() error {
 			var ends []client.Datasource
 			for d, err := range s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &s.storeID}) {
 				if err != nil {
@@ -98,18 +98,18 @@ func (s *sending) askForAll(ctx context.Context) func() error {
 				}
 				if wanted[d.Id] {
 					delete(wanted, d.Id)
-					if isEnd(d.Status) {
+					if isFinal(d.Status) {
 						ends = append(ends, d)
 					}
 				}
 			}
 			return func() error {
 				for _, d := range ends {
-					s.settle(d.Id, d.Status, d.Chunks, valueOf(d.Error))
+					s.finish(d.Id, d.Status, d.Chunks, valueOf(d.Error))
 				}
 				for id := range wanted { // missing in the list, so check whether they are gone
 					if s.waiting[id] != nil {
-						s.later(s.askFor(id))
+						s.addTask(s.requestState(id))
 					}
 				}
 				return nil
@@ -119,42 +119,43 @@ func (s *sending) askForAll(ctx context.Context) func() error {
 	}
 }
 
-// vanished sends a document again if its datasource is gone: it may have been deleted after the service reported it.
-func (s *sending) vanished(id string) {
+// resendDeleted sends a document again if its datasource is gone: it may have been deleted after the service reported
+// it.
+func (s *upload) resendDeleted(id string) {
 	d := s.waiting[id]
 	if d == nil {
 		return
 	}
 	delete(s.waiting, id)
-	s.library.forget(d, id)
+	s.stored.remove(d, id)
 	s.out.Found--
 	s.out.Sent--
-	s.later(func(ctx context.Context) func() error {
+	s.addTask(func(ctx context.Context) func() error {
 		batch, err := s.send(ctx, []*document{d}, id)
 		return func() error {
 			for _, r := range batch {
-				s.took(r)
+				s.recordSent(r)
 			}
 			return err
 		}
 	})
 }
 
-// settle records the result of processing a datasource.
-func (s *sending) settle(id string, status client.DatasourceStatus, chunks int64, why string) {
+// finish records the result of processing a datasource.
+func (s *upload) finish(id string, status client.DatasourceStatus, chunks int64, why string) {
 	d := s.waiting[id]
 	if d == nil {
 		return
 	}
 	delete(s.waiting, id)
-	delete(s.unsure, id)
-	s.library.put(d, kept{id: id, digest: d.digest, status: status, chunks: chunks, err: why, name: d.name, metadata: d.metadata})
+	delete(s.possiblyStale, id)
+	s.stored.put(d, storedDocument{id: id, digest: d.digest, status: status, chunks: chunks, err: why, name: d.name, metadata: d.metadata})
 	if d.kind == client.DatasourceTypeText {
-		s.library.put(d, kept{
+		s.stored.put(d, storedDocument{
 			id: id, digest: d.digest, status: status, chunks: chunks, err: why, name: valueOf(d.text.Name), metadata: d.allMetadata(),
 		})
 	}
-	s.out.Documents = append(s.out.Documents, taken{Name: d.name, ID: id, Status: status, Chunks: chunks, Error: why})
+	s.out.Documents = append(s.out.Documents, documentResult{Name: d.name, ID: id, Status: status, Chunks: chunks, Error: why})
 	switch status {
 	case client.DatasourceStatusError:
 		s.fail(d.name, id, why)
@@ -162,37 +163,37 @@ func (s *sending) settle(id string, status client.DatasourceStatus, chunks int64
 		s.leave(d.name, why)
 	default:
 		s.out.Synched++
-		s.clear(d, id)
+		s.deleteOldVersions(d, id)
 	}
 	if d.kind == client.DatasourceTypeWebSite {
-		s.later(s.tellSite(len(s.out.Documents) - 1))
+		s.addTask(s.requestSiteResult(len(s.out.Documents) - 1))
 	}
 }
 
-// clear deletes older versions of a document that is now searchable.
-func (s *sending) clear(d *document, id string) {
+// deleteOldVersions deletes older versions of a document that is now searchable.
+func (s *upload) deleteOldVersions(d *document, id string) {
 	for _, old := range s.stale[id] {
-		s.later(s.delete(d, old))
+		s.addTask(s.delete(d, old))
 	}
 	delete(s.stale, id)
 }
 
-func (s *sending) delete(d *document, id string) chore {
+func (s *upload) delete(d *document, id string) task {
 	return func(ctx context.Context) func() error {
 		err := s.client.DeleteDatasource(ctx, id)
 		return func() error {
 			if err != nil && client.CodeOf(err) != client.CodeNotFound {
 				return fmt.Errorf("deleting an old version of %s: %w", d.name, err)
 			}
-			s.library.forget(d, id)
+			s.stored.remove(d, id)
 			s.out.Deleted++
 			return nil
 		}
 	}
 }
 
-// tellSite requests the results of a site's pages.
-func (s *sending) tellSite(n int) chore {
+// requestSiteResult requests the results of a site's pages.
+func (s *upload) requestSiteResult(n int) task {
 	site := s.out.Documents[n].ID
 	return func(ctx context.Context) func() error {
 		d, err := s.client.GetDatasource(ctx, site)
@@ -201,7 +202,7 @@ func (s *sending) tellSite(n int) chore {
 				return err
 			}
 			s.out.Documents[n].Crawl = d.Crawl
-			s.show.note(fmt.Sprintf("%s: %s, %d failed, %d left out on purpose", line(s.out.Documents[n].Name), Counted(d.Crawl.Discovered, "page"),
+			s.show.printLine(fmt.Sprintf("%s: %s, %d failed, %d left out on purpose", oneLine(s.out.Documents[n].Name), Counted(d.Crawl.Discovered, "page"),
 				d.Crawl.Failed, d.Crawl.Skipped))
 			return nil
 		}

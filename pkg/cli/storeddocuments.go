@@ -24,51 +24,51 @@ type document struct {
 	found    bool                     // found in a folder, not named as an argument
 }
 
-// kept is a datasource in the service.
-type kept struct {
+// storedDocument is a datasource in the service.
+type storedDocument struct {
 	id, name, digest, err string
 	status                client.DatasourceStatus
 	chunks                int64
 	metadata              map[string]any
 }
 
-// place identifies a document.
-type place struct {
+// documentKey identifies a document.
+type documentKey struct {
 	kind client.DatasourceType
 	key  string
 }
 
-// library holds the datasources of a datastore that were added with keys. It is read from the service; nothing is
-// stored locally, so a run can continue on another machine.
-type library struct {
+// storedDocuments holds the datasources of a datastore that were added with keys. It is read from the service; nothing
+// is stored locally, so a run can continue on another machine.
+type storedDocuments struct {
 	mu sync.Mutex
-	of map[place][]kept
+	of map[documentKey][]storedDocument
 }
 
-func readLibrary(ctx context.Context, c *client.Client, storeID string) (*library, error) {
-	l := &library{of: map[place][]kept{}}
+func readStoredDocuments(ctx context.Context, c *client.Client, storeID string) (*storedDocuments, error) {
+	l := &storedDocuments{of: map[documentKey][]storedDocument{}}
 	for d, err := range c.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &storeID}) {
 		if err != nil {
 			return nil, err
 		}
-		if at := placeOf(d); at.key != "" {
-			l.of[at] = append(l.of[at], keptOf(d))
+		if at := documentKeyOf(d); at.key != "" {
+			l.of[at] = append(l.of[at], storedDocumentOf(d))
 		}
 	}
 	return l, nil
 }
 
-func placeOf(d client.Datasource) place {
+func documentKeyOf(d client.Datasource) documentKey {
 	if d.GroupId != "" { // a page belongs to its site
-		return place{}
+		return documentKey{}
 	}
 	switch d.Type {
 	case client.DatasourceTypeWebPage:
-		return place{d.Type, textIn(d.Config, "source_url")}
+		return documentKey{d.Type, textIn(d.Config, "source_url")}
 	case client.DatasourceTypeWebSite:
-		return place{d.Type, siteKey(textIn(d.Config, "source_url"), textIn(d.Config, "sitemap"))}
+		return documentKey{d.Type, siteKey(textIn(d.Config, "source_url"), textIn(d.Config, "sitemap"))}
 	default:
-		return place{d.Type, valueOf(d.CustomId)}
+		return documentKey{d.Type, valueOf(d.CustomId)}
 	}
 }
 
@@ -85,18 +85,18 @@ func textIn(m map[string]any, key string) string {
 	return s
 }
 
-func keptOf(d client.Datasource) kept {
-	return kept{
+func storedDocumentOf(d client.Datasource) storedDocument {
+	return storedDocument{
 		id: d.Id, name: d.Name, digest: textIn(d.Config, "sha256"), err: valueOf(d.Error), status: d.Status, chunks: d.Chunks,
 		metadata: d.Metadata,
 	}
 }
 
 // find returns the stored version equal to the document, if any, and other versions.
-func (l *library) find(d *document) (same *kept, others []kept) {
+func (l *storedDocuments) find(d *document) (same *storedDocument, others []storedDocument) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := slices.Clone(l.of[place{d.kind, d.key}])
+	all := slices.Clone(l.of[documentKey{d.kind, d.key}])
 	best := -1
 	for i, k := range all {
 		if d.isAs(k) && (best < 0 || all[best].status == client.DatasourceStatusError) {
@@ -111,7 +111,7 @@ func (l *library) find(d *document) (same *kept, others []kept) {
 }
 
 // isAs reports whether the datasource equals the document.
-func (d *document) isAs(k kept) bool {
+func (d *document) isAs(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:
 		return k.digest == d.digest && (d.metadata == nil || sameJSON(d.metadata, k.metadata))
@@ -135,24 +135,24 @@ func sameJSON(a, b any) bool {
 }
 
 // put records that the document is stored as k; forget records that a datasource is gone.
-func (l *library) put(d *document, k kept) {
+func (l *storedDocuments) put(d *document, k storedDocument) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := place{d.kind, d.key}
-	l.of[at] = append(slices.DeleteFunc(l.of[at], func(old kept) bool { return old.id == k.id }), k)
+	at := documentKey{d.kind, d.key}
+	l.of[at] = append(slices.DeleteFunc(l.of[at], func(old storedDocument) bool { return old.id == k.id }), k)
 }
 
-func (l *library) forget(d *document, id string) {
+func (l *storedDocuments) remove(d *document, id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := place{d.kind, d.key}
-	if l.of[at] = slices.DeleteFunc(l.of[at], func(old kept) bool { return old.id == id }); len(l.of[at]) == 0 {
+	at := documentKey{d.kind, d.key}
+	if l.of[at] = slices.DeleteFunc(l.of[at], func(old storedDocument) bool { return old.id == id }); len(l.of[at]) == 0 {
 		delete(l.of, at)
 	}
 }
 
 // files returns the keys of stored files.
-func (l *library) files() []string {
+func (l *storedDocuments) files() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var keys []string
@@ -166,7 +166,7 @@ func (l *library) files() []string {
 }
 
 // ids returns the ids of all versions of a document.
-func (l *library) ids(at place) []string {
+func (l *storedDocuments) ids(at documentKey) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var ids []string

@@ -1,0 +1,59 @@
+package app
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// How long a forward jump of the clock is ignored. By then, work in progress has ended, and an operator who set the
+	// clock by mistake may have noticed.
+	maxIgnoredJump = 24 * time.Hour
+	// Maximum drift between two reads of the clock that does not count as a jump.
+	maxDrift = 10 * time.Second
+)
+
+// guardedClock is a clock for deleting old objects. If the clock jumps forward, or the machine has slept, recent
+// objects look old, and deletions cannot be undone once the clock is right again. It follows the wall clock, but
+// ignores forward jumps while the process runs, for the duration of maxIgnoredJump. Backward jumps are followed at
+// once.
+type guardedClock struct {
+	wall    func() time.Time
+	elapsed func() time.Duration // monotonic; stands still while the machine sleeps
+
+	mu       sync.Mutex
+	at       time.Time     // time at the last read
+	then     time.Duration // elapsed at the last read
+	jumped   bool          // a forward jump is being ignored
+	jumpedAt time.Duration // elapsed at the jump
+}
+
+// newGuardedClock returns a guarded clock that starts at the wall clock's present time.
+func newGuardedClock(wall func() time.Time) *guardedClock {
+	began := time.Now()
+	return newGuardedClockFrom(wall, func() time.Duration { return time.Since(began) })
+}
+
+func newGuardedClockFrom(wall func() time.Time, elapsed func() time.Duration) *guardedClock {
+	// Strip the monotonic reading, which would hide jumps of the wall clock in comparisons.
+	only := func() time.Time { return wall().Round(0) }
+	return &guardedClock{wall: only, elapsed: elapsed, at: only(), then: elapsed()}
+}
+
+// now returns the time of the clock.
+func (p *guardedClock) now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wall, elapsed := p.wall(), p.elapsed()
+	steady := p.at.Add(elapsed - p.then)
+	if wall.After(steady.Add(maxDrift)) {
+		if !p.jumped {
+			p.jumped, p.jumpedAt = true, elapsed
+		}
+		if elapsed-p.jumpedAt < maxIgnoredJump {
+			return steady
+		}
+	}
+	p.at, p.then, p.jumped = wall, elapsed, false
+	return wall
+}
