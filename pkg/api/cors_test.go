@@ -137,9 +137,9 @@ func TestOriginsOfAnAgentAreChecked(t *testing.T) {
 		t.Errorf("no origins are %v", got)
 	}
 	for origin, words := range map[string]string{
-		"shop.example":           "it must be a scheme, a host and a port",
-		"https://shop.example/a": "which has more than an origin",
-		"https://*.example":      "hosts are named one by one",
+		"shop.example":           "write scheme, host and optional port",
+		"https://shop.example/a": "which is more than an origin",
+		"https://*.example":      "wildcards in hosts are not supported",
 	} {
 		if got := s.call("PATCH", "/agents/"+agent, object{"allowedOrigins": []string{"*", origin}}).fault("allowedOrigins[1]"); !strings.Contains(got, words) {
 			t.Errorf("%s: %s", origin, got)

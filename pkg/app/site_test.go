@@ -175,21 +175,21 @@ func (p *program) pagesOf(siteID string) []crawled {
 
 // reasons are the words by which the service gives each reason.
 var reasons = map[crawltest.Reason]string{
-	crawltest.NoIndex:      "asks not to be indexed",
+	crawltest.NoIndex:      "is marked noindex",
 	crawltest.Duplicate:    "It has the same content as ",
-	crawltest.Canonical:    "It says that its address is ",
-	crawltest.SitemapPage:  "is a list of pages",
+	crawltest.Canonical:    "Its canonical address is ",
+	crawltest.SitemapPage:  "is a sitemap or a feed",
 	crawltest.NotFound:     "does not exist",
-	crawltest.Forbidden:    "may not be read",
+	crawltest.Forbidden:    "was denied",
 	crawltest.ServerError:  "500 Internal Server Error",
-	crawltest.Broken:       "given up after",
+	crawltest.Broken:       "gave up after",
 	crawltest.Loop:         "redirects ",
-	crawltest.MovedAway:    "is not part of the site any more",
+	crawltest.MovedAway:    "no longer belongs to the site",
 	crawltest.TooLarge:     "too large",
-	crawltest.WrongType:    "holds no text",
+	crawltest.WrongType:    "contains no text",
 	crawltest.Empty:        "empty",
 	crawltest.NeedsScripts: "JavaScript",
-	crawltest.Robots:       "robots.txt does not allow it",
+	crawltest.Robots:       "disallowed by robots.txt",
 }
 
 // refusals are the words by which a site counts the addresses that were left out. Other spellings of a page are no

@@ -26,7 +26,7 @@ type Access struct {
 func NewAccess(address string, headers map[string]string) (*Access, error) {
 	u, err := weburl.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("reading the origin of the headers: %w", err)
+		return nil, fmt.Errorf("determining the origin of the headers: %w", err)
 	}
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -45,7 +45,7 @@ func (a *Access) GoString() string { return a.String() }
 func Origin(address string) (string, error) {
 	u, err := weburl.Parse(address)
 	if err != nil {
-		return "", fmt.Errorf("reading the origin of an address: %w", err)
+		return "", fmt.Errorf("determining the origin of an address: %w", err)
 	}
 	return originOf(u), nil
 }

@@ -51,7 +51,7 @@ func (b *Body) head(n int) ([]byte, error) {
 	}
 	p := make([]byte, min(int64(n), b.size))
 	if _, err := io.ReadFull(b, p); err != nil {
-		return nil, fmt.Errorf("reading the kept body: %w", err)
+		return nil, fmt.Errorf("reading the stored body: %w", err)
 	}
 	return p, b.rewind()
 }
@@ -77,7 +77,7 @@ func spool(r io.Reader, expected, limit int64, dir string) (*Body, error) {
 func spoolFile(r io.Reader, dir string) (_ *Body, err error) {
 	f, err := os.CreateTemp(dir, "sluice-crawl-*")
 	if err != nil {
-		return nil, fmt.Errorf("keeping the body: %w", err)
+		return nil, fmt.Errorf("storing the body: %w", err)
 	}
 	b := &Body{ReadSeeker: f, file: f, path: f.Name()}
 	// If the system allows it, remove the file's name immediately, so that nothing is left even if the process is

@@ -147,7 +147,7 @@ func TestFetch_pauses_a_host_that_does_not_respond(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	host := strings.TrimPrefix(dead.URL, "http://")
-	if want := host + " does not answer (connection refused); " + host + " is asked again in 5s"; e.Message != want {
+	if want := host + " did not answer (connection refused); the next request to " + host + " is in 5s"; e.Message != want {
 		t.Errorf("the message is %q, want %q", e.Message, want)
 	}
 	if _, _, err := fetch(t, c, PageRequest{URL: fine.URL}); err != nil {
@@ -243,7 +243,7 @@ func fetchEach(t *testing.T, c *Crawler, page string) error {
 	for {
 		_, _, err := fetch(t, c, PageRequest{URL: page})
 		var e *Error
-		if !errors.As(err, &e) || !e.Deferred || !strings.Contains(e.Message, "waits for its turn") {
+		if !errors.As(err, &e) || !e.Deferred || !strings.Contains(e.Message, "must wait") {
 			return err
 		}
 	}
@@ -273,7 +273,7 @@ func TestFetch_is_rescheduled_if_only_the_gateway_responds(t *testing.T) {
 		t.Errorf("it was found out by %s", at)
 	}
 	err := fetchEach(t, c, s.URL+"/b")
-	if e := wantError(t, err); !e.Deferred || !strings.Contains(e.Message, "answers 502 Bad Gateway") {
+	if e := wantError(t, err); !e.Deferred || !strings.Contains(e.Message, "answered 502 Bad Gateway") {
 		t.Errorf("got %+v", e)
 	}
 }

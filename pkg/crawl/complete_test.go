@@ -30,7 +30,7 @@ func TestDiscover_says_whether_a_sitemap_lists_every_page(t *testing.T) {
 		"an index that lists itself":        {crawltest.CyclePath, 0, true, 1, ""},
 		"as many as one may list":           {crawltest.FullPath, 0, true, crawltest.FullEntries, ""},
 		"more than one may list":            {crawltest.OverfullPath, 0, false, crawltest.FullEntries, "more than 50000 entries"},
-		"one that breaks off":               {crawltest.IncompletePath, 0, false, crawltest.MinPages, "is broken"},
+		"one that breaks off":               {crawltest.IncompletePath, 0, false, crawltest.MinPages, "is damaged"},
 		"feeds, which list what is new":     {crawltest.FeedsPath, 0, false, crawltest.MinPages, ""},
 		"more than the site may have pages": {crawltest.SitemapPath, 10, false, 10, ""},
 	} {

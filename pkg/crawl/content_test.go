@@ -141,7 +141,7 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 			_, _ = io.WriteString(w, "\x1f\x9d\x90\x01\x02\x03\x04")
 		}))
 		_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
-		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, `"compress", which is not known`) {
+		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, `unknown content encoding "compress"`) {
 			t.Errorf("got %+v", e)
 		}
 	})

@@ -49,12 +49,12 @@ func (d Discovery) LeftOut() map[string]int {
 // Summary describes the discovery in one sentence for display.
 func (d Discovery) Summary() string {
 	if d.Follow {
-		return "no sitemap was found; the pages are found by following links from the root"
+		return "no sitemap was found; pages are found by following links from the root"
 	}
 	parts := []string{fmt.Sprintf("%d pages from %d sitemap files", d.Found, d.Sitemaps)}
 	reasons := make([]string, 0, len(d.Refused))
 	for why, n := range d.Refused {
-		reasons = append(reasons, fmt.Sprintf("%d addresses left out: %s", n, why))
+		reasons = append(reasons, fmt.Sprintf("%d addresses skipped: %s", n, why))
 	}
 	slices.Sort(reasons)
 	return strings.Join(append(append(parts, reasons...), d.Problems...), "; ")
@@ -170,17 +170,17 @@ func (d *discovery) readGiven(ctx context.Context, at string, derived bool) erro
 	case errors.Is(err, errEnough):
 		return nil
 	case errors.Is(err, sitemap.ErrNotSitemap):
-		return permanent(at, "%s is not a sitemap: neither XML of a known kind nor a list of addresses", at).withCause(err)
+		return permanent(at, "%s is not a sitemap: it is neither sitemap XML, a feed nor a list of addresses", at).withCause(err)
 	case err != nil:
 		return err
 	case d.result.Found > 0:
 		return nil
 	case len(d.result.Problems) > 0:
-		return permanent(at, "%s leads to no page: %s", at, strings.Join(d.result.Problems, "; "))
+		return permanent(at, "%s leads to no pages: %s", at, strings.Join(d.result.Problems, "; "))
 	case len(d.result.Refused) > 0:
-		return permanent(at, "%s lists no page of the site %s: %s", at, d.result.Scope.Root, d.result.Summary())
+		return permanent(at, "%s lists no pages of the site %s: %s", at, d.result.Scope.Root, d.result.Summary())
 	}
-	return permanent(at, "%s is a sitemap that lists nothing", at)
+	return permanent(at, "the sitemap %s is empty", at)
 }
 
 // search looks for sitemaps. If there are none, links are followed.
@@ -251,7 +251,7 @@ func (d *discovery) movedRoot(ctx context.Context) (*url.URL, error) {
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Permanent:
-		d.crawler.opts.Log.DebugContext(ctx, "the root does not tell where the site is", "url", root, "reason", e.Message)
+		d.crawler.opts.Log.DebugContext(ctx, "fetching the root to find redirects of the site failed", "url", root, "reason", e.Message)
 		return nil, nil
 	case err != nil:
 		return nil, err

@@ -117,7 +117,7 @@ func TestDiscover_without_a_sitemap_finds_the_site_by_its_links(t *testing.T) {
 	got := crawlAll(t, local(t), s.URL)
 	want := map[string]string{
 		s.URL + "/drafts/next-year.html":    "noindex",
-		s.URL + "/internal/price-list.html": s.URL + "/internal/price-list.html may not be fetched: the site's robots.txt does not allow it",
+		s.URL + "/internal/price-list.html": s.URL + "/internal/price-list.html was not fetched: the site's robots.txt disallows it",
 	}
 	for _, p := range absolute(s.URL, sitePages...) {
 		want[p] = "ok"
@@ -206,7 +206,7 @@ func TestDiscover_refuses_foreign_hosts_with_a_count(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	d, _, err = discover(t, c, domain.CrawlSpec{Sitemap: s.URL + "/empty.xml"})
-	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "lists nothing") || d.Complete {
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "is empty") || d.Complete {
 		t.Errorf("an empty sitemap is no empty site: got %+v, %+v", d, e)
 	}
 }
@@ -239,7 +239,7 @@ func TestDiscover_reports_an_unreachable_sitemap(t *testing.T) {
 		"one that answers 404 is for good":           {domain.CrawlSpec{Sitemap: s.URL + "/gone.xml"}, true, "404"},
 		"one that answers 502 is tried again":        {domain.CrawlSpec{Sitemap: s.URL + "/down.xml"}, false, "502"},
 		"one that is a page is for good":             {domain.CrawlSpec{Sitemap: s.URL + "/html.xml"}, true, "not a sitemap"},
-		"one that breaks off is for good":            {domain.CrawlSpec{Sitemap: s.URL + "/broken.xml"}, true, "broken"},
+		"one that breaks off is for good":            {domain.CrawlSpec{Sitemap: s.URL + "/broken.xml"}, true, "damaged"},
 		"one in an index that is down is tried":      {domain.CrawlSpec{Sitemap: s.URL + "/index-down.xml"}, false, "502"},
 		"one in a usual place that is down is tried": {domain.CrawlSpec{URL: s.URL + "/part/"}, false, "502"},
 		"no address at all":                          {domain.CrawlSpec{}, true, "neither"},
@@ -258,7 +258,7 @@ func TestDiscover_reports_an_unreachable_sitemap(t *testing.T) {
 		t.Parallel()
 		s := routes(t, map[string]string{"/cut.xml": "<urlset><url><loc>/a</loc></url><url><loc>/b"})
 		d, links, err := discover(t, local(t), domain.CrawlSpec{Sitemap: s.URL + "/cut.xml"})
-		if err != nil || len(links) != 1 || len(d.Problems) != 1 || !strings.Contains(d.Problems[0], "broken") {
+		if err != nil || len(links) != 1 || len(d.Problems) != 1 || !strings.Contains(d.Problems[0], "damaged") {
 			t.Errorf("got %+v, %v", d, err)
 		}
 	})

@@ -139,9 +139,9 @@ func (p *pageReader) hiddenError(redirects []domain.Redirect, final *url.URL) er
 	}
 	switch {
 	case p.asksToSignIn(asked, final, len(redirects) > 0):
-		return permanent(p.req.URL, "%s may not be read without signing in: %s is a page to sign in", p.req.URL, final).withCause(errSignIn)
+		return permanent(p.req.URL, "%s requires signing in: it leads to the sign-in page %s; send the site's headers in config.headers if it accepts a token or cookie", p.req.URL, final).withCause(errSignIn)
 	case p.isNotFound(final):
-		e := permanent(p.req.URL, "%s does not exist: the page there says %q, although the server answered 200", p.req.URL, p.title)
+		e := permanent(p.req.URL, "%s does not exist: the server answered 200, but the page says %q", p.req.URL, p.title)
 		e.StatusCode = http.StatusNotFound
 		return e
 	}

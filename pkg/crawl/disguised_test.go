@@ -61,7 +61,7 @@ func TestFetch_recognises_pages_about_missing_pages(t *testing.T) {
 				}
 				return
 			}
-			if e := wantError(t, err); !e.Permanent || !e.Gone() || !strings.Contains(e.Message, "although the server answered 200") {
+			if e := wantError(t, err); !e.Permanent || !e.Gone() || !strings.Contains(e.Message, "the server answered 200, but") {
 				t.Errorf("got %+v", e)
 			}
 		})

@@ -63,7 +63,7 @@ func checkURL(g guard.Guard, u *url.URL) error {
 var ErrNoText = errors.New("no text")
 
 func noTextError(u, media string) *Error {
-	return permanent(u, "%s holds no text: it is of type %s", u, media).withCause(ErrNoText)
+	return permanent(u, "%s contains no text: it has type %s", u, media).withCause(ErrNoText)
 }
 
 // isStatusWithoutPage reports whether a success status comes without a page, or with only a part of it.
@@ -81,29 +81,29 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 		e.Message = fmt.Sprintf("%s does not exist: the server answered %s", u, answer)
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired:
 		e.Permanent = true
-		e.Message = fmt.Sprintf("%s may not be read: the server answered %s", u, answer)
+		e.Message = fmt.Sprintf("access to %s was denied: the server answered %s", u, answer)
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		e.RetryAfter, _ = parseRetryAfter(h.Get("Retry-After"), now)
-		e.Message = fmt.Sprintf("the server of %s asks to come back later: it answered %s", u, answer)
+		e.Message = fmt.Sprintf("the server of %s is busy: it answered %s", u, answer)
 	case status == http.StatusNoContent || status == http.StatusResetContent:
 		e.Permanent = true
-		e.Message = fmt.Sprintf("%s has nothing to read: the server answered %s", u, answer)
+		e.Message = fmt.Sprintf("%s has no content: the server answered %s", u, answer)
 	case status == http.StatusPartialContent || status == http.StatusNotModified:
-		e.Message = fmt.Sprintf("the server of %s answered %s, which fits no question of ours", u, answer)
+		e.Message = fmt.Sprintf("the server of %s answered %s, although the request does not allow that", u, answer)
 	case status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusMisdirectedRequest:
 		e.Message = fmt.Sprintf("the server of %s answered %s", u, answer)
 	case status == http.StatusNotImplemented || status == http.StatusHTTPVersionNotSupported || status < 500:
 		e.Permanent = true
 		e.Message = fmt.Sprintf("%s cannot be fetched: the server answered %s", u, answer)
 	default:
-		e.Message = fmt.Sprintf("the server of %s has a fault: it answered %s", u, answer)
+		e.Message = fmt.Sprintf("the server of %s failed: it answered %s", u, answer)
 	}
 	return e
 }
 
 // describe describes the host's response, for waiting fetches.
 func (e *Error) describe(host string) string {
-	return fmt.Sprintf("%s answers %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
+	return fmt.Sprintf("%s answered %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
 }
 
 // headersTooLarge is the message of net/http for a response header larger than MaxResponseHeaderBytes. There is no
@@ -131,7 +131,7 @@ func classify(ctx context.Context, u string, err error) error {
 	)
 	switch {
 	case errors.As(err, &refused):
-		return permanent(u, "%s is not fetched: %s", u, refused.Error()).withCause(err)
+		return permanent(u, "%s was not fetched: %s", u, refused.Error()).withCause(err)
 	case errors.As(err, &proxied) && proxied.lasting():
 		return permanent(u, "%s could not be fetched: %s", u, proxied.Error()).withCause(err)
 	case errors.As(err, &proxied):
@@ -139,21 +139,21 @@ func classify(ctx context.Context, u string, err error) error {
 		e.RetryAfter = proxied.retryAfter
 		return e
 	case errors.As(err, &op) && op.Op == opProxy:
-		return transient(u, "%s could not be fetched: %s does not answer or connect (%s)", u, proxyName, rootCause(err)).withCause(err)
+		return transient(u, "%s could not be fetched: %s did not answer or could not connect (%s)", u, proxyName, rootCause(err)).withCause(err)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return permanent(u, "%s cannot be reached: there is no host named %q", u, dns.Name).withCause(err)
+		return permanent(u, "%s cannot be reached: the host %q does not exist", u, dns.Name).withCause(err)
 	case errors.As(err, &dns):
-		return transient(u, "%s cannot be reached: looking up %q did not succeed", u, dns.Name).withCause(err)
+		return transient(u, "%s cannot be reached: the DNS lookup of %q failed", u, dns.Name).withCause(err)
 	case errors.As(err, &cert):
-		return permanent(u, "%s cannot be trusted: %v", u, cert.Err).withCause(err)
+		return permanent(u, "%s has an invalid TLS certificate: %v", u, cert.Err).withCause(err)
 	case errors.As(err, &record):
 		return permanent(u, "%s cannot be read: the server does not speak TLS on this port", u).withCause(err)
 	case errors.As(err, &alert):
-		return permanent(u, "%s cannot be read: no secure connection with the server (%v)", u, alert).withCause(err)
+		return permanent(u, "%s cannot be read: the TLS connection to the server failed (%v)", u, alert).withCause(err)
 	case strings.Contains(err.Error(), headersTooLarge):
-		return permanent(u, "%s cannot be read: the header of the answer is larger than %d bytes", u, maxHeaderBytes).withCause(err)
+		return permanent(u, "%s cannot be read: the response header is larger than %d bytes", u, maxHeaderBytes).withCause(err)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return transient(u, "%s took too long to answer", u).withCause(err)
+		return transient(u, "%s did not answer in time", u).withCause(err)
 	default:
 		return transient(u, "%s could not be fetched: %s", u, rootCause(err)).withCause(err)
 	}

@@ -51,5 +51,5 @@ func Example() {
 	// Replacing the cells of the Nimbus Logger | Tarnholm Instruments
 	// Warranty | Tarnholm Instruments
 	// 5 pages
-	// true /internal/price-list.html may not be fetched: the site's robots.txt does not allow it
+	// true /internal/price-list.html was not fetched: the site's robots.txt disallows it
 }

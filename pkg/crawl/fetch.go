@@ -151,7 +151,7 @@ func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 		sc.Add(asked)
 	}
 	if !sc.HasHost(final) {
-		return permanent(req.URL, "%s is not part of the site any more: it redirects to %s", req.URL, final)
+		return permanent(req.URL, "%s no longer belongs to the site: it redirects to %s", req.URL, final)
 	}
 	return nil
 }

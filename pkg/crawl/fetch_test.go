@@ -339,11 +339,11 @@ func TestFetch_names_redirects_that_go_in_a_circle(t *testing.T) {
 		cookie bool
 		says   string
 	}{
-		"to itself":                          {next: map[string]string{"/a": "/a"}, says: "in a circle: S/a → S/a"},
-		"to itself, by a fragment":           {next: map[string]string{"/a": "/a#x"}, says: "in a circle: S/a → S/a"},
-		"of two":                             {next: map[string]string{"/a": "/b", "/b": "/a"}, says: "in a circle: S/a → S/b → S/a"},
-		"after a way into it":                {next: map[string]string{"/a": "/b", "/b": "/c", "/c": "/b"}, says: "in a circle: S/b → S/c → S/b"},
-		"though it sets a cookie every time": {next: map[string]string{"/a": "/b", "/b": "/a"}, cookie: true, says: "in a circle: "},
+		"to itself":                          {next: map[string]string{"/a": "/a"}, says: "in a loop: S/a → S/a"},
+		"to itself, by a fragment":           {next: map[string]string{"/a": "/a#x"}, says: "in a loop: S/a → S/a"},
+		"of two":                             {next: map[string]string{"/a": "/b", "/b": "/a"}, says: "in a loop: S/a → S/b → S/a"},
+		"after a way into it":                {next: map[string]string{"/a": "/b", "/b": "/c", "/c": "/b"}, says: "in a loop: S/b → S/c → S/b"},
+		"though it sets a cookie every time": {next: map[string]string{"/a": "/b", "/b": "/a"}, cookie: true, says: "in a loop: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -394,7 +394,7 @@ func TestFetch_refuses_a_page_that_left_its_site_permanently(t *testing.T) {
 	s := serve(t, http.RedirectHandler(strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+"/", http.StatusFound))
 	scope := &domain.SiteScope{Root: s.URL, MaxDepth: 3, Follow: true}
 	_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a", Scope: scope, Depth: 1})
-	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "not part of the site") {
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "no longer belongs to the site") {
 		t.Errorf("got %+v", e)
 	}
 }

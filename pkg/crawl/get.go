@@ -104,11 +104,11 @@ func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.
 		return nil, classify(ctx, u.String(), err)
 	}
 	if err != nil { // only parsing failed; extraction handles the page in its own way
-		c.opts.Log.DebugContext(ctx, "links not read", "url", u.String(), "error", err)
+		c.opts.Log.DebugContext(ctx, "reading the links of a page failed", "url", u.String(), "error", err)
 	}
 	if h.body != nil {
 		if err := h.body.rewind(); err != nil {
-			return nil, fmt.Errorf("reading the kept body of %s: %w", u, err)
+			return nil, fmt.Errorf("reading the stored body of %s: %w", u, err)
 		}
 	}
 	switch {
@@ -141,7 +141,7 @@ func (c *client) badAddress(raw string, err error) error {
 			return err
 		}
 	}
-	return permanent(raw, "%q is not a web address, which begins with http:// or https:// and a host", raw).withCause(err)
+	return permanent(raw, "%q is not a web address; it must begin with http:// or https:// and a host", raw).withCause(err)
 }
 
 // collector returns a colly collector for one fetch. It does not use NewCollector, which lets environment variables

@@ -62,7 +62,7 @@ func TestFetch_refuses_addresses_that_are_not_plain_web_addresses(t *testing.T) 
 		"data:text/html,x":                       "only http and https",
 		"":                                       "not a web address",
 		"example.com":                            "not a web address",
-		"http://":                                "names no host",
+		"http://":                                "has no host",
 		"http://exa mple.com/":                   "not a web address",
 		"http://[::1":                            "not a web address",
 		"http://[fe80::1%25eth0]/":               "link-local",
@@ -106,7 +106,7 @@ func TestFetch_refuses_names_that_lead_to_inner_addresses(t *testing.T) {
 		}
 	}
 	_, _, err := fetch(t, c, PageRequest{URL: "http://nowhere.test/"})
-	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, `no host named "nowhere.test"`) {
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, `the host "nowhere.test" does not exist`) {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // errTooManySitemaps means that an index lists more sitemaps than are read per site.
-var errTooManySitemaps = errors.New("more sitemaps than are read of a site")
+var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
 // read reads the entries of one sitemap and of the sitemaps that it lists. It returns errors of the file itself, and
 // reports permanent errors of nested files as problems.
@@ -80,18 +80,18 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	case errors.Is(err, sitemap.ErrTextSpent):
 		return d.limitReached(d.budget.TextSpent())
 	case errors.Is(err, errTooManySitemaps):
-		d.problem("%s lists more than %d sitemaps; the others were left out", base, most)
+		d.problem("%s lists more than %d sitemaps; the rest were skipped", base, most)
 	case errors.Is(err, sitemap.ErrTooManyEntries):
-		d.problem("%s has more than %d entries; the others were left out", base, sitemap.MaxEntries)
+		d.problem("%s has more than %d entries; the rest were skipped", base, sitemap.MaxEntries)
 	default:
 		var mine *emitError
 		if errors.As(err, &mine) {
 			return err
 		}
 		if level == 1 && d.result.Found == 0 {
-			return permanent(base, "%s is broken: %v", base, err).withCause(err)
+			return permanent(base, "%s is damaged: %v", base, err).withCause(err)
 		}
-		d.problem("%s is broken: %v", base, err)
+		d.problem("%s is damaged: %v", base, err)
 	}
 	d.result.Sitemaps++
 	if err := d.readNested(ctx, a.url, nested, level+1); err != nil {
@@ -182,7 +182,7 @@ func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []str
 			continue
 		}
 		if level > maxSitemapNesting {
-			d.problem("%s was not read: sitemaps are nested more than %d deep", u, maxSitemapNesting)
+			d.problem("%s was skipped: sitemaps are nested more than %d levels deep", u, maxSitemapNesting)
 			return nil
 		}
 		err = d.read(ctx, u.String(), level, false)
@@ -239,7 +239,7 @@ func (d *discovery) add(l domain.Link) error {
 // emitError distinguishes the caller's failure from one of the sitemap.
 type emitError struct{ err error }
 
-func (e *emitError) Error() string { return "handing on links: " + e.err.Error() }
+func (e *emitError) Error() string { return "passing on links: " + e.err.Error() }
 func (e *emitError) Unwrap() error { return e.err }
 
 func (d *discovery) flush() error {
@@ -261,7 +261,7 @@ func (d *discovery) problem(format string, args ...any) {
 }
 
 // errLimitReached ends the reading at one of the limits. A problem names the limit.
-var errLimitReached = errors.New("enough has been read of all sitemaps together")
+var errLimitReached = errors.New("the limit for all sitemaps of a site is reached")
 
 // limitReached adds, as the first problem, that a limit of all sitemaps together was reached. It returns
 // errLimitReached.
@@ -269,7 +269,7 @@ func (d *discovery) limitReached(limit string) error {
 	const most = maxProblems - 1
 	p := d.result.Problems
 	d.result.Problems = append([]string{fmt.Sprintf(
-		"The sitemaps were not read to their end: %s, which is the limit for one site. What they list beyond it was left out.", limit)},
+		"Only a part of the sitemaps was read: %s, which is the limit for one site. The remaining entries were skipped.", limit)},
 		p[:min(len(p), most)]...)
 	return errLimitReached
 }

@@ -59,7 +59,7 @@ func TestFetch_decides_by_the_type_of_content_whether_there_is_text(t *testing.T
 			_, body, err := fetch(t, local(t), PageRequest{URL: s.URL + tc.path})
 			switch {
 			case tc.none:
-				if e := wantError(t, err); !e.Permanent || !errors.Is(err, ErrNoText) || !strings.Contains(e.Message, "holds no text") {
+				if e := wantError(t, err); !e.Permanent || !errors.Is(err, ErrNoText) || !strings.Contains(e.Message, "contains no text") {
 					t.Errorf("got %v", err)
 				}
 			case err != nil || body != tc.body:

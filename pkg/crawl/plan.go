@@ -324,9 +324,9 @@ func errorKind(err error) string {
 	var e *Error
 	switch {
 	case errors.Is(err, errForbidden):
-		return "robots.txt does not allow it"
+		return "disallowed by robots.txt"
 	case errors.Is(err, errSignIn):
-		return "asks to sign in"
+		return "requires signing in"
 	case errors.As(err, &e) && e.StatusCode >= 400:
 		return fmt.Sprintf("the server answered %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 	case errors.As(err, &e) && e.Permanent:

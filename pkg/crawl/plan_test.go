@@ -257,7 +257,7 @@ func TestPlan_reads_pages_for_their_links_that_no_include_pattern_takes(t *testi
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if reasons["/list/1"] != "It is read for its links alone: not matched by an include pattern." || reasons["/not/1"] != string(scope.RefusedExcluded) {
+	if reasons["/list/1"] != "It was read only for its links: not matched by an include pattern." || reasons["/not/1"] != string(scope.RefusedExcluded) {
 		t.Errorf("got %v", reasons)
 	}
 }

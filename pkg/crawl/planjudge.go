@@ -18,12 +18,12 @@ import (
 
 // Kinds of reasons, for counting.
 const (
-	kindNoIndex   = "asks not to be indexed"
-	kindList      = "is a list of pages, not a page"
+	kindNoIndex   = "marked noindex"
+	kindList      = "a sitemap or a feed"
 	kindEmpty     = "has no content"
 	kindSame      = "has the same content as another page"
-	kindCanonical = "names another page as its own address"
-	kindLead      = "is read for its links alone"
+	kindCanonical = "names another page as its canonical address"
+	kindLead      = "read only for its links"
 )
 
 // judge decides about a fetched page, after taking its links.
@@ -36,11 +36,11 @@ func (p *plan) judge(it *planned) error {
 	p.takeLinks(it)
 	switch why := p.patterns.RefusesURL(it.link.URL); {
 	case why != "" && p.follow:
-		return p.exclude(it, PlanSkipped, "It is read for its links alone: "+why+".", kindLead)
+		return p.exclude(it, PlanSkipped, "It was read only for its links: "+why+".", kindLead)
 	case r.page.IsSitemap:
 		return p.exclude(it, PlanSkipped, "It is a sitemap or a feed, not a page.", kindList)
 	case r.page.NoIndex:
-		return p.exclude(it, PlanSkipped, "It asks not to be indexed (noindex).", kindNoIndex)
+		return p.exclude(it, PlanSkipped, "It is marked noindex.", kindNoIndex)
 	case r.size == 0:
 		return p.exclude(it, PlanError, "It is empty.", kindEmpty)
 	}
@@ -63,7 +63,7 @@ func (p *plan) judge(it *planned) error {
 	}
 }
 
-func itSaysItIs(own *planned) string { return "It says that its address is " + own.link.URL + "." }
+func itSaysItIs(own *planned) string { return "Its canonical address is " + own.link.URL + "." }
 
 // fail reports a page that cannot be fetched. Failure of the root fails the plan.
 func (p *plan) fail(it *planned) error {
@@ -79,7 +79,7 @@ func (p *plan) fail(it *planned) error {
 	}
 	reason := e.Message
 	if !e.Permanent {
-		reason += " (a crawl tries again)"
+		reason += " (a crawl retries this)"
 	}
 	return p.exclude(it, PlanError, reason, errorKind(it.result.err))
 }
@@ -171,7 +171,7 @@ func (p *plan) addPage(it *planned) error {
 	it.state = planPage
 	e := it.entry(PlanPage)
 	if r.page.URL != it.link.URL {
-		e.Reason = "It leads to " + r.page.URL + "."
+		e.Reason = "It redirects to " + r.page.URL + "."
 	}
 	if err := p.report(e, ""); err != nil {
 		return err
@@ -258,7 +258,7 @@ func (p *plan) report(e PlanEntry, kind string) error {
 		p.summary.Reasons[kind]++
 	}
 	if err := p.emit(e); err != nil {
-		return fmt.Errorf("handing on %s: %w", e.URL, err)
+		return fmt.Errorf("passing on %s: %w", e.URL, err)
 	}
 	return nil
 }
@@ -267,7 +267,7 @@ func (p *plan) report(e PlanEntry, kind string) error {
 func digest(b *Body) (sum string, size int64, err error) {
 	h := sha256.New()
 	if size, err = io.Copy(h, b); err != nil {
-		return "", 0, fmt.Errorf("reading the kept body: %w", err)
+		return "", 0, fmt.Errorf("reading the stored body: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), size, nil
 }

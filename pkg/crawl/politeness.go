@@ -109,7 +109,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 		case err != nil && ctx.Err() != nil:
 			return domain.HostSlot{}, context.Cause(ctx)
 		case err != nil:
-			return domain.HostSlot{}, transient(u, "%s was not fetched: whose turn it is at %s cannot be told", u, host).withCause(err)
+			return domain.HostSlot{}, transient(u, "%s was not fetched: crawlers cannot coordinate their requests to %s at the moment", u, host).withCause(err)
 		case !slot.Granted && slot.Wait > patience:
 			return domain.HostSlot{}, p.deferred(u, host, delay, p.retries.next(host, max(slot.Wait, minDeferral), pace.Delay, p.now()))
 		}
@@ -154,13 +154,13 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	switch {
 	case why != "":
 	case delay > maxCrawlDelay:
-		why = fmt.Sprintf("%s waits for its turn (robots.txt asks for %s between two requests, %s is kept)", u, delay, maxCrawlDelay)
+		why = fmt.Sprintf("%s must wait (robots.txt asks for %s between requests; the crawler keeps %s)", u, delay, maxCrawlDelay)
 	case delay > p.pace.Delay:
-		why = fmt.Sprintf("%s waits for its turn (robots.txt asks for %s between two requests)", u, delay)
+		why = fmt.Sprintf("%s must wait (robots.txt asks for %s between requests)", u, delay)
 	default:
-		why = fmt.Sprintf("%s waits for its turn", u)
+		why = fmt.Sprintf("%s must wait for other requests to the same host", u)
 	}
-	e := transient(u, "%s; %s is asked again in %s", why, host, max(d.Round(time.Second), time.Second))
+	e := transient(u, "%s; the next request to %s is in %s", why, host, max(d.Round(time.Second), time.Second))
 	e.Deferred, e.RetryAfter = true, d
 	if fails {
 		e.Err = errHostFails
@@ -176,7 +176,7 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 	if err != nil {
 		var e *Error
 		if errors.As(classify(ctx, u, err), &e) && !e.Permanent {
-			e.RetryAfter = max(e.RetryAfter, p.failed(ctx, rt, req, fmt.Sprintf("%s does not answer (%s)", host, rootCause(err)), 0))
+			e.RetryAfter = max(e.RetryAfter, p.failed(ctx, rt, req, fmt.Sprintf("%s did not answer (%s)", host, rootCause(err)), 0))
 			return nil, e
 		}
 		return nil, err
@@ -213,7 +213,7 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 func (p *politeness) retryLater(ctx context.Context, host, how string, after time.Duration) {
 	now := p.now()
 	until := now.Add(after)
-	p.breaker.pauseUntil(host, how+" and asks to come back later", until, now)
+	p.breaker.pauseUntil(host, how+" and asks for a pause", until, now)
 	p.announcePause(ctx, host, until)
 }
 
@@ -269,7 +269,7 @@ func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.
 // pauseHost pauses a host that fails or rejects the crawler, each time for longer, and returns for how long.
 func (p *politeness) pauseHost(ctx context.Context, host, how string) time.Duration {
 	d := p.breaker.trip(host, how, p.now())
-	p.log.DebugContext(ctx, "host held", "host", host, "for", d, "reason", how)
+	p.log.DebugContext(ctx, "host paused", "host", host, "for", d, "reason", how)
 	p.announcePause(ctx, host, p.now().Add(d))
 	return d
 }
@@ -277,6 +277,6 @@ func (p *politeness) pauseHost(ctx context.Context, host, how string) time.Durat
 // announcePause tells all crawlers about a pause. If that fails, other crawlers find out from their next request.
 func (p *politeness) announcePause(ctx context.Context, host string, until time.Time) {
 	if err := p.slots.Hold(ctx, host, until); err != nil {
-		p.log.WarnContext(ctx, "other crawlers cannot be told to leave a host alone", "host", host, "error", err)
+		p.log.WarnContext(ctx, "telling other crawlers to pause a host failed", "host", host, "error", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // proxyName is the name of the proxy in messages. Its address is not shown, because it may hold a password.
-const proxyName = "the proxy of SLUICE_CRAWL_PROXY"
+const proxyName = "the proxy in SLUICE_CRAWL_PROXY"
 
 // errProxy is the response of a proxy that refuses to connect.
 type errProxy struct {
@@ -41,7 +41,7 @@ func (e errProxy) lasting() bool {
 }
 
 func (e errProxy) Error() string {
-	return fmt.Sprintf("%s makes no connection: it answers %d %s", proxyName, e.status, http.StatusText(e.status))
+	return fmt.Sprintf("%s refused the connection: it answered %d %s", proxyName, e.status, http.StatusText(e.status))
 }
 
 // httpProxy reports whether requests go through an HTTP proxy.
@@ -120,7 +120,7 @@ func socksDial(direct *net.Dialer, o Options, g guard.Guard) func(ctx context.Co
 		}
 		through, ok := socks.(proxy.ContextDialer)
 		if !ok {
-			return nil, fmt.Errorf("%s cannot be dialled with a time limit", proxyName)
+			return nil, fmt.Errorf("%s does not support timeouts", proxyName)
 		}
 		var last error
 		for _, target := range targets {

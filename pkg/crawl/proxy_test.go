@@ -170,7 +170,7 @@ func TestARedirectToAPrivateAddressIsRefusedBehindAProxy(t *testing.T) {
 		http.Redirect(w, r, "http://inner.example/secret", http.StatusFound)
 	})))
 	_, _, err := fetch(t, proxied(t, m.URL), PageRequest{URL: "http://public.example/a"})
-	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "10.0.0.7 is an address of a private network") {
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "10.0.0.7 is a private address") {
 		t.Errorf("got %v", err)
 	}
 	if slices.ContainsFunc(m.requests(), func(r string) bool { return strings.Contains(r, "inner") }) {

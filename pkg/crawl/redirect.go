@@ -31,9 +31,9 @@ func (t *redirectChain) add(from, to *url.URL, h *hop) error {
 	}
 	switch {
 	case visits > 1, visits == 1 && !t.cookie:
-		return permanent(t.first.String(), "%s redirects in a circle: %s", t.first, t.describeLoop(to))
+		return permanent(t.first.String(), "%s redirects in a loop: %s", t.first, t.describeLoop(to))
 	case len(t.hops) > maxRedirects:
-		return permanent(t.first.String(), "%s redirects more than %d times, lastly to %s", t.first, maxRedirects, to)
+		return permanent(t.first.String(), "%s redirects more than %d times, last to %s", t.first, maxRedirects, to)
 	}
 	return nil
 }

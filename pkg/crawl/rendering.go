@@ -26,8 +26,8 @@ type Renderer interface {
 // validators, which are those of the shell and do not change with the content.
 func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a response) (Page, error) {
 	if c.opts.Renderer == nil {
-		return Page{}, permanent(shell.URL, "%s shows its text only by running scripts (JavaScript): set CHROME_URL to the "+
-			"address of a browser, or SLUICE_CHROMIUM to auto where Chromium is installed, to have such pages read", shell.URL)
+		return Page{}, permanent(shell.URL, "%s shows its text only with JavaScript: to render such pages, set CHROME_URL to the "+
+			"address of a browser, or SLUICE_CHROMIUM=auto if Chromium is installed", shell.URL)
 	}
 	out, err := c.opts.Renderer.Render(ctx, shell.URL, c.browse(ctx, a))
 	var known *Error
@@ -45,7 +45,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 	}
 	final, err := weburl.Parse(out.URL)
 	if err != nil {
-		return Page{}, permanent(shell.URL, "%s leads by its scripts to %.200q, which is not a web address", shell.URL, out.URL).withCause(err)
+		return Page{}, permanent(shell.URL, "scripts of %s lead to %.200q, which is not a web address", shell.URL, out.URL).withCause(err)
 	}
 	if err := checkLanding(req, sc, final); err != nil {
 		return Page{}, err
@@ -55,7 +55,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 		return Page{}, permanent(shell.URL, "%s is too large: the limit is %d bytes", shell.URL, c.opts.MaxBody).withCause(err)
 	}
 	if err != nil {
-		return Page{}, fmt.Errorf("keeping what %s shows: %w", shell.URL, err)
+		return Page{}, fmt.Errorf("storing the rendered page %s: %w", shell.URL, err)
 	}
 	p := Page{
 		StatusCode: shell.StatusCode, URL: final.String(), Body: body, MIMEType: "text/html; charset=utf-8",
@@ -71,7 +71,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 	} // else nested too deeply; extraction handles such pages in its own way
 	reader.finish(&p, a.header, final)
 	if err := a.body.Close(); err != nil {
-		return Page{}, errors.Join(fmt.Errorf("giving up the shell of %s: %w", shell.URL, err), p.Close())
+		return Page{}, errors.Join(fmt.Errorf("releasing the unrendered body of %s: %w", shell.URL, err), p.Close())
 	}
 	return p, nil
 }

@@ -78,7 +78,7 @@ func TestFetch_of_a_page_that_needs_scripts_says_so_where_there_is_no_browser(t 
 	t.Parallel()
 	root := shop(t)
 	_, _, err := fetch(t, local(t), PageRequest{URL: root + "/a"})
-	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, root+"/a shows its text only by running scripts") ||
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, root+"/a shows its text only with JavaScript") ||
 		!strings.Contains(e.Message, "CHROME_URL") {
 		t.Errorf("got %+v", e)
 	}
@@ -218,7 +218,7 @@ func TestFetch_of_a_page_that_cannot_be_rendered(t *testing.T) {
 		"the page has gone meanwhile":  {out: Rendered{Status: 404, URL: root + "/a"}, permanent: true, says: "404"},
 		"the server fails meanwhile":   {out: Rendered{Status: 502, URL: root + "/a"}, says: "502"},
 		"scripts lead to no address":   {out: Rendered{Status: 200, URL: "about:blank"}, permanent: true, says: "about:blank"},
-		"scripts lead out of the site": {out: Rendered{Status: 200, URL: "http://other.example/"}, permanent: true, says: "not part of the site"},
+		"scripts lead out of the site": {out: Rendered{Status: 200, URL: "http://other.example/"}, permanent: true, says: "no longer belongs to the site"},
 		"it is too large":              {out: Rendered{Status: 200, URL: root + "/a", HTML: make([]byte, 1<<10)}, permanent: true, says: "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {

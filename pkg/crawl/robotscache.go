@@ -36,7 +36,7 @@ func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error
 		return robots.File{}, err
 	}
 	if !r.Allows(u) {
-		return robots.File{}, permanent(u.String(), "%s may not be fetched: the site's robots.txt does not allow it", u).withCause(errForbidden)
+		return robots.File{}, permanent(u.String(), "%s was not fetched: the site's robots.txt disallows it", u).withCause(errForbidden)
 	}
 	return r, nil
 }
@@ -141,7 +141,7 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 			return robots.File{}, own
 		default:
 			own.RetryAfter = max(own.RetryAfter, robotsFailure)
-			own.Message = "nothing may be fetched for now: " + own.Message
+			own.Message = "robots.txt could not be fetched, so the site must wait: " + own.Message
 			e.err, e.expires = own, now.Add(own.RetryAfter)
 		}
 	}
@@ -210,7 +210,7 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots.File, e
 		case status >= 200 && status < 300:
 			r := robots.Parse(body, c.product)
 			if r.CrawlDelay > maxCrawlDelay {
-				c.log.WarnContext(ctx, "crawl delay shortened", "url", at, "asked", r.CrawlDelay, "kept", maxCrawlDelay)
+				c.log.WarnContext(ctx, "the Crawl-delay of robots.txt exceeds the limit; using the limit", "url", at, "asked", r.CrawlDelay, "kept", maxCrawlDelay)
 			}
 			return r, nil
 		case isRedirect(status):

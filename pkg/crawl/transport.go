@@ -121,9 +121,9 @@ func (h *hop) store(req *http.Request, res *http.Response) error {
 	case errors.Is(err, bounded.ErrTooLarge):
 		return permanent(u, "%s is too large: the limit is %d bytes", u, h.limit).withCause(err)
 	case errors.As(err, &encoding):
-		return permanent(u, "%s cannot be read: the server packs it as %q, which is not known", u, string(encoding)).withCause(err)
+		return permanent(u, "%s cannot be read: the server uses the unknown content encoding %q", u, string(encoding)).withCause(err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return transient(u, "%s was cut off: the connection ended before all of it had come", u).withCause(err)
+		return transient(u, "%s is incomplete: the connection ended early", u).withCause(err)
 	default:
 		return err
 	}

@@ -29,13 +29,13 @@ const (
 // reservedHeaders are headers that cannot be configured, each with the reason.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
-		"names the host, which the address does":                         "Host",
-		"names the crawler; the operator sets it with SLUICE_USER_AGENT": "User-Agent",
-		"belongs to one connection":                                      "Connection Keep-Alive TE Trailer Transfer-Encoding Upgrade HTTP2-Settings",
-		"is about a body, and requests of the crawler have none":         "Content-Length Content-Type Content-Encoding Expect",
-		"is chosen by what the crawler can unpack":                       "Accept-Encoding",
-		"makes a request conditional, which is the crawler's part":       "If-Match If-None-Match If-Modified-Since If-Unmodified-Since If-Range Range",
-		"says where a request comes from, which a proxy alone can do":    "Forwarded X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port X-Real-Ip Via",
+		"comes from the address": "Host",
+		"identifies the crawler; the operator sets it with SLUICE_USER_AGENT": "User-Agent",
+		"belongs to one connection":                                  "Connection Keep-Alive TE Trailer Transfer-Encoding Upgrade HTTP2-Settings",
+		"describes a body, and requests of the crawler have none":    "Content-Length Content-Type Content-Encoding Expect",
+		"lists the encodings that the crawler can decode":            "Accept-Encoding",
+		"makes a request conditional, which the crawler does itself": "If-Match If-None-Match If-Modified-Since If-Unmodified-Since If-Range Range",
+		"names the origin of a request, which only a proxy may do":   "Forwarded X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port X-Real-Ip Via",
 	}
 	out := map[string]string{}
 	for reason, names := range reasons {
@@ -58,7 +58,7 @@ func CleanHeaders(field string, headers map[string]string) (map[string]string, [
 		faults = append(faults, FieldError{Field: at, Message: fmt.Sprintf(format, args...)})
 	}
 	if len(headers) > MaxHeaders {
-		fault("", "has %d headers; at most %d are sent", len(headers), MaxHeaders)
+		fault("", "has %d headers; the limit is %d", len(headers), MaxHeaders)
 		return nil, faults
 	}
 	clean, total := make(map[string]string, len(headers)), 0
@@ -68,22 +68,22 @@ func CleanHeaders(field string, headers map[string]string) (map[string]string, [
 		total += len(name) + len(value)
 		reason := reservedHeaders[name]
 		if strings.HasPrefix(name, "Proxy-") {
-			reason = "is for a proxy, not for the site; SLUICE_CRAWL_PROXY may have a user and a password"
+			reason = "is for a proxy, not for the site; set a user and a password in SLUICE_CRAWL_PROXY"
 		}
 		_, twice := clean[name]
 		switch {
 		case !httpguts.ValidHeaderFieldName(given) || len(given) > MaxHeaderName:
-			fault(given, "is not the name of a header: it has letters, digits and hyphens, at most %d", MaxHeaderName)
+			fault(given, "is not a valid header name; use letters, digits and hyphens, at most %d characters", MaxHeaderName)
 		case reason != "":
 			fault(given, "cannot be set: it %s", reason)
 		case value == "":
 			fault(given, "is empty; leave the header out instead")
 		case !httpguts.ValidHeaderFieldValue(value):
-			fault(given, "has a line break or another control character, which no header may have")
+			fault(given, "has a line break or another control character; remove it")
 		case len(value) > MaxHeaderValue:
-			fault(given, "has %d bytes; a value may have %d", len(value), MaxHeaderValue)
+			fault(given, "has %d bytes; the limit is %d", len(value), MaxHeaderValue)
 		case twice:
-			fault(given, "is there twice: case does not count in names of headers")
+			fault(given, "is set twice: names of headers are case-insensitive; send it once")
 		default:
 			clean[name] = value
 		}

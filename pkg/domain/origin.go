@@ -20,7 +20,7 @@ const MaxOrigins = 100
 // ParseOrigin parses an origin as a user writes it, and returns it as browsers send it: scheme, host and, unless it is
 // the default, port (https://www.example.com); or AnyOrigin. The error describes the fault and the expected form.
 func ParseOrigin(text string) (string, error) {
-	const wanted = "it must be a scheme, a host and a port if there is one, such as https://www.example.com, or * for any"
+	const wanted = "write scheme, host and optional port, such as https://www.example.com, or * for any origin"
 	text = strings.TrimSpace(text)
 	if text == AnyOrigin {
 		return AnyOrigin, nil
@@ -30,18 +30,18 @@ func ParseOrigin(text string) (string, error) {
 	case err != nil, u.Opaque != "", u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		return "", fmt.Errorf("is %q; %s", shortened(text), wanted)
 	case u.User != nil, u.Path != "" && u.Path != "/", u.RawQuery != "", u.ForceQuery, u.Fragment != "", strings.HasSuffix(text, "#"):
-		return "", fmt.Errorf("is %q, which has more than an origin; %s", shortened(text), wanted)
+		return "", fmt.Errorf("is %q, which is more than an origin; %s", shortened(text), wanted)
 	case strings.Contains(u.Host, "*"):
-		return "", fmt.Errorf("is %q; hosts are named one by one, or * stands for any origin", shortened(text))
+		return "", fmt.Errorf("is %q; wildcards in hosts are not supported: list each host, or use * for any origin", shortened(text))
 	}
 	host, err := hostOf(u.Hostname())
 	if err != nil {
-		return "", fmt.Errorf("is %q, whose host is none; %s", shortened(text), wanted)
+		return "", fmt.Errorf("is %q, whose host is invalid; %s", shortened(text), wanted)
 	}
 	if port := u.Port(); port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return "", fmt.Errorf("is %q, whose port is none; %s", shortened(text), wanted)
+			return "", fmt.Errorf("is %q, whose port is invalid; %s", shortened(text), wanted)
 		}
 		if own := map[string]uint64{"http": 80, "https": 443}[u.Scheme]; n != own {
 			host += ":" + strconv.FormatUint(n, 10)

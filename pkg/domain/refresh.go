@@ -35,7 +35,7 @@ type Refresh struct {
 // Refresh. Anything else is a CodeInvalid error that describes the fault and the expected form.
 func ParseRefresh(text string) (Refresh, error) {
 	if len(text) > maxRefreshLength {
-		return Refresh{}, refreshFault("it has %d characters, and the limit is %d", len(text), maxRefreshLength)
+		return Refresh{}, refreshFault("it has %d characters; the limit is %d", len(text), maxRefreshLength)
 	}
 	fields := strings.Fields(text)
 	if len(fields) == 1 && namedRefreshes[strings.ToLower(fields[0])] != "" {
@@ -56,7 +56,7 @@ func ParseRefresh(text string) (Refresh, error) {
 	case len(fields) == 6:
 		second, err := strconv.ParseUint(fields[0], 10, 8)
 		if err != nil || second > 59 {
-			return Refresh{}, refreshFault("%q as second: %q must be a number of 0 to 59", fields[0], fields[0])
+			return Refresh{}, refreshFault("%q as second: %q must be a number from 0 to 59", fields[0], fields[0])
 		}
 		if err := checkCron(fields[1:]); err != nil {
 			return Refresh{}, err
@@ -91,7 +91,7 @@ func refreshFault(format string, args ...any) error {
 
 // parseInterval parses a Go duration that may start with days.
 func parseInterval(text string) (time.Duration, error) {
-	malformed := refreshFault("%q is not an interval such as \"30m\", \"24h\" or \"7d\", nor five fields of cron such as \"0 3 * * *\"", text)
+	malformed := refreshFault("%q is neither an interval such as \"30m\", \"24h\" or \"7d\" nor a cron expression of five fields such as \"0 3 * * *\"", text)
 	var every time.Duration
 	rest := text
 	if days, after, ok := strings.Cut(text, "d"); ok {
@@ -173,10 +173,10 @@ func checkCron(fields []string) error {
 	}
 	text := strings.Join(fields, " ")
 	if gap := shortestGap(sets[0], sets[1]); gap < MinRefresh {
-		return refreshFault("%q comes again after %s, and the shortest interval is %s: name fewer minutes", text, shortDuration(gap), shortDuration(MinRefresh))
+		return refreshFault("%q runs again after %s; the shortest interval is %s, so use fewer minutes", text, shortDuration(gap), shortDuration(MinRefresh))
 	}
 	if !hasMatchingDay(sets[2], sets[3], sets[4]) {
-		return refreshFault("%q never comes: its months do not have that day", text)
+		return refreshFault("%q never runs: its months do not have that day", text)
 	}
 	return nil
 }
@@ -185,17 +185,17 @@ func checkCron(fields []string) error {
 func (f cronField) parse(i int, part string) (uint64, error) {
 	found := cronPart.FindStringSubmatch(part)
 	if found == nil {
-		return 0, fmt.Errorf("%q must be a number of %d to %d%s, a range such as %d-%d, \"*\", or one of these with a step such as */2", part, f.min, f.max, f.names, f.min, f.min+1)
+		return 0, fmt.Errorf("%q must be a number from %d to %d%s, a range such as %d-%d, \"*\", or one of these with a step such as */2", part, f.min, f.max, f.names, f.min, f.min+1)
 	}
 	if step, err := strconv.Atoi(found[3]); found[3] != "" && (err != nil || step < 1 || step > f.max) {
-		return 0, fmt.Errorf("the step %q must be 1 to %d", found[3], f.max)
+		return 0, fmt.Errorf("the step %q must be from 1 to %d", found[3], f.max)
 	}
 	for _, value := range found[1:3] {
 		if value == "" {
 			continue
 		}
 		if _, err := f.schedule(i, value); err != nil {
-			return 0, fmt.Errorf("%q must be a number of %d to %d%s", value, f.min, f.max, f.names)
+			return 0, fmt.Errorf("%q must be a number from %d to %d%s", value, f.min, f.max, f.names)
 		}
 	}
 	schedule, err := f.schedule(i, part)

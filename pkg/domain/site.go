@@ -121,13 +121,13 @@ func (d *Datasource) WarnSitemap() {
 	}
 }
 
-const rereadSitemapWarning = "The site takes more pages than before. Refresh it to find those that its sitemap lists."
+const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap."
 
 // pagesFailed and crawlStopped mark warnings that SettlePages writes, so that it can replace them.
 const (
-	pagesFailed     = " pages could not be read; each says why"
+	pagesFailed     = " pages could not be read; each shows its error"
 	crawlStopped    = "The crawl was stopped before all pages were fetched."
-	onlyRootWarning = "No page but the root was found that the site's include and exclude patterns take."
+	onlyRootWarning = "Apart from the root, no page matches the site's include and exclude patterns."
 )
 
 // SettlePages sets the status of a site whose discovery is complete and whose pages have all ended: error if no page
@@ -144,14 +144,14 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 	case all == 0 && stopped:
 		status, message = StatusError, "The crawl was stopped before any page was found."
 	case all == 0:
-		status, message = StatusError, "The site has no pages that may be read."
+		status, message = StatusError, "The site has no pages that can be read."
 	case failed == all:
-		status, message = StatusError, fmt.Sprintf("None of the site's %d pages could be read. One of them: %s", all, cause)
+		status, message = StatusError, fmt.Sprintf("None of the site's %d pages could be read. Example: %s", all, cause)
 	case skipped == all:
-		status, message = StatusError, fmt.Sprintf("All of the site's %d pages are left out. One of them: %s", all, cause)
+		status, message = StatusError, fmt.Sprintf("All of the site's %d pages were skipped. Example: %s", all, cause)
 	case failed+skipped == all:
 		status = StatusError
-		message = fmt.Sprintf("None of the site's %d pages could be had: %d could not be read, %d are left out. One of them: %s", all, failed, skipped, cause)
+		message = fmt.Sprintf("The site has no readable page: of %d pages, %d could not be read and %d were skipped. Example: %s", all, failed, skipped, cause)
 	case failed > 0:
 		warnings = append(warnings, fmt.Sprintf("%d of %d%s", failed, all, pagesFailed))
 	case all == 1 && d.FollowLinks && !stopped && len(d.Config.Include)+len(d.Config.Exclude) > 0:
@@ -209,9 +209,9 @@ func (s SiteScope) ReadsLinksOnly(why, address string) bool {
 // LeftOutReason returns the reason for leaving out a page, as a sentence for people.
 func (s SiteScope) LeftOutReason(why, address string) string {
 	if s.ReadsLinksOnly(why, address) {
-		return address + " is read for its links alone: " + why + "."
+		return address + " was read only for its links: " + why + "."
 	}
-	return address + " is left out: " + why + "."
+	return address + " was skipped: " + why + "."
 }
 
 // IsBetterThan reports whether this one of two pages with the same content should be kept. A page reached without

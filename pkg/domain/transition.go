@@ -275,7 +275,7 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 		// Readers lose nothing, but the move cannot end without this datasource. Resume stays: cancelling the move
 		// restores it.
 		d.finish(StatusError, ev.At)
-		d.Error = "It cannot be moved to " + store.Move.To.String() + ": " + ev.Error
+		d.Error = "The document could not be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:
 		d.restoreAfterMove(ev.At)
 	}

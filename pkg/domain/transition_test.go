@@ -298,7 +298,7 @@ func TestApplyDuringAMove(t *testing.T) {
 			event: event(EventError, "job-2", 7, func(ev *Event) { moved(ev); ev.Error = "the model is gone" }),
 			check: func(t *testing.T, d Datasource, out Outcome) {
 				equal(t, StatusError, d.Status)
-				equal(t, "It cannot be moved to milvus with model: the model is gone", d.Error)
+				equal(t, "The document could not be moved to milvus with model: the model is gone", d.Error)
 				equal(t, []Sweep{rows(there, 0, 8)}, out.Sweeps)
 				equal(t, true, d.EndMove(at))
 				equal(t, StatusSynched, d.Status)

@@ -187,7 +187,7 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		return Outcome{}
 	}
 	if d.GroupID != "" {
-		return d.Exclude("It is a list of pages, not a page.", "", ev.Generation, ev.At)
+		return d.Exclude("This is a sitemap or a feed, not a page.", "", ev.Generation, ev.At)
 	}
 	out := Outcome{Changed: true, Settled: true, Begins: true}
 	out.removeContent(d, ev.Generation)

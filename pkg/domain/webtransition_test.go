@@ -318,8 +318,8 @@ func TestSettlePagesWithPagesLeftOut(t *testing.T) {
 		warnings int
 	}{
 		"left out pages are no failures":               {pages: SiteProgress{Discovered: 3, Skipped: 2}, status: StatusSynched},
-		"all left out":                                 {pages: SiteProgress{Discovered: 3, Skipped: 3}, status: StatusError, error: "All of the site's 3 pages are left out. One of them: why"},
-		"some failed and the others left out":          {pages: SiteProgress{Discovered: 3, Skipped: 1, Failed: 2}, status: StatusError, error: "None of the site's 3 pages could be had: 2 could not be read, 1 are left out. One of them: why"},
+		"all left out":                                 {pages: SiteProgress{Discovered: 3, Skipped: 3}, status: StatusError, error: "All of the site's 3 pages were skipped. Example: why"},
+		"some failed and the others left out":          {pages: SiteProgress{Discovered: 3, Skipped: 1, Failed: 2}, status: StatusError, error: "The site has no readable page: of 3 pages, 2 could not be read and 1 were skipped. Example: why"},
 		"some failed, some left out, one could be had": {pages: SiteProgress{Discovered: 3, Skipped: 1, Failed: 1}, status: StatusSynched, warnings: 1},
 		"stopped":                      {pages: SiteProgress{Discovered: 3, Skipped: 1}, stopped: true, status: StatusSynched, warnings: 1},
 		"stopped before there was any": {stopped: true, status: StatusError, error: "The crawl was stopped before any page was found.", warnings: 1},

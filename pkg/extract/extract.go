@@ -155,7 +155,7 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	case x.slots <- struct{}{}:
 		defer func() { <-x.slots }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for a reader: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("waiting for an extraction process: %w", context.Cause(ctx))
 	case <-x.ctx.Done():
 		return nil, errClosed
 	}
@@ -183,7 +183,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		}
 		doc, err := w.Extract(ctx, f, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
 		if w.Dead && ctx.Err() == nil {
-			x.opts.Log.WarnContext(ctx, "child that reads documents died", "name", req.Name, "error", err)
+			x.opts.Log.WarnContext(ctx, "extraction process died while reading a document", "name", req.Name, "error", err)
 		}
 		x.tellMissing(w)
 		x.put(w)
@@ -214,7 +214,7 @@ func openDocument(path string) (*os.File, error) {
 func (x *Extractor) tellMissing(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
 		x.told.Do(func() {
-			x.opts.Log.Info("the system does not let children that read documents give up all rights", "missing", strings.Join(w.Missing, "; "))
+			x.opts.Log.Info("extraction processes run with fewer restrictions than intended: the system does not support all of them", "missing", strings.Join(w.Missing, "; "))
 		})
 	}
 }
@@ -225,14 +225,14 @@ var spoolBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	f, err := os.CreateTemp(x.opts.TempDir, "sluice-document-")
 	if err != nil {
-		return "", fmt.Errorf("making a temporary file for the document: %w", err)
+		return "", fmt.Errorf("creating a temporary file for the document: %w", err)
 	}
 	buffer := spoolBuffers.Get().(*[64 << 10]byte)
 	defer spoolBuffers.Put(buffer)
 	// The wrapper hides the file's ReadFrom, which would allocate a new buffer each time.
 	n, err := io.CopyBuffer(struct{ io.Writer }{f}, io.LimitReader(r, x.limits.MaxInput+1), buffer[:])
 	if err == nil && n > x.limits.MaxInput {
-		err = format.Errorf(format.TooLarge, "the file has more than the %s that are read", format.SizeText(x.limits.MaxInput))
+		err = format.Errorf(format.TooLarge, "the file is larger than the limit of %s", format.SizeText(x.limits.MaxInput))
 	} else if err != nil {
 		err = fmt.Errorf("writing the document to a temporary file: %w", err)
 	}

@@ -119,7 +119,7 @@ func TestMessagesAreOneClearLine(t *testing.T) {
 		"a PDF that no reader opens": {"a.pdf", "%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nstream\nendstream\nendobj\ntrailer\n<< /Root 1 0 R /Encrypt 1 0 R >>\n%%EOF",
 			"the PDF is damaged: its structure cannot be read"},
 		"a docx cut short": {"a.docx", "PK\x03\x04 and no more", "the file is damaged or not an epub, odt, docx, pptx or xlsx file"},
-		"an RTF file":      {"a.rtf", `{\rtf1\ansi\deff0 {\fonttbl} words}`, "RTF files cannot be read; save it as docx, PDF or plain text"},
+		"an RTF file":      {"a.rtf", `{\rtf1\ansi\deff0 {\fonttbl} words}`, "RTF files cannot be read; save the document as docx, PDF or plain text"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestFilesThatAreNotWhatTheirNameSaysAreReadWithAWarning(t *testing.T) {
 	tests := map[string]struct {
 		name, data, want string
 	}{
-		"text named docx":      {"notes.docx", "The gate opens at nine.", "it is named a docx document and was read as plain text"},
-		"a page named PDF":     {"paper.pdf", "<html><body><p>Please log in first.</p></body></html>", "it is named a PDF and was read as an HTML page"},
+		"text named docx":      {"notes.docx", "The gate opens at nine.", "the name says a docx document, the content was read as plain text"},
+		"a page named PDF":     {"paper.pdf", "<html><body><p>Please log in first.</p></body></html>", "the name says a PDF, the content was read as an HTML page"},
 		"text named text":      {"notes.txt", "The gate opens at nine.", ""},
 		"text without a name":  {"", "The gate opens at nine.", ""},
 		"a docx named pptx":    {"a.pptx", string(extracttest.Zip(t, map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:p><w:r><w:t>kept</w:t></w:r></w:p></w:document>`}, 1)), ""},

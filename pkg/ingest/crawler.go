@@ -49,7 +49,7 @@ type Crawler struct {
 func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	report := reporter{events: c.Events, job: job, now: c.Now}
 	if job.Crawl == nil {
-		return jobs.Permanent(errors.New("the job has no address to fetch"))
+		return jobs.Permanent(errors.New("the crawl job has no address; resync the datasource"))
 	}
 	stage, do := "fetching", c.page
 	if job.Type == domain.TypeWebSite {
@@ -133,9 +133,9 @@ func (c *Crawler) retry(ctx context.Context, report reporter, e *crawl.Error, er
 	took := now.Sub(since)
 	switch {
 	case tries >= limit:
-		return jobs.Permanent(fmt.Errorf("given up after %d attempts. The last one failed with: %w", tries, err))
+		return jobs.Permanent(fmt.Errorf("gave up after %d attempts; the last error: %w", tries, err))
 	case tries >= minTries && took >= time.Duration(limit)*lastRetry:
-		return jobs.Permanent(fmt.Errorf("given up after %d attempts in %s. The last one failed with: %w", tries, took.Round(time.Minute), err))
+		return jobs.Permanent(fmt.Errorf("gave up after %d attempts in %s; the last error: %w", tries, took.Round(time.Minute), err))
 	}
 	delay := min(firstRetry<<min(job.Tries, 10), lastRetry)
 	return c.postpone(ctx, report, postponement{
@@ -255,7 +255,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		if job.GroupID == "" {
 			return report.emit(ctx, report.event(domain.EventSitemap))
 		}
-		return report.skip(ctx, page.URL+" is a list of pages and none itself (a sitemap or feed).")
+		return report.skip(ctx, page.URL+" is a sitemap or a feed, not a page.")
 	}
 	// Links go first: once the page is fetched, its job is done and the site may count as complete. A page that asks
 	// not to be indexed may still lead to others; one that asks not to be followed has no links here.
@@ -266,7 +266,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		return report.skip(ctx, spec.Site.LeftOutReason(refused, spec.URL))
 	}
 	if page.NoIndex {
-		return report.skip(ctx, page.URL+" asks not to be indexed (noindex).")
+		return report.skip(ctx, page.URL+" is marked noindex.")
 	}
 	original, err := c.storePage(ctx, job, page)
 	if err != nil {

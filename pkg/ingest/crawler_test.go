@@ -163,7 +163,7 @@ func TestCrawlerReportsPages(t *testing.T) {
 
 func TestCrawlerLeavesOutFilesWithoutText(t *testing.T) {
 	t.Parallel()
-	picture := &crawl.Error{Permanent: true, Message: "https://pumps.example/a holds no text: it is of type image/png", Err: crawl.ErrNoText}
+	picture := &crawl.Error{Permanent: true, Message: "https://pumps.example/a contains no text: it has type image/png", Err: crawl.ErrNoText}
 	for name, test := range map[string]struct {
 		group, root string
 		skipped     bool
@@ -314,9 +314,9 @@ func TestCrawlerLeavesOutPagesThatTheSiteDoesNotTakeAnyMore(t *testing.T) {
 		site  domain.SiteScope
 		why   string
 	}{
-		"one that a pattern excludes":       {1, domain.SiteScope{Exclude: []string{"/a*"}}, "https://pumps.example/a is left out: matched by an exclude pattern."},
-		"one that no pattern includes":      {1, domain.SiteScope{Include: []string{"/b/"}}, "https://pumps.example/a is left out: not matched by an include pattern."},
-		"one that is too deep now":          {3, domain.SiteScope{Follow: true, MaxDepth: 2}, "https://pumps.example/a is left out: too many links away from the root."},
+		"one that a pattern excludes":       {1, domain.SiteScope{Exclude: []string{"/a*"}}, "https://pumps.example/a was skipped: matched by an exclude pattern."},
+		"one that no pattern includes":      {1, domain.SiteScope{Include: []string{"/b/"}}, "https://pumps.example/a was skipped: not matched by an include pattern."},
+		"one that is too deep now":          {3, domain.SiteScope{Follow: true, MaxDepth: 2}, "https://pumps.example/a was skipped: too many links away from the root."},
 		"nor what the patterns have always": {1, domain.SiteScope{Include: []string{"/a"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -431,7 +431,7 @@ func TestCrawlerReadsPagesForTheirLinksAlone(t *testing.T) {
 			if diff := cmp.Diff([]domain.EventType{domain.EventDiscovered, domain.EventSkipped}, w.log.types()); diff != "" {
 				t.Error(diff)
 			}
-			if ev := w.log.last(t, domain.EventSkipped); !strings.HasPrefix(ev.Error, test.url+" is read for its links alone: ") || len(w.kept) > 0 {
+			if ev := w.log.last(t, domain.EventSkipped); !strings.HasPrefix(ev.Error, test.url+" was read only for its links: ") || len(w.kept) > 0 {
 				t.Errorf("it says %q, and %d pages are kept", ev.Error, len(w.kept))
 			}
 		})

@@ -29,9 +29,9 @@ func TestCrawlerClassifiesErrors(t *testing.T) {
 		"a host whose turn comes soon costs nothing":      {soon, 0, jobs.Snooze(time.Second/2, soon)},
 		"what is not about the page comes again as usual": {errDown, 0, errDown},
 		"what has failed for hours is given up": {down, defaultTries - 1,
-			jobs.Permanent(fmt.Errorf("given up after 20 attempts. The last one failed with: %w", down))},
+			jobs.Permanent(fmt.Errorf("gave up after 20 attempts; the last error: %w", down))},
 		"so is a page of a host that is gone": {gone, defaultTries - 1,
-			jobs.Permanent(fmt.Errorf("given up after 20 attempts. The last one failed with: %w", gone))},
+			jobs.Permanent(fmt.Errorf("gave up after 20 attempts; the last error: %w", gone))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +44,7 @@ func TestCrawlerClassifiesErrors(t *testing.T) {
 	}
 	t.Run("a host that asks each time to come back much later is asked three times at least, and not for ever", func(t *testing.T) {
 		t.Parallel()
-		tomorrow := &crawl.Error{StatusCode: 429, RetryAfter: 24 * time.Hour, Message: "the server asks to come back later"}
+		tomorrow := &crawl.Error{StatusCode: 429, RetryAfter: 24 * time.Hour, Message: "the server is busy"}
 		fetch := func(job domain.Job) (domain.Event, error) {
 			w := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, tomorrow }}
 			err := w.handle(t, job)
@@ -60,7 +60,7 @@ func TestCrawlerClassifiesErrors(t *testing.T) {
 			t.Errorf("after the second: %v, %d attempts since %v", err, ev.Tries, ev.Since)
 		}
 		job.Tries, job.Since = 2, now().Add(-48*time.Hour)
-		want := jobs.Permanent(fmt.Errorf("given up after 3 attempts in 48h0m0s. The last one failed with: %w", tomorrow))
+		want := jobs.Permanent(fmt.Errorf("gave up after 3 attempts in 48h0m0s; the last error: %w", tomorrow))
 		if _, err = fetch(job); !reflect.DeepEqual(err, want) {
 			t.Errorf("after the third: %v, want %v", err, want)
 		}
@@ -113,7 +113,7 @@ func TestCrawlerClassifiesErrors(t *testing.T) {
 
 func TestCrawlerReschedulesTemporaryFailures(t *testing.T) {
 	t.Parallel()
-	limited := &crawl.Error{StatusCode: 429, RetryAfter: time.Hour, Message: "the server asks to come back later"}
+	limited := &crawl.Error{StatusCode: 429, RetryAfter: time.Hour, Message: "the server is busy"}
 	busy := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host is asked again in a minute"}
 	silent := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host does not answer", Err: errDown}
 	fault := &crawl.Error{StatusCode: 502, Message: "the server has a fault"}

@@ -104,7 +104,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 		i.Yield(ctx)
 	}
 	if len(job.Places) == 0 {
-		return jobs.Permanent(errors.New("the job names no place for its chunks; resync the datasource"))
+		return jobs.Permanent(errors.New("the job does not say where to store its chunks; resync the datasource"))
 	}
 	report := reporter{events: i.Events, job: job, now: i.Now}
 	fingerprint, err := i.fingerprint(job)
@@ -175,7 +175,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 
 func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Document, error) {
 	if job.Original == nil {
-		return nil, jobs.Permanent(errors.New("its content was not stored; upload it again"))
+		return nil, jobs.Permanent(errors.New("the content was not stored; upload it again"))
 	}
 	body, err := measureStage(ctx, i.Measure, StageRead, func(ctx context.Context) (io.ReadCloser, error) {
 		return i.Originals.Take(ctx, job.Original.Key)
@@ -183,7 +183,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	switch {
 	case errors.Is(err, originals.ErrNotFound):
 		// The content was replaced or deleted, so the outcome of this job does not matter.
-		return nil, jobs.Permanent(errors.New("its content is no longer stored; upload it again"))
+		return nil, jobs.Permanent(errors.New("the content is no longer stored; upload it again"))
 	case err != nil:
 		return nil, fmt.Errorf("reading the original: %w", err)
 	}

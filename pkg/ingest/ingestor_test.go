@@ -287,7 +287,7 @@ func TestIngestorClassifiesErrors(t *testing.T) {
 			permanent: true, words: "no text",
 		},
 		"a job of a time before places is final": {
-			spoil: func(_ *ingestorFixture, j *domain.Job) { j.Places = nil }, permanent: true, words: "names no place for its chunks; resync the datasource",
+			spoil: func(_ *ingestorFixture, j *domain.Job) { j.Places = nil }, permanent: true, words: "does not say where to store its chunks; resync the datasource",
 		},
 		"an engine that this process does not have passes": {
 			spoil: func(p *ingestorFixture, j *domain.Job) {

@@ -71,6 +71,6 @@ func (p *progress) at(ctx context.Context, stage string, done, total int64) {
 func (p *progress) send(ctx context.Context, typ domain.EventType) {
 	p.sent = p.report.now()
 	if err := p.report.progress(ctx, typ, p.now.Stage, p.now.Done, p.now.Total); err != nil && ctx.Err() == nil {
-		p.log.DebugContext(ctx, "could not report the progress of a job", "job", p.report.job.ID, "error", err)
+		p.log.DebugContext(ctx, "reporting the progress of a job failed", "job", p.report.job.ID, "error", err)
 	}
 }

@@ -23,15 +23,15 @@ const (
 func parseEndpoint(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("the address of the browser cannot be read: it must be http://host:port or ws://host:port/…")
+		return nil, errors.New("the address of the browser is invalid; it must be http://host:port or ws://host:port/…")
 	}
 	switch u.Scheme {
 	case "http", "https", "ws", "wss":
 	default:
-		return nil, fmt.Errorf("the address of the browser begins with %q: it must be http, https, ws or wss", u.Scheme)
+		return nil, fmt.Errorf("the address of the browser has the scheme %q; it must be http, https, ws or wss", u.Scheme)
 	}
 	if u.Hostname() == "" {
-		return nil, errors.New("the address of the browser names no host: it must be http://host:port or ws://host:port/…")
+		return nil, errors.New("the address of the browser has no host; it must be http://host:port or ws://host:port/…")
 	}
 	return u, nil
 }
@@ -100,17 +100,17 @@ func socketPath(ctx context.Context, ask string) (string, error) {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("it answers %s", res.Status)
+		return "", fmt.Errorf("it answered %s", res.Status)
 	}
 	var version struct {
 		Socket string `json:"webSocketDebuggerUrl"`
 	}
 	if err := json.NewDecoder(bounded.NewReader(res.Body, maxEndpointBytes)).Decode(&version); err != nil {
-		return "", fmt.Errorf("reading its answer: %w", err)
+		return "", fmt.Errorf("reading its response: %w", err)
 	}
 	u, err := url.Parse(version.Socket)
 	if err != nil || u.Path == "" {
-		return "", errors.New("its answer names no WebSocket")
+		return "", errors.New("its response contains no WebSocket address")
 	}
 	return u.Path, nil
 }

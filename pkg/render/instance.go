@@ -52,7 +52,7 @@ func (b *Browser) start(ctx context.Context) (*instance, error) {
 	asRoot := os.Geteuid() == 0
 	if asRoot {
 		b.warned.Do(func() {
-			b.opts.Log.Warn("Chromium runs without its sandbox, because this process is root's; run it as another user, or set the address of a browser in a container of its own")
+			b.opts.Log.Warn("Chromium runs without its sandbox because this process runs as root; run it as another user, or set CHROME_URL to a browser in a separate container")
 		})
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -68,7 +68,7 @@ func (b *Browser) start(ctx context.Context) (*instance, error) {
 		stop()
 		killGroup(i.browser.Process())
 		if err := dir.Remove(); err != nil {
-			b.opts.Log.Warn("the profile of a browser stays behind", "dir", dir.Path(), "error", err)
+			b.opts.Log.Warn("removing the profile of a browser failed", "dir", dir.Path(), "error", err)
 		}
 	}
 	return i, nil
@@ -108,7 +108,7 @@ func (b *Browser) checkPolicy(i *instance) {
 		return
 	}
 	b.warned.Do(func() {
-		b.opts.Log.Warn("pages may send UDP packets from the browser's machine: start it with " + udpPolicy + ", or let its network reach nothing")
+		b.opts.Log.Warn("pages can send UDP packets from the browser's machine; start the browser with " + udpPolicy + ", or isolate its network")
 	})
 }
 

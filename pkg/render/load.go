@@ -96,7 +96,7 @@ func (t *tab) cause(ctx, timed context.Context, address string, err error) error
 }
 
 func (t *tab) tooSlow(address string) error {
-	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s showed nothing within %s", address, t.opts.Timeout)}
+	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s showed no content within %s", address, t.opts.Timeout)}
 }
 
 func (t *tab) navigate(ctx context.Context, address string) error {
@@ -143,7 +143,7 @@ func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 			continue
 		}
 		if strings.HasPrefix(l.Address, "chrome-error:") {
-			return false, t.failed(address, "it leads to an address that cannot be read")
+			return false, t.failed(address, "it leads to an invalid address")
 		}
 		still := time.Duration(l.Quiet * float64(time.Millisecond))
 		now, quiet := time.Now(), t.net.quiet()
@@ -203,7 +203,7 @@ func (t *tab) evaluate(ctx context.Context, script string, into any) error {
 		return err
 	}
 	if res.ExceptionDetails != nil {
-		return fmt.Errorf("our script failed: %s", res.ExceptionDetails.Text)
+		return fmt.Errorf("the script that reads the page failed: %s", res.ExceptionDetails.Text)
 	}
 	return json.Unmarshal(res.Result.Value, into)
 }

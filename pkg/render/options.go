@@ -65,9 +65,9 @@ func setDefault[T comparable](v *T, def T) {
 func (o Options) check() error {
 	switch {
 	case o.URL == "" && o.Path == "":
-		return errors.New("no browser to render pages with: neither an address nor an executable is set")
+		return errors.New("no browser to render pages: set its address (CHROME_URL) or an executable (SLUICE_CHROMIUM)")
 	case o.URL != "" && o.Path != "":
-		return errors.New("both the address of a browser and an executable are set: one of them must go")
+		return errors.New("both the address of a browser (CHROME_URL) and an executable (SLUICE_CHROMIUM) are set; remove one")
 	case o.MaxHTML < 0 || o.Timeout < 0 || o.Concurrency < 0:
 		return errors.New("the limits of rendering must not be negative")
 	}

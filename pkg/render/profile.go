@@ -22,7 +22,7 @@ func makeProfile(parent string) (*lockdir.Dir, error) {
 	}
 	dir, err := lockdir.Make(parent, profilePattern)
 	if err != nil {
-		return nil, fmt.Errorf("making the browser's profile: %w", err)
+		return nil, fmt.Errorf("creating the browser's profile: %w", err)
 	}
 	return dir, nil
 }

@@ -76,7 +76,7 @@ func (n *traffic) exchange(ctx context.Context, e *fetch.EventRequestPaused) (re
 	defer res.Body.Close()
 	out := response{status: res.StatusCode, headers: answerHeaders(res.Header)}
 	if out.status < 200 || out.status > 599 {
-		return response{}, fmt.Errorf("the server answers with status %d", out.status)
+		return response{}, fmt.Errorf("the server answered with status %d", out.status)
 	}
 	if isRedirect(out.status) || req.Method == http.MethodHead {
 		return out, nil
@@ -100,11 +100,11 @@ func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*ht
 	var body []byte
 	for _, part := range e.Request.PostDataEntries {
 		if body = append(body, part.Bytes...); len(body) > maxPostBytes {
-			return nil, fmt.Errorf("it sends more than %d bytes", maxPostBytes)
+			return nil, fmt.Errorf("it has more than %d bytes", maxPostBytes)
 		}
 	}
 	if e.Request.HasPostData && len(body) == 0 {
-		return nil, errors.New("what it sends cannot be seen")
+		return nil, errors.New("its content is not accessible")
 	}
 	req, err := http.NewRequestWithContext(crawl.WithAsker(ctx, n.asker(e)), strings.ToUpper(e.Request.Method), e.Request.URL, bytes.NewReader(body))
 	if err != nil {
@@ -202,11 +202,11 @@ func read(res *http.Response, limit int64) ([]byte, error) {
 	case "gzip", "x-gzip":
 		z, err := gzip.NewReader(r)
 		if err != nil {
-			return nil, fmt.Errorf("unpacking the answer: %w", err)
+			return nil, fmt.Errorf("decoding the response: %w", err)
 		}
 		r = z
 	default:
-		return nil, fmt.Errorf("the server packs its answer as %q", encoding)
+		return nil, fmt.Errorf("the server uses the unknown content encoding %q", encoding)
 	}
 	return bounded.ReadAll(r, limit)
 }

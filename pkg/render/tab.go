@@ -51,7 +51,7 @@ type tab struct {
 }
 
 // errCrashed is the cause after the process of a page has exited, usually because it ran out of memory.
-var errCrashed = errors.New("it crashes the browser's process for it, which mostly means that it takes more memory than a page may have")
+var errCrashed = errors.New("the browser process of the page crashed, usually because the page needs too much memory")
 
 // open opens a tab whose requests go through via. The caller must close it.
 func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) (_ *tab, err error) {
@@ -64,7 +64,7 @@ func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) 
 		DisposeOnDetach: &yes, ProxyServer: deadProxy, ProxyBypassList: bypassNobody,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making a browser context: %w", err)
+		return nil, fmt.Errorf("creating a browser context: %w", err)
 	}
 	t.context = made.BrowserContextID
 	t.net = newTraffic(b.opts, via)
@@ -76,7 +76,7 @@ func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) 
 	if _, err = cdp.Call(ctx, i.browser, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
 		Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: t.context,
 	}); err != nil {
-		return nil, fmt.Errorf("refusing downloads: %w", err)
+		return nil, fmt.Errorf("disabling downloads: %w", err)
 	}
 	created, err := cdp.Call(ctx, i.browser, target.CreateTarget, target.CreateTargetParams{
 		URL: "about:blank", BrowserContextID: t.context, NewWindow: &yes, Width: windowWidth, Height: windowHeight,
@@ -164,7 +164,7 @@ func (t *tab) close() (bad bool) {
 	defer cancel()
 	_, err := cdp.Call(ctx, t.instance.browser, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: t.context})
 	if err != nil && t.instance.alive() {
-		t.opts.Log.Warn("a tab does not close, its browser is given up", "error", err)
+		t.opts.Log.Warn("closing a tab failed; the browser is replaced", "error", err)
 		bad = true
 	}
 	t.detach()

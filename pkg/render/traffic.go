@@ -108,7 +108,7 @@ func (n *traffic) take(e *fetch.EventRequestPaused) {
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
 			// The page may have navigated in the meantime. Otherwise the request stays pending, and the page comes to
 			// rest without it.
-			n.opts.Log.DebugContext(ctx, "request not answered", "url", e.Request.URL, "error", err)
+			n.opts.Log.DebugContext(ctx, "answering a request of the browser failed", "url", e.Request.URL, "error", err)
 		}
 	})
 }
@@ -133,7 +133,7 @@ func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 		n.failure = nil
 		if n.documents++; n.documents > maxDocuments {
 			a = refuse
-			n.failure = permanent(e.Request.URL, "the page leads on to more than %d addresses, lastly to %s", maxDocuments, e.Request.URL)
+			n.failure = permanent(e.Request.URL, "the page redirects to more than %d addresses, last to %s", maxDocuments, e.Request.URL)
 		}
 	}
 	switch {
@@ -145,7 +145,7 @@ func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 	if a == refuse {
 		n.refused++
 		if page && n.failure == nil {
-			n.failure = permanent(e.Request.URL, "the page leads to %.200q, which is not fetched", e.Request.URL)
+			n.failure = permanent(e.Request.URL, "the page leads to %.200q, which may not be fetched", e.Request.URL)
 		}
 	}
 	return a
@@ -240,7 +240,7 @@ func (n *traffic) spend(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.left -= int64(bytes); n.left < 0 {
-		return fmt.Errorf("the page reads more than %d bytes", maxPageBytes)
+		return fmt.Errorf("the page loads more than %d bytes", maxPageBytes)
 	}
 	return nil
 }

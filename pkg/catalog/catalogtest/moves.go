@@ -217,7 +217,7 @@ func testMoves(t *testing.T, open world.Open) {
 		}
 		p := progress(w)
 		world.Equal(t, []any{int64(2), int64(0), int64(2)}, []any{p.Total, p.Done, p.Failed})
-		world.Equal(t, "It cannot be moved to milvus with model-2: the model refuses it", p.Cause)
+		world.Equal(t, "The document could not be moved to milvus with model-2: the model refuses it", p.Cause)
 		world.Equal(t, first.ActiveGeneration, w.ActiveOne(first.ID).ActiveGeneration)
 		world.Equal(t, 0, len(issue(w, move)))
 		world.Equal(t, false, finish(w, move.ID))

@@ -168,7 +168,7 @@ func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope do
 	}
 	waits := !p.OwnStatus().Terminal()
 	if why != "" && p.Status != domain.StatusSkipped && (!waits || !root || p.ActiveGeneration > 0) {
-		reason := p.Config.SourceURL + " is left out: " + why + "."
+		reason := p.Config.SourceURL + " was skipped: " + why + "."
 		if root {
 			reason = scope.LeftOutReason(why, p.Config.SourceURL)
 		}

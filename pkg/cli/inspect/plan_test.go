@@ -63,7 +63,7 @@ func TestPlanAsJSONIsALineForEachAddressAndTheSummary(t *testing.T) {
 	t.Parallel()
 	s := crawltest.Serve(t, crawltest.Options{})
 	out, faults, code := runPlanCommand("--json", "--sitemap", s.At(crawltest.IncompletePath))
-	if code != 0 || !strings.Contains(faults, "sluice crawler: warning: "+s.At("/maps/torn.xml")+" is broken") {
+	if code != 0 || !strings.Contains(faults, "sluice crawler: warning: "+s.At("/maps/torn.xml")+" is damaged") {
 		t.Fatalf("code %d: %s", code, faults)
 	}
 	listed := 0
@@ -92,8 +92,8 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 		faults string // what the standard error begins with
 	}{
 		"a site whose root is not there": {[]string{s.At("/f/missing-0")}, 1, "sluice crawler: " + s.At("/f/missing-0") + " does not exist"},
-		"a sitemap that lists nothing":   {[]string{"--sitemap", s.At(crawltest.EmptyPath)}, 1, "sluice crawler: " + s.At(crawltest.EmptyPath) + " is a sitemap that lists nothing"},
-		"an address that is none":        {[]string{"site"}, 1, `sluice crawler: the root address "site"`},
+		"a sitemap that lists nothing":   {[]string{"--sitemap", s.At(crawltest.EmptyPath)}, 1, "sluice crawler: the sitemap " + s.At(crawltest.EmptyPath) + " is empty"},
+		"an address that is none":        {[]string{"site"}, 1, `sluice crawler: the site's root address "site"`},
 		"no site":                        {nil, 2, "sluice crawler: which site?"},
 		"two sites":                      {[]string{s.URL(), s.URL()}, 2, "sluice crawler: one site at a time"},
 		"a limit below nothing":          {[]string{"--max-pages", "-1", s.URL()}, 2, "sluice crawler: --max-pages is -1"},

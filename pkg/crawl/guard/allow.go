@@ -26,7 +26,7 @@ const maxAllowed = 1_000
 // an error.
 func ParseAllow(list []string) (Allow, error) {
 	if len(list) > maxAllowed {
-		return Allow{}, fmt.Errorf("the list has %d entries, at most %d are read", len(list), maxAllowed)
+		return Allow{}, fmt.Errorf("the list has %d entries; the limit is %d", len(list), maxAllowed)
 	}
 	a := Allow{hosts: make(map[string]bool)}
 	for _, entry := range list {
@@ -46,7 +46,7 @@ func (a *Allow) add(entry string) error {
 	}
 	if ip, err := netip.ParseAddr(strings.Trim(entry, "[]")); err == nil {
 		if ip.Zone() != "" {
-			return errors.New("is a link-local address, which is never reached")
+			return errors.New("is a link-local address, which cannot be allowed")
 		}
 		return a.addPrefix(netip.PrefixFrom(ip, ip.BitLen()))
 	}
@@ -55,7 +55,7 @@ func (a *Allow) add(entry string) error {
 
 func (a *Allow) addPrefix(p netip.Prefix) error {
 	if p != p.Masked() {
-		return fmt.Errorf("has bits beyond its length; the range is %s", p.Masked())
+		return fmt.Errorf("has bits set beyond the prefix length; write %s", p.Masked())
 	}
 	if ip := p.Addr(); ip.Is4In6() && p.Bits() >= 96 {
 		p = netip.PrefixFrom(ip.Unmap(), p.Bits()-96)
@@ -63,13 +63,13 @@ func (a *Allow) addPrefix(p netip.Prefix) error {
 	for _, s := range specialRanges {
 		if s.prefix.Bits() <= p.Bits() && s.prefix.Contains(p.Addr()) {
 			if s.exemption == noExemption {
-				return fmt.Errorf("is %s, which is never reached", s.why)
+				return fmt.Errorf("is %s, which cannot be allowed", s.why)
 			}
 			break // the first range that contains an address decides
 		}
 	}
 	if nat64.Overlaps(p) && p.Bits() >= nat64.Bits() || sixToFour.Overlaps(p) && p.Bits() >= sixToFour.Bits() {
-		return errors.New("carries an IPv4 address; name that instead")
+		return errors.New("contains an IPv4 address; list that instead")
 	}
 	a.prefixes = append(a.prefixes, p)
 	return nil
@@ -79,25 +79,25 @@ func (a *Allow) addHost(entry string) error {
 	name, below := strings.CutPrefix(entry, "*.")
 	switch {
 	case entry == "*":
-		return errors.New("would allow every host; SLUICE_ALLOW_PRIVATE_ADDRESSES=true allows all private addresses")
+		return errors.New("would allow every host; to allow all private addresses, set SLUICE_ALLOW_PRIVATE_ADDRESSES=true")
 	case strings.Contains(name, "*"):
-		return errors.New(`has a "*" elsewhere than at its beginning, as in "*.intranet.example"`)
+		return errors.New(`has a "*" that is not at the beginning; write it as in "*.intranet.example"`)
 	case strings.Contains(name, "://"):
-		return errors.New("is a whole address; name the host alone")
+		return errors.New("is a URL; write only the host")
 	case strings.Contains(name, "/"):
-		return errors.New(`is neither a host nor a range of addresses such as "10.1.0.0/16"`)
+		return errors.New(`is neither a host nor an address range such as "10.1.0.0/16"`)
 	case strings.ContainsAny(name, "@?#\\ \t\r\n%"):
-		return errors.New("is no host name")
+		return errors.New("is not a host name")
 	}
 	u, err := weburl.Parse("http://" + name + "/")
 	if err != nil {
-		return errors.New("is no host name and no address")
+		return errors.New("is neither a host name nor an address")
 	}
 	if u.Port() != "" || strings.Contains(name, ":") {
-		return errors.New("has a port; name the host alone")
+		return errors.New("has a port; write only the host")
 	}
 	if ip, err := netip.ParseAddr(strings.Trim(u.Hostname(), "[]")); err == nil {
-		return fmt.Errorf("is an odd notation of the address %s; write that", ip)
+		return fmt.Errorf("is an unusual notation of the address %s; write that", ip)
 	}
 	if below {
 		a.domains = append(a.domains, "."+u.Hostname())

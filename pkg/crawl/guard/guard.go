@@ -31,7 +31,7 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	text := fmt.Sprintf("%s is %s, which the crawler does not connect to", e.target, e.why)
 	if e.private {
-		text += "; whoever runs the service can allow it with SLUICE_CRAWL_ALLOW, or all such addresses with" +
+		text += "; the operator can allow it with SLUICE_CRAWL_ALLOW, or all private addresses with" +
 			" SLUICE_ALLOW_PRIVATE_ADDRESSES=true"
 	}
 	return text
@@ -55,13 +55,13 @@ type specialRange struct {
 
 const (
 	whyLoopback   = "an address of this machine"
-	whyPrivate    = "an address of a private network"
+	whyPrivate    = "a private address"
 	whyLinkLocal  = "a link-local address (cloud metadata services live there)"
 	whyMetadata   = "a cloud metadata service"
 	whyReserved   = "a reserved address"
 	whyMulticast  = "a multicast address"
-	whyTunnel     = "an address of a tunnel"
-	whyUnassigned = "the address of no machine"
+	whyTunnel     = "a tunnel address"
+	whyUnassigned = "an unspecified address"
 )
 
 // specialRanges are from the IANA special-purpose registries of IPv4 and IPv6, with known metadata services.
@@ -170,7 +170,7 @@ var blockedPorts = map[uint16]string{
 func (g Guard) checkPort(port uint16) error {
 	if name, bad := blockedPorts[port]; bad || port == 0 {
 		if port == 0 {
-			name = "no service"
+			name = "an invalid service"
 		}
 		return &RefusedError{target: "port " + strconv.Itoa(int(port)), why: "the port of " + name}
 	}
@@ -180,13 +180,13 @@ func (g Guard) checkPort(port uint16) error {
 // CheckURL rejects an address where that is possible without connecting, for an early and clear error message.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%s cannot be fetched: only http and https addresses are", u.Redacted())
+		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported supported supported supported", u.Redacted())
 	}
 	if u.Hostname() == "" {
-		return fmt.Errorf("%s cannot be fetched: it names no host", u.Redacted())
+		return fmt.Errorf("%s cannot be fetched: it has no host", u.Redacted())
 	}
 	if u.User != nil {
-		return fmt.Errorf("%s cannot be fetched: addresses that carry a user name are not", u.Redacted())
+		return fmt.Errorf("%s cannot be fetched: addresses must not contain a user name; use config.headers for sites that need a login", u.Redacted())
 	}
 	if p := u.Port(); p != "" {
 		n, err := strconv.ParseUint(p, 10, 16)
@@ -194,12 +194,12 @@ func (g Guard) CheckURL(u *url.URL) error {
 			return fmt.Errorf("%s cannot be fetched: %q is not a port", u, p)
 		}
 		if err := g.checkPort(uint16(n)); err != nil {
-			return fmt.Errorf("%s is not fetched: %w", u, err)
+			return fmt.Errorf("%s was not fetched: %w", u, err)
 		}
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
 		if err := g.checkIP(ip); err != nil {
-			return fmt.Errorf("%s is not fetched: %w", u, err)
+			return fmt.Errorf("%s was not fetched: %w", u, err)
 		}
 	}
 	return nil

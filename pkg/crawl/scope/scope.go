@@ -28,13 +28,13 @@ const (
 	RefusedExcluded  Refusal = domain.LeftExcluded
 	RefusedDepth     Refusal = domain.LeftTooDeep
 	RefusedTrap      Refusal = "looks like an endless series of pages"
-	RefusedPageLimit Refusal = "the limit of pages is reached"
-	RefusedMedia     Refusal = "an image, a style sheet or another file without text"
+	RefusedPageLimit Refusal = "the page limit is reached"
+	RefusedMedia     Refusal = "an image, style sheet or other file without text"
 	// RefusedNoFollow is for links with rel nofollow, ugc or sponsored.
-	RefusedNoFollow Refusal = "its link asks not to be followed"
+	RefusedNoFollow Refusal = "its link is marked nofollow"
 	// RefusedRoute is for links to client-side routes of single-page applications ("#/guide"). Such sites need a
 	// sitemap.
-	RefusedRoute Refusal = `a view that scripts show within one page ("#/…")`
+	RefusedRoute Refusal = `a client-side route ("#/…")`
 )
 
 // Scope is a domain.SiteScope prepared for testing many addresses.
@@ -53,7 +53,7 @@ type Scope struct {
 func New(s domain.SiteScope) (*Scope, error) {
 	root, err := weburl.Parse(s.Root)
 	if err != nil {
-		return nil, fmt.Errorf("the root address %q of the site is not a web address", s.Root)
+		return nil, fmt.Errorf("the site's root address %q is not a web address", s.Root)
 	}
 	sc := &Scope{
 		Root:     root,

@@ -114,7 +114,7 @@ func textOf(r io.Reader, limit int64, budget *Budget) (*bufio.Reader, error) {
 }
 
 // ErrTextSpent means that several sitemaps together are larger than their limit.
-var ErrTextSpent = errors.New("larger than the limit of all sitemaps")
+var ErrTextSpent = errors.New("the size limit for all sitemaps is reached")
 
 // budgetReader is a reader within a budget that several readers share.
 type budgetReader struct {

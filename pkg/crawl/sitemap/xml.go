@@ -111,7 +111,7 @@ type xmlReader struct {
 
 func (x *xmlReader) start(t xml.StartElement) error {
 	if x.path = append(x.path, strings.ToLower(t.Name.Local)); len(x.path) > maxXMLDepth {
-		return fmt.Errorf("reading the sitemap: more than %d elements within one another", maxXMLDepth)
+		return fmt.Errorf("reading the sitemap: elements are nested more than %d levels deep", maxXMLDepth)
 	}
 	x.into = nil
 	name, above := x.path[len(x.path)-1], x.path[:len(x.path)-1]
@@ -233,7 +233,7 @@ type tokenLimiter struct {
 
 func (b *tokenLimiter) Read(p []byte) (int, error) {
 	if b.taken > maxXMLToken {
-		return 0, fmt.Errorf("more than %d bytes in one tag, text or comment", maxXMLToken)
+		return 0, fmt.Errorf("a tag, text or comment has more than %d bytes", maxXMLToken)
 	}
 	n, err := b.r.Read(p)
 	b.taken += n

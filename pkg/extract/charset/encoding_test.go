@@ -14,7 +14,7 @@ func TestForeignBytesAreNamedInAWarning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "1 byte is not") {
+	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "except for 1 byte") {
 		t.Errorf("warnings = %q", doc.Warnings)
 	}
 	if got := readtest.Lines(doc); !strings.Contains(got, "café") || strings.Count(got, "Größe und Höhe") != 20_000 {

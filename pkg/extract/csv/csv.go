@@ -45,7 +45,7 @@ func read(p *format.Parser) error {
 			break
 		}
 		if cells += len(row); cells > p.Lim.MaxCells {
-			return format.Errorf(format.TooLarge, "the table has more than %d cells", p.Lim.MaxCells)
+			return format.Errorf(format.TooLarge, "the table has more than %d cells; split the file", p.Lim.MaxCells)
 		}
 		if table.Filled(row) == 0 {
 			if together > 1 { // an empty row ends a table, except between single rows (double spacing)
@@ -62,7 +62,7 @@ func read(p *format.Parser) error {
 		}
 	}
 	if r.broken > 0 {
-		p.Out.Warn("a quotation mark in line " + strconv.Itoa(r.broken) + " is never closed; it was read as a character like others")
+		p.Out.Warn("the quotation mark in line " + strconv.Itoa(r.broken) + " is never closed; it was read as an ordinary character")
 	}
 	return w.Flush()
 }

@@ -39,7 +39,7 @@ func (w *walker) chunk(id string) {
 		w.r.p.Out.Warn(warning)
 	}
 	if errors.As(err, &refused) && refused.Kind != format.TooLarge {
-		w.r.p.Out.Warn("a document embedded in this one could not be read: " + refused.Message)
+		w.r.p.Out.Warn("an embedded document could not be read: " + refused.Message)
 		return
 	}
 	w.sc.Stop(err)

@@ -31,7 +31,7 @@ func noteKey(element, id string) string { return element + " " + id }
 
 func (n *notes) add(key string, b domain.Block) error {
 	if n.left -= int64(len(b.Text)); n.left < 0 {
-		return format.Errorf(format.TooLarge, "the document holds more than %s of text", format.SizeText(n.max))
+		return format.Errorf(format.TooLarge, "the document has more than %s of text; split it", format.SizeText(n.max))
 	}
 	if b.Kind == domain.BlockHeading { // the blocks after the note are not its section
 		b.Kind, b.Level = domain.BlockParagraph, 0
@@ -69,7 +69,7 @@ func (r *reader) readNotes(rels []ooxml.Relation) error {
 				return true
 			})
 			if sc.Damage != nil {
-				r.p.Out.Warn("the document's notes are damaged; they were read up to the damage")
+				r.p.Out.Warn("the document's notes are damaged; only the notes before the damage were read")
 			}
 		})
 		if err != nil {

@@ -230,7 +230,7 @@ func (w *walker) runProperties() {
 			w.bold = xmlscan.On(e)
 		case "vanish":
 			if xmlscan.On(e) {
-				w.r.p.Out.Warn("the document holds hidden text; it was read all the same")
+				w.r.p.Out.Warn("the document has hidden text, which was indexed too")
 			}
 		}
 		return false

@@ -35,7 +35,7 @@ func (w *walker) part(sc *xmlscan.Scanner) {
 		w.flush()
 	}
 	if sc.Damage != nil {
-		w.r.p.Out.Warn("the document is damaged; it was read up to the damage")
+		w.r.p.Out.Warn("the document is damaged; only the text before the damage was read")
 	}
 }
 

@@ -72,7 +72,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	if len(b.spine) > p.Lim.MaxPages {
-		return format.Errorf(format.TooLarge, "the book has %d parts, more than the %d that are read", len(b.spine), p.Lim.MaxPages)
+		return format.Errorf(format.TooLarge, "the book has %d parts; at most %d can be read", len(b.spine), p.Lim.MaxPages)
 	}
 	locked := 0
 	for _, extra := range []bool{false, true} {
@@ -91,9 +91,9 @@ func read(p *format.Parser) error {
 	}
 	switch {
 	case locked > 0 && p.Out.Letters == 0:
-		return format.Errorf(format.Encrypted, "the book is protected against copying (DRM); send a copy without the protection")
+		return format.Errorf(format.Encrypted, "the book is protected against copying (DRM); upload a copy without DRM")
 	case locked > 0:
-		p.Out.Warn("parts of the book are encrypted and were left out")
+		p.Out.Warn("encrypted parts of the book were skipped")
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (b *book) readPackage() error {
 			return false
 		})
 		if sc.Damage != nil {
-			b.p.Out.Warn("the book's list of parts is damaged; it was read up to the damage")
+			b.p.Out.Warn("the book's table of parts is damaged; only the parts before the damage were read")
 		}
 	})
 	switch {

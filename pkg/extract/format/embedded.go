@@ -16,13 +16,13 @@ func (p *Parser) Embedded(content []byte, name, declared string, level int, what
 	kind := p.Formats.Detect(content[:min(len(content), 4096)], name, declared)
 	switch {
 	case p.Nesting >= maxEmbedding:
-		p.Out.Warn(what + " was left out: files are nested too deeply")
+		p.Out.Warn(what + " was skipped: files are nested too deeply")
 		return nil
 	case len(content) == 0:
 		p.Out.Warn(what + " is empty")
 		return nil
 	case p.Formats.byType(kind) == nil:
-		p.Out.Warn(what + " was left out: " + p.Formats.Unsupported(kind).Message)
+		p.Out.Warn(what + " was skipped: " + p.Formats.Unsupported(kind).Message)
 		return nil
 	}
 	var stopped error // error of the document's sink, which ends the reading
@@ -62,7 +62,7 @@ func (p *Parser) Embedded(content []byte, name, declared string, level int, what
 	case errors.As(err, &refused):
 		p.Out.Warn(what + " could not be read: " + refused.Message)
 	default:
-		p.Out.Warn(what + " is damaged: it cannot be read as " + p.Formats.name(kind))
+		p.Out.Warn(what + " is damaged or not " + p.Formats.name(kind))
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (s Source) Bytes() ([]byte, error) {
 func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) error) (doc *domain.Document, err error) {
 	lim = lim.WithDefaults()
 	if src.Size > lim.MaxInput {
-		return nil, Errorf(TooLarge, "the file has %s, more than the %s that are read", SizeText(src.Size), SizeText(lim.MaxInput))
+		return nil, Errorf(TooLarge, "the file has %s; the limit is %s", SizeText(src.Size), SizeText(lim.MaxInput))
 	}
 	head := make([]byte, min(src.Size, 4096))
 	n, err := src.Data.ReadAt(head, 0)
@@ -50,7 +50,7 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	}
 	defer func() {
 		if x := recover(); x != nil {
-			err = &Error{Kind: Damaged, Message: "the file is damaged: it stopped the reader",
+			err = &Error{Kind: Damaged, Message: "the file is damaged: reading it failed unexpectedly",
 				Err: fmt.Errorf("%w: %v\n%s", ErrPanic, x, debug.Stack())}
 		}
 	}()

@@ -116,13 +116,13 @@ func oneOf(words []string) string {
 // Unsupported returns the error for files of a type that cannot be read.
 func (r *Registry) Unsupported(mimeType string) *Error {
 	if mimeType == TypeRTF {
-		return Errorf(Unsupported, "RTF files cannot be read; save it as docx, PDF or plain text")
+		return Errorf(Unsupported, "RTF files cannot be read; save the document as docx, PDF or plain text")
 	}
 	var labels []string
 	for _, f := range r.Formats() {
 		labels = append(labels, f.Label)
 	}
-	return Errorf(Unsupported, "files of type %s cannot be read; send %s", mimeType, oneOf(labels))
+	return Errorf(Unsupported, "files of type %s cannot be read; upload %s", mimeType, oneOf(labels))
 }
 
 // misnamed returns a warning for a file that has the name of a binary format but other content, such as a page that
@@ -132,7 +132,7 @@ func (r *Registry) misnamed(name, found string) string {
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {
 		return ""
 	}
-	return "the content is not what the file name says: it is named " + named.Name + " and was read as " + r.name(found)
+	return "the content does not match the file name: the name says " + named.Name + ", the content was read as " + r.name(found)
 }
 
 // read reads a document of the type p.Doc.MIMEType. head is its first bytes.
@@ -140,11 +140,11 @@ func (r *Registry) read(p *Parser, head []byte) error {
 	f := r.byType(p.Doc.MIMEType)
 	switch {
 	case p.Doc.MIMEType == TypeOLE:
-		return Errorf(Unsupported, "office files in the format before 2007 (.doc, .xls, .ppt) cannot be read; save it as docx, xlsx or pptx")
+		return Errorf(Unsupported, "Office files in the old formats (.doc, .xls, .ppt) cannot be read; save the file as docx, xlsx or pptx")
 	case f == nil:
 		return r.Unsupported(p.Doc.MIMEType)
 	case f.Packed && head[0] == oleMagic[0]:
-		return Errorf(Encrypted, "the file is protected with a password; remove the password and send it again")
+		return Errorf(Encrypted, "the file is protected with a password; remove the password and upload it again")
 	case f.Flat != nil && f.Flat(head):
 		return f.ReadFlat(p)
 	case f.Packed:

@@ -42,10 +42,10 @@ func (s *Sink) Add(b domain.Block) error {
 		part.Text, part.Offset = head, s.offset
 		part.Links = b.Links
 		if s.Left -= int64(len(head)); s.Left < 0 {
-			return Errorf(TooLarge, "the document holds more than %s of text", SizeText(s.Max))
+			return Errorf(TooLarge, "the document has more than %s of text; split it", SizeText(s.Max))
 		}
 		if s.blocks++; s.maxBlocks > 0 && s.blocks > s.maxBlocks {
-			return Errorf(TooLarge, "the document has more than the %d paragraphs and rows that are read", s.maxBlocks)
+			return Errorf(TooLarge, "the document has more than %d paragraphs and rows; split it", s.maxBlocks)
 		}
 		if s.Letters < 1<<20 {
 			s.Letters += CountLetters(head)

@@ -70,7 +70,7 @@ func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var text io.Reader
 	if stray := evidence.StrayEncoding(name); stray != nil {
 		if evidence.Bad > 0 {
-			p.Out.Warn("the text is UTF-8, but " + strconv.Itoa(evidence.Bad) + " " + Plural(evidence.Bad, "byte is", "bytes are") + " not; these were read as " + strings.ToLower(stray.String()))
+			p.Out.Warn("the text is UTF-8 except for " + strconv.Itoa(evidence.Bad) + " " + Plural(evidence.Bad, "byte, which was", "bytes, which were") + " read as " + strings.ToLower(stray.String()))
 		}
 		text = transform.NewReader(raw, &charset.Repairer{Stray: stray})
 	} else {

@@ -56,7 +56,7 @@ func (p *reader) page() error {
 	if err != nil {
 		// The elements are nested too deeply for the parser, so read only the tokens.
 		p.Doc.Route = "html/tokens/" + enc
-		p.Out.Warn("the page is nested too deeply for its structure to be read; its text was kept")
+		p.Out.Warn("the page is nested too deeply; only its text was read, without headings, lists and tables")
 		return p.htmlFragment(page)
 	}
 	if p.Src.URL != "" {
@@ -87,7 +87,7 @@ func (p *reader) page() error {
 		return err
 	}
 	if p.Out.Letters == 0 && hasScripts(doc) {
-		return format.Errorf(format.NoText, "the page has no text of its own: scripts put it together in the browser; save the page there and send that, or send its text")
+		return format.Errorf(format.NoText, "the page has no text: it is built by scripts in the browser; save the rendered page there and upload it, or upload the text")
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func (w *walker) grid(t *html.Node) []gridRow {
 			}
 			covered()
 			if len(row.cells) >= format.MaxColumns {
-				w.p.Out.Warn("rows with more than " + strconv.Itoa(format.MaxColumns) + " columns were cut")
+				w.p.Out.Warn("rows were cut after " + strconv.Itoa(format.MaxColumns) + " columns")
 				break
 			}
 			cell := gridCell{text: w.inline(c), head: c.DataAtom == atom.Th, first: true}

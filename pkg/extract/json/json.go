@@ -43,15 +43,15 @@ func read(p *format.Parser) error {
 	var syntax *syntaxError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		p.Out.Warn("the file ends in the middle of a value; what comes before was kept")
+		p.Out.Warn("the file ends in the middle of a value; the content before it was read")
 	case errors.As(err, &syntax):
-		p.Out.Warn("the JSON is broken in line " + strconv.Itoa(syntax.line) + "; what follows was read as plain text")
+		p.Out.Warn("the JSON is invalid in line " + strconv.Itoa(syntax.line) + "; the rest was read as plain text")
 		return p.Piece(format.TypeText, io.MultiReader(strings.NewReader(syntax.text), r))
 	case err != nil:
 		return err
 	}
 	if w.scan.cut {
-		p.Out.Warn("a string of more than " + format.SizeText(maxJSONString) + " was cut")
+		p.Out.Warn("a string was cut after " + format.SizeText(maxJSONString))
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (w *walker) run() error {
 		if tok == '{' || tok == '[' {
 			w.structured = true
 		} else if !w.lines && w.values == 0 && tok == word && !isJSONValue(w.scan.text) {
-			return w.brokenAt("a word that is no value")
+			return w.brokenAt("unknown value")
 		}
 		rec := w.record(w.lines)
 		if w.lines {
@@ -193,7 +193,7 @@ func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	case end:
 		return io.ErrUnexpectedEOF
 	default:
-		return w.broken("a mark out of place")
+		return w.broken("unexpected character")
 	}
 	if rec.size > format.MaxBlockBytes/2 {
 		return rec.flush(w.p.Out)
@@ -206,7 +206,7 @@ func (w *walker) scalar(tok token) (string, error) {
 	text := w.scan.text
 	if tok == word {
 		if !isJSONValue(text) {
-			return "", w.brokenAt("a word that is no value")
+			return "", w.brokenAt("unknown value")
 		}
 		switch string(text) {
 		case "null", "undefined", "None":
@@ -215,7 +215,7 @@ func (w *walker) scalar(tok token) (string, error) {
 		return string(text), nil
 	}
 	if isEncodedData(text) {
-		w.p.Out.Warn("strings of encoded data, such as pictures, were left out")
+		w.p.Out.Warn("strings of encoded data, such as pictures, were skipped")
 		return "", nil
 	}
 	return string(text), nil
@@ -256,7 +256,7 @@ func (w *walker) object(path []string, level int, rec *record) error {
 		case tok == end:
 			return io.ErrUnexpectedEOF
 		case tok != jsonString && tok != word:
-			return w.broken("a mark in place of a name")
+			return w.broken("a key must be a string")
 		}
 		key := string(w.scan.text)
 		if tok, err = w.scan.next(); err != nil {
@@ -266,7 +266,7 @@ func (w *walker) object(path []string, level int, rec *record) error {
 			return io.ErrUnexpectedEOF
 		}
 		if tok != ':' {
-			return w.brokenAt("a name without a colon")
+			return w.brokenAt("a key without a colon")
 		}
 		if tok, err = w.scan.next(); err != nil {
 			return err

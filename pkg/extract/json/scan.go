@@ -93,7 +93,7 @@ func (s *scanner) closes() bool {
 func (s *scanner) comment() error {
 	kind, err := s.r.ReadByte()
 	if err != nil || kind != '/' && kind != '*' {
-		return &syntaxError{line: s.line, what: "a slash that begins no comment"}
+		return &syntaxError{line: s.line, what: "a slash that does not begin a comment"}
 	}
 	before := byte(0)
 	for {
@@ -126,7 +126,7 @@ func (s *scanner) word(first byte) error {
 		s.text = append(s.text, c)
 	}
 	if !isJSONWord(s.text) {
-		return &syntaxError{line: s.line, what: "a word that is no value", text: string(s.text)}
+		return &syntaxError{line: s.line, what: "unknown value", text: string(s.text)}
 	}
 	return nil
 }

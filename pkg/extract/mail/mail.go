@@ -67,7 +67,7 @@ func readArchive(p *format.Parser) error {
 		return err
 	}
 	if root == nil {
-		return format.Errorf(format.NoText, "the web archive holds no page")
+		return format.Errorf(format.NoText, "the web archive contains no page")
 	}
 	content, err := m.decode(*root)
 	if err != nil {
@@ -234,7 +234,7 @@ func (m *reader) entity(part mimePart, level, nesting int) error {
 	case attached, name != "" && mediaType != format.TypeText && mediaType != format.TypeHTML:
 		return m.attachment(part, mediaType, level)
 	case strings.HasSuffix(mediaType, "pkcs7-mime"):
-		m.p.Out.Warn("a part of the message is encrypted or signed by S/MIME, which cannot be read")
+		m.p.Out.Warn("a part of the message is encrypted or signed with S/MIME and was skipped")
 	case strings.HasPrefix(mediaType, "text/") && mediaType != "text/calendar" && mediaType != "text/css", mediaType == "message/delivery-status":
 		return m.body(part, mediaType, params)
 	}
@@ -244,7 +244,7 @@ func (m *reader) entity(part mimePart, level, nesting int) error {
 // multipart reads the parts of a body: all of them, or the best of alternatives.
 func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) error {
 	if nesting >= maxMultiparts {
-		m.p.Out.Warn("parts of the message are nested deeper than are read; they were left out")
+		m.p.Out.Warn("parts of the message that are nested too deeply were skipped")
 		return nil
 	}
 	parts := m.split(part)
@@ -372,7 +372,7 @@ func unflow(text string, noSpace bool) string {
 func (m *reader) nested(part mimePart, level int) error {
 	if m.p.Nesting++; m.p.Nesting > maxMailNesting {
 		m.p.Nesting--
-		m.p.Out.Warn("a message nested deeper than messages are read was left out")
+		m.p.Out.Warn("a message that is nested too deeply was skipped")
 		return nil
 	}
 	defer func() { m.p.Nesting-- }()
@@ -387,7 +387,7 @@ func (m *reader) nested(part mimePart, level int) error {
 func (m *reader) attachment(part mimePart, mediaType string, level int) error {
 	name := cmp.Or(part.name(), "attachment")
 	if m.attachments++; m.attachments > maxAttachments {
-		m.p.Out.Warn(fmt.Sprintf("the message has more than the %d attachments that are read; the others were left out", maxAttachments))
+		m.p.Out.Warn(fmt.Sprintf("the message has more than %d attachments; the rest were skipped", maxAttachments))
 		return nil
 	}
 	content, err := m.decode(part)

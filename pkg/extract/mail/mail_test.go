@@ -75,12 +75,12 @@ func TestPartsOfMail(t *testing.T) {
 		"a damaged file":                            {body: multipartOf("mixed", plain, attached("a.pdf", "application/pdf", []byte("%PDF-1.4 nothing"))), has: "A door", warning: `the attachment "a.pdf"`},
 		"a message inside":                          {body: multipartOf("mixed", plain, "Content-Type: message/rfc822\n\n"+strings.Replace(messageOf("\nA window."), "Doors", "Windows", 1)), has: "Windows\n"},
 		"a mail as an attachment":                   {body: multipartOf("mixed", plain, attached("b.eml", "application/octet-stream", []byte(messageOf("\nA window.")))), has: "A window."},
-		"messages inside messages":                  {body: multipartOf("mixed", plain, deep), has: "A door", lacks: "the end", warning: "nested deeper"},
+		"messages inside messages":                  {body: multipartOf("mixed", plain, deep), has: "A door", lacks: "the end", warning: "nested too deeply"},
 		"a signature":                               {body: multipartOf("signed", plain, "Content-Type: application/pgp-signature; name=s.asc\n\nxyz"), has: "A door", lacks: "xyz"},
 		"a message that is encrypted":               {body: multipartOf("mixed", plain, multipartOf("encrypted", "Content-Type: application/octet-stream\n\nxyz")), has: "A door", warning: "encrypted"},
 		"a last boundary that is missing":           {body: strings.TrimSuffix(multipartOf("mixed", plain), "\n--mixed--\n"), has: "A door of oak"},
 		"lines that flow":                           {body: "Content-Type: text/plain; format=flowed\n\nA door \nof oak.\n> quoted \n> line\n", has: "A door of oak.\n> quoted line"},
-		"a body without its boundary":               {body: "Content-Type: multipart/mixed\n\nA door of oak.", has: "A door of oak.", warning: "how its parts are divided"},
+		"a body without its boundary":               {body: "Content-Type: multipart/mixed\n\nA door of oak.", has: "A door of oak.", warning: "the boundary between its parts"},
 		"an attachment with a path is named by its": {body: multipartOf("mixed", plain, attached(`..\..\c.txt`, "text/plain", []byte("A window"))), has: "c.txt\nA window", lacks: ".."},
 	}
 	for name, tt := range tests {

@@ -66,7 +66,7 @@ func (p mimePart) name() string {
 func (m *reader) split(part mimePart) []mimePart {
 	mediaType, params := part.mediaType()
 	if params["boundary"] == "" {
-		m.p.Out.Warn("the message does not say how its parts are divided; it was read as text")
+		m.p.Out.Warn("the message does not name the boundary between its parts; it was read as plain text")
 		return []mimePart{{header: textproto.MIMEHeader{}, body: part.body}}
 	}
 	var parts []mimePart
@@ -75,14 +75,14 @@ func (m *reader) split(part mimePart) []mimePart {
 		next, err := r.NextRawPart()
 		if err != nil {
 			if !errors.Is(err, io.EOF) || len(parts) == 0 {
-				m.p.Out.Warn("the message is damaged; it was read up to the damage")
+				m.p.Out.Warn("the message is damaged; only the parts before the damage were read")
 			}
 			return parts
 		}
 		if m.parts++; m.parts > maxMailParts {
 			if !m.over {
 				m.over = true
-				m.p.Out.Warn("the message has more parts than are read; the rest was left out")
+				m.p.Out.Warn("the message has too many parts; the rest were skipped")
 			}
 			return parts
 		}
@@ -143,7 +143,7 @@ func (m *reader) decode(part mimePart) ([]byte, error) {
 		content = decodeQuotedPrintable(content)
 	}
 	if m.left -= int64(len(content)); m.left < 0 {
-		return nil, format.Errorf(format.TooLarge, "the parts of the message have more than %s", format.SizeText(m.p.Lim.MaxUnpacked))
+		return nil, format.Errorf(format.TooLarge, "the parts of the message have more than %s in total in total", format.SizeText(m.p.Lim.MaxUnpacked))
 	}
 	return content, nil
 }

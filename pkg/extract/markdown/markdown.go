@@ -32,7 +32,7 @@ var Format = format.Format{
 // addresses of links, and HTML markup.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxMarkdown {
-		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + " and was read as plain text")
+		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + ", so it was read as plain text")
 		src, err := p.TextReader("markdown/text", "")
 		if err != nil {
 			return err

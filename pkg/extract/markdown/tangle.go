@@ -29,7 +29,7 @@ func tangled(text string) string {
 		}
 		blank = false
 		if blocks += max(0, open-freeBlocks); blocks > maxOpenBlocks {
-			return "its lists and quotes are nested too deeply"
+			return "lists or quotes are nested too deeply"
 		}
 		if inner[0] == '[' && strings.Contains(inner, "]:") {
 			references++ // the parser first reads all of them as one paragraph, and then removes each from it
@@ -45,7 +45,7 @@ func tangled(text string) string {
 			ahead += tildes * tildes
 		}
 		if ahead > maxLookahead {
-			return "it opens too many links or marks and does not close them"
+			return "too many links or emphasis marks are not closed"
 		}
 	}
 	return ""

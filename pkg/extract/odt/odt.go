@@ -64,7 +64,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	if locked {
-		return format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and send it again")
+		return format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and upload it again")
 	}
 	for _, part := range []string{"meta.xml", "styles.xml", "content.xml"} {
 		if err := a.Walk(part, r.document); err != nil {
@@ -120,7 +120,7 @@ func (r *reader) document(sc *xmlscan.Scanner) {
 		return true
 	})
 	if sc.Damage != nil {
-		r.p.Out.Warn("the document is damaged; it was read up to the damage")
+		r.p.Out.Warn("the document is damaged; only the text before the damage was read")
 	}
 }
 

@@ -118,7 +118,7 @@ func (w *walker) drawing() {
 			}
 			return true
 		case "object", "object-ole", "plugin", "applet":
-			w.r.p.Out.Warn("the document has embedded objects, which were left out; send them as files of their own")
+			w.r.p.Out.Warn("embedded objects were skipped; upload them as separate files")
 			w.sc.Skip()
 			return true
 		case "title", "image", "binary-data":
@@ -226,7 +226,7 @@ func (p *paragraph) note() {
 // comment reads a comment on the text.
 func (p *paragraph) comment() {
 	if p.w.r.p.Src.PlainRows {
-		p.w.r.p.Out.Warn("the document has comments, which are indexed and are not in its plain text")
+		p.w.r.p.Out.Warn("the document has comments, which are indexed but not part of its plain text")
 		p.w.sc.Skip()
 		return
 	}

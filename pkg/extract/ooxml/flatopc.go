@@ -52,10 +52,10 @@ func Unflatten(p *format.Parser) error {
 		return err
 	}
 	if err := z.Close(); err != nil {
-		return fmt.Errorf("packing the parts of a flat document: %w", err)
+		return fmt.Errorf("converting a flat XML document to a package: %w", err)
 	}
 	if f.parts == 0 {
-		return format.NotA("docx document", errors.New("there are no parts in it"))
+		return format.NotA("docx document", errors.New("it contains no parts"))
 	}
 	p.Src.Data, p.Src.Size = bytes.NewReader(packed.Bytes()), int64(packed.Len())
 	return nil
@@ -81,7 +81,7 @@ func (f *flatReader) run() error {
 		token, err := f.dec.Token()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				f.p.Out.Warn("the document is damaged; it was read up to the damage")
+				f.p.Out.Warn("the document is damaged; only the text before the damage was read")
 			}
 			return nil
 		}
@@ -126,7 +126,7 @@ func (f *flatReader) part(name string, binary bool) error {
 		}
 	}
 	if f.parts++; f.parts > format.MaxZipEntries {
-		return format.Errorf(format.TooLarge, "the file packs more than the %d parts that are read", format.MaxZipEntries)
+		return format.Errorf(format.TooLarge, "the file contains more than %d parts", format.MaxZipEntries)
 	}
 	content := f.data[min(start, end):end]
 	if f.size += int64(len(content)); f.size > f.p.Lim.MaxUnpacked {
@@ -140,7 +140,7 @@ func (f *flatReader) part(name string, binary bool) error {
 		_, err = w.Write(content)
 	}
 	if err != nil {
-		return fmt.Errorf("packing the parts of a flat document: %w", err)
+		return fmt.Errorf("converting a flat XML document to a package: %w", err)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 // ReadsComments reports whether comments are read. Plain text omits them, as other tools do.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
-		a.P.Out.Warn("the document has comments, which are indexed and are not in its plain text")
+		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")
 	}
 	return !a.P.Src.PlainRows
 }
@@ -121,7 +121,7 @@ func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	if program != "" {
 		program = " (" + program + ")"
 	}
-	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was left out; send it as a file of its own")
+	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was skipped; upload it as a separate file")
 }
 
 // EmbedsRest warns of embedded documents that the text of a part does not refer to, and of ActiveX controls.
@@ -130,7 +130,7 @@ func (a *Package) EmbedsRest(rels []Relation) {
 	for _, rel := range rels {
 		switch kind := rel.Kind(); {
 		case kind == "control":
-			a.P.Out.Warn("the document has ActiveX controls, whose texts and values are not read")
+			a.P.Out.Warn("texts and values of ActiveX controls were skipped")
 		case (kind == "package" || kind == "oleObject") && !rel.External && !a.embedded[rel.Target]:
 			a.Embeds(all, rel.ID, "")
 		}

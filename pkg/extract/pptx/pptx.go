@@ -40,7 +40,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	if len(slides) > p.Lim.MaxPages {
-		return format.Errorf(format.TooLarge, "the presentation has %d slides, more than the %d that are read", len(slides), p.Lim.MaxPages)
+		return format.Errorf(format.TooLarge, "the presentation has %d slides; at most %d can be read", len(slides), p.Lim.MaxPages)
 	}
 	p.Doc.Pages = len(slides)
 	r := &reader{p: p, a: a, once: map[string]bool{}, frames: map[string]map[string]slideFrame{}}
@@ -102,7 +102,7 @@ func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 // are used, its notes.
 func (r *reader) slide(part string, number int) error {
 	if r.a.Files[zip.PartName(part)] == nil {
-		r.p.Out.Warn(fmt.Sprintf("slide %d is missing in the file", number))
+		r.p.Out.Warn(fmt.Sprintf("slide %d is missing from the file", number))
 		return nil
 	}
 	s := r.newSlide(part, number)
@@ -114,7 +114,7 @@ func (r *reader) slide(part string, number int) error {
 		return err
 	}
 	if hidden {
-		r.p.Out.Warn(fmt.Sprintf("slide %d is hidden in the show; it was read all the same", number))
+		r.p.Out.Warn(fmt.Sprintf("slide %d is hidden; it was indexed too", number))
 	}
 	if s.title != "" {
 		if number == 1 && s.opens && r.p.Doc.Title == "" {

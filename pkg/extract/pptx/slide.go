@@ -42,7 +42,7 @@ func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error
 			s.blocks = inReadingOrder(s.boxes, s.r.p.Src.PlainRows)
 		}
 		if sc.Damage != nil {
-			s.r.p.Out.Warn(fmt.Sprintf("slide %d is damaged; it was read up to the damage", s.page))
+			s.r.p.Out.Warn(fmt.Sprintf("slide %d is damaged; only the text before the damage was read", s.page))
 		}
 	})
 }

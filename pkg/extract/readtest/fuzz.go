@@ -76,7 +76,7 @@ func Parts(f *testing.F, suffix string, names ...string) {
 	}
 	for i, name := range names {
 		if parts[name] == "" {
-			f.Fatalf("the sample %s has no part %s", files[0], name)
+			f.Fatalf("sample %s has no part %s", files[0], name)
 		}
 		f.Add(byte(i), []byte(parts[name]))
 	}
@@ -92,7 +92,7 @@ func Blocks(t *testing.T, doc *domain.Document) {
 	t.Helper()
 	for i, b := range doc.Blocks {
 		if strings.TrimSpace(b.Text) == "" || !utf8.ValidString(b.Text) || strings.ContainsRune(b.Text, 0) || len(b.Text) > format.MaxBlockBytes {
-			t.Fatalf("block %d of %d breaks its contract: %.200q", i, len(doc.Blocks), b.Text)
+			t.Fatalf("block %d of %d violates the contract of domain.Block: %.200q", i, len(doc.Blocks), b.Text)
 		}
 		if b.Kind == domain.BlockHeading && (b.Level < 1 || b.Level > 6) {
 			t.Fatalf("heading %q has level %d", b.Text, b.Level)

@@ -42,7 +42,7 @@ func Lines(doc *domain.Document) string {
 }
 
 // Update asks tests to write golden files instead of comparing with them.
-var Update = flag.Bool("update", false, "write golden files anew")
+var Update = flag.Bool("update", false, "write the golden files again")
 
 // Render writes a document in a form in which a change of structure shows.
 func Render(doc *domain.Document) string {

@@ -45,7 +45,7 @@ func RunIfAsked(read ParseFunc) {
 	}
 	memory, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s=%q is not a number of bytes\n", ChildMarker, value)
+		fmt.Fprintf(os.Stderr, "%s=%q must be a number of bytes\n", ChildMarker, value)
 		os.Exit(2)
 	}
 	out := os.Stdout

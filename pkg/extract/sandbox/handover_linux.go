@@ -17,7 +17,7 @@ const handoverFD = 3
 func newHandover() (*handover, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("making a socket to pass files to a child: %w", err)
+		return nil, fmt.Errorf("creating a socket to pass files to the extraction process: %w", err)
 	}
 	return &handover{os.NewFile(uintptr(pair[0]), "handover"), os.NewFile(uintptr(pair[1]), "handover")}, nil
 }
@@ -53,7 +53,7 @@ func (h *handover) give(f *os.File) error {
 		}
 	})
 	if err := errors.Join(err, sent); err != nil {
-		return fmt.Errorf("passing the document to a child: %w", err)
+		return fmt.Errorf("passing the document to the extraction process: %w", err)
 	}
 	return nil
 }
@@ -63,16 +63,16 @@ func takeFile(string) (*os.File, error) {
 	oob := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(handoverFD, make([]byte, 1), oob, unix.MSG_CMSG_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("taking the document from the parent: %w", err)
+		return nil, fmt.Errorf("receiving the document from the parent process: %w", err)
 	}
 	messages, err := unix.ParseSocketControlMessage(oob[:n])
 	if err != nil {
-		return nil, fmt.Errorf("taking the document from the parent: %w", err)
+		return nil, fmt.Errorf("receiving the document from the parent process: %w", err)
 	}
 	for _, m := range messages {
 		if fds, err := unix.ParseUnixRights(&m); err == nil && len(fds) == 1 {
 			return os.NewFile(uintptr(fds[0]), "document"), nil
 		}
 	}
-	return nil, errors.New("the parent passed no document")
+	return nil, errors.New("the parent process passed no document")
 }

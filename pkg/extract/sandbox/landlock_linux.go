@@ -31,7 +31,7 @@ const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS
 func limitFiles(folders []string) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return fmt.Errorf("asking for Landlock: %w", errno)
+		return fmt.Errorf("querying Landlock support: %w", errno)
 	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: landlockFiles1}
 	size := unsafe.Sizeof(attr.Handled_access_fs) // older kernels know only the first field
@@ -49,7 +49,7 @@ func limitFiles(folders []string) error {
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
-		return fmt.Errorf("making rules for files: %w", errno)
+		return fmt.Errorf("creating Landlock rules: %w", errno)
 	}
 	defer unix.Close(int(fd))
 	for _, folder := range folders {
@@ -59,7 +59,7 @@ func limitFiles(folders []string) error {
 	}
 	// A ruleset applies to the calling thread and to the threads it starts, so every thread must make the call.
 	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
-		return fmt.Errorf("leaving files: %w", errno)
+		return fmt.Errorf("restricting file access with Landlock: %w", errno)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func allowFolder(ruleset int, folder string, access uint64) error {
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(dir)}
 	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
 		uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
-		return fmt.Errorf("allowing the folder %s: %w", folder, errno)
+		return fmt.Errorf("allowing access to the folder %s: %w", folder, errno)
 	}
 	return nil
 }

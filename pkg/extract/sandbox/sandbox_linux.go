@@ -24,12 +24,12 @@ func limitMemory(bytes int64) error {
 	}
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		return fmt.Errorf("reading the size of this process: %w", err)
+		return fmt.Errorf("reading the memory size of this process: %w", err)
 	}
 	size, _, _ := strings.Cut(string(statm), " ")
 	pages, err := strconv.ParseUint(size, 10, 64)
 	if err != nil {
-		return fmt.Errorf("reading the size of this process: %w", err)
+		return fmt.Errorf("reading the memory size of this process: %w", err)
 	}
 	limit := pages*uint64(os.Getpagesize()) + uint64(bytes)
 	if err := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
@@ -128,15 +128,15 @@ func limitCPU(seconds uint64) error {
 	}
 	var use unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &use); err != nil {
-		return fmt.Errorf("reading the processor time of this process: %w", err)
+		return fmt.Errorf("reading the CPU time of this process: %w", err)
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CPU, &limit); err != nil {
-		return fmt.Errorf("reading the limit of processor time: %w", err)
+		return fmt.Errorf("reading the CPU time limit: %w", err)
 	}
 	limit.Cur = min(limit.Max, uint64(use.Utime.Sec+use.Stime.Sec)+seconds+1)
 	if err := unix.Setrlimit(unix.RLIMIT_CPU, &limit); err != nil {
-		return fmt.Errorf("limiting the processor time of this process: %w", err)
+		return fmt.Errorf("limiting the CPU time of this process: %w", err)
 	}
 	endOnCPU.Do(func() {
 		exceeded := make(chan os.Signal, 1)

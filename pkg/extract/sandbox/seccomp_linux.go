@@ -47,10 +47,10 @@ const (
 func limitCalls() error {
 	abi, ok := callABIs[runtime.GOARCH]
 	if !ok {
-		return fmt.Errorf("no list of system calls for %s", runtime.GOARCH)
+		return fmt.Errorf("no system call filter for %s", runtime.GOARCH)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("refusing new privileges: %w", err)
+		return fmt.Errorf("setting no_new_privs: %w", err)
 	}
 	filter := callFilter(abi, uint32(os.Getpid()))
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
@@ -61,7 +61,7 @@ func limitCalls() error {
 		return fmt.Errorf("filtering system calls: %w", errno)
 	}
 	if result != 0 {
-		return errors.New("filtering system calls: a thread has another filter")
+		return errors.New("filtering system calls: another thread already has a filter")
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func WatchMemory(bytes int64) {
 	defer tick.Stop()
 	for range tick.C {
 		if mappedMemory() > bytes {
-			fmt.Fprintln(os.Stderr, "out of memory: ended by the watchdog")
+			fmt.Fprintln(os.Stderr, "out of memory: stopped by the watchdog")
 			os.Exit(exitMemory)
 		}
 	}

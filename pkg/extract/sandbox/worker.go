@@ -54,11 +54,11 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	exe, err := executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding the running program: %w", err)
+		return nil, fmt.Errorf("locating the executable: %w", err)
 	}
 	dir, err := os.MkdirTemp(temp, "sluice-extract-")
 	if err != nil {
-		return nil, fmt.Errorf("making a folder for a child's temporary files: %w", err)
+		return nil, fmt.Errorf("creating a temporary folder for the extraction process: %w", err)
 	}
 	docs, err := newHandover()
 	if err != nil {
@@ -86,7 +86,7 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	}
 	if err != nil {
 		docs.close()
-		return nil, errors.Join(fmt.Errorf("starting a child to read documents: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("starting an extraction process: %w", err), os.RemoveAll(dir))
 	}
 	docs.started()
 	return w, nil
@@ -129,7 +129,7 @@ func (w *Worker) Stop() {
 }
 
 // ErrNotStarted means that the child ended before it received the document, so another child can read it.
-var ErrNotStarted = errors.New("the child ended before it took the document")
+var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
 // Extract reads one document in the child. After any error that is not an *Error from the parser, the child is dead.
 func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory int64, timeout time.Duration) (*domain.Document, error) {
@@ -162,7 +162,7 @@ func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("reading the document: %w", context.Cause(ctx))
 	case late.Load():
-		return nil, format.Errorf(format.Resources, "reading took longer than %s", durationText(timeout))
+		return nil, format.Errorf(format.Resources, "reading the file took longer than %s; split the file", durationText(timeout))
 	case errors.Is(err, errFault), errors.Is(err, ErrNotStarted):
 		return nil, err
 	case format.KindOf(err) != "":
@@ -172,15 +172,15 @@ func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory
 }
 
 var (
-	errOverflow = errors.New("the child sent more than it was allowed to")
-	errFault    = errors.New("the child could not do its work")
+	errOverflow = errors.New("the extraction process sent more than the limit")
+	errFault    = errors.New("the extraction process failed")
 )
 
 // receive collects frames until the one that ends the answer.
 func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
 	var blocks []domain.Block
 	var text, raw int64
-	tooMuch := &format.Error{Kind: format.TooLarge, Message: "the document holds too much text", Err: errOverflow}
+	tooMuch := &format.Error{Kind: format.TooLarge, Message: "the document has too much text; split it", Err: errOverflow}
 	accepted := false
 	for {
 		kind, payload, err := readFrame(w.Out)
@@ -197,7 +197,7 @@ func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
 		case frameAccepted:
 			accepted = true
 			if err := json.Unmarshal(payload, &w.Missing); err != nil {
-				return nil, fmt.Errorf("decoding what a child could not give up: %w", err)
+				return nil, fmt.Errorf("decoding the missing restrictions of the extraction process: %w", err)
 			}
 		case frameSpent:
 			w.Spent = true
@@ -229,7 +229,7 @@ func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
 		case frameFault:
 			return nil, fmt.Errorf("%w: %s", errFault, payload)
 		default:
-			return nil, fmt.Errorf("a frame of unknown kind %q", kind)
+			return nil, fmt.Errorf("unknown frame kind %q", kind)
 		}
 	}
 }
@@ -242,19 +242,19 @@ func (w *Worker) causeOfDeath(maxMemory int64, cpuSeconds uint64, cause error) e
 		"cannot map pages", "failed to reserve"} {
 		if strings.Contains(words, sign) {
 			return &format.Error{Kind: format.Resources, Err: detail,
-				Message: fmt.Sprintf("the file needed more than %s of memory to read", format.SizeText(maxMemory))}
+				Message: fmt.Sprintf("reading the file needs more than %s of memory; split the file", format.SizeText(maxMemory))}
 		}
 	}
 	switch {
 	case w.cmd.ProcessState.ExitCode() == exitCPU:
 		return &format.Error{Kind: format.Resources, Err: detail,
-			Message: fmt.Sprintf("reading took more than %s of processor time", durationText(time.Duration(cpuSeconds)*time.Second))}
+			Message: fmt.Sprintf("reading the file takes more than %s of CPU time; split the file", durationText(time.Duration(cpuSeconds)*time.Second))}
 	case strings.Contains(words, "stack overflow"), strings.Contains(words, "stack exceeds"):
-		return &format.Error{Kind: format.Damaged, Err: detail, Message: "the file is nested too deeply to be read"}
+		return &format.Error{Kind: format.Damaged, Err: detail, Message: "the file is nested too deeply"}
 	case w.cmd.ProcessState.ExitCode() == -1:
-		return &format.Error{Kind: format.Resources, Err: detail, Message: "the system stopped the reading of the file, most likely for want of memory"}
+		return &format.Error{Kind: format.Resources, Err: detail, Message: "the operating system stopped reading the file, probably because memory ran out"}
 	}
-	return &format.Error{Kind: format.Damaged, Err: detail, Message: "the file is damaged: it stopped the reader"}
+	return &format.Error{Kind: format.Damaged, Err: detail, Message: "the file is damaged: reading it failed unexpectedly"}
 }
 
 // durationText formats a duration for people: "2 minutes", "1.5 seconds".

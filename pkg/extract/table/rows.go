@@ -55,7 +55,7 @@ func (w *Writer) Add(r Row) error {
 		row = append(row, format.OneLine(c))
 	}
 	if len(r.Cells) > format.MaxColumns {
-		w.Out.Warn("rows with more than " + strconv.Itoa(format.MaxColumns) + " columns were cut")
+		w.Out.Warn("rows were cut after " + strconv.Itoa(format.MaxColumns) + " columns")
 	}
 	for len(row) > 0 && row[len(row)-1] == "" {
 		row = row[:len(row)-1]

@@ -149,7 +149,7 @@ func (r *sheetReader) tellRemarks() error {
 		return nil
 	}
 	if r.remarks.cut {
-		r.w.p.Out.Warn(fmt.Sprintf("sheet %q has more comments than are read; the others were left out", r.ref.name))
+		r.w.p.Out.Warn(fmt.Sprintf("sheet %q has too many comments; the rest were skipped", r.ref.name))
 	}
 	for _, cell := range r.remarks.order {
 		remark := r.remarks.texts[cell]

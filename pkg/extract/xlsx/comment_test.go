@@ -48,7 +48,7 @@ func TestCommentsOnCellsAreBounded(t *testing.T) {
 	if n := strings.Count(readtest.Text(doc), "word"); n != xlsx.MaxRemarks {
 		t.Errorf("%d comments were read, want %d", n, xlsx.MaxRemarks)
 	}
-	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "more comments than are read") {
+	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "too many comments") {
 		t.Errorf("warnings = %q", doc.Warnings)
 	}
 }

@@ -73,15 +73,15 @@ func (r *sheetReader) read() error {
 	}
 	switch {
 	case r.w.a.Files[zip.PartName(r.ref.part)] == nil:
-		out.Warn(fmt.Sprintf("sheet %q is missing in the file", r.ref.name))
+		out.Warn(fmt.Sprintf("sheet %q is missing from the file", r.ref.name))
 	case failed != nil:
-		out.Warn(fmt.Sprintf("sheet %q is damaged in row %d; what comes before was read", r.ref.name, r.row))
+		out.Warn(fmt.Sprintf("sheet %q is damaged in row %d; only the rows before it were read", r.ref.name, r.row))
 	}
 	if r.lacking {
-		out.Warn(fmt.Sprintf("sheet %q refers to texts that the file lacks", r.ref.name))
+		out.Warn(fmt.Sprintf("cells of sheet %q refer to texts that are missing from the file; they were skipped", r.ref.name))
 	}
 	if r.unknown > 0 {
-		out.Warn(fmt.Sprintf("sheet %q: formulas whose results are not stored in the file were left out, %d in all; open it in a spreadsheet program and save it there", r.ref.name, r.unknown))
+		out.Warn(fmt.Sprintf("sheet %q: skipped %d formulas because the file does not store their results; open it in a spreadsheet program, save it and upload it again", r.ref.name, r.unknown))
 	}
 	if err := r.rows.Flush(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 		}
 		if column >= format.MaxColumns { // the value is not looked up
 			if hasValue(sc) {
-				r.w.p.Out.Warn("rows with more than " + strconv.Itoa(format.MaxColumns) + " columns were cut")
+				r.w.p.Out.Warn("rows were cut after " + strconv.Itoa(format.MaxColumns) + " columns")
 			}
 			return true
 		}
@@ -121,7 +121,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 			return true
 		}
 		if size += len(text); size > maxRowText {
-			r.w.p.Out.Warn(fmt.Sprintf("sheet %q has rows with more than %s of text; they were cut", r.ref.name, format.SizeText(maxRowText)))
+			r.w.p.Out.Warn(fmt.Sprintf("sheet %q has rows with more than %s of text, which were cut", r.ref.name, format.SizeText(maxRowText)))
 			return true
 		}
 		for len(row.Cells) <= column {
@@ -144,7 +144,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 		return true
 	})
 	if r.w.cells += len(row.Cells); r.w.cells > r.w.p.Lim.MaxCells {
-		return format.Errorf(format.TooLarge, "the workbook has more than %d cells", r.w.p.Lim.MaxCells)
+		return format.Errorf(format.TooLarge, "the workbook has more than %d cells; split it", r.w.p.Lim.MaxCells)
 	}
 	if table.Filled(row.Cells) == 0 {
 		return r.rows.Gap()

@@ -55,7 +55,7 @@ func read(p *format.Parser) error {
 	p.Doc.Route = "xlsx"
 	main := a.MainPart("xl/workbook.xml")
 	if strings.HasSuffix(zip.PartName(main), ".bin") || a.Files["xl/workbook.bin"] != nil {
-		return format.Errorf(format.Unsupported, "binary Excel workbooks (.xlsb) cannot be read; save it as xlsx")
+		return format.Errorf(format.Unsupported, "binary Excel workbooks (.xlsb) cannot be read; save the workbook as xlsx")
 	}
 	w := &workbook{p: p, a: a, tails: map[string]bool{}}
 	rels := a.Relations(main)
@@ -68,7 +68,7 @@ func read(p *format.Parser) error {
 		if len(w.sheets) == 0 {
 			return format.NotA("xlsx workbook", zip.ErrNoPart)
 		}
-		p.Out.Warn("the workbook does not list its sheets; those found in the file were read")
+		p.Out.Warn("the workbook does not list its sheets; all sheets found in the file were read")
 	}
 	dir := path.Dir(main)
 	if w.styles, err = readSheetStyles(a, a.Related(rels, "styles", dir+"/styles.xml"), date1904); err != nil {
@@ -80,11 +80,11 @@ func read(p *format.Parser) error {
 	}
 	for _, s := range w.sheets {
 		if s.unseen {
-			p.Out.Warn(fmt.Sprintf("sheet %q is hidden from users altogether and was left out", s.name))
+			p.Out.Warn(fmt.Sprintf("sheet %q cannot be unhidden by users (\"very hidden\") and was skipped", s.name))
 			continue
 		}
 		if s.hidden {
-			p.Out.Warn(fmt.Sprintf("sheet %q is hidden; it was read all the same", s.name))
+			p.Out.Warn(fmt.Sprintf("sheet %q is hidden; it was indexed too", s.name))
 		}
 		if err := w.sheet(s); err != nil {
 			return err
@@ -109,7 +109,7 @@ func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 b
 				date1904 = v == "1" || v == "true"
 			case "sheet":
 				if len(w.sheets) == maxSheets {
-					w.p.Out.Warn(fmt.Sprintf("the workbook has more than %d sheets; the rest was left out", maxSheets))
+					w.p.Out.Warn(fmt.Sprintf("the workbook has more than %d sheets; the rest were skipped", maxSheets))
 					sc.Skip()
 					return true
 				}

@@ -116,7 +116,7 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 		"the title of a second table is no record of the first": {rows: rows + extracttest.Cells(6, "Towns") + extracttest.Cells(7, "city", "size", "mayor") + extracttest.Cells(8, "Oslo", "9", "Bo"),
 			want: want + "\ntable_row row 6: Towns\ntable_row row 7: city\tsize\tmayor\ntable_row row 8: city: Oslo; size: 9; mayor: Bo"},
 		"formulas without a result": {rows: rows + `<row r="4"><c r="A4" t="str"><v>Ben</v></c><c r="B4"><f>B3*2</f><v></v></c></row><row r="5"><c r="A5" t="str"><f>""</f><v></v></c><c r="B5"><f t="shared" si="0"/></c></row>`,
-			want: want + "\ntable_row row 4: name: Ben", warning: `sheet "Data": formulas whose results are not stored in the file were left out, 2 in all`},
+			want: want + "\ntable_row row 4: name: Ben", warning: `sheet "Data": skipped 2 formulas because the file does not store their results`},
 		"links": {rows: rows + `<row r="4"><c r="A4" t="str"><f>HYPERLINK("https://b.example","x")</f><v>B</v></c></row>`,
 			tail: `<hyperlinks><hyperlink ref="A3" r:id="l"/></hyperlinks>`, parts: rels(`<Relationship Id="l" Type="x/hyperlink" Target="https://a.example" TargetMode="External"/>`),
 			want: strings.Replace(want, "Ann", "Ann (https://a.example)", 1) + " <Ann=https://a.example>\ntable_row row 4: name: B (https://b.example) <B=https://b.example>"},
@@ -130,14 +130,14 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 		"text boxes": {rows: rows, parts: map[string]string{
 			"xl/worksheets/_rels/sheet1.xml.rels": `<Relationships><Relationship Id="d" Type="x/drawing" Target="../drawings/d.xml"/></Relationships>`,
 			"xl/drawings/d.xml":                   `<wsDr xmlns:a="a"><sp><txBody><a:p><a:r><a:t>A remark</a:t></a:r></a:p></txBody></sp></wsDr>`}, want: want + "\nparagraph: A remark"},
-		"a hidden sheet is read":         {rows: rows, parts: book(`<sheet name="Data" state="hidden" r:id="rId1"/>`), want: want, warning: `sheet "Data" is hidden; it was read`},
-		"what only macros show is not":   {rows: rows, parts: book(`<sheet name="Data" r:id="rId1"/><sheet name="Secret" state="veryHidden" r:id="rId1"/>`), want: want, warning: `sheet "Secret" is hidden from users`},
+		"a hidden sheet is read":         {rows: rows, parts: book(`<sheet name="Data" state="hidden" r:id="rId1"/>`), want: want, warning: `sheet "Data" is hidden; it was indexed`},
+		"what only macros show is not":   {rows: rows, parts: book(`<sheet name="Data" r:id="rId1"/><sheet name="Secret" state="veryHidden" r:id="rId1"/>`), want: want, warning: `sheet "Secret" cannot be unhidden by users`},
 		"days counted from 1904":         {rows: `<row><c s="1"><v>43956</v></c></row>`, parts: book(`<sheet name="Data" r:id="rId1"/>`), want: "heading 1: Data\ntable_row row 1: 2024-05-06"},
 		"relationships that are missing": {rows: rows, parts: map[string]string{"xl/_rels/workbook.xml.rels": "", "_rels/.rels": ""}, want: want},
 		"a workbook part that is missing": {rows: rows, parts: map[string]string{"xl/workbook.xml": "", "_rels/.rels": ""},
 			want: strings.Replace(want, "Data", "sheet1", 1), warning: "does not list its sheets"},
 		"targets from the root": {rows: rows, parts: map[string]string{"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="rId1" Type="x/worksheet" Target="/xl/worksheets/sheet1.xml"/></Relationships>`}, want: want},
-		"no styles and texts":   {rows: rows + `<row r="4"><c r="A4" t="s"><v>7</v></c><c r="B4" s="3"><v>5</v></c></row>`, parts: map[string]string{"xl/styles.xml": "", "xl/sharedStrings.xml": ""}, want: want + "\ntable_row row 4: age: 5", warning: "texts that the file lacks"},
+		"no styles and texts":   {rows: rows + `<row r="4"><c r="A4" t="s"><v>7</v></c><c r="B4" s="3"><v>5</v></c></row>`, parts: map[string]string{"xl/styles.xml": "", "xl/sharedStrings.xml": ""}, want: want + "\ntable_row row 4: age: 5", warning: "refer to texts that are missing from the file"},
 		"a sheet cut short":     {rows: rows + `<row r="4"><c r="A4`, want: want, warning: "damaged in row 4"},
 		"prefixes of names": {parts: map[string]string{"xl/worksheets/sheet1.xml": `<x:worksheet xmlns:x="m"><x:sheetData><x:row r="1"><x:c r="A1" t="str"><x:v>kept</x:v></x:c></x:row></x:sheetData></x:worksheet>`},
 			want: "heading 1: Data\ntable_row row 1: kept"},
@@ -186,7 +186,7 @@ func TestDrawingsAreLeftOutOfPlainRows(t *testing.T) {
 
 func TestCellsBehindTheLastColumnAreNotLookedUp(t *testing.T) {
 	t.Parallel()
-	const cut = "rows with more than 1024 columns were cut"
+	const cut = "rows were cut after 1024 columns"
 	tests := map[string]struct {
 		cell     string
 		warnings []string
@@ -236,7 +236,7 @@ func TestATextThatManyCellsShareIsBounded(t *testing.T) {
 func TestBinaryWorkbooksAskForXlsx(t *testing.T) {
 	t.Parallel()
 	_, err := readtest.Parse(t, "a.xlsb", extracttest.Sheet(t, "", "", map[string]string{"xl/workbook.xml": "", "xl/workbook.bin": "x"}))
-	if format.KindOf(err) != format.Unsupported || !strings.Contains(err.Error(), "save it as xlsx") {
+	if format.KindOf(err) != format.Unsupported || !strings.Contains(err.Error(), "save the workbook as xlsx") {
 		t.Errorf("error = %v, want Unsupported that says what to do", err)
 	}
 }

@@ -44,7 +44,7 @@ func salvage(p *format.Parser, cause error) (*zip.Reader, error) {
 	if err != nil {
 		return nil, format.NotA(what, cause)
 	}
-	p.Out.Warn("the file is damaged: it was cut short or its directory is lost; the parts that could be found in it were read")
+	p.Out.Warn("the file is damaged: it is incomplete or its directory is missing; only the parts that were found were read")
 	p.Src.Data, p.Src.Size = bytes.NewReader(packed.Bytes()), int64(packed.Len())
 	return zr, nil
 }

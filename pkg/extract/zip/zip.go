@@ -76,7 +76,7 @@ func Open(p *format.Parser, what string) (*Archive, error) {
 // are bounded too. If several parts have the same name, the first is used and the others are never read.
 func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	if len(zr.File) > format.MaxZipEntries {
-		return nil, format.Errorf(format.TooLarge, "the file packs %d parts, more than the %d that are read", len(zr.File), format.MaxZipEntries)
+		return nil, format.Errorf(format.TooLarge, "the file contains %d parts; at most %d can be read", len(zr.File), format.MaxZipEntries)
 	}
 	a := &Archive{P: p, Files: make(map[string]*zip.File, len(zr.File)), Left: p.Lim.MaxUnpacked, max: p.Lim.MaxUnpacked}
 	var total uint64
@@ -88,18 +88,18 @@ func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 			return nil, a.tooLarge()
 		}
 		if f.Flags&1 != 0 {
-			return nil, format.Errorf(format.Encrypted, "the file is packed with a password; remove the password and send it again")
+			return nil, format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and upload it again")
 		}
 		name := PartName(f.Name)
 		if a.Files[name] != nil {
 			a.Twice = true
-			p.Out.Warn(fmt.Sprintf("the file packs the part %q more than once; the first was read", format.Cut(name, 100)))
+			p.Out.Warn(fmt.Sprintf("the file contains part %q more than once; only the first was read", format.Cut(name, 100)))
 			continue
 		}
 		a.Files[name] = f
 	}
 	if total > format.MinBomb && total/uint64(max(p.Src.Size, 1)) > format.MaxRatio {
-		return nil, format.Errorf(format.TooLarge, "the file unpacks to %d times its size, more than the %d times that are read", total/uint64(max(p.Src.Size, 1)), format.MaxRatio)
+		return nil, format.Errorf(format.TooLarge, "the file unpacks to %d times its size; the limit is %d times", total/uint64(max(p.Src.Size, 1)), format.MaxRatio)
 	}
 	return a, nil
 }

@@ -92,7 +92,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		site := siteOf(w, world.Pages{world.PageA: {Content: "a"}}, world.PageA, world.PageB)
 		world.Equal(t, []any{domain.StatusError, world.PageB + " does not exist (404)."}, []any{w.PageAt(site, world.PageB).Status, w.PageAt(site, world.PageB).Error})
 		got := w.Get(site.ID)
-		world.Equal(t, []any{domain.StatusSynched, []string{"1 of 2 pages could not be read; each says why"}}, []any{got.Status, got.Warnings})
+		world.Equal(t, []any{domain.StatusSynched, []string{"1 of 2 pages could not be read; each shows its error"}}, []any{got.Status, got.Warnings})
 	})
 	t.Run("a page of its own that is gone stays without its content", func(t *testing.T) {
 		t.Parallel()
@@ -114,7 +114,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		crawlAgain(w, site, partial, world.PageA, world.PageB)
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}, world.PageB: {}})
 		got := w.PageAt(site, world.PageB)
-		world.Equal(t, []any{domain.StatusSkipped, "It asks not to be indexed (noindex).", uint64(0), int64(0)},
+		world.Equal(t, []any{domain.StatusSkipped, "It is marked noindex.", uint64(0), int64(0)},
 			[]any{got.Status, got.Error, got.ActiveGeneration, got.Chunks})
 		var below uint64
 		var originals []string
@@ -135,7 +135,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		site := siteOf(w, world.Pages{world.PageA: {}}, world.PageA)
-		world.Equal(t, []any{domain.StatusError, "All of the site's 1 pages are left out. One of them: It asks not to be indexed (noindex)."},
+		world.Equal(t, []any{domain.StatusError, "All of the site's 1 pages were skipped. Example: It is marked noindex."},
 			[]any{site.Status, site.Error})
 	})
 	t.Run("a page whose content was replaced by a text is fetched whole again", func(t *testing.T) {

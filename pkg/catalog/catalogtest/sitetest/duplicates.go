@@ -159,7 +159,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		p := world.Pages{pageX: {Content: "x", Canonical: world.PageA}, world.PageA: {Content: "a", Same: true}}
 		site := siteOf(w, p, pageX)
 		x := w.PageAt(site, pageX)
-		world.Equal(t, []any{domain.StatusSkipped, "It says that its address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
+		world.Equal(t, []any{domain.StatusSkipped, "Its canonical address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 			[]any{x.Status, x.Error, x.DuplicateOf})
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
 		// The sitemap only lists the other address, which keeps this one in the site.
@@ -231,7 +231,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 				}
 			}
 			x := w.PageAt(site, pageX)
-			world.Equal(t, []any{domain.StatusSkipped, "It says that its address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
+			world.Equal(t, []any{domain.StatusSkipped, "Its canonical address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 				[]any{x.Status, x.Error, x.DuplicateOf})
 			world.Equal(t, map[string]bool{world.PageA: true, pageX: false, world.PageB: true}, kept(w, site, world.PageA, pageX, world.PageB))
 			world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)

@@ -247,7 +247,7 @@ func testScopes(t *testing.T, open world.Open) {
 		w.RunWorkers(p)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 		world.Equal(t, domain.StatusSkipped, w.PageAt(site, all[1]).Status)
-		world.Equal(t, all[1]+" is left out: matched by an exclude pattern.", w.PageAt(site, all[1]).Error)
+		world.Equal(t, all[1]+" was skipped: matched by an exclude pattern.", w.PageAt(site, all[1]).Error)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
 	t.Run("a site whose pages a sitemap lists leaves out at once what it does not take any more, and says how the others come", func(t *testing.T) {
@@ -260,14 +260,14 @@ func testScopes(t *testing.T, open world.Open) {
 		world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
 		change(w, site, domain.WebPatch{Exclude: list()}, p)
 		world.Equal(t, []string{world.PageA, world.PageB}, searchable(w, site, p))
-		world.Equal(t, []string{"The site takes more pages than before. Refresh it to find those that its sitemap lists."}, w.Get(site.ID).Warnings)
+		world.Equal(t, []string{"The site now includes more pages than before. Refresh it to find new pages in its sitemap."}, w.Get(site.ID).Warnings)
 		crawlAgain(w, site, complete, world.PageA, world.PageB)
 		w.RunWorkers(p)
 		world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
 	})
 	t.Run("a site that takes more pages while its sitemap is read says how the others come", func(t *testing.T) {
 		t.Parallel()
-		more := []string{"The site takes more pages than before. Refresh it to find those that its sitemap lists."}
+		more := []string{"The site now includes more pages than before. Refresh it to find new pages in its sitemap."}
 		for _, test := range []struct {
 			follow bool
 			patch  domain.WebPatch

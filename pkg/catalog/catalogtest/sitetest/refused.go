@@ -72,8 +72,8 @@ func testRefused(t *testing.T, open world.Open) {
 		site := follows(w, p, root, domain.DatasourceConfig{MaxDepth: 10})
 		world.Equal(t, 0, change(w, site, domain.WebPatch{Include: list("/blog/")}, p))
 		world.Equal(t, []int{0, 1, 2, 3, domain.LeadsNowhere, domain.LeadsNowhere, 0}, leads(w, site, all))
-		world.Equal(t, all[3]+" is read for its links alone: not matched by an include pattern.", w.PageAt(site, all[3]).Error)
-		world.Equal(t, all[4]+" is left out: not matched by an include pattern.", w.PageAt(site, all[4]).Error)
+		world.Equal(t, all[3]+" was read only for its links: not matched by an include pattern.", w.PageAt(site, all[3]).Error)
+		world.Equal(t, all[4]+" was skipped: not matched by an include pattern.", w.PageAt(site, all[4]).Error)
 		world.Equal(t, all[6:], searchable(w, site, p))
 		crawlAgain(w, site, partial, root)
 		w.RunWorkers(p)
@@ -194,7 +194,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, urls[1:4], searchable(w, site, p))
 		more := 10
 		change(w, site, domain.WebPatch{MaxPages: &more}, p)
-		world.Equal(t, []string{"The site takes more pages than before. Refresh it to find those that its sitemap lists."}, w.Get(site.ID).Warnings)
+		world.Equal(t, []string{"The site now includes more pages than before. Refresh it to find new pages in its sitemap."}, w.Get(site.ID).Warnings)
 	})
 	t.Run("a page that comes back in the same crawl has a job with another id, as the stream drops repeated ids", func(t *testing.T) {
 		t.Parallel()

@@ -75,7 +75,7 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 			return
 		}
 		if a.Content == "" {
-			w.End(j, domain.EventSkipped, WithReason("It asks not to be indexed (noindex)."))
+			w.End(j, domain.EventSkipped, WithReason("It is marked noindex."))
 			return
 		}
 		w.End(j, domain.EventFetched, Found(j, a.Content), func(ev *domain.Event) {

@@ -8,7 +8,7 @@ const decisions = { page: 'Included', listed: 'Included', duplicate: 'Duplicate'
 /** @param {any} plan as POST /datasources/plan answers */
 export function planView(plan) {
   const takes = (plan.decisions.page ?? 0) + (plan.decisions.listed ?? 0);
-  const beyond = plan.reasons['the limit of pages is reached'] ?? 0;
+  const beyond = plan.reasons['the page limit is reached'] ?? 0;
   return h('section', { class: 'card', 'aria-label': 'Crawl preview' },
     h('p', { role: 'status' }, `${counted(takes, 'page')} of ${plan.root} would be added`,
       plan.follow ? ', found by following links.' : `, listed by ${counted(plan.sitemaps, 'sitemap file')}.`,
