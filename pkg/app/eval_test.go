@@ -209,7 +209,7 @@ func TestEvalGeneratesUsableQuestions(t *testing.T) {
 	of := map[string]bool{}
 	for _, q := range questions {
 		of[q.Relevant[0]] = true
-		if !eval.HoldsAny(manuals[q.Relevant[0]], q.Answers) {
+		if !eval.ContainsAnyAnswer(manuals[q.Relevant[0]], q.Answers) {
 			t.Errorf("question %+v is not answered by its document", q)
 		}
 	}

@@ -50,7 +50,7 @@ func returnIdleMemory(ctx context.Context, rest func() int64) {
 func (s *Service) clearIdleCaches() int64 {
 	given := s.catalog.ClearIdleCache()
 	if s.engines.embedded != nil {
-		given += s.engines.embedded.Rest()
+		given += s.engines.embedded.ClearIdleCaches()
 	}
 	return given
 }

@@ -93,7 +93,7 @@ func (s *Service) Start(ctx context.Context) error {
 	} {
 		if err := step(ctx); err != nil {
 			if errors.Is(err, syscall.ENOSPC) && s.dir != nil {
-				return datadir.Unusable(s.dir.Path(), err)
+				return datadir.UnusableError(s.dir.Path(), err)
 			}
 			return err
 		}

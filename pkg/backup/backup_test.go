@@ -143,7 +143,7 @@ func (t *taken) Drop(_ context.Context, key string) error {
 	return nil
 }
 
-func TestAnArchiveGivesBackWhatWentIn(t *testing.T) {
+func TestAnArchiveRoundTrips(t *testing.T) {
 	t.Parallel()
 	s := newShelf(0, 1, block-1, block, block+1, 3*block+5)
 	var archive bytes.Buffer
@@ -205,7 +205,7 @@ func TestCommonToolsReadAnArchive(t *testing.T) {
 	}
 }
 
-func TestWhatIsLostIsNamedAndTheRestIsKept(t *testing.T) {
+func TestLostOriginalsAreNamedAndTheRestIsKept(t *testing.T) {
 	t.Parallel()
 	s := newShelf(100, 3*block, 300, 400)
 	s.faults[s.keys[0]], s.ends[s.keys[1]] = errGone, errSpoiled
@@ -230,7 +230,7 @@ func TestWhatIsLostIsNamedAndTheRestIsKept(t *testing.T) {
 	}
 }
 
-func TestABackupThatIsGivenUpSaysSo(t *testing.T) {
+func TestAnAbortedBackupIsMarked(t *testing.T) {
 	t.Parallel()
 	s := newShelf(100, 2*block)
 	s.ends[s.keys[1]] = errDown
@@ -360,7 +360,7 @@ func made(t testing.TB, members ...member) []byte {
 	return pack(t, plain.Bytes())
 }
 
-func TestWhatIsNoBackupIsRefused(t *testing.T) {
+func TestOtherFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	head := member{headerName, `{"format":1,"schema":7,"program":"test"}`}
 	catalog := member{catalogName, "x"}
@@ -399,7 +399,7 @@ func TestWhatIsNoBackupIsRefused(t *testing.T) {
 	}
 }
 
-func TestASinkThatFailsIsBelieved(t *testing.T) {
+func TestErrorsOfASinkAreReturned(t *testing.T) {
 	t.Parallel()
 	var archive bytes.Buffer
 	if _, err := newShelf(100).write(t, t.Context(), &archive); err != nil {

@@ -46,8 +46,8 @@ func New(opts Options) *Chunker {
 // typePptx is the MIME type of presentations (ECMA-376, part 1, section 13.2).
 const typePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 
-// highest returns the smallest level of the headings; 0 if there are none.
-func highest(blocks []domain.Block) int {
+// minHeadingLevel returns the smallest level of the headings; 0 if there are none.
+func minHeadingLevel(blocks []domain.Block) int {
 	top := 0
 	for _, b := range blocks {
 		if b.Kind == domain.BlockHeading && (top == 0 || b.Level < top) {
@@ -75,7 +75,7 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 //
 // It fails with domain.CodeTooLarge if the document has more than Options.MaxChunks chunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
-	p := packer{opts: c.opts, place: newPlace(doc.Title), top: highest(doc.Blocks), slides: doc.MIMEType == typePptx}
+	p := packer{opts: c.opts, location: newLocation(doc.Title), top: minHeadingLevel(doc.Blocks), slides: doc.MIMEType == typePptx}
 	offset := 0
 	for i, block := range doc.Blocks {
 		if i > 0 {

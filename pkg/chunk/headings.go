@@ -16,7 +16,7 @@ func (p *packer) trackTail(b domain.Block, offset int) {
 	switch {
 	case b.Kind != domain.BlockHeading:
 		d.tail = nil
-	case !d.bare && d.tail == nil:
+	case !d.headingsOnly && d.tail == nil:
 		d.tail = &tail{length: d.text.Len(), tokens: d.tokens, offset: offset, page: b.Page}
 	}
 }
@@ -35,7 +35,7 @@ func (p *packer) next() error {
 		return err
 	}
 	p.cur = draft{
-		offset: d.tail.offset, page: d.tail.page, sheet: d.sheet, kind: domain.BlockHeading, bare: true,
+		offset: d.tail.offset, page: d.tail.page, sheet: d.sheet, kind: domain.BlockHeading, headingsOnly: true,
 		tokens: d.tokens - d.tail.tokens, heads: p.heads,
 	}
 	p.cur.text.WriteString(trimStart(text[d.tail.length:]))

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestHeadingsStandWithAText compares each chunk as "heading path | text".
-func TestHeadingsStandWithAText(t *testing.T) {
+// TestHeadingsStayWithTheirText compares each chunk as "heading path | text".
+func TestHeadingsStayWithTheirText(t *testing.T) {
 	t.Parallel()
 	inSheet := func(sheet, text string) domain.Block {
 		return domain.Block{Kind: domain.BlockTableRow, Text: text, Sheet: sheet}
@@ -106,7 +106,7 @@ func TestNoChunkIsAHeadingAlone(t *testing.T) {
 	}
 }
 
-func TestChunksHaveTheAnchorOfTheHeadingTheyStandUnder(t *testing.T) {
+func TestChunksHaveTheAnchorOfTheirHeading(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("Some words that fill a chunk of their own. ", 12)
 	heading := func(level int, text, anchor string) domain.Block {

@@ -12,34 +12,34 @@ import (
 
 // packer packs pieces into chunks in reading order.
 type packer struct {
-	opts   Options
-	place  place
-	header *tableHeader // of the current table; nil outside tables
-	table  bool         // whether the previous block was a table row
+	opts     Options
+	location location
+	header   *tableHeader // of the current table; nil outside tables
+	table    bool         // whether the previous block was a table row
 
 	top    int   // smallest heading level of the document; 0 without headings
 	before piece // previous piece of the current block if that is a long paragraph; otherwise empty
 
 	chunks []domain.Chunk
 	cur    draft
-	placed bool  // whether heads are those of place
-	heads  heads // of place
-	slides bool  // whether pages are slides, which are separate texts
+	placed bool           // whether heads are those of place
+	heads  headingContext // of place
+	slides bool           // whether pages are slides, which are separate texts
 }
 
 // draft is the chunk being filled.
 type draft struct {
-	text   strings.Builder
-	tokens int
-	offset int
-	page   int      // of the first piece
-	heads  heads    // of the last heading, or of the first piece after it
-	stands standing // of the pieces that are not headings
-	sheet  string
-	rows   rows
-	kind   domain.BlockKind // of the last piece
-	bare   bool             // whether it contains only headings so far
-	tail   *tail            // headings at its end that are not yet followed by text; nil if none, or if bare
+	text         strings.Builder
+	tokens       int
+	offset       int
+	page         int            // of the first piece
+	heads        headingContext // of the last heading, or of the first piece after it
+	location     chunkLocation  // of the pieces that are not headings
+	sheet        string
+	rows         rows
+	kind         domain.BlockKind // of the last piece
+	headingsOnly bool             // whether it contains only headings so far
+	tail         *tail            // headings at its end that are not yet followed by text; nil if none, or if bare
 }
 
 // tail is the start of the headings at the end of a draft, and the size of the draft before them.
@@ -55,9 +55,9 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	if err := p.breakBefore(b); err != nil {
 		return err
 	}
-	if b.Kind == domain.BlockHeading || b.Sheet != p.place.sheet || b.Apart || !p.placed {
-		p.place.enter(b)
-		p.placed, p.heads = true, heads{path: p.place.path(), ctx: p.place.context(), anchor: p.place.at.Anchor()}
+	if b.Kind == domain.BlockHeading || b.Sheet != p.location.sheet || b.Apart || !p.placed {
+		p.location.enter(b)
+		p.placed, p.heads = true, headingContext{path: p.location.path(), ctx: p.location.context(), anchor: p.location.at.Anchor()}
 	}
 	pieces := p.pieces(b)
 	if b.Kind == domain.BlockTableRow {
@@ -82,11 +82,11 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 func (p *packer) pieces(b domain.Block) []piece {
 	switch b.Kind {
 	case domain.BlockCode:
-		return p.opts.linesOf(b.Text)
+		return p.opts.splitLines(b.Text)
 	case domain.BlockTableRow, domain.BlockHeading:
 		return p.opts.appendFitting(nil, b.Text, 0, len(b.Text))
 	default:
-		return p.opts.proseOf(b.Text)
+		return p.opts.splitProse(b.Text)
 	}
 }
 
@@ -98,7 +98,7 @@ func (p *packer) breakBefore(b domain.Block) error {
 	if b.Apart { // the headings before it do not apply to it
 		return p.flush()
 	}
-	if d.empty() || d.bare {
+	if d.empty() || d.headingsOnly {
 		return nil
 	}
 	switch {
@@ -113,7 +113,7 @@ func (p *packer) breakBefore(b domain.Block) error {
 
 // add packs one piece. first reports whether it begins its block.
 func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
-	if !p.cur.empty() && !p.cur.bare && !p.fits(b, s) {
+	if !p.cur.empty() && !p.cur.headingsOnly && !p.fits(b, s) {
 		s = p.overlapping(s)
 		if err := p.next(); err != nil {
 			return err
@@ -124,7 +124,7 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	if body == "" && p.cur.empty() {
 		return nil
 	}
-	if p.cur.bare && !p.fits(b, s) {
+	if p.cur.headingsOnly && !p.fits(b, s) {
 		if parts := p.divide(b, s); len(parts) > 1 {
 			for i, part := range parts {
 				if err := p.add(b, part, offset, first && i == 0); err != nil {
@@ -156,12 +156,12 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 		}
 		d.text.WriteString(text)
 	}
-	if d.bare {
+	if d.headingsOnly {
 		d.heads, d.sheet = p.heads, b.Sheet
-		d.bare = b.Kind == domain.BlockHeading
+		d.headingsOnly = b.Kind == domain.BlockHeading
 	}
 	if b.Kind != domain.BlockHeading {
-		d.stands.add(b.Page, p.heads, b.Anchor, s.tokens)
+		d.location.add(b.Page, p.heads, b.Anchor, s.tokens)
 	}
 	d.kind = b.Kind
 	d.tokens += s.tokens
@@ -183,13 +183,13 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 	if total > p.opts.MaxTokens {
 		return false
 	}
-	return d.bare || d.tokens < p.opts.TargetTokens/2 || b.Kind == domain.BlockCode && d.kind == domain.BlockCode
+	return d.headingsOnly || d.tokens < p.opts.TargetTokens/2 || b.Kind == domain.BlockCode && d.kind == domain.BlockCode
 }
 
 // begin starts a chunk with the piece at the offset. Inside a table, the chunk begins with the table's header if both
 // fit.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
-	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, bare: true}
+	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, headingsOnly: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {
 		p.cur.text.WriteString(h.text)
 		p.cur.text.WriteString("\n")
@@ -208,14 +208,14 @@ func (p *packer) flush() error {
 		return domain.Errorf(domain.CodeTooLarge,
 			"the document makes more than %d chunks, the most that one document may have: split it into several", p.opts.MaxChunks)
 	}
-	at := d.stands.most(d.heads)
+	at := d.location.headings(d.heads)
 	p.chunks = append(p.chunks, domain.Chunk{
 		Ordinal: len(p.chunks),
 		Text:    text,
 		Context: at.ctx,
-		Heading: d.rows.under(at.path),
+		Heading: d.rows.appendTo(at.path),
 		Anchor:  at.anchor,
-		Page:    d.stands.pages.most(d.page),
+		Page:    d.location.pages.largest(d.page),
 		Offset:  d.offset,
 		Tokens:  d.tokens,
 	})
@@ -224,7 +224,7 @@ func (p *packer) flush() error {
 }
 
 func (p *packer) finish() ([]domain.Chunk, error) {
-	if p.cur.bare && p.joinLast() {
+	if p.cur.headingsOnly && p.joinLast() {
 		return p.chunks, nil
 	}
 	if err := p.flush(); err != nil {

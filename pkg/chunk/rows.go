@@ -15,8 +15,8 @@ func (r *rows) add(row int) {
 	r.last = row
 }
 
-// under returns the heading path with the rows appended, so that a citation leads to its location in a sheet.
-func (r rows) under(path string) string {
+// appendTo returns the heading path with the rows appended, so that a citation leads to its location in a sheet.
+func (r rows) appendTo(path string) string {
 	if r.first == 0 {
 		return path
 	}

@@ -23,8 +23,8 @@ func Sentences(text string) []analysis.Span {
 	lineStart := 0 // of the last line of the last sentence
 	for _, s := range analysis.Sentences(text) {
 		n := len(out)
-		if n > 0 && (wrapped(text[lineStart:out[n-1].End], text[out[n-1].End:s.Start], text[s.Start:s.End]) ||
-			numbers(text[lineStart:out[n-1].End], text[out[n-1].End:s.Start])) {
+		if n > 0 && (isWrapped(text[lineStart:out[n-1].End], text[out[n-1].End:s.Start], text[s.Start:s.End]) ||
+			isItemNumber(text[lineStart:out[n-1].End], text[out[n-1].End:s.Start])) {
 			out[n-1].End = s.End
 		} else {
 			out = append(out, s)
@@ -34,8 +34,8 @@ func Sentences(text string) []analysis.Span {
 	return out
 }
 
-// wrapped reports whether the line continues after the gap.
-func wrapped(line, gap, next string) bool {
+// isWrapped reports whether the line continues after the gap.
+func isWrapped(line, gap, next string) bool {
 	if strings.Count(gap, "\n") != 1 {
 		return false
 	}
@@ -54,8 +54,8 @@ func wrapped(line, gap, next string) bool {
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
 }
 
-// numbers reports whether the text before the gap is the number of a list item on the same line: "5." or "(a)".
-func numbers(label, gap string) bool {
+// isItemNumber reports whether the text before the gap is the number of a list item on the same line: "5." or "(a)".
+func isItemNumber(label, gap string) bool {
 	const longest = 12 // bytes
 	label = strings.TrimSpace(label)
 	if len(label) < 2 || len(label) > longest || strings.Contains(gap, "\n") {

@@ -21,8 +21,8 @@ type piece struct {
 	tokens     int
 }
 
-// proseOf splits a text into sentences, and sentences that exceed the limits at words.
-func (o Options) proseOf(text string) []piece {
+// splitProse splits a text into sentences, and sentences that exceed the limits at words.
+func (o Options) splitProse(text string) []piece {
 	var out []piece
 	start := 0
 	cut := func(end int) {
@@ -40,8 +40,8 @@ func (o Options) proseOf(text string) []piece {
 	return out
 }
 
-// linesOf splits a text into lines, and lines that exceed the limits at words.
-func (o Options) linesOf(text string) []piece {
+// splitLines splits a text into lines, and lines that exceed the limits at words.
+func (o Options) splitLines(text string) []piece {
 	var out []piece
 	start := 0
 	for start < len(text) {

@@ -48,24 +48,24 @@ func Open(path string) (*Dir, error) {
 		return nil, fmt.Errorf("resolving data directory %q: %w", path, err)
 	}
 	if err := os.MkdirAll(abs, 0o700); err != nil {
-		return nil, Unusable(abs, err)
+		return nil, UnusableError(abs, err)
 	}
 	d := &Dir{path: abs, lock: flock.New(filepath.Join(abs, Lock))}
 	locked, err := d.lock.TryLock()
 	if err != nil {
-		return nil, Unusable(abs, err)
+		return nil, UnusableError(abs, err)
 	}
 	if !locked {
 		return nil, fmt.Errorf("data directory %s is in use by another process%s: stop it, or set SLUICE_DATA_DIR to another directory", abs, d.holder())
 	}
 	if err := os.WriteFile(d.Join(PID), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
-		return nil, errors.Join(Unusable(abs, err), d.lock.Unlock())
+		return nil, errors.Join(UnusableError(abs, err), d.lock.Unlock())
 	}
 	return d, nil
 }
 
-// Unusable explains why a directory cannot be used as the data directory, and how to fix it.
-func Unusable(path string, err error) error {
+// UnusableError explains why a directory cannot be used as the data directory, and how to fix it.
+func UnusableError(path string, err error) error {
 	why := fmt.Sprintf("cannot be used (%v)", err)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EEXIST):

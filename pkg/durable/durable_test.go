@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/durable"
 )
 
-func TestWhatIsThereIsWrittenAndWhatIsNotIsAnError(t *testing.T) {
+func TestSyncOfMissingFilesIsAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file, none := filepath.Join(dir, "file"), filepath.Join(dir, "none")

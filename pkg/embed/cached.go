@@ -110,8 +110,8 @@ func (c *Cache) put(key cacheKey, vector []float32) {
 // Unwrap returns the underlying embedder.
 func (c *Cache) Unwrap() Embedder { return c.next }
 
-// AtOnce reports whether the vector of a query is cached.
-func (c *Cache) AtOnce(query string) bool {
+// IsCached reports whether the vector of a query is cached.
+func (c *Cache) IsCached(query string) bool {
 	key := cacheKey{c.next.Model(), Query, sha256.Sum256([]byte(query))}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -67,7 +67,7 @@ func TestPassagesPassThrough(t *testing.T) {
 	}
 }
 
-func TestTheLeastRecentlyUsedQueryIsForgotten(t *testing.T) {
+func TestTheLeastRecentlyUsedQueryIsEvicted(t *testing.T) {
 	t.Parallel()
 	next := &counting{}
 	c := embed.Cached(next, 2)
@@ -89,7 +89,7 @@ func TestCallersMayChangeTheirVectors(t *testing.T) {
 	}
 }
 
-func TestFailuresAreNotRemembered(t *testing.T) {
+func TestFailuresAreNotCached(t *testing.T) {
 	t.Parallel()
 	next := &counting{err: errors.New("down")}
 	c := embed.Cached(next, 2)
@@ -120,33 +120,33 @@ func TestConcurrentQueriesShareTheCache(t *testing.T) {
 	group.Wait()
 }
 
-// before stands before another embedder.
-type before struct{ embed.Embedder }
+// wrapper stands before another embedder.
+type wrapper struct{ embed.Embedder }
 
-func (b before) Unwrap() embed.Embedder { return b.Embedder }
+func (b wrapper) Unwrap() embed.Embedder { return b.Embedder }
 
-// halfKnown knows half of every text.
-type halfKnown struct{ *counting }
+// halfCovered knows half of every text.
+type halfCovered struct{ *counting }
 
-func (halfKnown) Coverage(string) float64 { return 0.5 }
+func (halfCovered) Coverage(string) float64 { return 0.5 }
 
-func TestWhatAnEmbedderCanTellIsToldThroughThoseBeforeIt(t *testing.T) {
+func TestWrappersPassOnOptionalMethods(t *testing.T) {
 	t.Parallel()
-	cache := embed.Cached(halfKnown{&counting{}}, 2)
-	through := before{before{cache}}
+	cache := embed.Cached(halfCovered{&counting{}}, 2)
+	through := wrapper{wrapper{cache}}
 	if got := embed.Coverage(through, "a"); got != 0.5 {
 		t.Errorf("it knows %v of the text, want 0.5", got)
 	}
-	if got := embed.Coverage(before{&counting{}}, "a"); got != 1 {
+	if got := embed.Coverage(wrapper{&counting{}}, "a"); got != 1 {
 		t.Errorf("one that cannot tell knows %v, want 1", got)
 	}
-	if embed.AtOnce(through, "a") || embed.AtOnce(&counting{}, "a") {
+	if embed.IsCached(through, "a") || embed.IsCached(&counting{}, "a") {
 		t.Error("a vector is at hand that was never made")
 	}
 	if _, err := through.Embed(t.Context(), []string{"a"}, embed.Query); err != nil {
 		t.Fatal(err)
 	}
-	if !embed.AtOnce(through, "a") || embed.AtOnce(through, "b") {
-		t.Errorf("a is at hand: %v, want true; b is: %v, want false", embed.AtOnce(through, "a"), embed.AtOnce(through, "b"))
+	if !embed.IsCached(through, "a") || embed.IsCached(through, "b") {
+		t.Errorf("a is at hand: %v, want true; b is: %v, want false", embed.IsCached(through, "a"), embed.IsCached(through, "b"))
 	}
 }

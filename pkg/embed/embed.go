@@ -37,10 +37,10 @@ func Coverage(e Embedder, text string) float64 {
 	return 1
 }
 
-// AtOnce reports whether an embedder can return a query's vector without waiting, for example from a Cache. It calls
+// IsCached reports whether an embedder can return a query's vector without waiting, for example from a Cache. It calls
 // the embedder's method of the same name, looking through wrappers by their method Unwrap. If there is no such method,
 // it returns false.
-func AtOnce(e Embedder, query string) bool {
+func IsCached(e Embedder, query string) bool {
 	teller, ok := find[interface{ AtOnce(query string) bool }](e)
 	return ok && teller.AtOnce(query)
 }

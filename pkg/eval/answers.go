@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Holds reports whether a text contains the answer: the same words and numbers in the same order, ignoring case, white
-// space and punctuation. No text contains an answer without words.
-func Holds(text, answer string) bool {
+// ContainsAnswer reports whether a text contains the answer: the same words and numbers in the same order, ignoring
+// case, white space and punctuation. No text contains an answer without words.
+func ContainsAnswer(text, answer string) bool {
 	a := plain(answer)
 	switch {
 	case a == "":
@@ -21,9 +21,9 @@ func Holds(text, answer string) bool {
 	return strings.Contains(" "+plain(text)+" ", " "+a+" ")
 }
 
-// HoldsAny reports whether a text contains one of the answers.
-func HoldsAny(text string, answers []string) bool {
-	return slices.ContainsFunc(answers, func(a string) bool { return Holds(text, a) })
+// ContainsAnyAnswer reports whether a text contains one of the answers.
+func ContainsAnyAnswer(text string, answers []string) bool {
+	return slices.ContainsFunc(answers, func(a string) bool { return ContainsAnswer(text, a) })
 }
 
 // plain returns a text's words and numbers in lower case, separated by single spaces.

@@ -2,7 +2,7 @@ package eval
 
 import "testing"
 
-func TestATextHoldsAnAnswer(t *testing.T) {
+func TestContainsAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text, answer string
@@ -20,12 +20,12 @@ func TestATextHoldsAnAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Holds(c.text, c.answer); got != c.want {
+			if got := ContainsAnswer(c.text, c.answer); got != c.want {
 				t.Errorf("%q holds %q: %v", c.text, c.answer, got)
 			}
 		})
 	}
-	if !HoldsAny("a b", []string{"c", "b"}) || HoldsAny("a b", nil) {
+	if !ContainsAnyAnswer("a b", []string{"c", "b"}) || ContainsAnyAnswer("a b", nil) {
 		t.Error("one of several answers is enough, and without any nothing is")
 	}
 }

@@ -66,18 +66,18 @@ func BootstrapMeans(groups [][]float64) Interval {
 	means := make([]float64, resamples)
 	for i := range means {
 		for _, g := range groups {
-			means[i] += resampled(r, g) / float64(len(groups))
+			means[i] += resampleMean(r, g) / float64(len(groups))
 		}
 	}
 	centre := 0.0
 	for _, g := range groups {
 		centre += mean(g) / float64(len(groups))
 	}
-	return within(means, centre)
+	return confidenceInterval(means, centre)
 }
 
-// resampled returns the mean of a sample drawn with replacement, as large as values.
-func resampled(r *rand.Rand, values []float64) float64 {
+// resampleMean returns the mean of a sample drawn with replacement, as large as values.
+func resampleMean(r *rand.Rand, values []float64) float64 {
 	sum := 0.0
 	for range values {
 		sum += values[r.IntN(len(values))]
@@ -85,8 +85,8 @@ func resampled(r *rand.Rand, values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// within returns the interval that contains 95% of the means.
-func within(means []float64, centre float64) Interval {
+// confidenceInterval returns the interval that contains 95% of the means.
+func confidenceInterval(means []float64, centre float64) Interval {
 	slices.Sort(means)
 	return Interval{Mean: centre, Low: means[len(means)*25/1000], High: means[len(means)*975/1000-1]}
 }

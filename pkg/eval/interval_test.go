@@ -37,7 +37,7 @@ func TestAnIntervalHoldsTheMeanAndNarrowsWithMoreValues(t *testing.T) {
 	}
 }
 
-func TestAPairedDifferenceIsSurerThanTheFiguresThemselves(t *testing.T) {
+func TestAPairedDifferenceHasANarrowerInterval(t *testing.T) {
 	t.Parallel()
 	var a, b []float64
 	for i := range 100 {

@@ -12,18 +12,18 @@ import (
 const (
 	// MaxLine is the maximum length of a line in any file, in bytes. Each document of a collection is one line.
 	MaxLine = 16 << 20
-	// MaxHeld is the maximum size in bytes of files that are read into memory: questions, judgements, runs.
-	MaxHeld = 512 << 20
+	// MaxFileBytes is the maximum size in bytes of files that are read into memory: questions, judgements, runs.
+	MaxFileBytes = 512 << 20
 )
 
 // lineError adds the file and the line number to an error.
 type lineError struct {
-	what string
+	file string
 	line int
 	err  error
 }
 
-func (e *lineError) Error() string { return fmt.Sprintf("%s, line %d: %v", e.what, e.line, e.err) }
+func (e *lineError) Error() string { return fmt.Sprintf("%s, line %d: %v", e.file, e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
 // eachLine calls take with each non-blank line and its number, from 1, and adds the line to errors. It removes carriage

@@ -61,7 +61,7 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	seen := map[string]int{}
-	err := eachLine(r, "questions", MaxHeld, func(n int, line []byte) error {
+	err := eachLine(r, "questions", MaxFileBytes, func(n int, line []byte) error {
 		var q struct {
 			ID       label  `json:"_id"`
 			Text     string `json:"text"`
@@ -101,7 +101,7 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 // last one counts.
 func ReadJudgements(r io.Reader) (Judgements, error) {
 	j, n := Judgements{}, 0
-	err := eachLine(r, "judgements", MaxHeld, func(number int, line []byte) error {
+	err := eachLine(r, "judgements", MaxFileBytes, func(number int, line []byte) error {
 		c := columns(string(line))
 		grade, err := strconv.Atoi(strings.TrimSpace(c[len(c)-1]))
 		if err != nil {

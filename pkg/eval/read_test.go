@@ -27,7 +27,7 @@ func TestQuestionsAreRead(t *testing.T) {
 	}
 }
 
-func TestAFaultIsNamedByItsLine(t *testing.T) {
+func TestErrorsNameTheirLine(t *testing.T) {
 	t.Parallel()
 	questions := func(s string) error { _, err := ReadQuestions(strings.NewReader(s)); return err }
 	judgements := func(s string) error { _, err := ReadJudgements(strings.NewReader(s)); return err }
@@ -89,7 +89,7 @@ func TestJudgementsAreReadInBothForms(t *testing.T) {
 	}
 }
 
-func TestDocumentsStopAtTheErrorOfWhoTakesThem(t *testing.T) {
+func TestReadDocumentsStopsAtTheErrorOfItsCallback(t *testing.T) {
 	t.Parallel()
 	full := errors.New("full")
 	n := 0
@@ -104,7 +104,7 @@ func TestDocumentsStopAtTheErrorOfWhoTakesThem(t *testing.T) {
 	}
 }
 
-func TestARunIsReadAsItWasWritten(t *testing.T) {
+func TestReadRunReadsAWrittenRun(t *testing.T) {
 	t.Parallel()
 	run := Run{"q1": {"a": 0.1, "b": 1.0 / 3}, "q0": {"c": 2}}
 	var b bytes.Buffer
@@ -130,7 +130,7 @@ func TestARunIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsHeldAsAWholeIsBounded(t *testing.T) {
+func TestTheSizeOfFilesIsBounded(t *testing.T) {
 	t.Parallel()
 	read := func(most int64) (lines int, err error) {
 		err = eachLine(strings.NewReader("ab\n\ncd\n"), "questions", most, func(int, []byte) error { lines++; return nil })

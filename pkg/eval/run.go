@@ -48,7 +48,7 @@ func (r Run) Ranking(question string) []string {
 // split at spaces.
 func ReadRun(r io.Reader) (Run, error) {
 	run, n := Run{}, 0
-	err := eachLine(r, "run", MaxHeld, func(_ int, line []byte) error {
+	err := eachLine(r, "run", MaxFileBytes, func(_ int, line []byte) error {
 		c := columns(string(line))
 		switch len(c) {
 		case 3:

@@ -50,8 +50,8 @@ func Total(spans []Span) int {
 // Passages maps the ids of documents to spans.
 type Passages map[string][]Span
 
-// Place is the start of a text in a document.
-type Place struct {
+// Position is the start of a text in a document.
+type Position struct {
 	Document string
 	Start    int
 }
@@ -60,7 +60,7 @@ type Place struct {
 // counts as found if it is returned from any of its places.
 type Answer struct {
 	Length int
-	Places []Place
+	Places []Position
 }
 
 // found returns how much of the answer was returned, from any of its places.

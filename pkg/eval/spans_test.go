@@ -40,7 +40,7 @@ func TestUnionAndOverlap(t *testing.T) {
 func TestCoverage(t *testing.T) {
 	t.Parallel()
 	// The second answer is in two documents.
-	relevant := []Answer{{100, []Place{{"a", 100}}}, {100, []Place{{"b", 0}, {"d", 40}}}}
+	relevant := []Answer{{100, []Position{{"a", 100}}}, {100, []Position{{"b", 0}, {"d", 40}}}}
 	for name, c := range map[string]struct {
 		returned          Passages
 		recall, precision float64

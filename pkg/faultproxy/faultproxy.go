@@ -20,7 +20,7 @@ type kind int
 const (
 	pass kind = iota
 	refuse
-	silent
+	blackhole
 	slow
 	cut
 )
@@ -42,7 +42,7 @@ func Refuse() Mode { return Mode{kind: refuse} }
 
 // Blackhole accepts connections and passes no data in either direction: the server hangs, or the network drops packets.
 // The withheld data is passed when another mode is set.
-func Blackhole() Mode { return Mode{kind: silent} }
+func Blackhole() Mode { return Mode{kind: blackhole} }
 
 // Slow delays each piece of data by the latency, and limits each direction of a connection to rate bytes per second; 0
 // means no limit.
@@ -199,7 +199,7 @@ func (p *Proxy) carry(client net.Conn) {
 		delete(p.links, l)
 		p.mu.Unlock()
 	}()
-	if n, _ := p.admit(l, 0); n < 0 {
+	if n, _ := p.delay(l, 0); n < 0 {
 		l.reset()
 		return
 	}
@@ -222,7 +222,7 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			allowed, last := p.admit(l, n)
+			allowed, last := p.delay(l, n)
 			if allowed > 0 {
 				if _, err := to.Write(buffer[:allowed]); err != nil {
 					l.reset()
@@ -245,9 +245,9 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// admit waits as long as the mode delays n bytes. It returns how many of them may pass, or -1 if the connection has
+// delay waits as long as the mode delays n bytes. It returns how many of them may pass, or -1 if the connection has
 // ended, and whether they are the last.
-func (p *Proxy) admit(l *link, n int) (allowed int, last bool) {
+func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()
 		mode, changed := p.mode, p.changed
@@ -255,7 +255,7 @@ func (p *Proxy) admit(l *link, n int) (allowed int, last bool) {
 		switch mode.kind {
 		case refuse:
 			return -1, true
-		case silent:
+		case blackhole:
 			select {
 			case <-changed:
 				continue

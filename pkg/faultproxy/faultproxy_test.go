@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience guards against a hang; nothing waits for it.
-const patience = time.Minute
+// testTimeout guards against a hang; nothing waits for it.
+const testTimeout = time.Minute
 
 // newEcho starts a proxy before a server that sends back what it gets.
 func newEcho(t *testing.T) *Proxy {
@@ -59,7 +59,7 @@ func dial(t *testing.T, p *Proxy) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	return conn
@@ -107,7 +107,7 @@ func TestRefusedConnectionsBreakOldOnesTooAndComeBack(t *testing.T) {
 		t.Errorf("an old connection: %v", err)
 	}
 	if conn, err := net.Dial("tcp", p.Addr()); err == nil {
-		_ = conn.SetDeadline(time.Now().Add(patience))
+		_ = conn.SetDeadline(time.Now().Add(testTimeout))
 		if err := echoed(conn, "during"); err == nil || os.IsTimeout(err) {
 			t.Errorf("a new connection: %v", err)
 		}
@@ -119,7 +119,7 @@ func TestRefusedConnectionsBreakOldOnesTooAndComeBack(t *testing.T) {
 	}
 }
 
-func TestABlackholeAnswersNothingAndLetsGoOfWhatItHeld(t *testing.T) {
+func TestABlackholeAnswersNothingAndReleasesConnections(t *testing.T) {
 	t.Parallel()
 	p := newEcho(t)
 	old := dial(t, p)
@@ -190,11 +190,11 @@ func TestAConnectionIsCutAfterSoManyBytes(t *testing.T) {
 	}
 }
 
-func TestAFlappingServerIsUpAndDownInTurnUntilItIsToldOtherwise(t *testing.T) {
+func TestAFlappingServerAlternatesUntilItsModeChanges(t *testing.T) {
 	t.Parallel()
 	p := newEcho(t)
 	p.Set(Flap(5*time.Millisecond, 5*time.Millisecond))
-	guard := time.Now().Add(patience)
+	guard := time.Now().Add(testTimeout)
 	attempt := func() error {
 		conn, err := net.Dial("tcp", p.Addr())
 		if err != nil {

@@ -61,11 +61,11 @@ type Prepared any
 // current metadata.
 type Hit struct {
 	Row
-	Whole   bool     // whether all fields of Row except Vector and Metadata are set
-	Place   uint64   // the engine's location of the row, for Fill
-	Lexical float64  // BM25; 0 if no term matches
-	Dense   float64  // cosine similarity, -1 to 1; 0 if the query has no vector
-	Terms   []string // analysed query terms in the row; hits may share the slice
+	Complete bool     // whether all fields of Row except Vector and Metadata are set
+	Location uint64   // the engine's location of the row, for Fill
+	Lexical  float64  // BM25; 0 if no term matches
+	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
+	Terms    []string // analysed query terms in the row; hits may share the slice
 	// Counts holds the number of occurrences of each of Terms, and Length the total number of terms, with the context
 	// weighted as in Lexical. They allow scoring several rows as one document. Length may be 0 if the query has no
 	// Text.
@@ -122,8 +122,8 @@ type Index interface {
 	// Search returns the best rows of each leg that match the filter.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
 
-	// Fill reads the rows of hits from a Search of the space, and sets Whole. It skips hits that are already whole, and
-	// leaves hits unchanged whose row was removed or replaced since.
+	// Fill reads the rows of hits from a Search of the space, and sets Complete. It skips hits that are already whole,
+	// and leaves hits unchanged whose row was removed or replaced since.
 	Fill(ctx context.Context, space Space, hits []*Hit) error
 
 	// Rows returns up to limit rows of one generation of a datasource, from an ordinal on and in order of Ordinal, with

@@ -19,7 +19,7 @@ func TestReusedHitsAreEmpty(t *testing.T) {
 				if diff := cmp.Diff(Hit{}, r.Hits[i]); diff != "" {
 					t.Fatalf("hit %d of %d is not empty (-want +got):\n%s", i, n, diff)
 				}
-				r.Hits[i] = Hit{Row: Row{Key: "a", Text: "text"}, Whole: true, Lexical: 1, Terms: []string{"a"}, Counts: []int{1}}
+				r.Hits[i] = Hit{Row: Row{Key: "a", Text: "text"}, Complete: true, Lexical: 1, Terms: []string{"a"}, Counts: []int{1}}
 			}
 			r.Release()
 			if r.Hits != nil {
@@ -30,7 +30,7 @@ func TestReusedHitsAreEmpty(t *testing.T) {
 	}
 }
 
-func TestHitsOfAnotherRoomAreLeftAlone(t *testing.T) {
+func TestUnpooledHitsAreNotReleased(t *testing.T) {
 	t.Parallel()
 	own := []Hit{{Row: Row{Key: "a"}}, {Row: Row{Key: "b"}}}
 	r := Result{Hits: own}

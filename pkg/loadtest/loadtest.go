@@ -72,7 +72,7 @@ func Run(ctx context.Context, l Load, request Request) (Report, error) {
 	} else {
 		r.closed(sending, answering)
 	}
-	r.finish(ctx, sending, giveUp)
+	r.drain(ctx, sending, giveUp)
 	return r.report(time.Now()), nil
 }
 
@@ -82,7 +82,7 @@ type run struct {
 	request Request
 	*recorder
 
-	underway sync.WaitGroup
+	requests sync.WaitGroup
 }
 
 // open starts requests when they are due.
@@ -109,7 +109,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 			r.unsent(due, time.Now(), r.load.Rate)
 			return
 		}
-		r.underway.Go(func() {
+		r.requests.Go(func() {
 			defer func() { <-free }()
 			r.one(answering, n, due)
 		})
@@ -120,7 +120,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 func (r *run) closed(sending, answering context.Context) {
 	var next atomic.Int64
 	for range r.load.Clients {
-		r.underway.Go(func() {
+		r.requests.Go(func() {
 			for sending.Err() == nil {
 				n := int(next.Add(1)) - 1
 				if r.load.Requests > 0 && n >= r.load.Requests {
@@ -142,10 +142,10 @@ func (r *run) one(ctx context.Context, n int, due time.Time) {
 	r.ended(due, time.Now(), err)
 }
 
-// finish waits for the outstanding responses.
-func (r *run) finish(ctx, sending context.Context, giveUp func()) {
+// drain waits for the outstanding responses.
+func (r *run) drain(ctx, sending context.Context, giveUp func()) {
 	answered := make(chan struct{})
-	go func() { r.underway.Wait(); close(answered) }()
+	go func() { r.requests.Wait(); close(answered) }()
 	select {
 	case <-answered:
 		return

@@ -149,7 +149,7 @@ func TestALoadThatIsStoppedReportsWhatItHas(t *testing.T) {
 	})
 }
 
-func TestFailuresAreToldApart(t *testing.T) {
+func TestFailuresAreGroupedByKind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		errs := []error{
@@ -167,7 +167,7 @@ func TestFailuresAreToldApart(t *testing.T) {
 	})
 }
 
-func TestALoadThatMakesNoSenseIsRefused(t *testing.T) {
+func TestInvalidLoadsAreRefused(t *testing.T) {
 	t.Parallel()
 	good := Load{Rate: 1, Clients: 1, For: time.Second}
 	if err := good.Validate(); err != nil {

@@ -15,9 +15,9 @@ import (
 
 // Range of the histograms: a microsecond to an hour, with three significant digits.
 const (
-	lowest  = 1
-	highest = int64(time.Hour / time.Microsecond)
-	digits  = 3
+	minValue = 1
+	maxValue = int64(time.Hour / time.Microsecond)
+	digits   = 3
 )
 
 // Maximum number of different failures that are listed.
@@ -58,11 +58,11 @@ func (t *Times) Add(measure string, d time.Duration) {
 	defer r.mu.Unlock()
 	h := r.of[measure]
 	if h == nil {
-		h = hdrhistogram.New(lowest, highest, digits)
+		h = hdrhistogram.New(minValue, maxValue, digits)
 		r.of[measure] = h
 		r.order = append(r.order, measure)
 	}
-	_ = h.RecordValue(min(max(lowest, d.Microseconds()), highest)) // fails only outside the range
+	_ = h.RecordValue(min(max(minValue, d.Microseconds()), maxValue)) // fails only outside the range
 }
 
 // ended counts a request that was due at a time and has ended.

@@ -97,7 +97,7 @@ func (u *Uploads) Request(ctx context.Context, n int, take *Times) error {
 	}
 	take.Since("accepted")
 	settled := make(chan result, 1)
-	u.expect(id, settled)
+	u.waitFor(id, settled)
 	select {
 	case r := <-settled:
 		if r.err == nil {
@@ -126,8 +126,8 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 	return ids[0], nil
 }
 
-// expect sends the result of a datasource to settled, which must have capacity for it.
-func (u *Uploads) expect(id string, settled chan<- result) {
+// waitFor sends the result of a datasource to settled, which must have capacity for it.
+func (u *Uploads) waitFor(id string, settled chan<- result) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if r, already := u.settled[id]; already {

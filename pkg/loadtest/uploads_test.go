@@ -114,7 +114,7 @@ func TestFilesAreUploadedUnderTheirNames(t *testing.T) {
 	}
 }
 
-func TestUploadsFailWhenNothingIsHeardAnyMore(t *testing.T) {
+func TestUploadsFailWithoutEvents(t *testing.T) {
 	t.Parallel()
 	s := &store{told: make(chan string), status: func(string) string { return "" }}
 	close(s.told)

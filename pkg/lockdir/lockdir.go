@@ -17,7 +17,7 @@ import (
 const (
 	lockName = "lock"
 	// Age below which a directory is not removed: another process may have created but not locked it yet.
-	young        = time.Minute
+	minAge       = time.Minute
 	removeRounds = 50 // attempts: a dying process may still write to the directory
 	removePause  = 20 * time.Millisecond
 )
@@ -70,7 +70,7 @@ func removeAbandoned(parent, pattern string) {
 		}
 		path := filepath.Join(parent, name)
 		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < young {
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < minAge {
 			continue
 		}
 		lock := flock.New(filepath.Join(path, lockName))

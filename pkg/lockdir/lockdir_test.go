@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestMakeRemovesWhatKilledProcessesHaveLeft(t *testing.T) {
+func TestMakeRemovesRemainsOfKilledProcesses(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	running, err := Make(parent, "sluice-test-*")

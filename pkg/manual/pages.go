@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// front is the file name of the front page. Its headings and lists of links are the navigation.
-const front = "README.md"
+// frontPage is the file name of the front page. Its headings and lists of links are the navigation.
+const frontPage = "README.md"
 
 // page is a Markdown file.
 type page struct {
@@ -79,7 +79,7 @@ func readPages(source fs.FS) (*pages, error) {
 func (a *pages) navigate() {
 	named := map[string]bool{Root: true}
 	for _, p := range a.list {
-		if p.source == front {
+		if p.source == frontPage {
 			a.navigation = p.lists
 		}
 	}

@@ -46,7 +46,7 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 		}
 		switch n := n.(type) {
 		case *ast.Heading:
-			h := heading{level: n.Level, text: plain(n, content)}
+			h := heading{level: n.Level, text: plainText(n, content)}
 			h.id = anchor(h.text, seen)
 			n.SetAttributeString("id", []byte(h.id))
 			below = h.text
@@ -61,7 +61,7 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 			target := string(n.Destination)
 			n.Destination = []byte(resolve(files, source, target))
 			if _, inItem := n.Parent().Parent().(*ast.ListItem); inItem && n.PreviousSibling() == nil {
-				p.list(below, link{Title: plain(n, content), At: string(n.Destination)})
+				p.list(below, link{Title: plainText(n, content), At: string(n.Destination)})
 			}
 		case *ast.Image:
 			n.Destination = []byte(resolve(files, source, string(n.Destination)))
@@ -91,13 +91,13 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	if err := markdown.Renderer().Render(&b, content, root); err != nil {
 		return p, err
 	}
-	p.text = template.HTML(furnish.Replace(b.String())) //nolint:gosec // G203: our own files; the renderer omits HTML
+	p.text = template.HTML(scrollableParts.Replace(b.String())) //nolint:gosec // G203: our own files; the renderer omits HTML
 	return p, nil
 }
 
-// furnish makes wide parts scrollable, also by keyboard. HTML in the text is escaped, so these strings only match
-// elements.
-var furnish = strings.NewReplacer(
+// scrollableParts makes wide parts scrollable, also by keyboard. HTML in the text is escaped, so these strings only
+// match elements.
+var scrollableParts = strings.NewReplacer(
 	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 	"<th></th>", "<td></td>", // an empty heading is not a heading
 	"<pre>", `<pre tabindex="0">`,
@@ -114,7 +114,7 @@ func (p *page) list(title string, l link) {
 
 // address returns the path at which a Markdown file is served.
 func address(source string) string {
-	if path.Base(source) == front {
+	if path.Base(source) == frontPage {
 		return path.Join(Root, path.Dir(source))
 	}
 	return Root + "/" + strings.TrimSuffix(source, ".md")
@@ -157,11 +157,11 @@ func blockText(n ast.Node, content []byte) string {
 		}
 		return strings.Join(strings.Fields(b.String()), " ")
 	}
-	return plain(n, content)
+	return plainText(n, content)
 }
 
-// plain returns the text of a node.
-func plain(n ast.Node, content []byte) string {
+// plainText returns the text of a node.
+func plainText(n ast.Node, content []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {

@@ -104,7 +104,7 @@ func newSearcher(passages []passage) *searcher {
 
 // find returns the sections that match a query, best first. The last word may be unfinished, unless a space follows it.
 func (s *searcher) find(query string) []Hit {
-	query = cut(query, maxQuery)
+	query = truncate(query, maxQuery)
 	words := s.wordsOf(query)
 	if len(words) == 0 {
 		return []Hit{}
@@ -229,7 +229,7 @@ func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []
 	}
 	to := len(text)
 	if to-from > excerptLength {
-		to = from + len(cut(text[from:], excerptLength))
+		to = from + len(truncate(text[from:], excerptLength))
 		if space := strings.LastIndexByte(text[from:to], ' '); space > 0 {
 			to = from + space
 		}
@@ -274,8 +274,8 @@ func eachWord(text string, visit func(from, to int) bool) {
 	}
 }
 
-// cut returns at most n bytes of a text, without splitting a character.
-func cut(text string, n int) string {
+// truncate returns at most n bytes of a text, without splitting a character.
+func truncate(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

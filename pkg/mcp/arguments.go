@@ -36,15 +36,15 @@ func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	}
 }
 
-// toolbox collects the tools of a server and the validation of their arguments.
-type toolbox struct {
+// toolRegistry collects the tools of a server and the validation of their arguments.
+type toolRegistry struct {
 	server *sdk.Server
 	check  ArgumentsOf // nil: only the SDK's validation
 	checks map[string]Arguments
 }
 
 // addTool adds a tool. bound adds limits to the schema of its arguments that struct tags cannot express.
-func addTool[In, Out any](box *toolbox, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
+func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
 	if err == nil && box.check != nil {
 		box.checks[tool.Name], err = checkOf(box.check, schema)

@@ -34,7 +34,7 @@ type askSource struct {
 	Page     int    `json:"page,omitempty"`
 }
 
-func addAsk(box *toolbox, lib Library) {
+func addAsk(box *toolRegistry, lib Library) {
 	addTool(box, &sdk.Tool{
 		Name:        "ask",
 		Title:       "Ask an agent",

@@ -2,7 +2,7 @@ package mcp
 
 import "testing"
 
-func TestCallsOfToolsAreToldFromOtherMessages(t *testing.T) {
+func TestToolCallsAreRecognised(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}`: `7`,

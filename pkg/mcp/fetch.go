@@ -25,14 +25,14 @@ type document struct {
 	Metadata map[string]string `json:"metadata" jsonschema:"of the document; next, if it is there, is the id of the part that follows"`
 }
 
-func addFetch(box *toolbox, lib Library) {
+func addFetch(box *toolRegistry, lib Library) {
 	addTool(box, &sdk.Tool{
 		Name:        "fetch",
 		Title:       "Read a document",
 		Description: "Reads the text of a document by its id, or by the id of a passage that search found. A long document comes in parts, a passage's beginning somewhat before it; metadata.next is the id of the part that follows.",
 		Annotations: readOnly("Read a document"),
 	}, func(f map[string]*jsonschema.Schema) { text(f["id"], maxIDCharacters) }, func(ctx context.Context, _ *sdk.CallToolRequest, in fetchArguments) (*sdk.CallToolResult, document, error) {
-		where, err := parsePlace(in.ID)
+		where, err := parseResource(in.ID)
 		if err != nil {
 			return nil, document{}, err
 		}
@@ -46,7 +46,7 @@ func addFetch(box *toolbox, lib Library) {
 		}
 		out.Metadata["part"] = fmt.Sprintf("passages %d to %d of %d", part.from+1, part.to, d.Chunks)
 		if part.to < int(d.Chunks) {
-			out.Metadata["next"] = place{datasourceID: d.ID, ordinal: part.to}.String()
+			out.Metadata["next"] = resource{datasourceID: d.ID, ordinal: part.to}.String()
 		}
 		return nil, out, nil
 	})

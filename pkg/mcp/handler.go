@@ -22,7 +22,7 @@ const maxQuestionCharacters = 100_000
 type Options struct {
 	Version      string        // of the service, shown to clients
 	WriteTimeout time.Duration // time limit for sending one piece of an answer; default 30 s
-	Patience     time.Duration // time limit of one request; default 10 minutes
+	IdleTimeout  time.Duration // time limit of one request; default 10 minutes
 	Log          *slog.Logger  // nil: no log
 	Arguments    ArgumentsOf   // validates the arguments of tools; nil: only the SDK does
 }
@@ -39,8 +39,8 @@ func NewHandler(lib Library, opts Options) *Handler {
 	if opts.WriteTimeout <= 0 {
 		opts.WriteTimeout = 30 * time.Second
 	}
-	if opts.Patience <= 0 {
-		opts.Patience = 10 * time.Minute
+	if opts.IdleTimeout <= 0 {
+		opts.IdleTimeout = 10 * time.Minute
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -71,7 +71,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 		}})
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Patience)
+	ctx, cancel := context.WithTimeout(r.Context(), h.opts.IdleTimeout)
 	defer cancel()
 	r = r.Clone(context.WithValue(ctx, requestKey{}, ctx))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

@@ -27,12 +27,12 @@ func (p part) whole() bool { return p.from == 0 && p.to >= p.of }
 
 // readDocument reads a datasource's text at a place, up to the size of one answer. For a passage, it returns the whole
 // document if it fits, and otherwise starts a few chunks before.
-func readDocument(ctx context.Context, lib Library, where place) (domain.Datasource, part, error) {
+func readDocument(ctx context.Context, lib Library, where resource) (domain.Datasource, part, error) {
 	d, err := lib.Datasource(ctx, where.datasourceID)
 	if err != nil {
 		return d, part{}, err
 	}
-	if !readable(d) {
+	if !hasText(d) {
 		return d, part{}, noText(d)
 	}
 	if where.around && d.TextBytes <= maxPartBytes/2 { // leaves space for overlaps and blank lines
@@ -44,7 +44,7 @@ func readDocument(ctx context.Context, lib Library, where place) (domain.Datasou
 		return d, part{}, domain.Errorf(domain.CodeNotFound, "%q has only %d passages, none from %d on: it may have been re-indexed; search again", d.Name, d.Chunks, where.ordinal+1)
 	}
 	p := part{from: where.ordinal, to: where.ordinal, of: int(d.Chunks)}
-	var text joiner
+	var text chunkJoiner
 	for p.to < p.of {
 		chunks, err := lib.Chunks(ctx, d, p.to, chunksAtOnce)
 		if err != nil {
@@ -66,8 +66,8 @@ func readDocument(ctx context.Context, lib Library, where place) (domain.Datasou
 	return d, p, nil
 }
 
-// readable returns an error if a datasource has no text.
-func readable(d domain.Datasource) bool { return d.ActiveGeneration != 0 && d.Chunks > 0 }
+// hasText returns an error if a datasource has no text.
+func hasText(d domain.Datasource) bool { return d.ActiveGeneration != 0 && d.Chunks > 0 }
 
 // noText returns the reason why a datasource has no text.
 func noText(d domain.Datasource) error {
@@ -81,17 +81,17 @@ func noText(d domain.Datasource) error {
 	}
 }
 
-// joiner joins consecutive chunks. If a chunk starts with the end of the previous one, that overlap is removed.
-type joiner struct {
+// chunkJoiner joins consecutive chunks. If a chunk starts with the end of the previous one, that overlap is removed.
+type chunkJoiner struct {
 	text strings.Builder
 	last domain.Chunk
 }
 
-func (j *joiner) size() int { return j.text.Len() }
+func (j *chunkJoiner) size() int { return j.text.Len() }
 
-func (j *joiner) String() string { return j.text.String() }
+func (j *chunkJoiner) String() string { return j.text.String() }
 
-func (j *joiner) add(c domain.Chunk) {
+func (j *chunkJoiner) add(c domain.Chunk) {
 	if j.text.Len() == 0 {
 		j.text.WriteString(c.Text)
 		j.last = c

@@ -52,7 +52,7 @@ func TestChunksArePutTogetherAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var j joiner
+			var j chunkJoiner
 			for _, c := range test.chunks {
 				j.add(c)
 			}
@@ -72,7 +72,7 @@ func TestADocumentIsReadInPartsThatMakeTheWhole(t *testing.T) {
 	b := newBook(texts...)
 	var got []string
 	for at := 0; at < len(texts); {
-		_, p, err := readDocument(t.Context(), b, place{datasourceID: someID, ordinal: at})
+		_, p, err := readDocument(t.Context(), b, resource{datasourceID: someID, ordinal: at})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestAroundAPassage(t *testing.T) {
 	t.Parallel()
 	t.Run("a short document comes whole", func(t *testing.T) {
 		t.Parallel()
-		_, p, err := readDocument(t.Context(), newBook("a", "b", "c"), place{datasourceID: someID, ordinal: 2, around: true})
+		_, p, err := readDocument(t.Context(), newBook("a", "b", "c"), resource{datasourceID: someID, ordinal: 2, around: true})
 		if err != nil || p.text != "a\n\nb\n\nc" || !p.whole() {
 			t.Errorf("got %+v, %v", p, err)
 		}
@@ -101,14 +101,14 @@ func TestAroundAPassage(t *testing.T) {
 		for i := range texts {
 			texts[i] = strings.Repeat("x", 1000)
 		}
-		_, p, err := readDocument(t.Context(), newBook(texts...), place{datasourceID: someID, ordinal: 200, around: true})
+		_, p, err := readDocument(t.Context(), newBook(texts...), resource{datasourceID: someID, ordinal: 200, around: true})
 		if err != nil || p.from != 200-chunksBefore || p.to <= 200 || p.whole() {
 			t.Errorf("got %d to %d, %v", p.from, p.to, err)
 		}
 	})
 }
 
-func TestWhatHasNoTextSaysWhy(t *testing.T) {
+func TestDatasourcesWithoutTextAreReported(t *testing.T) {
 	t.Parallel()
 	for says, d := range map[string]domain.Datasource{
 		"is a web site":            {Type: domain.TypeWebSite},
@@ -117,17 +117,17 @@ func TestWhatHasNoTextSaysWhy(t *testing.T) {
 	} {
 		b := newBook()
 		b.datasource = d
-		if _, _, err := readDocument(t.Context(), b, place{}); err == nil || !strings.Contains(err.Error(), says) {
+		if _, _, err := readDocument(t.Context(), b, resource{}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("it says %v, not %q", err, says)
 		}
 	}
 }
 
-func TestADocumentThatHasBecomeShorterMeanwhileEnds(t *testing.T) {
+func TestADocumentThatShrinksWhileReadEnds(t *testing.T) {
 	t.Parallel()
 	b := newBook("a", "b")
 	b.datasource.Chunks = 9
-	if _, p, err := readDocument(t.Context(), b, place{datasourceID: someID}); err != nil || p.text != "a\n\nb" || p.to != 2 {
+	if _, p, err := readDocument(t.Context(), b, resource{datasourceID: someID}); err != nil || p.text != "a\n\nb" || p.to != 2 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 }

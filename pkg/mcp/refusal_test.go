@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func TestTheRelaysClientIsToldWhyTheServiceRefuses(t *testing.T) {
+func TestTheRelayPassesOnTheReasonOfARefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int

@@ -26,7 +26,7 @@ type Relay struct {
 // Run serves the client until it closes its stream or ctx ends. While the service is unreachable, each request gets an
 // error.
 func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	link := &link{relay: r, ctx: ctx}
+	link := &connection{relay: r, ctx: ctx}
 	defer link.drop()
 	server := sdk.NewServer(identity(r.Version), &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: capabilities(true), Logger: r.Log,
@@ -39,8 +39,8 @@ func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) er
 	return err
 }
 
-// link is the relay's connection to the service. It is opened on first use and again after it broke.
-type link struct {
+// connection is the relay's connection to the service. It is opened on first use and again after it broke.
+type connection struct {
 	relay Relay
 	ctx   context.Context // of the relay: the connection outlives the first request
 
@@ -50,9 +50,9 @@ type link struct {
 }
 
 // pass forwards requests to the service, and lets the SDK handle others, such as the handshake.
-func (l *link) pass(next sdk.MethodHandler) sdk.MethodHandler {
+func (l *connection) pass(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		ask, known := passedOn(req.GetParams())
+		ask, known := forwardFunc(req.GetParams())
 		if !known {
 			return next(ctx, method, req)
 		}
@@ -78,8 +78,8 @@ func isAnswer(err error) bool {
 	return errors.As(err, &answered) && answered.Code != rejected
 }
 
-// passedOn returns how to send a request with these parameters to the service, if the service handles it.
-func passedOn(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) (sdk.Result, error), known bool) {
+// forwardFunc returns how to send a request with these parameters to the service, if the service handles it.
+func forwardFunc(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) (sdk.Result, error), known bool) {
 	switch p := params.(type) {
 	case *sdk.ListToolsParams:
 		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) { return s.ListTools(ctx, p) }, true
@@ -93,7 +93,7 @@ func passedOn(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) 
 			if err != nil {
 				return nil, err
 			}
-			return passedBack(result, isMarked(p.Meta)), nil
+			return convertResult(result, isMarked(p.Meta)), nil
 		}, true
 	case *sdk.ListResourcesParams:
 		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) { return s.ListResources(ctx, p) }, true
@@ -109,7 +109,7 @@ func passedOn(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) 
 }
 
 // connect returns the connection to the service.
-func (l *link) connect(client *sdk.ServerSession) (*sdk.ClientSession, error) {
+func (l *connection) connect(client *sdk.ServerSession) (*sdk.ClientSession, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.client = client
@@ -117,7 +117,7 @@ func (l *link) connect(client *sdk.ServerSession) (*sdk.ClientSession, error) {
 		return l.session, nil
 	}
 	http := *orDefault(l.relay.Client)
-	http.Transport = keyed{next: http.Transport, key: l.relay.Key}
+	http.Transport = authTransport{next: http.Transport, key: l.relay.Key}
 	asker := sdk.NewClient(&sdk.Implementation{Name: "sluice-relay", Version: l.relay.Version}, &sdk.ClientOptions{
 		Logger: l.relay.Log, ProgressNotificationHandler: l.progress,
 	})
@@ -137,7 +137,7 @@ func orDefault(c *http.Client) *http.Client {
 }
 
 // drop closes the connection.
-func (l *link) drop() {
+func (l *connection) drop() {
 	l.mu.Lock()
 	session := l.session
 	l.session = nil
@@ -148,7 +148,7 @@ func (l *link) drop() {
 }
 
 // progress forwards the progress of a call. Its token is that of the relay's client.
-func (l *link) progress(ctx context.Context, r *sdk.ProgressNotificationClientRequest) {
+func (l *connection) progress(ctx context.Context, r *sdk.ProgressNotificationClientRequest) {
 	l.mu.Lock()
 	client := l.client
 	l.mu.Unlock()
@@ -157,7 +157,7 @@ func (l *link) progress(ctx context.Context, r *sdk.ProgressNotificationClientRe
 	}
 }
 
-func (l *link) unreachable(err error) error {
+func (l *connection) unreachable(err error) error {
 	message := fmt.Sprintf("asking the service at %s: %v", l.relay.Endpoint, err)
 	var refused *refusal
 	if errors.As(err, &refused) {
@@ -166,14 +166,14 @@ func (l *link) unreachable(err error) error {
 	return &jsonrpc.Error{Code: codeServer, Message: message}
 }
 
-// keyed adds the key to requests, and turns refusals into errors.
-type keyed struct {
+// authTransport adds the key to requests, and turns refusals into errors.
+type authTransport struct {
 	next http.RoundTripper // nil: http.DefaultTransport
 	key  string
 }
 
 // RoundTrip implements http.RoundTripper.
-func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (k authTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	next := k.next
 	if next == nil {
 		next = http.DefaultTransport

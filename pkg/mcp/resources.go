@@ -44,9 +44,9 @@ func listResources(ctx context.Context, lib Library, params *sdk.ListResourcesPa
 		return nil, protocolError(err)
 	}
 	out := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, NextCursor: next}
-	out.CacheScope = private
+	out.CacheScope = privateScope
 	for _, d := range datasources {
-		if !readable(d) {
+		if !hasText(d) {
 			continue // pages may be shorter than the limit
 		}
 		out.Resources = append(out.Resources, &sdk.Resource{
@@ -73,6 +73,6 @@ func readResource(ctx context.Context, lib Library, uri string) (*sdk.ReadResour
 		content.Meta = sdk.Meta{"next": resourceURI(d.ID, part.to)}
 	}
 	out := &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{content}}
-	out.CacheScope = private
+	out.CacheScope = privateScope
 	return out, nil
 }

@@ -37,8 +37,8 @@ func failed(err error, marked bool) *sdk.CallToolResult {
 	return result
 }
 
-// passedBack returns the result of a call in the format of the client's version of the protocol.
-func passedBack(from *sdk.CallToolResult, marked bool) *sdk.CallToolResult {
+// convertResult returns the result of a call in the format of the client's version of the protocol.
+func convertResult(from *sdk.CallToolResult, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.Meta, result.Content, result.StructuredContent, result.IsError = from.Meta, from.Content, from.StructuredContent, from.IsError
 	return result

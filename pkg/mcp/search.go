@@ -43,7 +43,7 @@ type searchResult struct {
 	CustomID     string  `json:"custom_id,omitempty"`
 }
 
-func addSearch(box *toolbox, lib Library) {
+func addSearch(box *toolRegistry, lib Library) {
 	addTool(box, &sdk.Tool{
 		Name:        "search",
 		Title:       "Search documents",

@@ -16,9 +16,9 @@ func newServer(lib Library, opts Options, askOnly bool) *sdk.Server {
 		Instructions: instructions,
 		Logger:       opts.Log,
 		Capabilities: capabilities(!askOnly),
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = private },
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = privateScope },
 	})
-	box := &toolbox{server: server, check: opts.Arguments, checks: map[string]Arguments{}}
+	box := &toolRegistry{server: server, check: opts.Arguments, checks: map[string]Arguments{}}
 	addAsk(box, lib)
 	if !askOnly {
 		addSearch(box, lib)
@@ -29,8 +29,8 @@ func newServer(lib Library, opts Options, askOnly bool) *sdk.Server {
 	return server
 }
 
-// private keeps answers out of shared caches, since they depend on the key.
-const private = "private"
+// privateScope keeps answers out of shared caches, since they depend on the key.
+const privateScope = "private"
 
 // capabilities returns the server's capabilities. It cannot notify clients of changed lists, because it has no
 // sessions.

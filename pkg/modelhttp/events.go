@@ -25,7 +25,7 @@ type Event struct {
 // last line break, because that event is incomplete.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		noted := &noting{r: body}
+		noted := &errorRecorder{r: body}
 		for e, err := range sse.Read(noted, &sse.ReadConfig{MaxEventSize: MaxEvent}) {
 			switch {
 			case errors.Is(err, sse.ErrUnexpectedEOF): // the parser's error; the body's error replaces it
@@ -44,14 +44,14 @@ func Events(body io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// noting records the error of a reader.
-type noting struct {
+// errorRecorder records the error of a reader.
+type errorRecorder struct {
 	r   io.Reader
 	err error // never io.EOF
 }
 
 // Read implements io.Reader.
-func (n *noting) Read(p []byte) (int, error) {
+func (n *errorRecorder) Read(p []byte) (int, error) {
 	read, err := n.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		n.err = err

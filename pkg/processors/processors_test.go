@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestOneMayBeSpareThatNobodyCountsOn(t *testing.T) {
+func TestASpareProcessorIsNotCounted(t *testing.T) {
 	was := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(was)
 	for set, want := range map[string]int{"": withSpare(was), "7": was} {

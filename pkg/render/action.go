@@ -71,9 +71,9 @@ func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPau
 	case get:
 		return n.get(ctx, e)
 	case pixel:
-		return n.fulfil(ctx, e, response{status: http.StatusOK, headers: kept("image/gif", e.Request), body: emptyImage})
+		return n.fulfil(ctx, e, response{status: http.StatusOK, headers: localHeaders("image/gif", e.Request), body: emptyImage})
 	case sheet:
-		return n.fulfil(ctx, e, response{status: http.StatusOK, headers: kept("text/css", e.Request)})
+		return n.fulfil(ctx, e, response{status: http.StatusOK, headers: localHeaders("text/css", e.Request)})
 	case nothing:
 		return n.fulfil(ctx, e, response{status: http.StatusNoContent})
 	case local:
@@ -84,8 +84,8 @@ func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPau
 	}
 }
 
-// kept returns the headers of a local response with the media type. Every origin may read it.
-func kept(mediaType string, r *network.Request) []*fetch.HeaderEntry {
+// localHeaders returns the headers of a local response with the media type. Every origin may read it.
+func localHeaders(mediaType string, r *network.Request) []*fetch.HeaderEntry {
 	h := []*fetch.HeaderEntry{{Name: "Content-Type", Value: mediaType}}
 	if origin := headerValue(r.Headers, "Origin"); origin != "" {
 		h = append(h, &fetch.HeaderEntry{Name: "Access-Control-Allow-Origin", Value: origin},

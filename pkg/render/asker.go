@@ -19,9 +19,9 @@ func (n *traffic) asker(e *fetch.EventRequestPaused) string {
 	from, referer := headerValue(e.Request.Headers, "Origin"), headerValue(e.Request.Headers, "Referer")
 	inPage := e.FrameID == n.main && e.ResourceType != network.ResourceTypeDocument
 	switch {
-	case n.strayed, e.FrameID == "":
+	case n.leftOrigin, e.FrameID == "":
 	case from != "" && !n.ofPage(from), referer != "" && !n.ofPage(referer):
-	case inPage, !n.mixed, referer != "":
+	case inPage, !n.crossOriginFrame, referer != "":
 		return n.origin
 	}
 	return ""
@@ -41,7 +41,7 @@ func (n *traffic) show(e *fetch.EventRequestPaused, status int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.ofPage(e.Request.URL) {
-		n.mixed = true
-		n.strayed = n.strayed || e.FrameID == n.main
+		n.crossOriginFrame = true
+		n.leftOrigin = n.leftOrigin || e.FrameID == n.main
 	}
 }

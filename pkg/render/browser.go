@@ -127,7 +127,7 @@ func (b *Browser) render(ctx context.Context, address string, via http.RoundTrip
 	bad := t.close()
 	if err != nil && !i.alive() {
 		err = &browserError{err}
-		lost = !t.net.asked()
+		lost = !t.net.reachedServer()
 	}
 	b.release(i, bad)
 	return out, lost, err

@@ -10,8 +10,8 @@ import (
 // A proxy that does not exist: no service listens on the discard port. The browser has no other network.
 const (
 	deadProxy = "http://127.0.0.1:9"
-	// bypassNobody sends loopback addresses to the proxy, too; by default Chromium connects to them directly.
-	bypassNobody = "<-loopback>"
+	// proxyLoopback sends loopback addresses to the proxy, too; by default Chromium connects to them directly.
+	proxyLoopback = "<-loopback>"
 )
 
 // Size of the window in pixels. It is high so that content that is loaded on scrolling is loaded.
@@ -37,7 +37,7 @@ var switches = []struct {
 
 	// No network access, whatever the page or the browser requests.
 	{"proxy-server", deadProxy},
-	{"proxy-bypass-list", bypassNobody},
+	{"proxy-bypass-list", proxyLoopback},
 	{"host-resolver-rules", "MAP * ~NOTFOUND"},
 	{"webrtc-ip-handling-policy", "disable_non_proxied_udp"},
 	{"force-webrtc-ip-handling-policy", "disable_non_proxied_udp"},

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// ear is a port of this machine that nobody may reach but through via, by TCP and UDP.
-type ear struct {
-	tcp   net.Listener
-	udp   net.PacketConn
-	heard atomic.Int64
+// listeningPort is a port of this machine that nobody may reach but through via, by TCP and UDP.
+type listeningPort struct {
+	tcp         net.Listener
+	udp         net.PacketConn
+	connections atomic.Int64
 }
 
-func listen(t testing.TB) *ear {
+func listen(t testing.TB) *listeningPort {
 	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,7 +29,7 @@ func listen(t testing.TB) *ear {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &ear{tcp: tcp, udp: udp}
+	e := &listeningPort{tcp: tcp, udp: udp}
 	done := make(chan struct{}, 2)
 	go func() {
 		defer func() { done <- struct{}{} }()
@@ -38,7 +38,7 @@ func listen(t testing.TB) *ear {
 			if err != nil {
 				return
 			}
-			e.heard.Add(1)
+			e.connections.Add(1)
 			c.Close()
 		}
 	}()
@@ -48,7 +48,7 @@ func listen(t testing.TB) *ear {
 			if _, _, err := udp.ReadFrom(make([]byte, 2000)); err != nil {
 				return
 			}
-			e.heard.Add(1)
+			e.connections.Add(1)
 		}
 	}()
 	t.Cleanup(func() {
@@ -56,14 +56,14 @@ func listen(t testing.TB) *ear {
 		udp.Close()
 		<-done
 		<-done
-		if n := e.heard.Load(); n > 0 {
+		if n := e.connections.Load(); n > 0 {
 			t.Errorf("the browser has reached a port by itself, %d times", n)
 		}
 	})
 	return e
 }
 
-func (e *ear) addr() string { return e.tcp.Addr().String() }
+func (e *listeningPort) addr() string { return e.tcp.Addr().String() }
 
 const shell = `<!doctype html><div id="root">begun;</div><script>const show = x => { root.append(x + ';') };</script>`
 
@@ -102,7 +102,7 @@ var reaching = map[string]string{
 	"a download":         `const a = document.createElement('a'); a.href = 'blob:http://localhost:PORT/f.zip'; a.download = 'f.zip'; document.body.append(a); a.click(); show('failed')`,
 }
 
-func TestNothingReachesTheNetworkButThroughVia(t *testing.T) {
+func TestAllRequestsUseTheTransport(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
 	for name, script := range reaching {
@@ -133,7 +133,7 @@ func reach(t *testing.T, b *Browser, script string) {
 	}
 }
 
-func TestAddressesThatViaRefusesAreNotReached(t *testing.T) {
+func TestAddressesRefusedByTheTransportAreNotReached(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
 	for _, address := range []string{"http://169.254.169.254/latest/meta-data/", "http://localhost:9/", "http://[::1]/", "http://0x7f.1/x", "http://internal.example/"} {
@@ -195,7 +195,7 @@ func (zeroes) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestWhatCannotBeRenderedIsSaidSo(t *testing.T) {
+func TestUnrenderablePagesAreReported(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about pages, not about goroutines")
@@ -252,8 +252,8 @@ func TestWhatCannotBeRenderedIsSaidSo(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersToPagesAreRefused runs beside no other test: a page does not wait for an answer that takes long, and beside pages
-// that keep all processors busy this one does.
+// TestLargeAnswersToPagesAreRefused runs beside no other test: a page does not wait for an answer that takes long, and
+// beside pages that keep all processors busy this one does.
 func TestLargeAnswersToPagesAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")

@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	lookEvery = 50 * time.Millisecond  // interval of the checks whether the page is at rest
-	restTime  = 500 * time.Millisecond // time without requests and changes after which the page is at rest
-	// A page without requests for restlessTime is at rest, too: some pages never stop changing.
-	restlessTime = 3 * time.Second
+	pollInterval = 50 * time.Millisecond  // interval of the checks whether the page is at rest
+	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page is at rest
+	// A page without requests for maxBusyTime is at rest, too: some pages never stop changing.
+	maxBusyTime = 3 * time.Second
 	// Timeout of one attempt to read the document. Its scripts may have to be stopped first, more than once.
-	takeTimeout = 3 * time.Second
+	readTimeout = 3 * time.Second
 	// Minimum time for all attempts, however little of the page's time is left.
-	takeGrace = 9 * time.Second
+	readGrace = 9 * time.Second
 )
 
 //go:embed look.js
-var lookScript string
+var stateScript string
 
 //go:embed take.js
-var takeScript string
+var readScript string
 
-// look is the result of look.js, the state of the page.
-type look struct {
+// pageState is the result of look.js, the state of the page.
+type pageState struct {
 	Address string  `json:"address"`
 	Loading bool    `json:"loading"`
 	Quiet   float64 `json:"quiet"` // milliseconds since the last change
 }
 
-// taken is the result of take.js.
-type taken struct {
+// pageContent is the result of take.js.
+type pageContent struct {
 	HTML    string `json:"html"`
 	Address string `json:"address"`
 	Text    bool   `json:"text"` // whether there is text
@@ -53,19 +53,19 @@ type taken struct {
 func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	defer context.AfterFunc(t.life, func() { leave(context.Cause(t.life)) })()
+	defer context.AfterFunc(t.process, func() { leave(context.Cause(t.process)) })()
 	timed, cancel := context.WithTimeout(ctx, t.opts.Timeout)
 	defer cancel()
 	late := false
 	t.net.open(address)
 	err := t.navigate(timed, address)
 	if err == nil {
-		late, err = t.rest(timed, address)
+		late, err = t.waitIdle(timed, address)
 	}
 	if err != nil {
 		return crawl.Rendered{}, t.cause(ctx, timed, address, err)
 	}
-	got, err := t.take(ctx, timed, late)
+	got, err := t.readPage(ctx, timed, late)
 	switch {
 	case ctx.Err() != nil:
 		return crawl.Rendered{}, t.cause(ctx, ctx, address, err)
@@ -118,10 +118,10 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// rest waits until the page is at rest. late reports whether that did not happen in time. Long gaps between checks
+// waitIdle waits until the page is at rest. late reports whether that did not happen in time. Long gaps between checks
 // count little, because a browser without processor time is quiet, too.
-func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
-	tick := time.NewTicker(lookEvery)
+func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	var calm time.Duration // observed time without pending requests
 	looked := time.Now()
@@ -134,11 +134,11 @@ func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 			return false, ctx.Err()
 		case <-tick.C:
 		}
-		if t.net.flooded() {
+		if t.net.exceedsLimits() {
 			return true, nil
 		}
-		var l look
-		if err := t.evaluate(ctx, lookScript+"()", &l); err != nil {
+		var l pageState
+		if err := t.evaluate(ctx, stateScript+"()", &l); err != nil {
 			// Either the time is up, or the page is navigating.
 			continue
 		}
@@ -146,23 +146,23 @@ func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 			return false, t.failed(address, "it leads to an invalid address")
 		}
 		still := time.Duration(l.Quiet * float64(time.Millisecond))
-		now, quiet := time.Now(), t.net.quiet()
-		if calm += min(now.Sub(looked), 2*lookEvery); l.Loading || quiet == 0 {
+		now, quiet := time.Now(), t.net.idleFor()
+		if calm += min(now.Sub(looked), 2*pollInterval); l.Loading || quiet == 0 {
 			calm = 0
 		}
 		looked = now
-		if !l.Loading && min(quiet, calm) >= restTime && (still >= restTime || quiet >= restlessTime) {
+		if !l.Loading && min(quiet, calm) >= idleTime && (still >= idleTime || quiet >= maxBusyTime) {
 			return false, nil
 		}
 	}
 }
 
-// take reads the document. The scripts of a late page may run for ever, so they are stopped. It retries until the
-// page's time is up, and for at least takeGrace; a flooded page needs long.
-func (t *tab) take(ctx, timed context.Context, late bool) (got taken, err error) {
-	script := fmt.Sprintf("%s(%d)", takeScript, t.opts.MaxHTML)
-	for grace := time.Now().Add(takeGrace); ; {
-		once, cancel := context.WithTimeout(ctx, takeTimeout)
+// readPage reads the document. The scripts of a late page may run for ever, so they are stopped. It retries until the
+// page's time is up, and for at least readGrace; a flooded page needs long.
+func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, err error) {
+	script := fmt.Sprintf("%s(%d)", readScript, t.opts.MaxHTML)
+	for grace := time.Now().Add(readGrace); ; {
+		once, cancel := context.WithTimeout(ctx, readTimeout)
 		if late {
 			t.stop(once)
 		}

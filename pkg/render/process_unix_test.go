@@ -44,7 +44,7 @@ func members(t testing.TB, group int) []int {
 	return pids
 }
 
-func TestAKilledBrowserIsStartedAnew(t *testing.T) {
+func TestAKilledBrowserIsRestarted(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	hanging := make(chan struct{}, 1)
@@ -173,7 +173,7 @@ func TestTheBrowserEndsWithAKilledProcess(t *testing.T) {
 	within(t, 10*time.Second, "the browser's processes have ended", func() bool { return len(members(t, group)) == 0 })
 }
 
-func TestABrowserThatCannotBeStartedIsSaidSo(t *testing.T) {
+func TestABrowserThatCannotBeStartedIsReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	script := filepath.Join(dir, "browser")
@@ -207,7 +207,7 @@ func TestABrowserThatCannotBeStartedIsSaidSo(t *testing.T) {
 	}
 }
 
-func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidOptionsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{
 		"no browser":                   {},

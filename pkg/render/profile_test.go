@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAProfileLiesWhereItsSocketHasRoom(t *testing.T) {
+func TestTheProfilePathIsShortEnoughForItsSocket(t *testing.T) {
 	t.Parallel()
 	parent := filepath.Join(t.TempDir(), strings.Repeat("deep", 10))
 	if err := os.Mkdir(parent, 0o700); err != nil {

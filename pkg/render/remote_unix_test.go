@@ -66,7 +66,7 @@ func running(t *testing.T, switches ...string) string {
 	return ""
 }
 
-func TestARunningBrowserIsUsedAndLeftAsItWas(t *testing.T) {
+func TestARunningBrowserIsLeftUnchanged(t *testing.T) {
 	t.Parallel()
 	socket := running(t)
 	u, err := url.Parse(socket)

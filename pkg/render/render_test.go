@@ -217,7 +217,7 @@ func TestPagesAreReadAsTheirScriptsBuildThem(t *testing.T) {
 	}
 }
 
-func TestNothingOutlivesAPage(t *testing.T) {
+func TestPagesShareNoState(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
 	s := serve(t, map[string]string{"/": `<p></p><script>

@@ -37,14 +37,14 @@ func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
 		return ctx.Err()
 	}
 	res, err := n.exchange(ctx, e)
-	if errors.Is(err, errNotHTML) && n.stays(e) {
+	if errors.Is(err, errNotHTML) && n.isDownload(e) {
 		return nothing.answer(ctx, n, e)
 	}
 	if err != nil {
-		n.note(e, 0, n.pageError(e, err))
+		n.recordOutcome(e, 0, n.pageError(e, err))
 		return errors.Join(err, n.fail(ctx, e, network.ErrorReasonAddressUnreachable))
 	}
-	n.note(e, res.status, nil)
+	n.recordOutcome(e, res.status, nil)
 	n.show(e, res.status)
 	return n.fulfil(ctx, e, res)
 }
@@ -69,7 +69,7 @@ func (n *traffic) exchange(ctx context.Context, e *fetch.EventRequestPaused) (re
 	if err != nil {
 		return response{}, err
 	}
-	res, err := n.via.RoundTrip(req)
+	res, err := n.transport.RoundTrip(req)
 	if err != nil {
 		return response{}, err
 	}
@@ -92,7 +92,7 @@ func (n *traffic) exchange(ctx context.Context, e *fetch.EventRequestPaused) (re
 	if err != nil {
 		return response{}, err
 	}
-	return out, n.spend(len(out.body))
+	return out, n.subtract(len(out.body))
 }
 
 // request converts a request of the browser into the request to send.
@@ -114,7 +114,7 @@ func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*ht
 		req.Body, req.ContentLength = http.NoBody, 0
 	}
 	for name, value := range e.Request.Headers {
-		if s, ok := value.(string); ok && !oursToSet(name) {
+		if s, ok := value.(string); ok && !isConnectionHeader(name) {
 			req.Header.Set(name, s)
 		}
 	}
@@ -138,8 +138,9 @@ func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*ht
 	return req, nil
 }
 
-// oursToSet reports whether a header belongs to the connection or would give false information about this client.
-func oursToSet(name string) bool {
+// isConnectionHeader reports whether a header belongs to the connection or would give false information about this
+// client.
+func isConnectionHeader(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
 	case "host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "trailer", "transfer-encoding",
@@ -149,9 +150,9 @@ func oursToSet(name string) bool {
 	return strings.HasPrefix(name, "sec-ch-")
 }
 
-// notForBrowser are response headers that concern the connection or the encoding, or would make the browser store or
+// droppedHeaders are response headers that concern the connection or the encoding, or would make the browser store or
 // fetch something.
-var notForBrowser = map[string]bool{
+var droppedHeaders = map[string]bool{
 	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Transfer-Encoding": true, "Te": true, "Trailer": true,
 	"Upgrade": true, "Content-Length": true, "Content-Encoding": true, "Strict-Transport-Security": true, "Alt-Svc": true,
 	"Link": true, "Nel": true, "Report-To": true, "Reporting-Endpoints": true, "Clear-Site-Data": true, "Accept-Ch": true,
@@ -161,7 +162,7 @@ var notForBrowser = map[string]bool{
 func answerHeaders(h http.Header) []*fetch.HeaderEntry {
 	var out []*fetch.HeaderEntry
 	for name, values := range h {
-		if notForBrowser[http.CanonicalHeaderKey(name)] {
+		if droppedHeaders[http.CanonicalHeaderKey(name)] {
 			continue
 		}
 		for _, v := range values {

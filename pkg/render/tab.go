@@ -27,10 +27,10 @@ const (
 	closeTimeout = 5 * time.Second  // after which the browser is given up
 )
 
-// refusals removes the script features that bypass the proxy. This is a second line of defence, because the flags of a
-// remote browser are unknown. It also answers dialogs at once, each of which would block the page until it is
-// dismissed.
-const refusals = `for (const [name, value] of Object.entries({
+// restrictionScript removes the script features that bypass the proxy. This is a second line of defence, because the
+// flags of a remote browser are unknown. It also answers dialogs at once, each of which would block the page until it
+// is dismissed.
+const restrictionScript = `for (const [name, value] of Object.entries({
 	RTCPeerConnection: undefined, webkitRTCPeerConnection: undefined, RTCDataChannel: undefined, WebTransport: undefined,
 	open: () => null, alert: () => {}, confirm: () => false, prompt: () => null, print: () => {},
 })) try { Object.defineProperty(globalThis, name, {value}) } catch {}`
@@ -46,8 +46,8 @@ type tab struct {
 	world    runtime.ExecutionContextID // isolated world of our scripts; 0 if none
 	detach   func()                     // ends the session; may be called several times
 
-	life  context.Context // ends with the page's process
-	crash context.CancelCauseFunc
+	process context.Context // ends with the page's process
+	crash   context.CancelCauseFunc
 }
 
 // errCrashed is the cause after the process of a page has exited, usually because it ran out of memory.
@@ -58,10 +58,10 @@ func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) 
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	t := &tab{opts: b.opts, instance: i, detach: func() {}}
-	t.life, t.crash = context.WithCancelCause(i.ctx)
+	t.process, t.crash = context.WithCancelCause(i.ctx)
 	yes := true
 	made, err := cdp.Call(ctx, i.browser, target.CreateBrowserContext, target.CreateBrowserContextParams{
-		DisposeOnDetach: &yes, ProxyServer: deadProxy, ProxyBypassList: bypassNobody,
+		DisposeOnDetach: &yes, ProxyServer: deadProxy, ProxyBypassList: proxyLoopback,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("creating a browser context: %w", err)
@@ -129,7 +129,7 @@ func (t *tab) prepare(ctx context.Context) error {
 		{network.SetBypassServiceWorker.Method, network.SetBypassServiceWorkerParams{Bypass: true}},
 		{emulation.SetUserAgentOverride.Method, emulation.SetUserAgentOverrideParams{UserAgent: t.opts.UserAgent}},
 		{emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true}},
-		{page.AddScriptToEvaluateOnNewDocument.Method, page.AddScriptToEvaluateOnNewDocumentParams{Source: refusals}},
+		{page.AddScriptToEvaluateOnNewDocument.Method, page.AddScriptToEvaluateOnNewDocumentParams{Source: restrictionScript}},
 		{fetch.Enable.Method, fetch.EnableParams{}},
 	}
 	for _, s := range steps {
@@ -144,7 +144,7 @@ func (t *tab) prepare(ctx context.Context) error {
 func (t *tab) listen(event any) {
 	switch e := event.(type) {
 	case *fetch.EventRequestPaused:
-		t.net.take(e)
+		t.net.handle(e)
 	case *inspector.EventTargetCrashed:
 		t.crash(errCrashed)
 	case *page.EventJavascriptDialogOpening:

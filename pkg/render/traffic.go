@@ -21,44 +21,44 @@ const (
 	// Time after which a pending request no longer counts: long-polling requests never end.
 	slowRequest = 10 * time.Second
 	// Number of refused requests that ends a page: it repeats its requests.
-	flood = 1000
+	maxRefused = 1000
 	// Number of dialogs that ends a page.
 	maxDialogs = 50
 )
 
 // traffic is the network of one page.
 type traffic struct {
-	opts    Options
-	via     http.RoundTripper
-	session *chromedp.Target
-	main    cdp.FrameID // frame of the page itself
+	opts      Options
+	transport http.RoundTripper
+	session   *chromedp.Target
+	main      cdp.FrameID // frame of the page itself
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	slots  chan struct{} // one token per request being sent
 
-	mu        sync.Mutex
-	ended     bool
-	flying    map[fetch.RequestID]time.Time // start times of pending requests
-	last      time.Time                     // start or end of the latest request
-	requests  int                           // requests sent
-	refused   int
-	dialogs   int
-	documents int    // requests for the page itself
-	address   string // address of the latest of them
-	left      int64  // remaining bytes of maxPageBytes
-	status    int    // status of the latest response for the page itself
-	failure   error  // error of the latest request for the page itself
-	origin    string // origin of the requested page
-	mixed     bool   // whether any frame has shown a document of another origin
-	strayed   bool   // whether the page itself has
+	mu               sync.Mutex
+	ended            bool
+	pending          map[fetch.RequestID]time.Time // start times of pending requests
+	last             time.Time                     // start or end of the latest request
+	requests         int                           // requests sent
+	refused          int
+	dialogs          int
+	documents        int    // requests for the page itself
+	address          string // address of the latest of them
+	left             int64  // remaining bytes of maxPageBytes
+	status           int    // status of the latest response for the page itself
+	failure          error  // error of the latest request for the page itself
+	origin           string // origin of the requested page
+	crossOriginFrame bool   // whether any frame has shown a document of another origin
+	leftOrigin       bool   // whether the page itself has
 }
 
 func newTraffic(o Options, via http.RoundTripper) *traffic {
 	n := &traffic{
-		opts: o, via: via, slots: make(chan struct{}, requestsAtOnce),
-		flying: make(map[fetch.RequestID]time.Time), left: maxPageBytes, last: time.Now(),
+		opts: o, transport: via, slots: make(chan struct{}, requestsAtOnce),
+		pending: make(map[fetch.RequestID]time.Time), left: maxPageBytes, last: time.Now(),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
@@ -96,15 +96,15 @@ func (n *traffic) do(f func(context.Context)) {
 	}
 }
 
-// take handles a request.
-func (n *traffic) take(e *fetch.EventRequestPaused) {
+// handle handles a request.
+func (n *traffic) handle(e *fetch.EventRequestPaused) {
 	n.mu.Lock()
 	a := n.decide(e)
-	n.flying[e.RequestID] = time.Now()
+	n.pending[e.RequestID] = time.Now()
 	n.last = time.Now()
 	n.mu.Unlock()
 	n.do(func(ctx context.Context) {
-		defer n.landed(e.RequestID)
+		defer n.finished(e.RequestID)
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
 			// The page may have navigated in the meantime. Otherwise the request stays pending, and the page comes to
 			// rest without it.
@@ -113,10 +113,10 @@ func (n *traffic) take(e *fetch.EventRequestPaused) {
 	})
 }
 
-func (n *traffic) landed(id fetch.RequestID) {
+func (n *traffic) finished(id fetch.RequestID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.flying, id)
+	delete(n.pending, id)
 	n.last = time.Now()
 }
 
@@ -173,12 +173,12 @@ func sameSite(a, b string) bool {
 	return err == nil && one == other
 }
 
-// quiet returns the time since the last request ended; 0 if one is pending.
-func (n *traffic) quiet() time.Duration {
+// idleFor returns the time since the last request ended; 0 if one is pending.
+func (n *traffic) idleFor() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
-	for _, began := range n.flying {
+	for _, began := range n.pending {
 		if now.Sub(began) < slowRequest {
 			return 0
 		}
@@ -193,15 +193,15 @@ func (n *traffic) dialog() {
 	n.dialogs++
 }
 
-// flooded reports whether the page has exceeded the limits of refused requests or dialogs.
-func (n *traffic) flooded() bool {
+// exceedsLimits reports whether the page has exceeded the limits of refused requests or dialogs.
+func (n *traffic) exceedsLimits() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.refused > flood || n.dialogs > maxDialogs
+	return n.refused > maxRefused || n.dialogs > maxDialogs
 }
 
-// asked reports whether the page's server may have received a request.
-func (n *traffic) asked() bool {
+// reachedServer reports whether the page's server may have received a request.
+func (n *traffic) reachedServer() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.requests > 0
@@ -218,15 +218,15 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// stays reports whether the browser can stay on the current page because the target of a navigation is a download.
-func (n *traffic) stays(e *fetch.EventRequestPaused) bool {
+// isDownload reports whether the browser can stay on the current page because the target of a navigation is a download.
+func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.isPage(e) && n.status != 0 && !isRedirect(n.status)
 }
 
-// note records the outcome of a request for the page itself.
-func (n *traffic) note(e *fetch.EventRequestPaused, status int, err error) {
+// recordOutcome records the outcome of a request for the page itself.
+func (n *traffic) recordOutcome(e *fetch.EventRequestPaused, status int, err error) {
 	if !n.isPage(e) {
 		return
 	}
@@ -235,8 +235,8 @@ func (n *traffic) note(e *fetch.EventRequestPaused, status int, err error) {
 	n.status, n.failure = status, err
 }
 
-// spend subtracts bytes from the page's limit.
-func (n *traffic) spend(bytes int) error {
+// subtract subtracts bytes from the page's limit.
+func (n *traffic) subtract(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.left -= int64(bytes); n.left < 0 {

@@ -28,8 +28,8 @@ type Error struct {
 	Message string // without the API key
 	Err     error
 
-	passes bool          // whether a retry may succeed
-	after  time.Duration // the delay that the server asks for
+	retryable bool          // whether a retry may succeed
+	after     time.Duration // the delay that the server asks for
 }
 
 func (e *Error) Error() string { return "reranking: " + e.Message }
@@ -37,20 +37,20 @@ func (e *Error) Error() string { return "reranking: " + e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// refusesForm reports whether the server may not support the wire format of the request.
-func refusesForm(err error) bool {
+// rejectsFormat reports whether the server may not support the wire format of the request.
+func rejectsFormat(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// ask sends one request, with retries of temporary errors within ctx, and fills in the scores.
-func (c *Client) ask(ctx context.Context, f form, query string, texts []string, scores []float64) error {
+// sendWithRetries sends one request, with retries of temporary errors within ctx, and fills in the scores.
+func (c *Client) sendWithRetries(ctx context.Context, f form, query string, texts []string, scores []float64) error {
 	body := f.request(c.config.Model, query, texts)
 	pause := firstPause
 	for try := 1; ; try++ {
-		err := c.once(ctx, body, scores)
+		err := c.send(ctx, body, scores)
 		var failure *Error
-		if err == nil || !errors.As(err, &failure) || !failure.passes || try == tries || ctx.Err() != nil {
+		if err == nil || !errors.As(err, &failure) || !failure.retryable || try == tries || ctx.Err() != nil {
 			return err
 		}
 		d := max(failure.after, pause+rand.N(pause/2))
@@ -64,11 +64,11 @@ func (c *Client) ask(ctx context.Context, f form, query string, texts []string, 
 	}
 }
 
-// once sends the request once.
-func (c *Client) once(ctx context.Context, body any, scores []float64) error {
+// send sends the request once.
+func (c *Client) send(ctx context.Context, body any, scores []float64) error {
 	answer, err := modelhttp.Post(ctx, c.http, c.address, modelhttp.Bearer(c.config.APIKey), body)
 	if err != nil {
-		return c.unreached(ctx, err)
+		return c.connectionError(ctx, err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -79,7 +79,7 @@ func (c *Client) once(ctx context.Context, body any, scores []float64) error {
 	case errors.Is(err, bounded.ErrTooLarge):
 		return &Error{Message: fmt.Sprintf("the answer is longer than %d bytes", maxResponseBytes)}
 	case err != nil:
-		return c.unreached(ctx, err)
+		return c.connectionError(ctx, err)
 	}
 	if err := decode(text, scores); err != nil {
 		return &Error{Message: err.Error(), Err: err}
@@ -87,12 +87,12 @@ func (c *Client) once(ctx context.Context, body any, scores []float64) error {
 	return nil
 }
 
-func (c *Client) unreached(ctx context.Context, err error) error {
+func (c *Client) connectionError(ctx context.Context, err error) error {
 	message := "the connection failed"
 	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		message = "the server did not answer in time"
 	}
-	return &Error{Message: message, Err: err, passes: true}
+	return &Error{Message: message, Err: err, retryable: true}
 }
 
 func (c *Client) refused(answer *http.Response) error {
@@ -108,8 +108,8 @@ func (c *Client) refused(answer *http.Response) error {
 	}
 	return &Error{
 		Status: status, Message: message, Err: err,
-		passes: status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented,
-		after:  after,
+		retryable: status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented,
+		after:     after,
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *Client) reason(body []byte) string {
 	if c.config.APIKey != "" { // some servers repeat the request
 		text = strings.ReplaceAll(text, c.config.APIKey, "[key]")
 	}
-	return cut(strings.Join(strings.Fields(text), " "), maxReason)
+	return truncate(strings.Join(strings.Fields(text), " "), maxReason)
 }
 
 func wait(ctx context.Context, d time.Duration) error {

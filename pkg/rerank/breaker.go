@@ -9,9 +9,9 @@ import (
 
 // Settings of the circuit breaker.
 const (
-	tripAfter    = 2 // consecutive failures
-	shortestRest = 5 * time.Second
-	longestRest  = time.Minute
+	tripAfter = 2 // consecutive failures
+	minPause  = 5 * time.Second
+	maxPause  = time.Minute
 )
 
 // ErrPaused is the cause of the error of a Rerank that did not call the server because of recent failures.
@@ -25,46 +25,46 @@ type breaker struct {
 
 	mu       sync.Mutex
 	failures int       // consecutive failures
-	rests    int       // consecutive pauses; results of visits that began before the latest are ignored
+	pauses   int       // consecutive pauses; results of visits that began before the latest are ignored
 	until    time.Time // end of the latest pause
-	trying   bool      // whether a query is probing the server
+	probing  bool      // whether a query is probing the server
 }
 
-// visit is one query's use of the server.
-type visit struct {
-	rests int
-	tries bool // whether it probes the server
+// attempt is one query's use of the server.
+type attempt struct {
+	pauses int
+	tries  bool // whether it probes the server
 }
 
-// enter admits a query, which must call leave, or rejects it with ErrPaused.
-func (b *breaker) enter() (visit, error) {
+// admit admits a query, which must call leave, or rejects it with ErrPaused.
+func (b *breaker) admit() (attempt, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v := visit{rests: b.rests, tries: b.rests > 0}
-	if left := b.until.Sub(b.now()); v.tries && (left > 0 || b.trying) {
+	v := attempt{pauses: b.pauses, tries: b.pauses > 0}
+	if left := b.until.Sub(b.now()); v.tries && (left > 0 || b.probing) {
 		return v, &Error{Message: fmt.Sprintf("the server has failed, and is not asked again for %s", max(left, time.Second).Round(time.Second)), Err: ErrPaused}
 	}
-	b.trying = v.tries
+	b.probing = v.tries
 	return v, nil
 }
 
-// leave records the result of a visit: success, a temporary failure, or, if abandoned, neither.
-func (b *breaker) leave(v visit, err error, abandoned bool) {
+// record records the result of a visit: success, a temporary failure, or, if abandoned, neither.
+func (b *breaker) record(v attempt, err error, abandoned bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if v.tries && v.rests == b.rests {
-		b.trying = false
+	if v.tries && v.pauses == b.pauses {
+		b.probing = false
 	}
 	var failure *Error
 	switch {
 	case abandoned:
-	case !errors.As(err, &failure) || !failure.passes: // it responds, if only with an error
-		b.failures, b.rests = 0, 0
-	case v.rests != b.rests:
+	case !errors.As(err, &failure) || !failure.retryable: // it responds, if only with an error
+		b.failures, b.pauses = 0, 0
+	case v.pauses != b.pauses:
 	case v.tries || b.failures+1 >= tripAfter:
-		rest := min(shortestRest<<min(b.rests, 8), longestRest)
-		b.failures, b.rests = 0, b.rests+1
-		b.until = b.now().Add(min(max(rest, failure.after), longestRest))
+		rest := min(minPause<<min(b.pauses, 8), maxPause)
+		b.failures, b.pauses = 0, b.pauses+1
+		b.until = b.now().Add(min(max(rest, failure.after), maxPause))
 	default:
 		b.failures++
 	}

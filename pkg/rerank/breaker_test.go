@@ -54,7 +54,7 @@ func (f *failing) want(what string, asked, well bool) {
 	}
 }
 
-func TestAServerThatFailsHasARest(t *testing.T) {
+func TestAFailingServerIsPaused(t *testing.T) {
 	t.Parallel()
 	f := newFailing(t)
 	f.status.Store(500)
@@ -75,7 +75,7 @@ func TestAServerThatFailsHasARest(t *testing.T) {
 	f.want("one failure brings no rest", true, true)
 }
 
-func TestARestIsAsLongAsTheServerAsksWithinBounds(t *testing.T) {
+func TestAPauseHasTheBoundedLengthOfRetryAfter(t *testing.T) {
 	t.Parallel()
 	for header, rest := range map[string]time.Duration{"30": 30 * time.Second, "1": 5 * time.Second, "3600": time.Minute} {
 		f := newFailing(t)
@@ -91,7 +91,7 @@ func TestARestIsAsLongAsTheServerAsksWithinBounds(t *testing.T) {
 	}
 }
 
-func TestARefusalBringsNoRest(t *testing.T) {
+func TestARejectionCausesNoPause(t *testing.T) {
 	t.Parallel()
 	f := newFailing(t)
 	f.status.Store(401)
@@ -100,7 +100,7 @@ func TestARefusalBringsNoRest(t *testing.T) {
 	}
 }
 
-func TestOneQueryAsksWhetherTheServerIsBack(t *testing.T) {
+func TestOneQueryProbesAPausedServer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "/rerank")
 	entered, open := make(chan struct{}), make(chan struct{})
@@ -120,13 +120,13 @@ func TestOneQueryAsksWhetherTheServerIsBack(t *testing.T) {
 	now := time.Unix(1, 0)
 	client, _ := s.client(t, "", func(c *Config) { c.Now = func() time.Time { return now } })
 	for range tripAfter {
-		v, err := client.breaker.enter()
+		v, err := client.breaker.admit()
 		if err != nil {
 			t.Fatal(err)
 		}
-		client.breaker.leave(v, &Error{passes: true}, false)
+		client.breaker.record(v, &Error{retryable: true}, false)
 	}
-	now = now.Add(shortestRest)
+	now = now.Add(minPause)
 	ask := func(ctx context.Context) chan error {
 		done := make(chan error, 1)
 		go func() {
@@ -159,23 +159,23 @@ func TestOneQueryAsksWhetherTheServerIsBack(t *testing.T) {
 	}
 }
 
-func TestQueriesThatFailTogetherBringOneRest(t *testing.T) {
+func TestConcurrentFailuresCauseOnePause(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1, 0)
 	b := breaker{now: func() time.Time { return now }}
-	var visits []visit
+	var visits []attempt
 	for range 10 {
-		v, err := b.enter()
+		v, err := b.admit()
 		if err != nil {
 			t.Fatal(err)
 		}
 		visits = append(visits, v)
 	}
 	for _, v := range visits {
-		b.leave(v, &Error{passes: true}, false)
+		b.record(v, &Error{retryable: true}, false)
 	}
-	now = now.Add(shortestRest)
-	if _, err := b.enter(); err != nil {
+	now = now.Add(minPause)
+	if _, err := b.admit(); err != nil {
 		t.Errorf("after one rest: %v", err)
 	}
 }

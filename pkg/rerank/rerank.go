@@ -129,7 +129,7 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 	if len(passages) > MaxPassages {
 		return nil, fmt.Errorf("reranking %d passages: the most is %d", len(passages), MaxPassages)
 	}
-	visit, err := c.breaker.enter()
+	visit, err := c.breaker.admit()
 	if err != nil {
 		return nil, err
 	}
@@ -138,24 +138,24 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 	defer cancel()
 	texts := make([]string, len(passages))
 	for i, p := range passages {
-		texts[i] = cut(p, MaxPassageBytes)
+		texts[i] = truncate(p, MaxPassageBytes)
 	}
-	scores, err := c.scores(ctx, cut(query, MaxQueryBytes), texts)
-	c.breaker.leave(visit, err, outer.Err() != nil)
+	scores, err := c.scores(ctx, truncate(query, MaxQueryBytes), texts)
+	c.breaker.record(visit, err, outer.Err() != nil)
 	if outer.Err() != nil && err != nil {
 		return nil, fmt.Errorf("reranking: %w", outer.Err())
 	}
 	if err != nil {
 		return nil, err
 	}
-	return normal(scores), nil
+	return normalise(scores), nil
 }
 
 // scores requests the scores in the last successful format. If the server rejects the format, it tries the other one.
 func (c *Client) scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	f := form(c.form.Load())
 	scores, err := c.scoresAs(ctx, f, query, texts)
-	if err == nil || c.fixed || !refusesForm(err) {
+	if err == nil || c.fixed || !rejectsFormat(err) {
 		return scores, err
 	}
 	other := formTEI
@@ -181,7 +181,7 @@ func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []str
 	for from := 0; from < len(texts); from += size {
 		to := min(from+size, len(texts))
 		group.Go(func() error {
-			return c.ask(ctx, f, query, texts[from:to], scores[from:to])
+			return c.sendWithRetries(ctx, f, query, texts[from:to], scores[from:to])
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -190,8 +190,8 @@ func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []str
 	return scores, nil
 }
 
-// cut truncates a text to most bytes at a character boundary, and replaces invalid UTF-8.
-func cut(text string, most int) string {
+// truncate truncates a text to most bytes at a character boundary, and replaces invalid UTF-8.
+func truncate(text string, most int) string {
 	if len(text) > most {
 		for most > 0 && !utf8.RuneStart(text[most]) {
 			most--

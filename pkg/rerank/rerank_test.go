@@ -70,7 +70,7 @@ func TestManyPassagesGoToTEIInBatches(t *testing.T) {
 	}
 }
 
-func TestWhatIsSentIsBounded(t *testing.T) {
+func TestRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "/rerank")
 	client, _ := s.client(t, "")
@@ -96,7 +96,7 @@ func TestWhatIsSentIsBounded(t *testing.T) {
 	}
 }
 
-func TestScoresLieBetween0And1InOrder(t *testing.T) {
+func TestScoresAreMappedTo0To1InOrder(t *testing.T) {
 	t.Parallel()
 	logistic := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	for name, c := range map[string]struct {
@@ -110,7 +110,7 @@ func TestScoresLieBetween0And1InOrder(t *testing.T) {
 		"so are those beyond all use":  {[]float64{-1e308, 1e308}, []Result{{1, 1}, {0, 0}}},
 		"one passage is in order, too": {[]float64{3}, []Result{{0, logistic(3)}}},
 	} {
-		if diff := cmp.Diff(c.want, normal(c.scores)); diff != "" {
+		if diff := cmp.Diff(c.want, normalise(c.scores)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -167,16 +167,16 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		last := 1.0
-		for _, r := range normal(scores) {
+		for _, r := range normalise(scores) {
 			if !(r.Score >= 0 && r.Score <= last) {
-				t.Fatalf("%v of %q", normal(scores), body)
+				t.Fatalf("%v of %q", normalise(scores), body)
 			}
 			last = r.Score
 		}
 	})
 }
 
-func TestWhatMayPassIsTriedAgain(t *testing.T) {
+func TestTemporaryErrorsAreRetried(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status   int
@@ -223,7 +223,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestItEndsInTime(t *testing.T) {
+func TestRerankEndsInTime(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.before = func(_ http.ResponseWriter, r *http.Request, _ int) bool {
@@ -243,7 +243,7 @@ func TestItEndsInTime(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThere(t *testing.T) {
+func TestAnUnreachableServer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	client, pauses := s.client(t, "")

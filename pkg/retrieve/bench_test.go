@@ -111,15 +111,15 @@ func (l *library) ResolveFilters(context.Context, []string, domain.Filters) ([]s
 	return nil, nil
 }
 
-// shelf finds the one index.
-type shelf struct{ *library }
+// singleIndex finds the one index.
+type singleIndex struct{ *library }
 
-func (s shelf) Index(domain.Engine) (Searcher, error) { return s.library.Index, nil }
+func (s singleIndex) Index(domain.Engine) (Searcher, error) { return s.library.Index, nil }
 
 // BenchmarkRetrieve asks a datastore of 20,000 chunks.
 func BenchmarkRetrieve(b *testing.B) {
 	l := newLibrary(b)
-	r := New(Deps{Indexes: shelf{l}, Embedders: l, Catalog: l}, Options{})
+	r := New(Deps{Indexes: singleIndex{l}, Embedders: l, Catalog: l}, Options{})
 	for _, topK := range []int{5, MaxTopK} {
 		b.Run(fmt.Sprintf("topK=%d", topK), func(b *testing.B) {
 			l.rng = rand.New(rand.NewPCG(3, 4))

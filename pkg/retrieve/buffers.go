@@ -18,14 +18,14 @@ type buffer struct {
 
 var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
 
-func bufferFor(found index.Result) *buffer {
+func newBuffer(found index.Result) *buffer {
 	b := bufferPool.Get().(*buffer)
 	b.found, b.candidates = found, slices.Grow(b.candidates[:0], len(found.Hits))
 	return b
 }
 
 // release returns the memory of the candidates to the pool. They must not be used afterwards.
-func (res *spaceResult) release() {
+func (res *datastoreResult) release() {
 	if res.buffer == nil {
 		return
 	}
@@ -42,37 +42,37 @@ func (res *spaceResult) release() {
 // maxPooled is the maximum capacity, in candidates, of a pooled buffer.
 const maxPooled = 4096
 
-// owner is a datasource that has hits.
-type owner struct {
+// datasourceHits is a datasource that has hits.
+type datasourceHits struct {
 	*domain.ActiveDatasource      // empty if the datasource no longer exists
 	current                  bool // whether it has hits of its active generation
 }
 
-// gone is the state of a datasource that does not exist.
-var gone = &domain.ActiveDatasource{}
+// deletedDatasource is the state of a datasource that does not exist.
+var deletedDatasource = &domain.ActiveDatasource{}
 
-// ownerSet maps hits to their datasources.
-type ownerSet struct {
-	of     []int          // for each hit, its index in owners
-	owners []owner        // without duplicates
-	ids    []string       // of owners
-	known  map[string]int // datasource id → index in owners
+// datasourceSet maps hits to their datasources.
+type datasourceSet struct {
+	of     []int            // for each hit, its index in owners
+	owners []datasourceHits // without duplicates
+	ids    []string         // of owners
+	known  map[string]int   // datasource id → index in owners
 }
 
-var ownersPool = sync.Pool{New: func() any { return &ownerSet{known: make(map[string]int)} }}
+var datasourceSetPool = sync.Pool{New: func() any { return &datasourceSet{known: make(map[string]int)} }}
 
-func (o *ownerSet) release() {
+func (o *datasourceSet) release() {
 	if len(o.known) > maxPooled {
 		return
 	}
 	clear(o.known)
 	clear(o.owners)
 	clear(o.ids)
-	ownersPool.Put(o)
+	datasourceSetPool.Put(o)
 }
 
 // find collects the datasources of the hits. Their states are not known yet.
-func (o *ownerSet) find(hits []index.Hit) {
+func (o *datasourceSet) find(hits []index.Hit) {
 	o.of, o.owners, o.ids = slices.Grow(o.of[:0], len(hits))[:len(hits)], o.owners[:0], o.ids[:0]
 	for i := range hits {
 		id := hits[i].DatasourceID
@@ -84,7 +84,7 @@ func (o *ownerSet) find(hits []index.Hit) {
 		if !ok {
 			n = len(o.owners)
 			o.known[id] = n
-			o.owners, o.ids = append(o.owners, owner{gone, false}), append(o.ids, id)
+			o.owners, o.ids = append(o.owners, datasourceHits{deletedDatasource, false}), append(o.ids, id)
 		}
 		o.of[i] = n
 	}

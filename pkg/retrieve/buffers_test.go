@@ -11,8 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestAnswersStayWhatTheyAre asks at once, of different content, what is explained and what is not, and looks at all answers at the end.
-func TestAnswersStayWhatTheyAre(t *testing.T) {
+// TestResultsAreNotChangedByLaterQueries asks at once, of different content, what is explained and what is not, and
+// looks at all answers at the end.
+func TestResultsAreNotChangedByLaterQueries(t *testing.T) {
 	t.Parallel()
 	const worlds, rounds = 4, 30
 	var all sync.WaitGroup
@@ -25,7 +26,7 @@ func TestAnswersStayWhatTheyAre(t *testing.T) {
 				Lexical: float64(i%7) + float64(n), Dense: float64(i%11) / 12, Terms: []string{"gate"}, Counts: []int{1 + i%3}, Length: 10 + i,
 			})
 		}
-		w := newWorld(hits...)
+		w := newFixture(hits...)
 		all.Go(func() {
 			r := New(Deps{Indexes: w, Embedders: w, Catalog: w}, Options{})
 			var got [rounds]Result

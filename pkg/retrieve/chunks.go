@@ -51,20 +51,20 @@ func (c ChunkReader) rows(ctx context.Context, d domain.ActiveDatasource, from, 
 	}
 	spaces, err := idx.Spaces(ctx, d.DatastoreID)
 	if err != nil {
-		return nil, domain.Transient(fmt.Errorf("finding where the rows lie: %w", err), chunksAway)
+		return nil, domain.Transient(fmt.Errorf("finding where the rows lie: %w", err), chunksUnavailable)
 	}
 	for _, space := range spaces {
 		if space.Model != d.Place.Model {
 			continue
 		}
 		if rows, err := idx.Rows(ctx, space, d.ID, d.ActiveGeneration, from, limit); err != nil || len(rows) > 0 {
-			return rows, domain.Transient(err, chunksAway)
+			return rows, domain.Transient(err, chunksUnavailable)
 		}
 	}
 	return nil, nil
 }
 
-const chunksAway = "the index that holds the chunks does not answer; try again shortly"
+const chunksUnavailable = "the index that holds the chunks does not answer; try again shortly"
 
 func chunksOf(rows []index.Row) []domain.Chunk {
 	chunks := make([]domain.Chunk, len(rows))

@@ -13,10 +13,10 @@ import (
 // scored from those of its chunks that are candidates. A short document fits in one window; in a book, only the text
 // near the chunk counts.
 const (
-	// reach is the number of chunks before and after a chunk in its window. For articles and abstracts of up to ten
-	// chunks, values below 4 rank worse than BM25 over whole documents. For passages of long documents, smaller windows
-	// rank better, down to 3.
-	reach = 4
+	// windowReach is the number of chunks before and after a chunk in its window. For articles and abstracts of up to
+	// ten chunks, values below 4 rank worse than BM25 over whole documents. For passages of long documents, smaller
+	// windows rank better, down to 3.
+	windowReach = 4
 	// documentShare is the weight of the window in the lexical score. Below 0.4, articles and abstracts rank worse than
 	// with BM25 over whole documents. Above 0.6, the right passage of a document with several subjects is lost.
 	documentShare = 0.5
@@ -52,19 +52,20 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 	around := window{counts: make([]float64, len(words))}
 	from, to := 0, 0 // the candidates in the window
 	for _, c := range order {
-		for ; to < len(order) && near(order[to], c); to++ {
+		for ; to < len(order) && isInWindow(order[to], c); to++ {
 			around.add(order[to], 1)
 		}
-		for ; !near(order[from], c); from++ {
+		for ; !isInWindow(order[from], c); from++ {
 			around.add(order[from], -1)
 		}
 		c.document = around.score(idf, average) / highest
 	}
 }
 
-// byPlace returns the candidates grouped by document, in document order within each group. The order of the documents
-// does not matter, so they are compared by number instead of by name. Candidates often arrive in this order already.
-func byPlace(found []candidate) []*candidate {
+// byDocument returns the candidates grouped by document, in document order within each group. The order of the
+// documents does not matter, so they are compared by number instead of by name. Candidates often arrive in this order
+// already.
+func byDocument(found []candidate) []*candidate {
 	order := make([]*candidate, len(found))
 	for i := range found {
 		order[i] = &found[i]
@@ -78,9 +79,9 @@ func byPlace(found []candidate) []*candidate {
 	return order
 }
 
-// near reports whether the two candidates are in each other's window.
-func near(a, b *candidate) bool {
-	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= reach
+// isInWindow reports whether the two candidates are in each other's window.
+func isInWindow(a, b *candidate) bool {
+	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= windowReach
 }
 
 // numberWords sets the numbers of each candidate: for each of its terms, the index in words, or -1 if the term is not
@@ -147,7 +148,7 @@ func (s *window) score(idf []float64, average float64) (sum float64) {
 // the subject of a long document, which occurs in many of its chunks. So a term's weight is raised by the ratio of
 // chunks to windows that contain it, relative to the ratio for all candidates.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
-	const size = 2*reach + 1
+	const size = 2*windowReach + 1
 	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of each that contain a term
 	last := make([]int, len(words))                                            // the last window that contained it
 	windows, length := 0, 0

@@ -33,14 +33,14 @@ func counted(datasource string, ordinal, length int, lexical float64, words stri
 	return c
 }
 
-func TestOnlyWhatStandsNearAChunkCountsForIt(t *testing.T) {
+func TestOnlyNeighboursCountForAChunk(t *testing.T) {
 	t.Parallel()
 	found := []candidate{
 		counted("book", 200, 80, 0.4, "weir:1"), counted("book", 10, 80, 0.4, "gate:1"), counted("book", 100, 80, 0.4, "gate:1"),
-		counted("book", 100+reach, 80, 0.4, "weir:1"), counted("book", 300, 80, 0.4, "gate:1"), counted("book", 301+reach, 80, 0.4, "weir:1"),
+		counted("book", 100+windowReach, 80, 0.4, "weir:1"), counted("book", 300, 80, 0.4, "gate:1"), counted("book", 301+windowReach, 80, 0.4, "weir:1"),
 		counted("leaflet", 0, 80, 0.4, "gate:1 weir:1"),
 	}
-	weighDocuments(byPlace(found), map[string]float64{"gate": 3, "weir": 3})
+	weighDocuments(byDocument(found), map[string]float64{"gate": 3, "weir": 3})
 	both, one := found[2].document, found[1].document
 	for i, want := range []float64{one, one, both, both, one, one} {
 		if math.Abs(found[i].document-want) > 1e-9 {
@@ -89,7 +89,7 @@ func TestWeighDocuments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			weighDocuments(byPlace(test.found), test.weights)
+			weighDocuments(byDocument(test.found), test.weights)
 			scores := make(map[string]float64)
 			for _, c := range test.found {
 				if c.document <= 0 || c.document > 1 {
@@ -117,7 +117,7 @@ func TestWeighDocuments(t *testing.T) {
 func TestWeighDocuments_takes_chunks_by_themselves_where_the_engine_counts_no_words(t *testing.T) {
 	t.Parallel()
 	found := []candidate{{lexical: 0.7, hit: &index.Hit{Terms: []string{"gate"}}}, {lexical: 0.2, hit: &index.Hit{}}}
-	weighDocuments(byPlace(found), map[string]float64{"gate": 2})
+	weighDocuments(byDocument(found), map[string]float64{"gate": 2})
 	for _, c := range found {
 		if c.document != c.lexical || c.words() != c.lexical {
 			t.Errorf("a chunk of %v counts %v as a document and %v in all", c.lexical, c.document, c.words())
@@ -160,7 +160,7 @@ func TestSmooth(t *testing.T) {
 func TestDocumentsOfAQueryWithoutWordsHaveTheScoresOfTheirChunks(t *testing.T) {
 	t.Parallel()
 	found := []candidate{counted("a", 0, 80, 0, ""), counted("b", 0, 40, 0, "")}
-	weighDocuments(byPlace(found), nil)
+	weighDocuments(byDocument(found), nil)
 	for _, c := range found {
 		if c.document != 0 {
 			t.Errorf("document %s scores %v, want 0", c.hit.DatasourceID, c.document)
@@ -178,10 +178,10 @@ func BenchmarkWeighDocuments(b *testing.B) {
 		words = append(words, w+":2")
 	}
 	var found []candidate
-	for i := range 2 * firstDepth {
+	for i := range 2 * minDepth {
 		found = append(found, counted(fmt.Sprint("ds", i/3), i%3, 80, 0.4, strings.Join(words[i%4:i%4+5], " ")))
 	}
 	for b.Loop() {
-		weighDocuments(byPlace(found), weights)
+		weighDocuments(byDocument(found), weights)
 	}
 }

@@ -18,8 +18,8 @@ const (
 	minShared   = 0.9
 )
 
-// outline is the fingerprint of a text's letters and digits. It ignores case, spacing and punctuation.
-type outline struct {
+// textFingerprint is the fingerprint of a text's letters and digits. It ignores case, spacing and punctuation.
+type textFingerprint struct {
 	whole   uint64    // hash of all letters and digits in order
 	numbers uint64    // hash of all numbers in order: texts with different numbers are not duplicates
 	windows []uint64  // hashes of the sampled shingles
@@ -53,9 +53,9 @@ var plain = func() (table [utf8.RuneSelf]byte) {
 // beyond maps a non-ASCII letter to one byte. Letters may collide, but several in a row seldom do.
 func beyond(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
-// outline returns the outline of a text.
-func (f *folder) outline(text string) *outline {
-	o := new(outline)
+// fingerprint returns the outline of a text.
+func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
+	o := new(textFingerprint)
 	letters, digits := f.letters[:0], f.digits[:0]
 	skip := uint64(sampleOneIn - 1)
 	if len(text) < shortText {
@@ -105,22 +105,22 @@ func (f *folder) outline(text string) *outline {
 	return o
 }
 
-// odd returns the maximum number of shingles that only one of two near-duplicates has, given n shingles in both texts
-// together. With similarity s, n(1-s)/(1+s) shingles are unshared.
-func odd(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
+// maxUnshared returns the maximum number of shingles that only one of two near-duplicates has, given n shingles in both
+// texts together. With similarity s, n(1-s)/(1+s) shingles are unshared.
+func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
 // apart reports whether the bitmaps alone prove that the texts differ too much: a bit that only one text has belongs to
 // a shingle that only this text has.
-func (o *outline) apart(other *outline) bool {
+func (o *textFingerprint) apart(other *textFingerprint) bool {
 	alone := 0
 	for i, m := range o.marks {
 		alone += bits.OnesCount64(m ^ other.marks[i])
 	}
-	return alone > odd(len(o.windows)+len(other.windows))
+	return alone > maxUnshared(len(o.windows)+len(other.windows))
 }
 
 // distinct returns the shingles sorted, without duplicates.
-func (o *outline) distinct() []uint64 {
+func (o *textFingerprint) distinct() []uint64 {
 	if !o.sorted {
 		slices.Sort(o.windows)
 		o.windows, o.sorted = slices.Compact(o.windows), true
@@ -128,8 +128,8 @@ func (o *outline) distinct() []uint64 {
 	return o.windows
 }
 
-// like reports whether the two texts are duplicates or near-duplicates. Their numbers must be equal.
-func (o *outline) like(other *outline) bool {
+// isDuplicate reports whether the two texts are duplicates or near-duplicates. Their numbers must be equal.
+func (o *textFingerprint) isDuplicate(other *textFingerprint) bool {
 	switch {
 	case o.numbers != other.numbers:
 		return false
@@ -146,7 +146,7 @@ func (o *outline) like(other *outline) bool {
 	if float64(fewer) < minShared*float64(more) {
 		return false
 	}
-	odd := odd(len(a) + len(b))
+	odd := maxUnshared(len(a) + len(b))
 	i, j := 0, 0
 	for i < len(a) && j < len(b) && odd >= 0 {
 		switch {
@@ -161,25 +161,25 @@ func (o *outline) like(other *outline) bool {
 	return odd >= len(a)-i+len(b)-j
 }
 
-// folder finds candidates that repeat a better one. Candidates must be passed to it best first.
-type folder struct {
-	outlines []*outline
+// duplicateFinder finds candidates that repeat a better one. Candidates must be passed to it best first.
+type duplicateFinder struct {
+	outlines []*textFingerprint
 	of       []*candidate
 
 	letters, digits []byte // scratch buffers of outline
 }
 
 // folds reports whether the candidate repeats a better one: their texts are near-duplicates, and the better one
-// contains all query terms of the candidate. It then sets c.like. The result is cached in the candidate.
-func (f *folder) folds(c *candidate) bool {
+// contains all query terms of the candidate. It then sets c.duplicateOf. The result is cached in the candidate.
+func (f *duplicateFinder) folds(c *candidate) bool {
 	if c.compared {
-		return c.like != nil
+		return c.duplicateOf != nil
 	}
 	c.compared = true
-	o := f.outline(c.hit.Text)
+	o := f.fingerprint(c.hit.Text)
 	for i := range f.of {
-		if f.outlines[i].like(o) && (f.outlines[i].whole == o.whole || covers(f.of[i].hit.Terms, c.hit.Terms)) {
-			c.like = f.of[i]
+		if f.outlines[i].isDuplicate(o) && (f.outlines[i].whole == o.whole || hasAllTerms(f.of[i].hit.Terms, c.hit.Terms)) {
+			c.duplicateOf = f.of[i]
 			return true
 		}
 	}
@@ -187,8 +187,8 @@ func (f *folder) folds(c *candidate) bool {
 	return false
 }
 
-// covers reports whether the better candidate has all of the terms.
-func covers(better, terms []string) bool {
+// hasAllTerms reports whether the better candidate has all of the terms.
+func hasAllTerms(better, terms []string) bool {
 	for _, t := range terms {
 		if !slices.Contains(better, t) {
 			return false

@@ -8,7 +8,7 @@ import (
 )
 
 // alone counts the windows that one of the texts has and the other has not.
-func alone(a, b *outline) int {
+func alone(a, b *textFingerprint) int {
 	both := 0
 	for _, w := range a.distinct() {
 		if _, has := slices.BinarySearch(b.distinct(), w); has {
@@ -18,7 +18,7 @@ func alone(a, b *outline) int {
 	return len(a.windows) + len(b.windows) - 2*both
 }
 
-func TestTextsAreAlikeAsCountingTheirWindowsSays(t *testing.T) {
+func TestDuplicatesAgreeWithAFullComparison(t *testing.T) {
 	t.Parallel()
 	told := map[bool]int{}
 	for seed := range uint64(2000) {
@@ -32,12 +32,12 @@ func TestTextsAreAlikeAsCountingTheirWindowsSays(t *testing.T) {
 		for range r.IntN(2 + len(text)/16) {
 			other[r.IntN(len(other))] = "changed"
 		}
-		a, b := new(folder).outline(strings.Join(text, " ")), new(folder).outline(strings.Join(other, " "))
+		a, b := new(duplicateFinder).fingerprint(strings.Join(text, " ")), new(duplicateFinder).fingerprint(strings.Join(other, " "))
 		if a.whole == b.whole || len(a.windows) == 0 || len(b.windows) == 0 {
 			continue
 		}
-		got := a.like(b)
-		if n := alone(a, b); got != (n <= odd(len(a.windows)+len(b.windows))) {
+		got := a.isDuplicate(b)
+		if n := alone(a, b); got != (n <= maxUnshared(len(a.windows)+len(b.windows))) {
 			t.Fatalf("seed %d: like is %v of texts with %d of %d and %d windows in one alone", seed, got, n, len(a.windows), len(b.windows))
 		}
 		told[got]++

@@ -10,9 +10,9 @@ import (
 )
 
 // explain returns the explanation of a result.
-func explain(req Request, found []spaceResult, all []*candidate, s *selection, res Result, selected *int) *domain.Explanation {
+func explain(req Request, found []datastoreResult, all []*candidate, s *selection, res Result, selected *int) *domain.Explanation {
 	e := explainQuery(req, selected)
-	e.Terms, e.Candidates, e.Dropped = heaviest(res.TermWeights), len(all), s.dropped
+	e.Terms, e.Candidates, e.Dropped = topTerms(res.TermWeights), len(all), s.dropped
 	e.Words = analysis.WordsOf(req.Query, e.Terms)
 	if res.Degraded != "" {
 		e.Notes = append(e.Notes, res.Degraded)
@@ -36,10 +36,10 @@ func explain(req Request, found []spaceResult, all []*candidate, s *selection, r
 		e.Fragments = append(e.Fragments, stages.fragment(p))
 	}
 	for _, c := range all {
-		if c.like == nil {
+		if c.duplicateOf == nil {
 			continue
 		}
-		if p := s.at[spotOf(c.like)]; p != nil {
+		if p := s.at[positionOf(c.duplicateOf)]; p != nil {
 			f := &e.Fragments[slices.Index(s.picks, p)]
 			if len(f.Duplicates) < domain.MaxExplainedDrops {
 				f.Duplicates = append(f.Duplicates, c.hit.Key)
@@ -58,8 +58,8 @@ func explainQuery(req Request, selected *int) *domain.Explanation {
 	}
 }
 
-// heaviest returns the terms with the largest weights, at most domain.MaxExplainedTerms.
-func heaviest(weights map[string]float64) map[string]float64 {
+// topTerms returns the terms with the largest weights, at most domain.MaxExplainedTerms.
+func topTerms(weights map[string]float64) map[string]float64 {
 	if len(weights) <= domain.MaxExplainedTerms {
 		return maps.Clone(weights)
 	}
@@ -73,13 +73,13 @@ func heaviest(weights map[string]float64) map[string]float64 {
 	return out
 }
 
-// stages holds the candidates' ranks at each stage, from 1. A leg has no rank for candidates that it did not find.
-type stages struct{ lexical, dense, fused, first map[*candidate]int }
+// stageRanks holds the candidates' ranks at each stage, from 1. A leg has no rank for candidates that it did not find.
+type stageRanks struct{ lexical, dense, fused, first map[*candidate]int }
 
-func rankStages(all []*candidate) stages {
+func rankStages(all []*candidate) stageRanks {
 	found := func(score float64) bool { return score != 0 }
 	each := func(float64) bool { return true }
-	return stages{
+	return stageRanks{
 		lexical: ranks(all, func(c *candidate) float64 { return c.lexical }, found),
 		dense:   ranks(all, func(c *candidate) float64 { return c.hit.Dense }, found),
 		fused:   ranks(all, func(c *candidate) float64 { return c.score }, each),
@@ -100,7 +100,7 @@ func ranks(all []*candidate, score func(*candidate) float64, counts func(float64
 	return out
 }
 
-func (s stages) fragment(p *pick) domain.ExplainedFragment {
+func (s stageRanks) fragment(p *mergedFragment) domain.ExplainedFragment {
 	c := p.candidate
 	f := domain.ExplainedFragment{
 		ChunkID: c.hit.Key, DatastoreID: c.ds.ID,
@@ -109,7 +109,7 @@ func (s stages) fragment(p *pick) domain.ExplainedFragment {
 		Reranked: c.reranked, RerankedRank: c.second,
 		Terms: c.hit.Terms[:min(len(c.hit.Terms), domain.MaxExplainedTerms)],
 	}
-	for _, part := range p.parts {
+	for _, part := range p.chunks {
 		if part != c {
 			f.Merged = append(f.Merged, part.hit.Key)
 		}

@@ -33,11 +33,11 @@ func anyHits(r *rand.Rand, n int) []index.Hit {
 	return hits
 }
 
-func TestWhateverIsFoundCanBeSent(t *testing.T) {
+func TestScoresAreFinite(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		w := newWorld(anyHits(r, 12)...)
+		w := newFixture(anyHits(r, 12)...)
 		search := w.search
 		terms := []map[string]float64{nil, {"gate": 0}, {"gate": 2}, {"gate": -3}, {"other": 1e-300}}[r.IntN(5)]
 		highest := []float64{0, 10, math.SmallestNonzeroFloat64}[r.IntN(3)]
@@ -85,9 +85,9 @@ func TestScoresOfSeveralModelsAreNumbers(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		var found []spaceResult
+		var found []datastoreResult
 		for i := range 1 + r.IntN(4) {
-			space := spaceResult{words: r.IntN(3) > 0, termWeights: map[string]float64{"gate": r.Float64()}}
+			space := datastoreResult{words: r.IntN(3) > 0, termWeights: map[string]float64{"gate": r.Float64()}}
 			space.ds = domain.Datastore{ID: fmt.Sprint(i), EmbeddingModel: fmt.Sprint("model-", r.IntN(2))}
 			if r.IntN(3) > 0 {
 				space.vector = queryVector{vector: []float32{1, 0}, weight: []float64{0.01, 0.5, 1}[r.IntN(3)]}
@@ -103,7 +103,7 @@ func TestScoresOfSeveralModelsAreNumbers(t *testing.T) {
 			found = append(found, space)
 		}
 		for _, c := range fused(found) {
-			if finite(c.final) != c.final || !(c.shown >= 0 && c.shown <= 1) {
+			if finiteOrZero(c.final) != c.final || !(c.displayScore >= 0 && c.displayScore <= 1) {
 				t.Fatalf("seed %d: %+v", seed, c)
 			}
 		}

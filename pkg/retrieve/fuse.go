@@ -9,17 +9,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// kind groups candidates whose legs are directly comparable: they have the same embedding model, and their engines both
-// compare words or both do not.
-type kind struct {
+// comparableKind groups candidates whose legs are directly comparable: they have the same embedding model, and their
+// engines both compare words or both do not.
+type comparableKind struct {
 	model string
 	words bool
 }
 
 // fused scores the candidates of all spaces and returns them, best first.
-func fused(found []spaceResult) []*candidate {
-	groups := make(map[kind][]*candidate)
-	vectors := make(map[kind]queryVector)
+func fused(found []datastoreResult) []*candidate {
+	groups := make(map[comparableKind][]*candidate)
+	vectors := make(map[comparableKind]queryVector)
 	orders := make([][]*candidate, len(found))
 	n := 0
 	for i := range found {
@@ -31,13 +31,13 @@ func fused(found []spaceResult) []*candidate {
 		if len(space.candidates) == 0 {
 			continue
 		}
-		orders[i] = byPlace(space.candidates)
+		orders[i] = byDocument(space.candidates)
 		weighDocuments(orders[i], space.termWeights)
 		from := len(all)
 		for j := range space.candidates {
 			all = append(all, &space.candidates[j])
 		}
-		k := kind{space.ds.EmbeddingModel, space.words}
+		k := comparableKind{space.ds.EmbeddingModel, space.words}
 		if group, ok := groups[k]; ok {
 			groups[k] = append(group, all[from:]...)
 		} else {
@@ -57,12 +57,12 @@ func fused(found []spaceResult) []*candidate {
 	}
 	for i := range found {
 		if !found[i].nearest {
-			takeFromLinkLists(found[i].candidates)
+			lowerLinkListScores(found[i].candidates)
 		}
 	}
 	slices.SortFunc(all, (*candidate).compare)
 	for _, c := range all {
-		c.shown = shown(c.final)
+		c.displayScore = displayScore(c.final)
 	}
 	return all
 }
@@ -78,19 +78,19 @@ func (c *candidate) compare(other *candidate) int {
 	return strings.Compare(c.hit.Key, other.hit.Key)
 }
 
-// shown maps a final score to the score for callers, 0 to 1. The curve is monotonic and spreads the middle, where
-// relevant fragments are.
-func shown(final float64) float64 {
+// displayScore maps a final score to the score for callers, 0 to 1. The curve is monotonic and spreads the middle,
+// where relevant fragments are.
+func displayScore(final float64) float64 {
 	x := 1 - min(max(final, 0), 1)
 	return 1 - x*x
 }
 
 // fragment converts a pick for callers. Its position and score are those of its best chunk.
-func (p *pick) fragment() domain.Fragment {
+func (p *mergedFragment) fragment() domain.Fragment {
 	return domain.Fragment{
 		ChunkID:        p.hit.Key,
 		Text:           p.text(),
-		Score:          p.shown,
+		Score:          p.displayScore,
 		Source:         source(*p.source, p.hit.Page, p.anchor()),
 		DatastoreID:    p.ds.ID,
 		DatasourceID:   p.hit.DatasourceID,

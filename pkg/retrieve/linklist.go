@@ -10,33 +10,33 @@ import (
 // high enough to find the list if nothing else matches.
 const linkListShare = 0.5
 
-// listsLinks reports whether the candidate's page is a list of links.
-func (c *candidate) listsLinks() bool {
+// isLinkList reports whether the candidate's page is a list of links.
+func (c *candidate) isLinkList() bool {
 	return c.source != nil && c.source.Document != nil && c.source.Document.LinkList
 }
 
-// takeFromLinkLists lowers the final scores of candidates from lists of links.
-func takeFromLinkLists(candidates []candidate) {
+// lowerLinkListScores lowers the final scores of candidates from lists of links.
+func lowerLinkListScores(candidates []candidate) {
 	for i := range candidates {
-		if c := &candidates[i]; c.listsLinks() && c.final > 0 {
+		if c := &candidates[i]; c.isLinkList() && c.final > 0 {
 			c.taken = (1 - linkListShare) * c.final
 			c.final -= c.taken
 		}
 	}
 }
 
-// lowerLinkLists lowers the scores of reranked candidates from lists of links and sorts the candidates again. A
+// rerankLinkLists lowers the scores of reranked candidates from lists of links and sorts the candidates again. A
 // reranker sees only passages, and cannot recognise an index.
-func lowerLinkLists(reranked []*candidate) {
-	if !slices.ContainsFunc(reranked, (*candidate).listsLinks) {
+func rerankLinkLists(reranked []*candidate) {
+	if !slices.ContainsFunc(reranked, (*candidate).isLinkList) {
 		return
 	}
 	for _, c := range reranked {
-		if c.listsLinks() {
-			c.shown *= linkListShare
+		if c.isLinkList() {
+			c.displayScore *= linkListShare
 		}
 	}
-	slices.SortStableFunc(reranked, func(a, b *candidate) int { return cmp.Compare(b.shown, a.shown) })
+	slices.SortStableFunc(reranked, func(a, b *candidate) int { return cmp.Compare(b.displayScore, a.displayScore) })
 	for i, c := range reranked {
 		c.second = i + 1
 	}

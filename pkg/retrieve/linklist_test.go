@@ -11,8 +11,8 @@ import (
 )
 
 // listing is a world with a list of links, which matches best, and two pages.
-func listing(lists bool) *world {
-	w := newWorld(chunk("index", 0, 9, 0, "zebrafinch, 12; zebrafinch song, 14"), chunk("answer", 0, 7, 0, "The zebrafinch sings at dawn."), chunk("other", 0, 1, 0, "Of other birds."))
+func listing(lists bool) *fixture {
+	w := newFixture(chunk("index", 0, 9, 0, "zebrafinch, 12; zebrafinch song, 14"), chunk("answer", 0, 7, 0, "The zebrafinch sings at dawn."), chunk("other", 0, 1, 0, "Of other birds."))
 	if lists {
 		d := w.active["index"]
 		d.Document = &domain.DocumentInfo{LinkList: true}
@@ -53,7 +53,7 @@ func TestListsOfLinksRankBelowThePagesWithTheAnswer(t *testing.T) {
 	}
 }
 
-func TestTheNearestStandFirstAlsoWhenTheyListLinks(t *testing.T) {
+func TestADenseModeDoesNotLowerLinkLists(t *testing.T) {
 	t.Parallel()
 	w := listing(true)
 	res := retrieved(t, w, func(r *Request) { r.Mode = domain.SearchDense })
@@ -81,7 +81,7 @@ func (r fixedReranker) Rerank(_ context.Context, _ string, passages []string) ([
 	return out, nil
 }
 
-func TestListsOfLinksRankBelowAlsoBehindAReranker(t *testing.T) {
+func TestLinkListsRankLowerAfterReranking(t *testing.T) {
 	t.Parallel()
 	w := listing(true)
 	r := w.retriever(Options{})

@@ -14,9 +14,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// wanderer is a datastore in a real index that moves from model to model. It does what a move does, in its order: rows are
-// written in the new place, the catalog switches, the old place is swept.
-type wanderer struct {
+// movingDatastore is a datastore in a real index that moves from model to model. It does what a move does, in its
+// order: rows are written in the new place, the catalog switches, the old place is swept.
+type movingDatastore struct {
 	*embedded.Index
 	mu         sync.Mutex
 	place      domain.Place
@@ -24,11 +24,13 @@ type wanderer struct {
 }
 
 // engines finds the one index.
-type engines struct{ *wanderer }
+type engines struct{ *movingDatastore }
 
-func (e engines) Index(domain.Engine) (Searcher, error) { return e.wanderer.Index, nil }
+func (e engines) Index(domain.Engine) (Searcher, error) { return e.movingDatastore.Index, nil }
 
-func (w *wanderer) Embedder(model string) (embed.Embedder, error) { return onlyModel{model}, nil }
+func (w *movingDatastore) Embedder(model string) (embed.Embedder, error) {
+	return onlyModel{model}, nil
+}
 
 type onlyModel struct{ id string }
 
@@ -37,7 +39,7 @@ func (m onlyModel) Embed(context.Context, []string, embed.Purpose) ([][]float32,
 	return [][]float32{{1, 0, 0, 0}}, nil
 }
 
-func (w *wanderer) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
+func (w *movingDatastore) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := make([]*domain.ActiveDatasource, len(ids))
@@ -47,25 +49,25 @@ func (w *wanderer) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDa
 	return out, nil
 }
 
-func (w *wanderer) ServingPlace(context.Context, string) (domain.Place, error) {
+func (w *movingDatastore) ServingPlace(context.Context, string) (domain.Place, error) {
 	return w.datastore().Serving(), nil
 }
 
-func (w *wanderer) ResolveFilters(context.Context, []string, domain.Filters) ([]string, error) {
+func (w *movingDatastore) ResolveFilters(context.Context, []string, domain.Filters) ([]string, error) {
 	return nil, nil
 }
 
-func (w *wanderer) datastore() domain.Datastore {
+func (w *movingDatastore) datastore() domain.Datastore {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: w.place.Engine, EmbeddingModel: w.place.Model}
 }
 
-// wander moves the datastore of three datasources to another model.
-func (w *wanderer) wander(ctx context.Context, generation uint64) error {
+// move moves the datastore of three datasources to another model.
+func (w *movingDatastore) move(ctx context.Context, generation uint64) error {
 	old, to := w.datastore().Serving(), domain.Place{Engine: domain.EngineEmbedded, Model: fmt.Sprint("model-", generation)}
 	var rows []index.Row
-	for _, id := range townIDs {
+	for _, id := range movingIDs {
 		rows = append(rows, index.Row{
 			Key: domain.ChunkKey(id, generation, 0), DatasourceID: id, Generation: generation,
 			Text: "the gate of " + id, Vector: []float32{1, 0, 0, 0},
@@ -89,8 +91,8 @@ func TestSearchesOfARealIndexDuringMovesMissNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer idx.Close()
-	w := &wanderer{Index: idx}
-	if err := w.wander(t.Context(), 1); err != nil {
+	w := &movingDatastore{Index: idx}
+	if err := w.move(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -100,8 +102,8 @@ func TestSearchesOfARealIndexDuringMovesMissNothing(t *testing.T) {
 		all.Go(func() {
 			r := New(Deps{Indexes: engines{w}, Embedders: w, Catalog: w}, Options{})
 			for ctx.Err() == nil {
-				res, err := r.Retrieve(t.Context(), townRequest(w.datastore()))
-				if err != nil || len(res.Fragments) != len(townIDs) {
+				res, err := r.Retrieve(t.Context(), movingRequest(w.datastore()))
+				if err != nil || len(res.Fragments) != len(movingIDs) {
 					t.Errorf("%d fragments, err %v", len(res.Fragments), err)
 				}
 				select {
@@ -112,7 +114,7 @@ func TestSearchesOfARealIndexDuringMovesMissNothing(t *testing.T) {
 		})
 	}
 	for n := range uint64(moves) {
-		if err := w.wander(t.Context(), n+2); err != nil {
+		if err := w.move(t.Context(), n+2); err != nil {
 			t.Error(err)
 		}
 		for seen := make(map[int]bool); len(seen) < readers; { // no search lives through more than two moves

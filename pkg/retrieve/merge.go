@@ -20,46 +20,46 @@ const (
 	maxOverlap = 2048
 )
 
-// pick is a fragment under construction: its best chunk, and the adjacent chunks merged into it.
-type pick struct {
+// mergedFragment is a fragment under construction: its best chunk, and the adjacent chunks merged into it.
+type mergedFragment struct {
 	*candidate
-	rank  int          // of the candidate
-	parts []*candidate // all its chunks in reading order; nil if there is only one
-	bytes int
+	rank   int          // of the candidate
+	chunks []*candidate // all its chunks in reading order; nil if there is only one
+	bytes  int
 }
 
-// reaches reports whether the candidate is adjacent to the fragment's chunks, ranks within mergeWithin behind it, and
-// the fragment has fewer than maxMerged chunks.
-func (p *pick) reaches(c *candidate, rank int) bool {
+// isAdjacent reports whether the candidate is adjacent to the fragment's chunks, ranks within mergeWithin behind it,
+// and the fragment has fewer than maxMerged chunks.
+func (p *mergedFragment) isAdjacent(c *candidate, rank int) bool {
 	first, last := p.candidate, p.candidate
-	if n := len(p.parts); n > 0 {
-		first, last = p.parts[0], p.parts[n-1]
+	if n := len(p.chunks); n > 0 {
+		first, last = p.chunks[0], p.chunks[n-1]
 	}
 	return rank-p.rank <= mergeWithin && c.hit.DatasourceID == p.hit.DatasourceID && c.hit.Generation == p.hit.Generation &&
-		(c.hit.Ordinal == first.hit.Ordinal-1 || c.hit.Ordinal == last.hit.Ordinal+1) && max(1, len(p.parts)) < maxMerged
+		(c.hit.Ordinal == first.hit.Ordinal-1 || c.hit.Ordinal == last.hit.Ordinal+1) && max(1, len(p.chunks)) < maxMerged
 }
 
-// takes reports whether an adjacent candidate has the same heading and its text fits.
-func (p *pick) takes(c *candidate) bool {
+// canMerge reports whether an adjacent candidate has the same heading and its text fits.
+func (p *mergedFragment) canMerge(c *candidate) bool {
 	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }
 
 // merge adds a candidate for which reaches and takes are true.
-func (p *pick) merge(c *candidate) {
-	if p.parts == nil {
-		p.parts = append(p.parts, p.candidate)
+func (p *mergedFragment) merge(c *candidate) {
+	if p.chunks == nil {
+		p.chunks = append(p.chunks, p.candidate)
 	}
-	at := len(p.parts)
-	if c.hit.Ordinal < p.parts[0].hit.Ordinal {
+	at := len(p.chunks)
+	if c.hit.Ordinal < p.chunks[0].hit.Ordinal {
 		at = 0
 	}
-	p.parts = slices.Insert(p.parts, at, c)
+	p.chunks = slices.Insert(p.chunks, at, c)
 	p.bytes += len(c.hit.Text)
 }
 
 // anchor returns the anchor of the first heading among the fragment's chunks.
-func (p *pick) anchor() string {
-	for _, part := range p.parts {
+func (p *mergedFragment) anchor() string {
+	for _, part := range p.chunks {
 		if part.hit.Anchor != "" {
 			return part.hit.Anchor
 		}
@@ -68,21 +68,21 @@ func (p *pick) anchor() string {
 }
 
 // text returns the texts of the fragment's chunks in reading order.
-func (p *pick) text() string {
-	if len(p.parts) == 0 {
+func (p *mergedFragment) text() string {
+	if len(p.chunks) == 0 {
 		return p.hit.Text
 	}
 	var out strings.Builder
-	out.WriteString(p.parts[0].hit.Text)
-	for i, next := range p.parts[1:] {
-		out.WriteString(seam(p.parts[i], next))
+	out.WriteString(p.chunks[0].hit.Text)
+	for i, next := range p.chunks[1:] {
+		out.WriteString(overlapText(p.chunks[i], next))
 	}
 	return out.String()
 }
 
-// seam returns the text that b adds to the adjacent chunk a: the separator, and b's text without the parts that the
-// chunker repeated, which are the end of a or a table's header.
-func seam(a, b *candidate) string {
+// overlapText returns the text that b adds to the adjacent chunk a: the separator, and b's text without the parts that
+// the chunker repeated, which are the end of a or a table's header.
+func overlapText(a, b *candidate) string {
 	text, before := b.hit.Text, a.hit.Text
 	if header, rest, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {
 		return "\n" + rest

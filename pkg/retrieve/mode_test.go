@@ -16,7 +16,7 @@ import (
 func mode(m domain.SearchMode) func(*Request) { return func(r *Request) { r.Mode = m } }
 
 // legs answers what an engine answers: the best of the legs that the query has, with the scores of those.
-func (w *world) legs(hits ...index.Hit) {
+func (w *fixture) legs(hits ...index.Hit) {
 	w.search = func(_ context.Context, _ index.Space, q index.Query) (index.Result, error) {
 		res := index.Result{}
 		for _, h := range hits {
@@ -46,7 +46,7 @@ func TestAModeRanksByItsLegAlone(t *testing.T) {
 		domain.SearchLexical: {"words", "both"},
 		domain.SearchDense:   {"meaning", "both", "words"},
 	} {
-		w := newWorld(hits...)
+		w := newFixture(hits...)
 		w.legs(hits...)
 		res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(mode(m)))
 		if err != nil {
@@ -66,7 +66,7 @@ func TestADenseSearchRanksByTheVectorsAlone(t *testing.T) {
 		hits[i].Heading = fmt.Sprint(i) // so that none are merged
 	}
 	for m, first := range map[domain.SearchMode]int{domain.SearchHybrid: 6, domain.SearchDense: 0} {
-		w := newWorld(hits...)
+		w := newFixture(hits...)
 		w.legs(hits...)
 		res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(mode(m)))
 		if err != nil {
@@ -80,7 +80,7 @@ func TestADenseSearchRanksByTheVectorsAlone(t *testing.T) {
 
 func TestALexicalSearchDoesNotAskTheModel(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("a", 0, 5, 0.5))
+	w := newFixture(hit("a", 0, 5, 0.5))
 	w.embed = func(context.Context, []string) ([][]float32, error) {
 		t.Error("the model was asked")
 		return nil, errors.New("out of order")
@@ -95,7 +95,7 @@ func TestADenseSearch(t *testing.T) {
 	t.Parallel()
 	t.Run("finds nothing for a query of which the model knows no word, and says so", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(hit("a", 0, 5, 0.5))
+		w := newFixture(hit("a", 0, 5, 0.5))
 		w.embed = func(context.Context, []string) ([][]float32, error) { return [][]float32{{0, 0}}, nil }
 		res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(mode(domain.SearchDense)))
 		if err != nil || len(res.Fragments) != 0 {
@@ -108,7 +108,7 @@ func TestADenseSearch(t *testing.T) {
 	t.Run("is refused where there are no vectors", func(t *testing.T) {
 		t.Parallel()
 		plain := domain.Datastore{ID: "plain", WorkspaceID: "ws", Type: domain.EngineEmbedded}
-		w := newWorld()
+		w := newFixture()
 		w.serving = func() (domain.Place, error) { return plain.Serving(), nil }
 		_, err := w.retriever(Options{}).Retrieve(t.Context(), ask(mode(domain.SearchDense), func(r *Request) {
 			r.Datastores = []domain.Datastore{plain}
@@ -119,7 +119,7 @@ func TestADenseSearch(t *testing.T) {
 	})
 	t.Run("fails while the model cannot be reached, whatever the fallback", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(hit("a", 0, 5, 0.5))
+		w := newFixture(hit("a", 0, 5, 0.5))
 		w.embed = func(context.Context, []string) ([][]float32, error) { return nil, errors.New("refused") }
 		_, err := w.retriever(Options{LexicalFallback: true}).Retrieve(t.Context(), ask(mode(domain.SearchDense)))
 		if domain.CodeOf(err) != domain.CodeUnavailable {
@@ -128,9 +128,9 @@ func TestADenseSearch(t *testing.T) {
 	})
 }
 
-func TestAModeThatIsNone(t *testing.T) {
+func TestAnUnknownModeIsRefused(t *testing.T) {
 	t.Parallel()
-	_, err := newWorld().retriever(Options{}).Retrieve(t.Context(), ask(mode("vague")))
+	_, err := newFixture().retriever(Options{}).Retrieve(t.Context(), ask(mode("vague")))
 	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), `mode: is "vague", must be one of hybrid, lexical, dense`) {
 		t.Fatal(err)
 	}

@@ -17,46 +17,47 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// town is a datastore that moves: its engines, its models and the catalog, of which a test says when what happens.
-type town struct {
-	mu      sync.Mutex
-	serving domain.Place
-	rows    map[domain.Place]map[string]bool // datasource ids
-	down    map[domain.Place]bool            // engines and models that fail
-	gone    bool                             // the datastore has been deleted
-	mute    bool                             // the catalog fails to say which place serves
+// movingFixture is a datastore that moves: its engines, its models and the catalog, of which a test says when what
+// happens.
+type movingFixture struct {
+	mu           sync.Mutex
+	serving      domain.Place
+	rows         map[domain.Place]map[string]bool // datasource ids
+	down         map[domain.Place]bool            // engines and models that fail
+	gone         bool                             // the datastore has been deleted
+	catalogFails bool                             // the catalog fails to say which place serves
 
 	searched func(domain.Place) // called after each search, before its caller has the result
 }
 
 var (
-	oldPlace = domain.Place{Engine: domain.EngineEmbedded, Model: "openai:old"}
-	newPlace = domain.Place{Engine: domain.EngineMilvus, Model: "openai:new"}
-	townIDs  = []string{"a", "b", "c"}
+	oldPlace  = domain.Place{Engine: domain.EngineEmbedded, Model: "openai:old"}
+	newPlace  = domain.Place{Engine: domain.EngineMilvus, Model: "openai:new"}
+	movingIDs = []string{"a", "b", "c"}
 )
 
-func newTown() *town {
-	t := &town{serving: oldPlace, rows: make(map[domain.Place]map[string]bool), down: make(map[domain.Place]bool)}
+func newMovingFixture() *movingFixture {
+	t := &movingFixture{serving: oldPlace, rows: make(map[domain.Place]map[string]bool), down: make(map[domain.Place]bool)}
 	t.fill(oldPlace)
 	return t
 }
 
 // fill writes all rows to a place.
-func (t *town) fill(p domain.Place) {
+func (t *movingFixture) fill(p domain.Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rows[p] = map[string]bool{"a": true, "b": true, "c": true}
 }
 
 // move switches the datastore to a place that has been filled.
-func (t *town) move(to domain.Place) {
+func (t *movingFixture) move(to domain.Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.serving = to
 }
 
 // sweep removes the rows of some datasources from a place.
-func (t *town) sweep(p domain.Place, ids ...string) {
+func (t *movingFixture) sweep(p domain.Place, ids ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, id := range ids {
@@ -65,20 +66,20 @@ func (t *town) sweep(p domain.Place, ids ...string) {
 }
 
 // datastore is the datastore as somebody reads it now.
-func (t *town) datastore() domain.Datastore {
+func (t *movingFixture) datastore() domain.Datastore {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: t.serving.Engine, EmbeddingModel: t.serving.Model}
 }
 
-type townIndex struct {
-	*town
+type movingIndex struct {
+	*movingFixture
 	engine domain.Engine
 }
 
-func (t *town) Index(e domain.Engine) (Searcher, error) { return townIndex{t, e}, nil }
+func (t *movingFixture) Index(e domain.Engine) (Searcher, error) { return movingIndex{t, e}, nil }
 
-func (x townIndex) Search(_ context.Context, s index.Space, q index.Query) (index.Result, error) {
+func (x movingIndex) Search(_ context.Context, s index.Space, q index.Query) (index.Result, error) {
 	p := domain.Place{Engine: x.engine, Model: s.Model}
 	res := index.Result{MaxLexical: 10}
 	x.mu.Lock()
@@ -102,7 +103,7 @@ func (x townIndex) Search(_ context.Context, s index.Space, q index.Query) (inde
 }
 
 // Fill reads rows that are still there.
-func (x townIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) error {
+func (x movingIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	p := domain.Place{Engine: x.engine, Model: s.Model}
@@ -111,22 +112,24 @@ func (x townIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) err
 	}
 	for _, h := range hits {
 		if x.rows[p][h.Key] {
-			h.Text, h.Whole = "text of "+h.Key, true
+			h.Text, h.Complete = "text of "+h.Key, true
 		}
 	}
 	return nil
 }
 
-type townModel struct {
-	*town
+type movingModel struct {
+	*movingFixture
 	id string
 }
 
-func (t *town) Embedder(model string) (embed.Embedder, error) { return townModel{t, model}, nil }
-func (m townModel) Model() embed.Model {
+func (t *movingFixture) Embedder(model string) (embed.Embedder, error) {
+	return movingModel{t, model}, nil
+}
+func (m movingModel) Model() embed.Model {
 	return embed.Model{ID: m.id, Dimensions: len("vector of " + m.id)}
 }
-func (m townModel) Embed(context.Context, []string, embed.Purpose) ([][]float32, error) {
+func (m movingModel) Embed(context.Context, []string, embed.Purpose) ([][]float32, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.down[domain.Place{Model: m.id}] {
@@ -137,7 +140,7 @@ func (m townModel) Embed(context.Context, []string, embed.Purpose) ([][]float32,
 	return [][]float32{v}, nil
 }
 
-func (t *town) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
+func (t *movingFixture) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := make([]*domain.ActiveDatasource, len(ids))
@@ -150,36 +153,36 @@ func (t *town) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDataso
 	return out, nil
 }
 
-func (t *town) ServingPlace(context.Context, string) (domain.Place, error) {
+func (t *movingFixture) ServingPlace(context.Context, string) (domain.Place, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.gone:
 		return domain.Place{}, domain.NotFound("datastore", "ds")
-	case t.mute:
+	case t.catalogFails:
 		return domain.Place{}, errors.New("the catalog is down")
 	}
 	return t.serving, nil
 }
 
-func (t *town) ResolveFilters(context.Context, []string, domain.Filters) ([]string, error) {
+func (t *movingFixture) ResolveFilters(context.Context, []string, domain.Filters) ([]string, error) {
 	return nil, nil
 }
 
-func (t *town) retriever() *Retriever {
+func (t *movingFixture) retriever() *Retriever {
 	return New(Deps{Indexes: t, Embedders: t, Catalog: t}, Options{})
 }
 
-func townRequest(ds domain.Datastore) Request {
+func movingRequest(ds domain.Datastore) Request {
 	return Request{WorkspaceID: "ws", Datastores: []domain.Datastore{ds}, Query: "gate", TopK: 10}
 }
 
 func TestASearchFollowsADatastoreThatMoves(t *testing.T) {
 	t.Parallel()
-	moved := func(w *town) { w.fill(newPlace); w.move(newPlace) }
+	moved := func(w *movingFixture) { w.fill(newPlace); w.move(newPlace) }
 	tests := map[string]struct {
-		before   func(*town) // after the datastore was read, before it is searched
-		searched func(*town) // after the first search
+		before   func(*movingFixture) // after the datastore was read, before it is searched
+		searched func(*movingFixture) // after the first search
 		places   []domain.Place
 	}{
 		"it stays": {places: []domain.Place{oldPlace}},
@@ -187,27 +190,27 @@ func TestASearchFollowsADatastoreThatMoves(t *testing.T) {
 			before: moved, places: []domain.Place{oldPlace, newPlace},
 		},
 		"it has moved, and the old place is half swept": {
-			before: func(w *town) { moved(w); w.sweep(oldPlace, "a", "c") }, places: []domain.Place{oldPlace, newPlace},
+			before: func(w *movingFixture) { moved(w); w.sweep(oldPlace, "a", "c") }, places: []domain.Place{oldPlace, newPlace},
 		},
 		"it has moved, and the old place is empty": {
-			before: func(w *town) { moved(w); w.sweep(oldPlace, townIDs...) }, places: []domain.Place{oldPlace, newPlace},
+			before: func(w *movingFixture) { moved(w); w.sweep(oldPlace, movingIDs...) }, places: []domain.Place{oldPlace, newPlace},
 		},
 		"it moves while its old place is searched": {
-			searched: func(w *town) { moved(w); w.sweep(oldPlace, townIDs...) }, places: []domain.Place{oldPlace, newPlace},
+			searched: func(w *movingFixture) { moved(w); w.sweep(oldPlace, movingIDs...) }, places: []domain.Place{oldPlace, newPlace},
 		},
 		"it has moved away from an engine that is down": {
-			before: func(w *town) { moved(w); w.down[oldPlace] = true }, places: []domain.Place{oldPlace, newPlace},
+			before: func(w *movingFixture) { moved(w); w.down[oldPlace] = true }, places: []domain.Place{oldPlace, newPlace},
 		},
 		"it has moved away from a model that is gone": {
-			before: func(w *town) { moved(w); w.down[domain.Place{Model: oldPlace.Model}] = true }, places: []domain.Place{newPlace},
+			before: func(w *movingFixture) { moved(w); w.down[domain.Place{Model: oldPlace.Model}] = true }, places: []domain.Place{newPlace},
 		},
 		"it moves twice": {
 			before: moved,
-			searched: func(w *town) {
+			searched: func(w *movingFixture) {
 				third := domain.Place{Engine: domain.EngineMilvus, Model: "openai:third"}
 				w.fill(third)
 				w.move(third)
-				w.sweep(newPlace, townIDs...)
+				w.sweep(newPlace, movingIDs...)
 			},
 			places: []domain.Place{oldPlace, {Engine: domain.EngineMilvus, Model: "openai:third"}},
 		},
@@ -215,7 +218,7 @@ func TestASearchFollowsADatastoreThatMoves(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newTown()
+			w := newMovingFixture()
 			var places []domain.Place
 			w.searched = func(p domain.Place) {
 				if places = append(places, p); len(places) == 1 && test.searched != nil {
@@ -226,13 +229,13 @@ func TestASearchFollowsADatastoreThatMoves(t *testing.T) {
 			if test.before != nil {
 				test.before(w)
 			}
-			res, err := w.retriever().Retrieve(t.Context(), townRequest(ds))
+			res, err := w.retriever().Retrieve(t.Context(), movingRequest(ds))
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := ids(res.Fragments)
 			slices.Sort(got)
-			if diff := cmp.Diff(townIDs, got); diff != "" {
+			if diff := cmp.Diff(movingIDs, got); diff != "" {
 				t.Errorf("fragments (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.places, places); diff != "" {
@@ -242,51 +245,51 @@ func TestASearchFollowsADatastoreThatMoves(t *testing.T) {
 	}
 }
 
-func TestASearchThatFindsNothingSaysSoOnlyWhenThatIsSure(t *testing.T) {
+func TestAnEmptyResultIsReturnedOnlyIfItIsCertain(t *testing.T) {
 	t.Parallel()
 	t.Run("an empty datastore has nothing", func(t *testing.T) {
 		t.Parallel()
-		w := newTown()
-		w.sweep(oldPlace, townIDs...)
-		if res, err := w.retriever().Retrieve(t.Context(), townRequest(w.datastore())); err != nil || len(res.Fragments) != 0 {
+		w := newMovingFixture()
+		w.sweep(oldPlace, movingIDs...)
+		if res, err := w.retriever().Retrieve(t.Context(), movingRequest(w.datastore())); err != nil || len(res.Fragments) != 0 {
 			t.Errorf("%d fragments, err %v", len(res.Fragments), err)
 		}
 	})
 	t.Run("a datastore that has been deleted has nothing", func(t *testing.T) {
 		t.Parallel()
-		w := newTown()
+		w := newMovingFixture()
 		ds := w.datastore()
 		w.gone = true
-		if res, err := w.retriever().Retrieve(t.Context(), townRequest(ds)); err != nil || len(res.Fragments) != 0 {
+		if res, err := w.retriever().Retrieve(t.Context(), movingRequest(ds)); err != nil || len(res.Fragments) != 0 {
 			t.Errorf("%d fragments, err %v", len(res.Fragments), err)
 		}
 	})
 	t.Run("where the catalog cannot say, nothing is no answer", func(t *testing.T) {
 		t.Parallel()
-		w := newTown()
-		w.sweep(oldPlace, townIDs...)
-		w.mute = true
-		if _, err := w.retriever().Retrieve(t.Context(), townRequest(w.datastore())); err == nil {
+		w := newMovingFixture()
+		w.sweep(oldPlace, movingIDs...)
+		w.catalogFails = true
+		if _, err := w.retriever().Retrieve(t.Context(), movingRequest(w.datastore())); err == nil {
 			t.Error("no error")
 		}
 	})
 	t.Run("an engine that is down is down when the datastore is still there", func(t *testing.T) {
 		t.Parallel()
-		w := newTown()
+		w := newMovingFixture()
 		w.down[oldPlace] = true
-		if _, err := w.retriever().Retrieve(t.Context(), townRequest(w.datastore())); domain.CodeOf(err) != domain.CodeUnavailable {
+		if _, err := w.retriever().Retrieve(t.Context(), movingRequest(w.datastore())); domain.CodeOf(err) != domain.CodeUnavailable {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("a datastore that is never where it was a moment ago is not searched for ever", func(t *testing.T) {
 		t.Parallel()
-		w := newTown()
+		w := newMovingFixture()
 		n := 0
 		w.searched = func(domain.Place) {
 			n++
 			w.move(domain.Place{Engine: domain.EngineMilvus, Model: fmt.Sprint("openai:", n)})
 		}
-		_, err := w.retriever().Retrieve(t.Context(), townRequest(w.datastore()))
+		_, err := w.retriever().Retrieve(t.Context(), movingRequest(w.datastore()))
 		if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "being moved") || n != maxPlaces {
 			t.Errorf("%d searches, err = %v", n, err)
 		}
@@ -296,7 +299,7 @@ func TestASearchThatFindsNothingSaysSoOnlyWhenThatIsSure(t *testing.T) {
 func TestSearchesDuringMovesMissNothing(t *testing.T) {
 	t.Parallel()
 	const readers, moves = 4, 200
-	w := newTown()
+	w := newMovingFixture()
 	ctx, stop := context.WithCancel(t.Context())
 	finished := make(chan int)
 	var all sync.WaitGroup
@@ -304,8 +307,8 @@ func TestSearchesDuringMovesMissNothing(t *testing.T) {
 		all.Go(func() {
 			r := w.retriever()
 			for ctx.Err() == nil {
-				res, err := r.Retrieve(t.Context(), townRequest(w.datastore()))
-				if err != nil || len(res.Fragments) != len(townIDs) {
+				res, err := r.Retrieve(t.Context(), movingRequest(w.datastore()))
+				if err != nil || len(res.Fragments) != len(movingIDs) {
 					t.Errorf("%d fragments, err %v", len(res.Fragments), err)
 				}
 				select {
@@ -320,7 +323,7 @@ func TestSearchesDuringMovesMissNothing(t *testing.T) {
 		next := domain.Place{Engine: domain.EngineMilvus, Model: fmt.Sprint("openai:", n)}
 		w.fill(next)
 		w.move(next)
-		for _, id := range townIDs {
+		for _, id := range movingIDs {
 			w.sweep(at, id)
 		}
 		at = next
@@ -332,12 +335,12 @@ func TestSearchesDuringMovesMissNothing(t *testing.T) {
 	all.Wait()
 }
 
-func TestAnEngineWithoutWordsRanksByMeaningAlone(t *testing.T) {
+func TestAnEngineWithoutLexicalSearchRanksByVectors(t *testing.T) {
 	t.Parallel()
 	hits := func() []index.Hit {
 		return []index.Hit{hit("far", 0, 0, 0.2), hit("near", 0, 0, 0.9), hit("mid", 0, 0, 0.5)}
 	}
-	search := func(w *world, opts Options) Result {
+	search := func(w *fixture, opts Options) Result {
 		t.Helper()
 		words := w.search
 		w.search = func(ctx context.Context, s index.Space, q index.Query) (index.Result, error) {
@@ -359,7 +362,7 @@ func TestAnEngineWithoutWordsRanksByMeaningAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			res := search(newWorld(hits()...), opts)
+			res := search(newFixture(hits()...), opts)
 			if diff := cmp.Diff([]string{"near", "mid", "far"}, ids(res.Fragments)); diff != "" {
 				t.Fatal(diff)
 			}

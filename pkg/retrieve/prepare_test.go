@@ -12,7 +12,7 @@ import (
 
 // prepared is a world whose index makes ready for words.
 type prepared struct {
-	*world
+	*fixture
 	prepare func(ctx context.Context, space index.Space, q index.Query) (index.Prepared, error)
 }
 
@@ -21,12 +21,12 @@ func (p prepared) Prepare(ctx context.Context, space index.Space, q index.Query)
 	return p.prepare(ctx, space, q)
 }
 
-// remembering is a model that has all vectors at hand.
-type remembering struct{ embedder }
+// cachingEmbedder is a model that has all vectors at hand.
+type cachingEmbedder struct{ embedder }
 
-func (remembering) AtOnce(string) bool { return true }
+func (cachingEmbedder) IsCached(string) bool { return true }
 
-func TestRetrieve_has_the_index_make_ready_while_the_model_is_at_work(t *testing.T) {
+func TestRetrieve_prepares_the_index_during_embedding(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		err  error
@@ -37,14 +37,14 @@ func TestRetrieve_has_the_index_make_ready_while_the_model_is_at_work(t *testing
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testMakingReady(t, test.err, test.want)
+			testPrepare(t, test.err, test.want)
 		})
 	}
 }
 
-func testMakingReady(t *testing.T, fault error, want index.Prepared) {
+func testPrepare(t *testing.T, fault error, want index.Prepared) {
 	t.Helper()
-	w := newWorld(hit("a", 0, 1, 0.5))
+	w := newFixture(hit("a", 0, 1, 0.5))
 	search := w.search
 	w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
 		if q.Prepared != want {
@@ -55,7 +55,7 @@ func testMakingReady(t *testing.T, fault error, want index.Prepared) {
 	asked := make(chan struct{})
 	p := prepared{w, func(_ context.Context, space index.Space, q index.Query) (index.Prepared, error) {
 		defer close(asked)
-		if want := (index.Space{DatastoreID: "ds", Model: "openai:x", Dimensions: 2}); space != want || q.Text != "gate" || q.Limit != firstDepth || q.Vector != nil {
+		if want := (index.Space{DatastoreID: "ds", Model: "openai:x", Dimensions: 2}); space != want || q.Text != "gate" || q.Limit != minDepth || q.Vector != nil {
 			t.Errorf("made ready for %+v in %+v, want %q in %+v", q, space, "gate", want)
 		}
 		return "made ready", fault
@@ -74,9 +74,9 @@ func testMakingReady(t *testing.T, fault error, want index.Prepared) {
 	}
 }
 
-func TestRetrieve_does_not_make_ready_for_what_needs_no_waiting(t *testing.T) {
+func TestRetrieve_does_not_prepare_for_cached_vectors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("a", 0, 1, 0.5))
+	w := newFixture(hit("a", 0, 1, 0.5))
 	p := prepared{w, func(context.Context, index.Space, index.Query) (index.Prepared, error) {
 		t.Error("made ready")
 		return nil, nil
@@ -85,7 +85,7 @@ func TestRetrieve_does_not_make_ready_for_what_needs_no_waiting(t *testing.T) {
 		embedders Embedders
 		mode      domain.SearchMode
 	}{
-		"a vector at hand": {served{remembering{embedder{w, "openai:x"}}}, domain.SearchHybrid},
+		"a vector at hand": {served{cachingEmbedder{embedder{w, "openai:x"}}}, domain.SearchHybrid},
 		"by meaning alone": {w, domain.SearchDense},
 		"by words alone":   {w, domain.SearchLexical},
 	} {
@@ -98,9 +98,9 @@ func TestRetrieve_does_not_make_ready_for_what_needs_no_waiting(t *testing.T) {
 	}
 }
 
-func TestRetrieve_makes_ready_no_longer_when_the_model_has_failed(t *testing.T) {
+func TestRetrieve_stops_preparing_after_a_failed_embedding(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("a", 0, 1, 0.5))
+	w := newFixture(hit("a", 0, 1, 0.5))
 	began := make(chan struct{})
 	p := prepared{w, func(ctx context.Context, _ index.Space, _ index.Query) (index.Prepared, error) {
 		close(began)

@@ -10,7 +10,7 @@ import (
 )
 
 // rank ranks the candidates of all spaces, with the reranker if there is one, and returns the best fragments.
-func (r *Retriever) rank(ctx context.Context, found []spaceResult, req Request, selected *int) (Result, error) {
+func (r *Retriever) rank(ctx context.Context, found []datastoreResult, req Request, selected *int) (Result, error) {
 	res := Result{TermWeights: make(map[string]float64)}
 	for i := range found {
 		res.degrade(found[i].degraded)
@@ -34,7 +34,7 @@ func (r *Retriever) rank(ctx context.Context, found []spaceResult, req Request, 
 	for _, p := range s.picks {
 		res.Fragments = append(res.Fragments, p.fragment())
 		if second.Candidates > 0 {
-			res.FirstScores = append(res.FirstScores, shown(p.final))
+			res.FirstScores = append(res.FirstScores, displayScore(p.final))
 		}
 	}
 	if req.Explain {
@@ -85,16 +85,16 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	lowest := 1.0
 	for i, o := range order {
 		c := best[o.Index]
-		c.second, c.reranked, c.shown, lowest = i+1, o.Score, o.Score, o.Score
+		c.second, c.reranked, c.displayScore, lowest = i+1, o.Score, o.Score, o.Score
 		ranked = append(ranked, c)
 	}
-	lowerLinkLists(ranked)
+	rerankLinkLists(ranked)
 	if len(ranked) > 0 {
-		lowest = ranked[len(ranked)-1].shown
+		lowest = ranked[len(ranked)-1].displayScore
 	}
 	for _, c := range all {
 		if c.second == 0 {
-			c.shown *= lowest // keeps them below the reranked ones
+			c.displayScore *= lowest // keeps them below the reranked ones
 			ranked = append(ranked, c)
 		}
 	}

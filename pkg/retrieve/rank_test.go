@@ -14,12 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// judge is a reranker that is a function of the passages.
-type judge func(ctx context.Context, passages []string) ([]Reranked, error)
+// rerankFunc is a reranker that is a function of the passages.
+type rerankFunc func(ctx context.Context, passages []string) ([]Reranked, error)
 
-func (j judge) Model() string { return "cross" }
+func (j rerankFunc) Model() string { return "cross" }
 
-func (j judge) Rerank(ctx context.Context, query string, passages []string) ([]Reranked, error) {
+func (j rerankFunc) Rerank(ctx context.Context, query string, passages []string) ([]Reranked, error) {
 	return j(ctx, passages)
 }
 
@@ -32,15 +32,15 @@ func backwards(_ context.Context, passages []string) ([]Reranked, error) {
 	return out, nil
 }
 
-func (w *world) judged(t *testing.T, j judge, mod ...func(*Request)) (Result, error) {
+func (w *fixture) judged(t *testing.T, j rerankFunc, mod ...func(*Request)) (Result, error) {
 	t.Helper()
 	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: j}, Options{})
 	return r.Retrieve(t.Context(), ask(append([]func(*Request){explained}, mod...)...))
 }
 
-func TestTheRerankerHasTheLastWord(t *testing.T) {
+func TestTheRerankerDecidesTheOrder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("a", 0, 9, 0.5), hit("b", 0, 5, 0.5), hit("c", 0, 1, 0.5))
+	w := newFixture(hit("a", 0, 9, 0.5), hit("b", 0, 5, 0.5), hit("c", 0, 1, 0.5))
 	res, err := w.judged(t, backwards)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestTheRerankerHasTheLastWord(t *testing.T) {
 	}
 }
 
-func TestTheRerankerIsAskedAboutTheBestThatDiffer(t *testing.T) {
+func TestTheRerankerGetsTheBestDistinctPassages(t *testing.T) {
 	t.Parallel()
 	var hits []index.Hit
 	for i := range 120 {
@@ -69,7 +69,7 @@ func TestTheRerankerIsAskedAboutTheBestThatDiffer(t *testing.T) {
 		hits = append(hits, h)
 	}
 	var asked []string
-	res, err := newWorld(hits...).judged(t, func(ctx context.Context, passages []string) ([]Reranked, error) {
+	res, err := newFixture(hits...).judged(t, func(ctx context.Context, passages []string) ([]Reranked, error) {
 		asked = passages
 		return backwards(ctx, passages)
 	}, func(r *Request) { r.TopK = 60 })
@@ -95,7 +95,7 @@ func TestTheRerankerIsAskedAboutTheBestThatDiffer(t *testing.T) {
 func TestARerankerThatFails(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
-	for name, j := range map[string]judge{
+	for name, j := range map[string]rerankFunc{
 		"is away":               func(context.Context, []string) ([]Reranked, error) { return nil, errors.New("refused") },
 		"leaves passages out":   func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 0.5}}, nil },
 		"names a passage twice": func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 0.5}, {0, 0.4}}, nil },
@@ -105,7 +105,7 @@ func TestARerankerThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(hit("a", 0, 9, 0), hit("b", 0, 5, 0))
+			w := newFixture(hit("a", 0, 9, 0), hit("b", 0, 5, 0))
 			res, err := w.judged(t, j)
 			if err != nil || cmp.Diff([]string{"a", "b"}, ids(res.Fragments)) != "" || res.FirstScores != nil {
 				t.Errorf("%v, %v", res.Fragments, err)
@@ -127,18 +127,18 @@ func TestARerankerThatFails(t *testing.T) {
 func TestRerankingWhereThereIsNoReranker(t *testing.T) {
 	t.Parallel()
 	yes := true
-	w := newWorld(hit("a", 0, 9, 0))
+	w := newFixture(hit("a", 0, 9, 0))
 	_, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Rerank = &yes }))
 	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "rerank: is true, but no reranker is configured; set RERANK_URL or omit the field") {
 		t.Error(err)
 	}
 }
 
-func TestACallerWhoLeavesDuringTheReranking(t *testing.T) {
+func TestACallerCancelsDuringReranking(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("a", 0, 9, 0))
+	w := newFixture(hit("a", 0, 9, 0))
 	ctx, leave := context.WithCancel(t.Context())
-	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: judge(func(ctx context.Context, _ []string) ([]Reranked, error) {
+	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: rerankFunc(func(ctx context.Context, _ []string) ([]Reranked, error) {
 		leave()
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -148,10 +148,10 @@ func TestACallerWhoLeavesDuringTheReranking(t *testing.T) {
 	}
 }
 
-func TestARerankingThatTheSearchHasNoTimeForIsLeftOut(t *testing.T) {
+func TestRerankingIsSkippedWithoutTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("a", 0, 9, 0))
-	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: judge(func(ctx context.Context, _ []string) ([]Reranked, error) {
+	w := newFixture(hit("a", 0, 9, 0))
+	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: rerankFunc(func(ctx context.Context, _ []string) ([]Reranked, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})}, Options{Timeout: 50 * time.Millisecond})

@@ -13,12 +13,12 @@ import (
 // Number of candidates read at once after the first read.
 const readAhead = 8
 
-// unread is the error of candidates whose rows could not be read: the engine failed, or the rows were removed since the
-// search, because the datasource has a new generation or the datastore has moved. The search must be repeated.
-type unread struct{ error }
+// errUnread is the error of candidates whose rows could not be read: the engine failed, or the rows were removed since
+// the search, because the datasource has a new generation or the datastore has moved. The search must be repeated.
+type errUnread struct{ error }
 
 // Unwrap returns the error for the caller, for when repeating the search does not help.
-func (u unread) Unwrap() error { return u.error }
+func (u errUnread) Unwrap() error { return u.error }
 
 // reader reads the rows of candidates, in the order in which they will be looked at.
 type reader struct {
@@ -28,14 +28,14 @@ type reader struct {
 
 // row reads the row of candidate i, if it has not been read yet, together with the following ones.
 func (r *reader) row(ctx context.Context, i int) error {
-	if r.ranked[i].hit.Whole {
+	if r.ranked[i].hit.Complete {
 		return nil
 	}
 	n := max(r.first, readAhead)
 	r.first = 0
 	wanted := make(map[*origin][]*index.Hit)
 	for ; n > 0 && i < len(r.ranked); i++ {
-		if c := r.ranked[i]; !c.hit.Whole {
+		if c := r.ranked[i]; !c.hit.Complete {
 			wanted[c.from] = append(wanted[c.from], c.hit)
 			n--
 		}
@@ -50,12 +50,12 @@ func (r *reader) row(ctx context.Context, i int) error {
 
 func (o *origin) fill(ctx context.Context, hits []*index.Hit) error {
 	if err := o.engine.Fill(ctx, o.space, hits); err != nil {
-		return unread{unavailable(fmt.Errorf("reading rows of datastore %q: %w", o.space.DatastoreID, err),
+		return errUnread{unavailable(fmt.Errorf("reading rows of datastore %q: %w", o.space.DatastoreID, err),
 			"the index of datastore %q cannot be read at the moment; try again later", o.space.DatastoreID)}
 	}
 	for _, h := range hits {
-		if !h.Whole {
-			return unread{domain.Errorf(domain.CodeUnavailable, "the content of datastore %q changed during the search; try again later", o.space.DatastoreID)}
+		if !h.Complete {
+			return errUnread{domain.Errorf(domain.CodeUnavailable, "the content of datastore %q changed during the search; try again later", o.space.DatastoreID)}
 		}
 	}
 	return nil

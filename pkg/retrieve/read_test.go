@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// queue are so many hits, one of each datasource, the first the best.
-func queue(n int) []index.Hit {
+// hitsOfDatasources are so many hits, one of each datasource, the first the best.
+func hitsOfDatasources(n int) []index.Hit {
 	hits := make([]index.Hit, n)
 	for i := range hits {
 		hits[i] = hit(fmt.Sprintf("d%03d", i), 0, 9-float64(i)/float64(n), 0.9-float64(i)/float64(2*n))
@@ -19,9 +19,9 @@ func queue(n int) []index.Hit {
 	return hits
 }
 
-func TestOnlyRowsThatMayBecomeFragmentsAreRead(t *testing.T) {
+func TestOnlyPossibleFragmentsAreRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(queue(200)...)
+	w := newFixture(hitsOfDatasources(200)...)
 	res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.TopK = 10 }))
 	if err != nil || len(res.Fragments) != 10 {
 		t.Fatalf("%d fragments: %v", len(res.Fragments), err)
@@ -31,10 +31,10 @@ func TestOnlyRowsThatMayBecomeFragmentsAreRead(t *testing.T) {
 	}
 }
 
-func TestWhatWasRemovedSinceItWasFoundIsSearchedAnew(t *testing.T) {
+func TestASearchIsRepeatedIfItsHitsWereRemoved(t *testing.T) {
 	t.Parallel()
-	hits := queue(20)
-	w := newWorld(hits...)
+	hits := hitsOfDatasources(20)
+	w := newFixture(hits...)
 	searches := 0
 	search := w.search
 	w.search = func(ctx context.Context, s index.Space, q index.Query) (index.Result, error) {
@@ -63,12 +63,12 @@ func TestWhatWasRemovedSinceItWasFoundIsSearchedAnew(t *testing.T) {
 
 func TestRowsThatCannotBeReadAreAFailure(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(w *world, first string){
-		"the engine fails":              func(w *world, _ string) { w.unread = errors.New("connection refused") },
-		"a row is gone, and found anew": func(w *world, first string) { w.gone = map[string]bool{first: true} },
+	for name, spoil := range map[string]func(w *fixture, first string){
+		"the engine fails":              func(w *fixture, _ string) { w.unread = errors.New("connection refused") },
+		"a row is gone, and found anew": func(w *fixture, first string) { w.gone = map[string]bool{first: true} },
 	} {
-		hits := queue(5)
-		w := newWorld(hits...)
+		hits := hitsOfDatasources(5)
+		w := newFixture(hits...)
 		spoil(w, hits[0].Key)
 		if _, err := w.retriever(Options{}).Retrieve(t.Context(), ask()); domain.CodeOf(err) != domain.CodeUnavailable {
 			t.Errorf("%s: %v", name, err)
@@ -76,13 +76,13 @@ func TestRowsThatCannotBeReadAreAFailure(t *testing.T) {
 	}
 }
 
-func TestAnExplanationTellsOfRowsThatWereDropped(t *testing.T) {
+func TestAnExplanationListsDroppedRows(t *testing.T) {
 	t.Parallel()
-	hits := queue(60)
+	hits := hitsOfDatasources(60)
 	for i := range hits {
 		hits[i].Heading, hits[i].Page = fmt.Sprint("heading ", i), i
 	}
-	w := newWorld(hits...)
+	w := newFixture(hits...)
 	res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Explain = true }))
 	if err != nil {
 		t.Fatal(err)

@@ -156,7 +156,7 @@ func New(deps Deps, opts Options) *Retriever {
 // datastore belongs to another workspace; and with domain.CodeUnavailable if an index or an embedding model does not
 // answer in time. If the caller cancels ctx, it returns that error.
 func (r *Retriever) Retrieve(ctx context.Context, req Request) (Result, error) {
-	req, err := r.checked(req)
+	req, err := r.validate(req)
 	if err != nil || len(req.Datastores) == 0 {
 		return Result{}, err
 	}
@@ -204,14 +204,14 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		for i := range found {
 			found[i].release()
 		}
-		if again := (unread{}); tries == maxPlaces || ctx.Err() != nil || !errors.As(err, &again) {
+		if again := (errUnread{}); tries == maxPlaces || ctx.Err() != nil || !errors.As(err, &again) {
 			return res, err
 		}
 	}
 }
 
-// checked returns the request with defaults applied, or an error that names every fault.
-func (r *Retriever) checked(req Request) (Request, error) {
+// validate returns the request with defaults applied, or an error that names every fault.
+func (r *Retriever) validate(req Request) (Request, error) {
 	var faults []domain.FieldError
 	req.Query = strings.TrimSpace(req.Query)
 	switch n := utf8.RuneCountInString(req.Query); {

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is everything a Retriever depends on, each part a function that a test may replace.
-type world struct {
+// fixture is everything a Retriever depends on, each part a function that a test may replace.
+type fixture struct {
 	search  func(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	embed   func(ctx context.Context, texts []string) ([][]float32, error)
 	active  map[string]domain.ActiveDatasource
@@ -34,10 +34,10 @@ type world struct {
 	unread error           // why rows cannot be read
 }
 
-func (w *world) Index(domain.Engine) (Searcher, error) { return w, nil }
+func (w *fixture) Index(domain.Engine) (Searcher, error) { return w, nil }
 
 // Search tells of what w.search finds as little as an index may; Fill has the rest.
-func (w *world) Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
+func (w *fixture) Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
 	res, err := w.search(ctx, space, q)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,25 +48,25 @@ func (w *world) Search(ctx context.Context, space index.Space, q index.Query) (i
 		h := &res.Hits[i]
 		w.rows = append(w.rows, h.Row)
 		h.Row = index.Row{Key: h.Key, DatasourceID: h.DatasourceID, Generation: h.Generation, Ordinal: h.Ordinal}
-		h.Place = uint64(len(w.rows) - 1)
+		h.Location = uint64(len(w.rows) - 1)
 	}
 	return res, err
 }
 
-func (w *world) Fill(_ context.Context, _ index.Space, hits []*index.Hit) error {
+func (w *fixture) Fill(_ context.Context, _ index.Space, hits []*index.Hit) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, h := range hits {
 		w.filled++
 		if !w.gone[h.Key] {
-			h.Row, h.Whole = w.rows[h.Place], true
+			h.Row, h.Complete = w.rows[h.Location], true
 		}
 	}
 	return w.unread
 }
 
-func (w *world) Embedder(model string) (embed.Embedder, error) { return embedder{w, model}, nil }
-func (w *world) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
+func (w *fixture) Embedder(model string) (embed.Embedder, error) { return embedder{w, model}, nil }
+func (w *fixture) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(ids))
 	for i, id := range ids {
 		if d, ok := w.active[id]; ok {
@@ -75,13 +75,13 @@ func (w *world) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatas
 	}
 	return out, nil
 }
-func (w *world) ServingPlace(context.Context, string) (domain.Place, error) { return w.serving() }
-func (w *world) ResolveFilters(_ context.Context, _ []string, f domain.Filters) ([]string, error) {
+func (w *fixture) ServingPlace(context.Context, string) (domain.Place, error) { return w.serving() }
+func (w *fixture) ResolveFilters(_ context.Context, _ []string, f domain.Filters) ([]string, error) {
 	return w.resolve(f)
 }
 
 type embedder struct {
-	w     *world
+	w     *fixture
 	model string
 }
 
@@ -92,9 +92,9 @@ func (e embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([
 
 var store = domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: domain.EngineEmbedded, EmbeddingModel: "openai:x"}
 
-// newWorld serves the hits from every space, all of generation 1 of active text datasources.
-func newWorld(hits ...index.Hit) *world {
-	w := &world{active: make(map[string]domain.ActiveDatasource)}
+// newFixture serves the hits from every space, all of generation 1 of active text datasources.
+func newFixture(hits ...index.Hit) *fixture {
+	w := &fixture{active: make(map[string]domain.ActiveDatasource)}
 	for i := range hits {
 		h := &hits[i]
 		if h.Generation == 0 {
@@ -124,7 +124,7 @@ func hit(datasource string, ordinal int, lexical, dense float64) index.Hit {
 	return index.Hit{Row: index.Row{DatasourceID: datasource, Ordinal: ordinal}, Lexical: lexical, Dense: dense}
 }
 
-func (w *world) retriever(opts Options) *Retriever {
+func (w *fixture) retriever(opts Options) *Retriever {
 	return New(Deps{Indexes: w, Embedders: w, Catalog: w}, opts)
 }
 
@@ -160,7 +160,7 @@ func TestRetrieveRanks(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			res, err := newWorld(test.hits...).retriever(test.opts).Retrieve(t.Context(), ask())
+			res, err := newFixture(test.hits...).retriever(test.opts).Retrieve(t.Context(), ask())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +176,7 @@ func TestRetrieveRanks(t *testing.T) {
 	}
 }
 
-func TestRetrieveScoresTellRelevance(t *testing.T) {
+func TestRetrieveScoresReflectRelevance(t *testing.T) {
 	t.Parallel()
 	noise := func() []index.Hit {
 		var hs []index.Hit
@@ -185,11 +185,11 @@ func TestRetrieveScoresTellRelevance(t *testing.T) {
 		}
 		return hs
 	}
-	nothing, err := newWorld(noise()...).retriever(Options{}).Retrieve(t.Context(), ask())
+	nothing, err := newFixture(noise()...).retriever(Options{}).Retrieve(t.Context(), ask())
 	if err != nil {
 		t.Fatal(err)
 	}
-	something, err := newWorld(append(noise(), hit("x", 0, 7, 0.8))...).retriever(Options{}).Retrieve(t.Context(), ask())
+	something, err := newFixture(append(noise(), hit("x", 0, 7, 0.8))...).retriever(Options{}).Retrieve(t.Context(), ask())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,11 +201,11 @@ func TestRetrieveScoresTellRelevance(t *testing.T) {
 	}
 }
 
-func TestRetrieveDropsWhatReadersMustNotSee(t *testing.T) {
+func TestRetrieveDropsInactiveRows(t *testing.T) {
 	t.Parallel()
 	old := hit("a", 0, 9, 0.9)
 	old.Generation = 2
-	w := newWorld(old, hit("a", 1, 1, 0), hit("gone", 0, 9, 0.9), hit("elsewhere", 0, 9, 0.9), hit("fresh", 0, 9, 0.9))
+	w := newFixture(old, hit("a", 1, 1, 0), hit("gone", 0, 9, 0.9), hit("elsewhere", 0, 9, 0.9), hit("fresh", 0, 9, 0.9))
 	delete(w.active, "gone")
 	w.active["elsewhere"] = domain.ActiveDatasource{ID: "elsewhere", DatastoreID: "another", ActiveGeneration: 1}
 	w.active["fresh"] = domain.ActiveDatasource{ID: "fresh", DatastoreID: "ds", Place: store.Serving()}
@@ -230,7 +230,7 @@ func TestRetrieveSearchesDeeperWhileInactiveRowsFillTheTop(t *testing.T) {
 		hits = append(hits, h)
 	}
 	hits = append(hits, hit("b", 0, 1, 0))
-	w := newWorld(hits...)
+	w := newFixture(hits...)
 	var mu sync.Mutex
 	var depths []int
 	search := w.search
@@ -254,7 +254,7 @@ func TestRetrieveSearchesDeeperWhileInactiveRowsFillTheTop(t *testing.T) {
 
 func TestRetrieveSearchesAgainWhenAGenerationBecameActiveMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("manual", 0, 9, 0.9))
+	w := newFixture(hit("manual", 0, 9, 0.9))
 	serve := w.search
 	searches := 0
 	w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
@@ -282,7 +282,7 @@ func TestRetrieveSearchesAgainWhenAGenerationBecameActiveMeanwhile(t *testing.T)
 
 func TestRetrieveSearchesAgainOnlyOnceForRowsThatASweepHasNotReached(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("manual", 0, 9, 0.9))
+	w := newFixture(hit("manual", 0, 9, 0.9))
 	d := w.active["manual"]
 	d.ActiveGeneration = 2 // whose rows do not match the query
 	w.active["manual"] = d
@@ -301,7 +301,7 @@ func TestRetrieveFoldsEqualTexts(t *testing.T) {
 	t.Parallel()
 	a, b, c := hit("a", 0, 5, 0), hit("b", 0, 6, 0), hit("c", 0, 1, 0)
 	a.Text, b.Text, c.Text = "Open the gate.", "Open  the\ngate.", "Close it."
-	res, err := newWorld(a, b, c).retriever(Options{}).Retrieve(t.Context(), ask())
+	res, err := newFixture(a, b, c).retriever(Options{}).Retrieve(t.Context(), ask())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestRetrieveFoldsEqualTexts(t *testing.T) {
 
 func TestRetrieveFusesDatastoresOfDifferentModels(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("a", 0, 0, 0), hit("b", 0, 0, 0), hit("p", 0, 0, 0), hit("q", 0, 0, 0))
+	w := newFixture(hit("a", 0, 0, 0), hit("b", 0, 0, 0), hit("p", 0, 0, 0), hit("q", 0, 0, 0))
 	other := domain.Datastore{ID: "ds2", WorkspaceID: "ws", EmbeddingModel: "openai:y"}
 	plain := domain.Datastore{ID: "ds3", WorkspaceID: "ws"}
 	for id, in := range map[string]domain.Datastore{"p": other, "q": plain} {
@@ -347,7 +347,7 @@ func TestRetrieveFilters(t *testing.T) {
 	t.Parallel()
 	t.Run("what the ids select is searched, with the metadata", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(hit("a", 0, 1, 0))
+		w := newFixture(hit("a", 0, 1, 0))
 		w.resolve = func(f domain.Filters) ([]string, error) {
 			if len(f.CustomIDs) != 1 || f.CustomIDs[0] != "c1" {
 				return nil, fmt.Errorf("got %+v", f)
@@ -373,7 +373,7 @@ func TestRetrieveFilters(t *testing.T) {
 	})
 	t.Run("ids that select nothing find nothing, without a search", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
+		w := newFixture()
 		w.resolve = func(domain.Filters) ([]string, error) { return []string{}, nil }
 		w.search = func(context.Context, index.Space, index.Query) (index.Result, error) {
 			return index.Result{}, errors.New("searched")
@@ -389,7 +389,7 @@ func TestRetrieveFails(t *testing.T) {
 	t.Parallel()
 	down := errors.New("connection refused")
 	tests := map[string]struct {
-		world func(*world)
+		world func(*fixture)
 		opts  Options
 		req   Request
 		want  domain.Code
@@ -398,16 +398,16 @@ func TestRetrieveFails(t *testing.T) {
 		"as invalid when there is no query":                    {req: ask(func(r *Request) { r.Query = " \n" }), want: domain.CodeInvalid, says: "query"},
 		"as invalid naming every fault":                        {req: ask(func(r *Request) { r.Query, r.TopK = strings.Repeat("水", 8001), 101 }), want: domain.CodeInvalid, says: "8000; topK: is 101"},
 		"as not found when a datastore is another workspace's": {req: ask(func(r *Request) { r.WorkspaceID = "other" }), want: domain.CodeNotFound, says: `"ds"`},
-		"as unavailable when the embedder is down":             {world: func(w *world) { w.embed = func(context.Context, []string) ([][]float32, error) { return nil, down } }, req: ask(), want: domain.CodeUnavailable, says: "openai:x"},
-		"as unavailable when the index is down": {world: func(w *world) {
+		"as unavailable when the embedder is down":             {world: func(w *fixture) { w.embed = func(context.Context, []string) ([][]float32, error) { return nil, down } }, req: ask(), want: domain.CodeUnavailable, says: "openai:x"},
+		"as unavailable when the index is down": {world: func(w *fixture) {
 			w.search = func(context.Context, index.Space, index.Query) (index.Result, error) { return index.Result{}, down }
 		}, req: ask(), want: domain.CodeUnavailable, says: "ds"},
-		"as unavailable when the search takes longer than its limit": {world: func(w *world) { w.embed = hang }, opts: Options{Timeout: time.Millisecond}, req: ask(), want: domain.CodeUnavailable, says: "1ms"},
+		"as unavailable when the search takes longer than its limit": {world: func(w *fixture) { w.embed = hang }, opts: Options{Timeout: time.Millisecond}, req: ask(), want: domain.CodeUnavailable, says: "1ms"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(hit("a", 0, 1, 0))
+			w := newFixture(hit("a", 0, 1, 0))
 			if test.world != nil {
 				test.world(w)
 			}
@@ -426,7 +426,7 @@ func hang(ctx context.Context, _ []string) ([][]float32, error) {
 
 func TestRetrieveReturnsTheCallersCancellation(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newFixture()
 	ctx, cancel := context.WithCancel(t.Context())
 	w.embed = func(ctx context.Context, texts []string) ([][]float32, error) { cancel(); return hang(ctx, texts) }
 	if _, err := w.retriever(Options{LexicalFallback: true}).Retrieve(ctx, ask()); !errors.Is(err, context.Canceled) {
@@ -434,9 +434,9 @@ func TestRetrieveReturnsTheCallersCancellation(t *testing.T) {
 	}
 }
 
-func TestRetrieveFallsBackToWordsWhenToldTo(t *testing.T) {
+func TestRetrieveFallsBackToLexicalSearchIfAllowed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("a", 0, 5, 0))
+	w := newFixture(hit("a", 0, 5, 0))
 	w.embed = func(context.Context, []string) ([][]float32, error) { return nil, errors.New("down") }
 	res, err := w.retriever(Options{LexicalFallback: true}).Retrieve(t.Context(), ask())
 	if err != nil {

@@ -32,8 +32,8 @@ const (
 //
 // Candidates of different models are comparable by their words: the lexical leg is divided by its standard deviation
 // over all candidates, each model's cosines by that of the model, and all scores by the average perfect score.
-func fuse(groups map[kind][]*candidate, vectors map[kind]queryVector) {
-	kinds := slices.SortedFunc(maps.Keys(groups), kind.compare)
+func fuse(groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
+	kinds := slices.SortedFunc(maps.Keys(groups), comparableKind.compare)
 	var worded []*candidate
 	for _, k := range kinds {
 		if k.words {
@@ -46,11 +46,11 @@ func fuse(groups map[kind][]*candidate, vectors map[kind]queryVector) {
 	}
 	var perfect, n float64 // sum of the perfect scores, and number of candidates
 	for _, k := range kinds {
-		l := legsOf(groups[k], vectors[k], k.words, lexSpread)
+		l := legWeightsOf(groups[k], vectors[k], k.words, lexSpread)
 		for _, c := range groups[k] {
-			c.score = l.words*c.words() + l.dense*(c.hit.Dense-l.floor)
+			c.score = l.words*c.words() + l.dense*(c.hit.Dense-l.cosineFloor)
 		}
-		perfect += (l.words + l.dense*(1-l.floor)) * float64(len(groups[k]))
+		perfect += (l.words + l.dense*(1-l.cosineFloor)) * float64(len(groups[k]))
 		n += float64(len(groups[k]))
 	}
 	for _, k := range kinds {
@@ -60,7 +60,7 @@ func fuse(groups map[kind][]*candidate, vectors map[kind]queryVector) {
 	}
 }
 
-func (k kind) compare(other kind) int {
+func (k comparableKind) compare(other comparableKind) int {
 	if k.words != other.words {
 		if k.words {
 			return -1
@@ -70,11 +70,11 @@ func (k kind) compare(other kind) int {
 	return strings.Compare(k.model, other.model)
 }
 
-// legs holds the factors of the two scores for candidates of one kind, and the cosine that counts as 0.
-type legs struct{ words, dense, floor float64 }
+// legWeights holds the factors of the two scores for candidates of one kind, and the cosine that counts as 0.
+type legWeights struct{ words, dense, cosineFloor float64 }
 
-func legsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legs {
-	l := legs{words: 1 / lexSpread}
+func legWeightsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legWeights {
+	l := legWeights{words: 1 / lexSpread}
 	if qv.vector == nil {
 		return l
 	}
@@ -83,7 +83,7 @@ func legsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) l
 		l.words = 0
 	}
 	l.dense = qv.weight / max(cosineSpread(group), minDenseSpread)
-	l.floor = cosineFloor(group)
+	l.cosineFloor = cosineFloor(group)
 	return l
 }
 

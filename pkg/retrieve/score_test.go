@@ -42,27 +42,27 @@ func order(all []*candidate) []string {
 func TestFuse_ranks_content_that_is_split_between_models_nearly_as_one(t *testing.T) {
 	t.Parallel()
 	type model struct {
-		kind       kind
+		kind       comparableKind
 		low, scale float64 // cosines
 		weight     float64 // 0: no vectors
 	}
-	one := model{kind{"one", true}, 0, 1, 0.3}
+	one := model{comparableKind{"one", true}, 0, 1, 0.3}
 	for name, test := range map[string]struct {
 		other model
 		same  int // of the ten that are best in one model
 	}{
-		"the same model under another name":           {model{kind{"other", true}, 0, 1, 0.3}, 10},
-		"a model all of whose cosines are high":       {model{kind{"other", true}, 0.7, 0.3, 0.3}, 9},
-		"a model with the same weight for both legs":  {model{kind{"other", true}, 0, 1, 0.5}, 9},
-		"a datastore that is searched by words alone": {model{kind{"", true}, 0, 0, 0}, 8},
-		"a datastore whose engine compares no words":  {model{kind{"other", false}, 0, 1, 1}, 7},
-		"high cosines and an engine without words":    {model{kind{"other", false}, 0.7, 0.3, 1}, 7},
+		"the same model under another name":           {model{comparableKind{"other", true}, 0, 1, 0.3}, 10},
+		"a model all of whose cosines are high":       {model{comparableKind{"other", true}, 0.7, 0.3, 0.3}, 9},
+		"a model with the same weight for both legs":  {model{comparableKind{"other", true}, 0, 1, 0.5}, 9},
+		"a datastore that is searched by words alone": {model{comparableKind{"", true}, 0, 0, 0}, 8},
+		"a datastore whose engine compares no words":  {model{comparableKind{"other", false}, 0, 1, 1}, 7},
+		"high cosines and an engine without words":    {model{comparableKind{"other", false}, 0.7, 0.3, 1}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			score := func(models ...model) []string {
 				all, meaning := crowd()
-				groups, vectors := make(map[kind][]*candidate), make(map[kind]queryVector)
+				groups, vectors := make(map[comparableKind][]*candidate), make(map[comparableKind]queryVector)
 				for i, c := range all {
 					m := models[i/3%len(models)]
 					c.hit.Dense = m.low + m.scale*meaning[i]
@@ -102,15 +102,15 @@ type unknowing struct{ embedder }
 func (unknowing) Coverage(string) float64 { return 0.1 }
 
 // unknown serves it.
-type unknown struct{ *world }
+type unknown struct{ *fixture }
 
 func (u unknown) Embedder(model string) (embed.Embedder, error) {
-	return unknowing{embedder{u.world, model}}, nil
+	return unknowing{embedder{u.fixture, model}}, nil
 }
 
 func TestRetrieve_searches_by_a_vector_that_tells_little_when_no_word_matches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("near", 0, 0, 0.8), hit("far", 0, 0, 0.1))
+	w := newFixture(hit("near", 0, 0, 0.8), hit("far", 0, 0, 0.1))
 	all := w.search
 	w.search = func(ctx context.Context, s index.Space, q index.Query) (index.Result, error) {
 		res, err := all(ctx, s, q)
@@ -129,7 +129,8 @@ func TestRetrieve_searches_by_a_vector_that_tells_little_when_no_word_matches(t 
 	}
 }
 
-// A few candidates tell little about what cosines a model gives unrelated texts: their noise must not count for more than words.
+// A few candidates tell little about what cosines a model gives unrelated texts: their noise must not count for more
+// than words.
 func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -143,7 +144,7 @@ func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *te
 		"the only chunk, which has no word": {[]float64{0.2}, 0, false},
 		"all cosines high, and no word":     {[]float64{0.88, 0.86, 0.87, 0.86, 0.87, 0.88, 0.86, 0.87}, 0, false},
 	} {
-		k := kind{"one", true}
+		k := comparableKind{"one", true}
 		var group []*candidate
 		for i, cosine := range test.cosines {
 			c := &candidate{hit: &index.Hit{Dense: cosine, Row: index.Row{Key: fmt.Sprint(i)}}}
@@ -152,7 +153,7 @@ func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *te
 			}
 			group = append(group, c)
 		}
-		fuse(map[kind][]*candidate{k: group}, map[kind]queryVector{k: {weight: 0.3, vector: []float32{1}}})
+		fuse(map[comparableKind][]*candidate{k: group}, map[comparableKind]queryVector{k: {weight: 0.3, vector: []float32{1}}})
 		if got := group[0].score; (got >= relevantScore) != test.relevant {
 			t.Errorf("%s: score %.3f, relevant %v", name, got, test.relevant)
 		}

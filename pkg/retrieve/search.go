@@ -15,9 +15,9 @@ import (
 // Search depths, in candidates per leg. The first depth suffices if nearly all rows belong to active generations. If an
 // index holds many other rows, as after a resync of everything, the search goes deeper.
 const (
-	firstDepth  = 100
-	deeperBy    = 5
-	deepest     = 10_000 // the maximum of index.Query.Limit
+	minDepth    = 100
+	depthFactor = 5
+	maxDepth    = 10_000 // the maximum of index.Query.Limit
 	depthPerTop = 4      // candidates per requested fragment
 )
 
@@ -37,15 +37,15 @@ type candidate struct {
 	final    float64 // score plus the neighbours' share, minus the deduction for link lists
 	taken    float64 // deduction from the final score for a link list
 
-	second   int        // rank by the reranker, from 1; 0: not reranked
-	reranked float64    // score by the reranker, 0 to 1
-	shown    float64    // score for callers, 0 to 1, in the order of ranks
-	compared bool       // whether like has been determined
-	like     *candidate // a better candidate with nearly the same text, or nil
+	second       int        // rank by the reranker, from 1; 0: not reranked
+	reranked     float64    // score by the reranker, 0 to 1
+	displayScore float64    // score for callers, 0 to 1, in the order of ranks
+	compared     bool       // whether like has been determined
+	duplicateOf  *candidate // a better candidate with nearly the same text, or nil
 }
 
-// spaceResult is the search result of one datastore.
-type spaceResult struct {
+// datastoreResult is the search result of one datastore.
+type datastoreResult struct {
 	candidates  []candidate
 	vector      queryVector
 	degraded    string
@@ -53,16 +53,16 @@ type spaceResult struct {
 	nearest     bool // mode dense: only the distance to the query's vector counts
 	termWeights map[string]float64
 	dropped     int // hits of inactive generations or deleted datasources
-	// overtaken is whether a datasource has only hits of older generations. The active one may have been activated
+	// outdated is whether a datasource has only hits of older generations. The active one may have been activated
 	// after the index was read, and then neither version is among the candidates.
-	overtaken bool
+	outdated bool
 	// confirmed is whether the catalog serves a datasource with hits from the searched place. Otherwise moved is the
 	// place that serves one of them instead.
-	confirmed bool
-	moved     domain.Place
-	ds        domain.Datastore // with the place that was searched
-	depth     int              // depth of the last search, in candidates per leg
-	buffer    *buffer          // memory of the candidates; nil if there are none
+	confirmed  bool
+	servedFrom domain.Place
+	ds         domain.Datastore // with the place that was searched
+	depth      int              // depth of the last search, in candidates per leg
+	buffer     *buffer          // memory of the candidates; nil if there are none
 }
 
 // origin is the index that hits come from and that holds their rows.
@@ -80,8 +80,8 @@ type query struct {
 }
 
 // search searches all datastores.
-func (q *query) search(ctx context.Context) ([]spaceResult, error) {
-	found := make([]spaceResult, len(q.Datastores))
+func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
+	found := make([]datastoreResult, len(q.Datastores))
 	if len(q.Datastores) == 1 {
 		var err error
 		found[0], err = q.datastore(ctx, q.Datastores[0])
@@ -121,7 +121,7 @@ const maxPlaces = 4
 // is then emptied. So the result is valid only if the catalog still names the same place after the search. If it names
 // another one, that place is complete and is searched instead. After a failed search the catalog is asked as well: the
 // datastore may have moved because its engine or model fails.
-func (q *query) datastore(ctx context.Context, ds domain.Datastore) (spaceResult, error) {
+func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)
 		to, askErr := q.serving(ctx, ds, res, err)
@@ -139,10 +139,10 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (spaceResult
 
 // serving returns the place that serves the datastore after its search. It is the searched place unless there is
 // evidence of another.
-func (q *query) serving(ctx context.Context, ds domain.Datastore, res spaceResult, err error) (domain.Place, error) {
+func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
-	case !res.moved.IsZero():
-		return res.moved, nil
+	case !res.servedFrom.IsZero():
+		return res.servedFrom, nil
 	case err == nil && res.confirmed, ctx.Err() != nil:
 		return ds.Serving(), nil
 	}
@@ -159,67 +159,67 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res spaceResul
 // place searches one place of a datastore. It searches deeper as long as too many hits are dropped, and repeats the
 // search once if a datasource was overtaken: all rows of a generation exist before it becomes active, so they are found
 // then.
-func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, error) {
+func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {
-		return spaceResult{}, fmt.Errorf("finding the index of datastore %q: %w", ds.ID, err)
+		return datastoreResult{}, fmt.Errorf("finding the index of datastore %q: %w", ds.ID, err)
 	}
 	if ds.EmbeddingModel == "" && q.Mode == domain.SearchDense {
-		return spaceResult{}, domain.Invalid("mode", "is %q, but datastore %q has no vectors; use %q or %q", q.Mode, ds.ID, domain.SearchLexical, domain.SearchHybrid)
+		return datastoreResult{}, domain.Invalid("mode", "is %q, but datastore %q has no vectors; use %q or %q", q.Mode, ds.ID, domain.SearchLexical, domain.SearchHybrid)
 	}
-	depth, repeated := max(firstDepth, depthPerTop*q.TopK), false
+	depth, repeated := max(minDepth, depthPerTop*q.TopK), false
 	made, words, err := q.vectorFor(ctx, engine, ds, index.Query{Text: q.Query, Limit: depth, Filter: q.filter})
 	if err != nil {
-		return spaceResult{}, fmt.Errorf("embedding the query for datastore %q: %w", ds.ID, err)
+		return datastoreResult{}, fmt.Errorf("embedding the query for datastore %q: %w", ds.ID, err)
 	}
 	text := q.Query
 	if q.Mode == domain.SearchDense {
 		if text = ""; made.vector == nil { // nothing to compare with; the caller still checks that the datastore exists
-			return spaceResult{ds: ds, vector: made.queryVector, degraded: made.degraded}, nil
+			return datastoreResult{ds: ds, vector: made.queryVector, degraded: made.degraded}, nil
 		}
 	}
 	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: made.dimensions}
 	for {
 		found, err := engine.Search(ctx, space, index.Query{Text: text, Vector: made.vector, Limit: depth, Filter: q.filter, Prepared: words})
 		if err != nil {
-			return spaceResult{}, unavailable(fmt.Errorf("searching datastore %q: %w", ds.ID, err),
+			return datastoreResult{}, unavailable(fmt.Errorf("searching datastore %q: %w", ds.ID, err),
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
 		}
-		if made.vector == nil && made.whole != nil && (found.MaxLexical == 0 || len(found.Hits) == 0) {
+		if made.vector == nil && made.unfiltered != nil && (found.MaxLexical == 0 || len(found.Hits) == 0) {
 			// The engine compares no words, or no row contains one of them: use the vector, even if the model hardly
 			// knows the query.
-			made.vector, made.weight = made.whole, 1
+			made.vector, made.weight = made.unfiltered, 1
 			continue
 		}
 		res, err := q.visible(ctx, ds, found, &origin{engine, space})
 		if err != nil {
-			return spaceResult{}, err
+			return datastoreResult{}, err
 		}
 		res.vector, res.degraded, res.depth, res.nearest = made.queryVector, made.degraded, depth, q.Mode == domain.SearchDense
-		if !res.moved.IsZero() {
+		if !res.servedFrom.IsZero() {
 			return res, nil
 		}
-		if res.overtaken && !repeated {
+		if res.outdated && !repeated {
 			repeated = true
 			res.release()
 			continue
 		}
-		exhausted := len(found.Hits) < depth || depth >= deepest
+		exhausted := len(found.Hits) < depth || depth >= maxDepth
 		if exhausted || len(res.candidates) >= depth/2 {
 			return res, nil
 		}
-		depth = min(depth*deeperBy, deepest)
+		depth = min(depth*depthFactor, maxDepth)
 		res.release()
 	}
 }
 
 // visible keeps the hits of active generations of the datastore's datasources.
-func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found index.Result, from *origin) (spaceResult, error) {
-	res := spaceResult{ds: ds, termWeights: found.TermWeights, words: found.MaxLexical > 0}
+func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found index.Result, from *origin) (datastoreResult, error) {
+	res := datastoreResult{ds: ds, termWeights: found.TermWeights, words: found.MaxLexical > 0}
 	if len(found.Hits) == 0 {
 		return res, nil
 	}
-	owned := ownersPool.Get().(*ownerSet)
+	owned := datasourceSetPool.Get().(*datasourceSet)
 	defer owned.release()
 	owned.find(found.Hits)
 	of, owners := owned.of, owned.owners
@@ -237,23 +237,23 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 		case src.Place == ds.Serving():
 			res.confirmed = true
 		default:
-			res.moved = src.Place
+			res.servedFrom = src.Place
 		}
 	}
 	for i, n := range of {
 		o := &owners[n]
 		o.current = o.current || found.Hits[i].Generation == o.ActiveGeneration
 	}
-	res.buffer = bufferFor(found)
+	res.buffer = newBuffer(found)
 	res.candidates = res.buffer.candidates
 	for i, n := range of {
 		h, o := &found.Hits[i], &owners[n]
 		if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {
 			res.dropped++
-			res.overtaken = res.overtaken || (h.Generation < o.ActiveGeneration && !o.current)
+			res.outdated = res.outdated || (h.Generation < o.ActiveGeneration && !o.current)
 			continue
 		}
-		h.Lexical, h.Dense = finite(h.Lexical), min(max(finite(h.Dense), -1), 1)
+		h.Lexical, h.Dense = finiteOrZero(h.Lexical), min(max(finiteOrZero(h.Dense), -1), 1)
 		c := candidate{hit: h, from: from, ds: &ds, source: o.ActiveDatasource, number: n}
 		if found.MaxLexical > 0 {
 			c.lexical = min(max(c.hit.Lexical/found.MaxLexical, 0), 1)
@@ -263,8 +263,9 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 	return res, nil
 }
 
-// finite returns the score, or 0 if it is not finite: NaN would spread to all scores, and JSON cannot represent it.
-func finite(score float64) float64 {
+// finiteOrZero returns the score, or 0 if it is not finite: NaN would spread to all scores, and JSON cannot represent
+// it.
+func finiteOrZero(score float64) float64 {
 	if math.IsNaN(score) || math.IsInf(score, 0) {
 		return 0
 	}

@@ -14,7 +14,7 @@ func source(d domain.ActiveDatasource, page int, anchor string) string {
 	named, _ := d.Metadata["source"].(string)
 	switch {
 	case (d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite) && d.SourceURL != "":
-		return anchored(d.SourceURL, anchor)
+		return withAnchor(d.SourceURL, anchor)
 	case d.Type == domain.TypeText && named != "":
 		return named
 	case d.FileName != "":
@@ -31,9 +31,9 @@ func source(d domain.ActiveDatasource, page int, anchor string) string {
 	}
 }
 
-// anchored returns the address of a part of a page. An address that already has a fragment is returned unchanged,
+// withAnchor returns the address of a part of a page. An address that already has a fragment is returned unchanged,
 // because scripts may use the fragment to choose the content.
-func anchored(address, anchor string) string {
+func withAnchor(address, anchor string) string {
 	if anchor == "" || strings.Contains(address, "#") {
 		return address
 	}

@@ -24,7 +24,7 @@ type queryVector struct {
 	dimensions int
 	vector     []float32 // nil: only words are compared
 	weight     float64   // of the dense leg
-	whole      []float32 // the vector even if the model hardly knows the query; nil if it knows nothing of it
+	unfiltered []float32 // the vector even if the model hardly knows the query; nil if it knows nothing of it
 }
 
 // embedding is the result of embedding the query with one model.
@@ -48,7 +48,7 @@ func (r *Retriever) embedQuery(ctx context.Context, model, query string, mode do
 	qv, err := r.embedWith(ctx, e, model, query)
 	switch {
 	case err == nil:
-		return qv.as(mode, model), nil
+		return qv.forMode(mode, model), nil
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		return embedding{}, err
 	case r.opts.LexicalFallback && qv.dimensions > 0 && mode == domain.SearchHybrid: // the dimensions identify the space
@@ -74,7 +74,7 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 		return made, nil, err
 	}
 	e, err := q.deps.Embedders.Embedder(ds.EmbeddingModel)
-	if err != nil || e.Model().Dimensions == 0 || embed.AtOnce(e, q.Query) {
+	if err != nil || e.Model().Dimensions == 0 || embed.IsCached(e, q.Query) {
 		made, err = q.embed(ds.EmbeddingModel)
 		return made, nil, err
 	}
@@ -95,14 +95,14 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 	return made, words, err
 }
 
-// as returns the embedding for a search of that mode: no vector for a lexical search, and for a dense one the vector
-// even if the model hardly knows the query.
-func (qv queryVector) as(mode domain.SearchMode, model string) embedding {
+// forMode returns the embedding for a search of that mode: no vector for a lexical search, and for a dense one the
+// vector even if the model hardly knows the query.
+func (qv queryVector) forMode(mode domain.SearchMode, model string) embedding {
 	switch mode {
 	case domain.SearchLexical:
 		return embedding{queryVector: queryVector{dimensions: qv.dimensions}}
 	case domain.SearchDense:
-		qv.vector, qv.weight = qv.whole, 1
+		qv.vector, qv.weight = qv.unfiltered, 1
 		if qv.vector == nil {
 			return embedding{qv, fmt.Sprintf("embedding model %q knows no word of the query, so its datastores cannot be searched by meaning", model)}
 		}
@@ -123,10 +123,10 @@ func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, quer
 	known := (embed.Coverage(e, query) - coverageNone) / (coverageFull - coverageNone)
 	qv.weight = r.weight(model) * min(max(known, 0), 1)
 	if !zero(got[0]) {
-		qv.whole = got[0]
+		qv.unfiltered = got[0]
 	}
 	if qv.weight > 0 {
-		qv.vector = qv.whole
+		qv.vector = qv.unfiltered
 	}
 	return qv, nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTheSealingKeyIsWrittenAsAWhole(t *testing.T) {
+func TestTheSealingKeyIsWrittenAtomically(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secret-key")

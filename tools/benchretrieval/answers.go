@@ -146,14 +146,14 @@ func (p passages) add(question, document string, texts map[string]string, answer
 	if !ok {
 		return fmt.Errorf("document %q does not hold the answer %.80q", document, answer)
 	}
-	places := []eval.Place{{Document: document, Start: at}}
+	places := []eval.Position{{Document: document, Start: at}}
 	for from := 0; len(answer) >= repeatable; {
 		i := strings.Index(text[from:], answer)
 		if i < 0 {
 			break
 		}
 		if i += from; i != at {
-			places = append(places, eval.Place{Document: document, Start: i})
+			places = append(places, eval.Position{Document: document, Start: i})
 		}
 		from = i + len(answer)
 	}

@@ -142,11 +142,11 @@ func TestAnswersAreLocated(t *testing.T) {
 	}{
 		"by the question's text, at the place in characters": {
 			bench.Collection{Name: "chroma-chunk", Questions: []eval.Question{{ID: "q", Text: "how?"}}},
-			passages{"q": {{Length: 2, Places: []eval.Place{{Document: "d", Start: 10}}}}},
+			passages{"q": {{Length: 2, Places: []eval.Position{{Document: "d", Start: 10}}}}},
 		},
 		"by the question's id": {
 			bench.Collection{Name: "covidqa", Questions: []eval.Question{{ID: "7"}}, Relevant: eval.Judgements{"7": {"d": 1}}},
-			passages{"7": {{Length: 2, Places: []eval.Place{{Document: "d", Start: 2}}}}},
+			passages{"7": {{Length: 2, Places: []eval.Position{{Document: "d", Start: 2}}}}},
 		},
 		"never without one":             {bench.Collection{Name: "covidqa", Questions: []eval.Question{{ID: "9"}}}, nil},
 		"never where the text is not":   {bench.Collection{Name: "covidqa", Questions: []eval.Question{{ID: "8"}}, Relevant: eval.Judgements{"8": {"d": 1}}}, nil},

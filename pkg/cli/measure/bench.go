@@ -108,7 +108,7 @@ func (p commands) bench(ctx context.Context, s benchSettings) error {
 		return cli.WithExit(cli.Misused, err)
 	}
 	defer retrying.Close()
-	loaded, err := retrying.Impatient(s.load.Clients)
+	loaded, err := retrying.WithoutRetries(s.load.Clients)
 	if err != nil {
 		return cli.WithExit(cli.Misused, err)
 	}

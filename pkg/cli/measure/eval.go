@@ -139,7 +139,7 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 	show := cli.NewProgress(errs)
 	began := time.Now()
 	report, err := compare.Run(ctx, sluice, cases, compare.Options{
-		DatastoreID: s.datastore, Modes: modes, K: s.k, Concurrency: s.concurrency, Lenient: s.modes == "",
+		DatastoreID: s.datastore, Modes: modes, K: s.k, Concurrency: s.concurrency, SkipRejected: s.modes == "",
 		Progress: func(asked, total int) { show.Update(int64(asked), 0, int64(total)) },
 	})
 	show.End("")

@@ -9,8 +9,8 @@ import (
 
 // batch is the content of one request.
 type batch struct {
-	texts  []string
-	places []int // index of each text in the caller's slice
+	texts   []string
+	indexes []int // index of each text in the caller's slice
 }
 
 // batches adds prefixes to the texts, truncates them and packs them in order, within the configured numbers of texts
@@ -27,13 +27,13 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		text, size := cut(prefix+strings.ToValidUTF8(text, "\uFFFD"), e.config.MaxInputTokens)
+		text, size := truncate(prefix+strings.ToValidUTF8(text, "\uFFFD"), e.config.MaxInputTokens)
 		if len(current.texts) > 0 && (len(current.texts) == e.config.MaxBatch || tokens+size > e.config.MaxBatchTokens) {
 			all = append(all, current)
 			current, tokens = batch{}, 0
 		}
 		current.texts = append(current.texts, text)
-		current.places = append(current.places, place)
+		current.indexes = append(current.indexes, place)
 		tokens += size
 	}
 	if len(current.texts) > 0 {
@@ -46,8 +46,8 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 // character counts as one token, which is right for Chinese and conservative for other scripts.
 const asciiPerToken = 3
 
-// cut returns the longest prefix of text with an estimate of at most limit tokens, and the estimate, rounded up.
-func cut(text string, limit int) (string, int) {
+// truncate returns the longest prefix of text with an estimate of at most limit tokens, and the estimate, rounded up.
+func truncate(text string, limit int) (string, int) {
 	thirds := 0
 	for i, r := range text {
 		cost := 1
@@ -62,8 +62,8 @@ func cut(text string, limit int) (string, int) {
 	return text, (thirds + asciiPerToken - 1) / asciiPerToken
 }
 
-// halve returns the first half of text, cut at a character boundary.
-func halve(text string) string {
+// firstHalf returns the first half of text, cut at a character boundary.
+func firstHalf(text string) string {
 	end := len(text) / 2
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--

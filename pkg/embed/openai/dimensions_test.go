@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-func TestDimensionsThatAreAskedForAreSentAndNameTheModel(t *testing.T) {
+func TestRequestedDimensionsAreSentAndPartOfTheModelID(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	e, _ := newEmbedder(t, s, func(c *Config) { c.Dimensions = 3 })
@@ -26,7 +26,7 @@ func TestDimensionsThatAreAskedForAreSentAndNameTheModel(t *testing.T) {
 	}
 }
 
-func TestDimensionsThatAreKnownAreNotSent(t *testing.T) {
+func TestKnownDimensionsAreNotSent(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	e, _ := newEmbedder(t, s, func(c *Config) { c.Known = 3 })
@@ -44,7 +44,7 @@ func TestDimensionsThatAreKnownAreNotSent(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotKnowDimensionsIsAskedWithout(t *testing.T) {
+func TestServersWithoutDimensionsAreRetriedWithout(t *testing.T) {
 	t.Parallel()
 	for name, message := range map[string]string{
 		"OpenAI, of an older model": "This model does not support specifying dimensions.",
@@ -75,7 +75,7 @@ func TestAServerThatDoesNotKnowDimensionsIsAskedWithout(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreRefusedTogetherAreAllAskedWithout(t *testing.T) {
+func TestConcurrentRejectedRequestsAreRetriedWithoutDimensions(t *testing.T) {
 	t.Parallel()
 	const together = 4
 	var refused sync.WaitGroup
@@ -94,7 +94,7 @@ func TestRequestsThatAreRefusedTogetherAreAllAskedWithout(t *testing.T) {
 	}
 }
 
-func TestAModelThatCannotShortenItsVectorsIsRefused(t *testing.T) {
+func TestAModelWithFixedDimensionsIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil) // which always makes three
 	e, _ := newEmbedder(t, s, func(c *Config) { c.Dimensions = 2 })

@@ -20,8 +20,8 @@ const (
 	maxMessage  = 500      // bytes that are kept of the provider's message
 )
 
-// refusalOf returns an *embed.Error for an unsuccessful response.
-func (e *Embedder) refusalOf(response *http.Response) error {
+// responseError returns an *embed.Error for an unsuccessful response.
+func (e *Embedder) responseError(response *http.Response) error {
 	body, err := bounded.ReadAll(response.Body, maxRefusal)
 	if errors.Is(err, bounded.ErrTooLarge) {
 		err = nil // the beginning suffices
@@ -35,7 +35,7 @@ func (e *Embedder) refusalOf(response *http.Response) error {
 		Model:      e.id,
 		Status:     response.StatusCode,
 		Message:    message,
-		RetryAfter: waitOf(response.StatusCode, response.Header, time.Now()),
+		RetryAfter: retryDelay(response.StatusCode, response.Header, time.Now()),
 		Err:        err,
 	}
 }
@@ -50,9 +50,9 @@ func kindOf(status int) embed.Kind {
 	return embed.Permanent
 }
 
-// failureOf classifies an error of send. It keeps errors of refusalOf and returns the caller's ctx error as such. A
+// classify classifies an error of send. It keeps errors of responseError and returns the caller's ctx error as such. A
 // response that is too large is permanent. All other errors mean that the connection failed, broke or timed out.
-func (e *Embedder) failureOf(ctx context.Context, err error) error {
+func (e *Embedder) classify(ctx context.Context, err error) error {
 	var failure *embed.Error
 	if errors.As(err, &failure) {
 		return failure
@@ -106,7 +106,7 @@ func (e *Embedder) redact(message string) string {
 	return strings.ToValidUTF8(message, "")
 }
 
-var aboutLength = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
+var lengthError = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
 
 // isTooLong reports whether the server rejected the input as too long. Servers indicate this only in the message.
 func isTooLong(err error) bool {
@@ -118,17 +118,17 @@ func isTooLong(err error) bool {
 	case http.StatusRequestEntityTooLarge:
 		return true
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		return aboutLength.MatchString(failure.Message)
+		return lengthError.MatchString(failure.Message)
 	}
 	return false
 }
 
-var aboutDimensions = regexp.MustCompile(`(?i)dimension|matryoshka`)
+var dimensionsError = regexp.MustCompile(`(?i)dimension|matryoshka`)
 
-// refusesDimensions reports whether the server rejected the field dimensions, because the model cannot shorten its
+// rejectsDimensions reports whether the server rejected the field dimensions, because the model cannot shorten its
 // vectors or the server does not know the field. Servers indicate this only in the message.
-func refusesDimensions(err error) bool {
+func rejectsDimensions(err error) bool {
 	var failure *embed.Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&
-		aboutDimensions.MatchString(failure.Message)
+		dimensionsError.MatchString(failure.Message)
 }

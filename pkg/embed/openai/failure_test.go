@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-func TestPassingFailuresAreRetried(t *testing.T) {
+func TestTransientFailuresAreRetried(t *testing.T) {
 	t.Parallel()
 	write := func(w http.ResponseWriter, text string) bool {
 		w.Header().Set("Content-Type", "application/json")
@@ -67,7 +67,7 @@ func TestPassingFailuresAreRetried(t *testing.T) {
 	}
 }
 
-func TestWaitsGrow(t *testing.T) {
+func TestRetryDelaysGrow(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ wireRequest) bool {
 		return refuse(w, http.StatusInternalServerError, "no")
@@ -86,7 +86,7 @@ func TestWaitsGrow(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsKeptTo(t *testing.T) {
+func TestRetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
 	limited := func(after string) func(int, http.ResponseWriter, *http.Request, wireRequest) bool {
 		return func(n int, w http.ResponseWriter, _ *http.Request, _ wireRequest) bool {
@@ -140,7 +140,7 @@ func shown(seconds string) string {
 	return d.String()
 }
 
-func TestRefusalsAreFinalAndCarryTheProvidersMessageWithoutTheKey(t *testing.T) {
+func TestRejectionsArePermanentAndQuoteTheProvider(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status     int
@@ -181,7 +181,7 @@ func TestRefusalsAreFinalAndCarryTheProvidersMessageWithoutTheKey(t *testing.T) 
 	}
 }
 
-func TestTextsAreNotCarriedToAnotherHost(t *testing.T) {
+func TestTextsAreNotSentAlongRedirects(t *testing.T) {
 	t.Parallel()
 	other := newServer(t, nil)
 	s := newServer(t, func(_ int, w http.ResponseWriter, r *http.Request, _ wireRequest) bool {
@@ -196,7 +196,7 @@ func TestTextsAreNotCarriedToAnotherHost(t *testing.T) {
 	}
 }
 
-func TestInputThatTheServerFindsTooLongIsHalved(t *testing.T) {
+func TestInputRejectedAsTooLongIsHalved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status  int
@@ -229,7 +229,7 @@ func TestInputThatTheServerFindsTooLongIsHalved(t *testing.T) {
 	}
 }
 
-func TestServersThatTakeFewerTextsGetFewer(t *testing.T) {
+func TestBatchesShrinkToTheServersLimit(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ int, w http.ResponseWriter, _ *http.Request, body wireRequest) bool {
 		return len(body.Input) > 4 && refuse(w, 422, "batch size 16 > maximum allowed batch size 4")
@@ -241,7 +241,7 @@ func TestServersThatTakeFewerTextsGetFewer(t *testing.T) {
 	}
 }
 
-func TestATextThatIsNeverShortEnoughIsRefusedInTheEnd(t *testing.T) {
+func TestHalvingATextIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ wireRequest) bool {
 		return refuse(w, http.StatusBadRequest, "input length is wrong")
@@ -263,7 +263,7 @@ func TestAnotherDimensionIsAnotherModel(t *testing.T) {
 	}
 }
 
-func TestAServerThatHangsCostsNoMoreThanTheTime(t *testing.T) {
+func TestAHangingServerTimesOut(t *testing.T) {
 	t.Parallel()
 	hang := func(_ int, _ http.ResponseWriter, r *http.Request, _ wireRequest) bool {
 		<-r.Context().Done()
@@ -303,7 +303,7 @@ func TestAServerThatHangsCostsNoMoreThanTheTime(t *testing.T) {
 	})
 }
 
-func TestAServerThatIsNotThereIsUnavailable(t *testing.T) {
+func TestAnUnreachableServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	s.Close()
@@ -318,7 +318,7 @@ func TestAServerThatIsNotThereIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestAnswersWithoutEndAreNotRead(t *testing.T) {
+func TestResponsesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ wireRequest) bool {
 		block := []byte(strings.Repeat(" ", 1<<20))

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// waitOf returns the delay that the response asks for, or 0. It reads Retry-After and OpenAI's finer retry-after-ms.
-// Without these, after a 429, it returns the time until the exhausted limit resets.
-func waitOf(status int, header http.Header, now time.Time) time.Duration {
+// retryDelay returns the delay that the response asks for, or 0. It reads Retry-After and OpenAI's finer
+// retry-after-ms. Without these, after a 429, it returns the time until the exhausted limit resets.
+func retryDelay(status int, header http.Header, now time.Time) time.Duration {
 	wait, _ := modelhttp.RetryAfter(header, now)
 	if wait > 0 || status != http.StatusTooManyRequests {
 		return wait
@@ -25,16 +25,17 @@ func waitOf(status int, header http.Header, now time.Time) time.Duration {
 	return wait
 }
 
-// slowDown delays further requests for passages after a 429. All documents share the same limit, so each of these
+// delayPassages delays further requests for passages after a 429. All documents share the same limit, so each of these
 // requests would also be rejected, and would count against the limit.
-func (e *Embedder) slowDown(failure *embed.Error, wait time.Duration) {
+func (e *Embedder) delayPassages(failure *embed.Error, wait time.Duration) {
 	if failure.Status == http.StatusTooManyRequests {
 		e.resume.Store(time.Now().Add(wait).UnixNano())
 	}
 }
 
-// keepPace waits until requests for passages may resume. Queries are not delayed: they are few, and a user is waiting.
-func (e *Embedder) keepPace(ctx context.Context, purpose embed.Purpose) error {
+// waitForPassages waits until requests for passages may resume. Queries are not delayed: they are few, and a user is
+// waiting.
+func (e *Embedder) waitForPassages(ctx context.Context, purpose embed.Purpose) error {
 	wait := time.Until(time.Unix(0, e.resume.Load()))
 	if purpose == embed.Query || wait <= 0 {
 		return nil

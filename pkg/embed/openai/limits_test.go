@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-func TestTheWaitIsReadFromWhateverTheServerSays(t *testing.T) {
+func TestTheRetryDelayIsReadFromAllHeaders(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -32,13 +32,13 @@ func TestTheWaitIsReadFromWhateverTheServerSays(t *testing.T) {
 		for k, v := range test.header {
 			header.Set(k, v)
 		}
-		if got := waitOf(test.status, header, now); got != test.want {
+		if got := retryDelay(test.status, header, now); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
 }
 
-func TestPassagesThatHaveNotBegunWaitToo(t *testing.T) {
+func TestQueuedPassagesAreDelayedToo(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(n int, w http.ResponseWriter, _ *http.Request, _ wireRequest) bool {
 		if n == 1 {

@@ -99,14 +99,14 @@ func newClient(connections int) *http.Client {
 
 // Embedder is an embed.Embedder over HTTP. It is safe for concurrent use.
 type Embedder struct {
-	config     Config
-	id         string
-	address    string
-	dimensions atomic.Int64
-	resume     atomic.Int64     // when requests for passages may resume, in Unix nanoseconds
-	plain      atomic.Bool      // the server does not accept the field dimensions
-	slots      [2]chan struct{} // by purpose, so that a bulk import does not delay queries
-	pause      func(ctx context.Context, d time.Duration) error
+	config            Config
+	id                string
+	address           string
+	dimensions        atomic.Int64
+	resume            atomic.Int64     // when requests for passages may resume, in Unix nanoseconds
+	withoutDimensions atomic.Bool      // the server does not accept the field dimensions
+	slots             [2]chan struct{} // by purpose, so that a bulk import does not delay queries
+	pause             func(ctx context.Context, d time.Duration) error
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
@@ -169,7 +169,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 		group.Go(func() error {
 			got, err := e.request(groupCtx, b.texts, purpose)
 			for i, vector := range got {
-				vectors[b.places[i]] = vector
+				vectors[b.indexes[i]] = vector
 			}
 			return err
 		})
@@ -177,14 +177,14 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if err := e.fillBlanks(ctx, vectors); err != nil {
+	if err := e.setZeroVectors(ctx, vectors); err != nil {
 		return nil, err
 	}
 	return vectors, nil
 }
 
-// fillBlanks sets zero vectors for the texts that were not sent. It may have to ask the server for their length.
-func (e *Embedder) fillBlanks(ctx context.Context, vectors [][]float32) error {
+// setZeroVectors sets zero vectors for the texts that were not sent. It may have to ask the server for their length.
+func (e *Embedder) setZeroVectors(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {
 			continue

@@ -192,7 +192,7 @@ func TestRequestsAtOnceAreBoundedAcrossCalls(t *testing.T) {
 	}
 }
 
-func TestConfigurationsThatCannotWorkAreRefused(t *testing.T) {
+func TestInvalidConfigurationsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		config Config

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-func TestDocumentsAreEmbeddedAtOnceAsManyAsAllowed(t *testing.T) {
+func TestConcurrentRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	const documents = 8 // each with one request: nothing but the settings may hold them back
 	var waiting sync.WaitGroup

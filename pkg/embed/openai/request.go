@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	firstPause = 500 * time.Millisecond
-	maxPause   = 30 * time.Second
-	leastText  = 16 // bytes; a shorter text is not halved again
+	firstPause     = 500 * time.Millisecond
+	maxPause       = 30 * time.Second
+	minHalvedBytes = 16 // bytes; a shorter text is not halved again
 )
 
 // request returns the vectors of one batch. If the server rejects the batch as too long, it is sent again in halves.
@@ -28,10 +28,10 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 		return vectors, err
 	}
 	if len(texts) == 1 {
-		if len(texts[0]) < 2*leastText {
+		if len(texts[0]) < 2*minHalvedBytes {
 			return nil, err
 		}
-		return e.request(ctx, []string{halve(texts[0])}, purpose)
+		return e.request(ctx, []string{firstHalf(texts[0])}, purpose)
 	}
 	middle := len(texts) / 2
 	first, err := e.request(ctx, texts[:middle], purpose)
@@ -45,7 +45,7 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 // retry sends one batch until it succeeds, fails permanently, or runs out of attempts or time. It does not start a wait
 // that would outlast ctx.
 func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
-	if err := e.keepPace(ctx, purpose); err != nil {
+	if err := e.waitForPassages(ctx, purpose); err != nil {
 		return nil, fmt.Errorf("waiting to embed: %w", err)
 	}
 	wait := firstPause
@@ -63,7 +63,7 @@ func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purp
 		if pause > e.config.Timeout+maxPause {
 			return nil, err // better to wait in the caller's queue than to block a worker
 		}
-		e.slowDown(failure, pause)
+		e.delayPassages(failure, pause)
 		if e.pause(ctx, pause) != nil {
 			return nil, err
 		}
@@ -84,16 +84,16 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	defer cancel()
 
 	dimensions := e.config.Dimensions
-	if e.plain.Load() {
+	if e.withoutDimensions.Load() {
 		dimensions = 0
 	}
 	body, err := e.send(requestCtx, texts, dimensions)
-	if dimensions > 0 && refusesDimensions(err) {
-		e.plain.Store(true) // the model's own length may be the configured one
+	if dimensions > 0 && rejectsDimensions(err) {
+		e.withoutDimensions.Store(true) // the model's own length may be the configured one
 		body, err = e.send(requestCtx, texts, 0)
 	}
 	if err != nil {
-		return nil, e.failureOf(ctx, err)
+		return nil, e.classify(ctx, err)
 	}
 	vectors, err := decode(body, len(texts))
 	if err != nil {
@@ -122,7 +122,7 @@ func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]
 	}
 	defer response.Body.Close()
 	if response.StatusCode >= 300 {
-		return nil, e.refusalOf(response)
+		return nil, e.responseError(response)
 	}
 	return bounded.ReadAll(response.Body, maxResponse)
 }

@@ -23,8 +23,8 @@ type download struct {
 	before, total int64 // bytes of the whole model, for Progress
 }
 
-// refusal is an error that a retry cannot resolve.
-type refusal struct{ error }
+// permanentError is an error that a retry cannot resolve.
+type permanentError struct{ error }
 
 // run fetches the file, resuming after the part that is already on disk. Its errors name the fault and the remedy.
 func (d *download) run(ctx context.Context) error {
@@ -34,7 +34,7 @@ func (d *download) run(ctx context.Context) error {
 	wait := firstPause
 	for attempt := 1; ; attempt++ {
 		err := d.attempt(ctx)
-		var final refusal
+		var final permanentError
 		switch {
 		case err == nil:
 			return nil
@@ -56,7 +56,7 @@ func (d *download) run(ctx context.Context) error {
 func (d *download) attempt(ctx context.Context) error {
 	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return refusal{fmt.Errorf("opening what is there: %w", err)}
+		return permanentError{fmt.Errorf("opening what is there: %w", err)}
 	}
 	defer file.Close()
 	have, err := file.Seek(0, io.SeekEnd)
@@ -64,7 +64,7 @@ func (d *download) attempt(ctx context.Context) error {
 		have, err = 0, file.Truncate(0)
 	}
 	if err != nil {
-		return refusal{fmt.Errorf("reading what is there: %w", err)}
+		return permanentError{fmt.Errorf("reading what is there: %w", err)}
 	}
 	if have < d.file.Size {
 		if err := d.fetch(ctx, file, have); err != nil {
@@ -72,7 +72,7 @@ func (d *download) attempt(ctx context.Context) error {
 		}
 	}
 	if err := file.Sync(); err != nil {
-		return refusal{fmt.Errorf("writing to disk: %w", err)}
+		return permanentError{fmt.Errorf("writing to disk: %w", err)}
 	}
 	d.config.Progress(d.before+d.file.Size, d.total)
 	err = d.file.check(d.path)
@@ -81,10 +81,10 @@ func (d *download) attempt(ctx context.Context) error {
 	}
 	// Damaged in transit, or left over from another version: start again.
 	if err := file.Truncate(0); err != nil {
-		return refusal{fmt.Errorf("emptying a damaged file: %w", err)}
+		return permanentError{fmt.Errorf("emptying a damaged file: %w", err)}
 	}
-	if errors.Is(err, errDiffers) && have == 0 {
-		return refusal{err} // it came in one response: the server has another file
+	if errors.Is(err, errMismatch) && have == 0 {
+		return permanentError{err} // it came in one response: the server has another file
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 func (d *download) receive(ctx context.Context, file *os.File, have int64, alive func()) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
 	if err != nil {
-		return refusal{fmt.Errorf("making the request: %w", err)}
+		return permanentError{fmt.Errorf("making the request: %w", err)}
 	}
 	request.Header.Set("User-Agent", "Sluice")
 	request.Header.Set("Accept-Encoding", "identity") // ranges and sizes apply to the file itself
@@ -126,19 +126,19 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 	case response.StatusCode == http.StatusPartialContent && have > 0 && rangeStart(response.Header) == have:
 	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable, response.StatusCode == http.StatusPartialContent:
 		if err := file.Truncate(0); err != nil {
-			return refusal{fmt.Errorf("beginning anew: %w", err)}
+			return permanentError{fmt.Errorf("beginning anew: %w", err)}
 		}
 		return fmt.Errorf("the server does not go on at byte %d", have)
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout, response.StatusCode >= 500:
 		return fmt.Errorf("the server answers %s", response.Status)
 	default:
-		return refusal{fmt.Errorf("the server answers %s", response.Status)}
+		return permanentError{fmt.Errorf("the server answers %s", response.Status)}
 	}
 	if err := file.Truncate(have); err != nil {
-		return refusal{fmt.Errorf("beginning anew: %w", err)}
+		return permanentError{fmt.Errorf("beginning anew: %w", err)}
 	}
 	if _, err := file.Seek(have, io.SeekStart); err != nil {
-		return refusal{fmt.Errorf("going on where it stopped: %w", err)}
+		return permanentError{fmt.Errorf("going on where it stopped: %w", err)}
 	}
 	return d.copy(file, response.Body, have, alive)
 }
@@ -150,10 +150,10 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 		n, err := body.Read(buffer)
 		alive()
 		if have += int64(n); have > d.file.Size {
-			return refusal{fmt.Errorf("the server sends more than the %d bytes that the file has", d.file.Size)}
+			return permanentError{fmt.Errorf("the server sends more than the %d bytes that the file has", d.file.Size)}
 		}
 		if _, err := file.Write(buffer[:n]); err != nil {
-			return refusal{fmt.Errorf("writing what has arrived: %w", err)}
+			return permanentError{fmt.Errorf("writing what has arrived: %w", err)}
 		}
 		d.config.Progress(d.before+have, d.total)
 		switch {

@@ -1,4 +1,4 @@
 package pull
 
-// NoDowngrade is what the default client judges redirects by.
-var NoDowngrade = noDowngrade
+// CheckRedirect is what the default client judges redirects by.
+var CheckRedirect = checkRedirect

@@ -81,10 +81,10 @@ func (m Model) check(directory string) error {
 	return nil
 }
 
-// errDiffers means that a file is not the published one.
-var errDiffers = errors.New("is not the published file")
+// errMismatch means that a file is not the published one.
+var errMismatch = errors.New("is not the published file")
 
-// check compares a file with the published one. It returns errDiffers if the size is right but the content is not, and
+// check compares a file with the published one. It returns errMismatch if the size is right but the content is not, and
 // fs.ErrNotExist if the file is missing.
 func (f File) check(path string) error {
 	file, err := os.Open(path)
@@ -104,7 +104,7 @@ func (f File) check(path string) error {
 		return fmt.Errorf("%s has another size than %d bytes", path, f.Size)
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); got != f.SHA256 {
-		return fmt.Errorf("%s %w: its SHA-256 is %s, not %s", path, errDiffers, got, f.SHA256)
+		return fmt.Errorf("%s %w: its SHA-256 is %s, not %s", path, errMismatch, got, f.SHA256)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (c Config) withDefaults() Config {
 		c.Progress = func(int64, int64) {}
 	}
 	if c.Client == nil {
-		c.Client = &http.Client{CheckRedirect: noDowngrade}
+		c.Client = &http.Client{CheckRedirect: checkRedirect}
 	}
 	if c.Pause == nil {
 		c.Pause = pause
@@ -73,8 +73,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// noDowngrade rejects redirects from https to http, and more than maxRedirects redirects.
-func noDowngrade(request *http.Request, via []*http.Request) error {
+// checkRedirect rejects redirects from https to http, and more than maxRedirects redirects.
+func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
 	}

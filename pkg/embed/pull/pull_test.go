@@ -124,7 +124,7 @@ func cut(w http.ResponseWriter, r *http.Request, n int) {
 	panic(http.ErrAbortHandler)
 }
 
-func TestAModelIsThereAsAWhole(t *testing.T) {
+func TestAModelIsInstalledAtomically(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	c := s.config(t)
@@ -149,7 +149,7 @@ func TestAModelIsThereAsAWhole(t *testing.T) {
 	}
 }
 
-func TestAModelThatIsThereAndNotAsPublishedIsLeftAlone(t *testing.T) {
+func TestAModifiedModelIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	c := s.config(t)
@@ -168,7 +168,7 @@ func TestAModelThatIsThereAndNotAsPublishedIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestABrokenDownloadGoesOnWhereItStopped(t *testing.T) {
+func TestABrokenDownloadResumes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request, number int) bool {
 		if number <= 2 {
@@ -186,7 +186,7 @@ func TestABrokenDownloadGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-func TestTheNextPullGoesOnWhereThisOneStopped(t *testing.T) {
+func TestTheNextPullResumes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request, number int) bool {
 		if number == 1 {
@@ -305,7 +305,7 @@ func TestServersThatMisbehave(t *testing.T) {
 	}
 }
 
-func TestASilentServerIsLeft(t *testing.T) {
+func TestAStalledServerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request, number int) bool {
 		_, _ = io.WriteString(w, "0123")
@@ -352,7 +352,7 @@ func TestTwoPullsDoNotWriteTheSameFiles(t *testing.T) {
 	}
 }
 
-func TestNobodyIsLedFromHTTPSToHTTP(t *testing.T) {
+func TestRedirectsFromHTTPSToHTTPAreRefused(t *testing.T) {
 	t.Parallel()
 	plain := newServer(t, nil)
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -362,7 +362,7 @@ func TestNobodyIsLedFromHTTPSToHTTP(t *testing.T) {
 	c := plain.config(t)
 	c.Base, c.Attempts = secure.URL, 1
 	client := secure.Client()
-	client.CheckRedirect = pull.NoDowngrade
+	client.CheckRedirect = pull.CheckRedirect
 	c.Client = client
 	if _, err := pull.Pull(t.Context(), c, model()); err == nil || !strings.Contains(err.Error(), "a redirect from https to http") {
 		t.Errorf("error %v", err)
@@ -370,7 +370,7 @@ func TestNobodyIsLedFromHTTPSToHTTP(t *testing.T) {
 	client.CloseIdleConnections()
 }
 
-func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
+func TestInvalidAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"ftp://example.org", "huggingface.co", "https://"} {
 		if _, err := pull.Pull(t.Context(), pull.Config{Base: base, Into: t.TempDir()}, model()); err == nil || !strings.Contains(err.Error(), "is not an http or https URL") {
@@ -379,7 +379,7 @@ func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-func TestKnownModelsAreWholeAndPinned(t *testing.T) {
+func TestKnownModelsAreCompleteAndPinned(t *testing.T) {
 	t.Parallel()
 	for _, m := range pull.Known() {
 		if found, ok := pull.Find(m.Name); !ok || found.Origin != m.Origin {

@@ -2,13 +2,13 @@ package static
 
 // Minimum average number of letters per piece of a known word. A word that splits into shorter pieces was only spelt,
 // not recognised.
-const leastFragment = 3
+const minFragmentLetters = 3
 
 // Coverage returns the share of a text's characters, from 0 to 1, that are in known words: words whose tokens occurred
-// in training and have leastFragment letters on average. Means over public question sets: English 0.88 to 0.95, medical
-// English 0.74 to 0.82, French, Spanish, Romanian and Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14, other
-// scripts below 0.05. So a threshold of 0.65 separates English from other languages. Words of one character are not
-// counted. A text with no longer words has coverage 1.
+// in training and have minFragmentLetters letters on average. Means over public question sets: English 0.88 to 0.95,
+// medical English 0.74 to 0.82, French, Spanish, Romanian and Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14,
+// other scripts below 0.05. So a threshold of 0.65 separates English from other languages. Words of one character are
+// not counted. A text with no longer words has coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
 	s := scratchPool.Get().(*scratch)
 	defer scratchPool.Put(s)
@@ -41,8 +41,8 @@ func (t *table) wordOf(pieces []piece) (runes int32, known bool) {
 		runes += p.runes
 		known = known && p.id != unknown && t.known[p.id]
 	}
-	return runes, known && (len(pieces) == 1 || int(runes) >= leastFragment*len(pieces))
+	return runes, known && (len(pieces) == 1 || int(runes) >= minFragmentLetters*len(pieces))
 }
 
-// AtOnce reports true: vectors are computed without waiting.
-func (e *Embedder) AtOnce(string) bool { return true }
+// IsCached reports true: vectors are computed without waiting.
+func (e *Embedder) IsCached(string) bool { return true }

@@ -3,9 +3,9 @@ package static
 import "golang.org/x/sys/cpu"
 
 // addRows is the fastest implementation of addRowsPortable for this processor.
-var addRows = fastestRows()
+var addRows = selectAddRows()
 
-func fastestRows() func(sums *[Dimensions]int32, r *rows) {
+func selectAddRows() func(sums *[Dimensions]int32, r *rows) {
 	if cpu.X86.HasAVX2 {
 		return addRowsAVX2
 	}

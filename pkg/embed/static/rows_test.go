@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRowsAreAddedAlikeByWhateverInstructions(t *testing.T) {
+func TestEveryKernelAddsRowsEqually(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 200 {

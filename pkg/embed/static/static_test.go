@@ -54,7 +54,7 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-func TestTheArtefactIsTheOneThatWasMeasured(t *testing.T) {
+func TestTheArtefactHasTheMeasuredHash(t *testing.T) {
 	t.Parallel()
 	sums, err := os.ReadFile("model.bin.sha256")
 	if err != nil {
@@ -88,7 +88,7 @@ func TestTextsWithoutKnownTokensHaveZeroVectors(t *testing.T) {
 	}
 }
 
-func TestMeaningBringsTextsWithoutCommonWordsTogether(t *testing.T) {
+func TestRelatedTextsWithoutCommonWordsAreSimilar(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ query, near, far string }{
 		"medicine": {"heart attack", "Myocardial infarction damages the cardiac muscle.", "The engine of the car needs new oil."},
@@ -107,7 +107,7 @@ func TestMeaningBringsTextsWithoutCommonWordsTogether(t *testing.T) {
 	}
 }
 
-func TestOrderIsKeptAndEndedContextsEndTheWork(t *testing.T) {
+func TestOrderIsKeptAndCancellationStops(t *testing.T) {
 	t.Parallel()
 	e, err := New()
 	if err != nil {
@@ -130,7 +130,7 @@ func TestOrderIsKeptAndEndedContextsEndTheWork(t *testing.T) {
 	}
 }
 
-func TestCoverageTellsEnglishFromOtherLanguages(t *testing.T) {
+func TestCoverageSeparatesEnglishFromOtherLanguages(t *testing.T) {
 	t.Parallel()
 	e, err := New()
 	if err != nil {

@@ -95,7 +95,7 @@ func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece 
 	before := len(pieces)
 	table := v.starts
 	for rest := word; len(rest) > 0; {
-		id, length := table.longest(rest)
+		id, length := table.longestPrefix(rest)
 		if length == 0 {
 			return append(pieces[:before], piece{id: unknown, runes: int32(runes)})
 		}

@@ -24,8 +24,8 @@ func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
 }
 
-// place returns the index of the edge, or of the slot to insert it in.
-func (t *trie) place(from uint32) int {
+// findSlot returns the index of the edge, or of the slot to insert it in.
+func (t *trie) findSlot(from uint32) int {
 	const golden = 0x9E3779B1 // 2³² divided by the golden ratio, spreads neighbours far apart
 	at := int(from * golden >> t.shift)
 	for t.edges[at].to != 0 && t.edges[at].from != from {
@@ -39,14 +39,14 @@ func (t *trie) add(s string, id int32) {
 	node := int32(0)
 	for i := range len(s) {
 		from := uint32(node)<<8 | uint32(s[i])
-		at := t.place(from)
+		at := t.findSlot(from)
 		if t.edges[at].to == 0 {
 			t.edges[at] = edge{from, int32(len(t.ids))}
 			t.ids = append(t.ids, unknown)
 			t.count++
 			if t.count*3 > len(t.edges)*2 {
 				t.grow()
-				at = t.place(from)
+				at = t.findSlot(from)
 			}
 		}
 		node = t.edges[at].to
@@ -60,17 +60,17 @@ func (t *trie) grow() {
 	t.shift = 32 - bits.Len(uint(len(t.edges)-1))
 	for _, e := range old {
 		if e.to != 0 {
-			t.edges[t.place(e.from)] = e
+			t.edges[t.findSlot(e.from)] = e
 		}
 	}
 }
 
-// longest returns the id and the length in bytes of the longest string that is a prefix of text. The length is 0 if
-// there is none.
-func (t *trie) longest(text []byte) (id int32, length int) {
+// longestPrefix returns the id and the length in bytes of the longest string that is a prefix of text. The length is 0
+// if there is none.
+func (t *trie) longestPrefix(text []byte) (id int32, length int) {
 	node := int32(0)
 	for i, b := range text {
-		if node = t.edges[t.place(uint32(node)<<8|uint32(b))].to; node == 0 {
+		if node = t.edges[t.findSlot(uint32(node)<<8|uint32(b))].to; node == 0 {
 			break
 		}
 		if t.ids[node] != unknown {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestATrieFindsTheLongestStringThatATextBeginsWith(t *testing.T) {
+func TestATrieFindsTheLongestPrefix(t *testing.T) {
 	t.Parallel()
 	var words []string
 	for n := range 3000 { // so that it grows
@@ -25,7 +25,7 @@ func TestATrieFindsTheLongestStringThatATextBeginsWith(t *testing.T) {
 				want = w
 			}
 		}
-		id, length := trie.longest([]byte(text))
+		id, length := trie.longestPrefix([]byte(text))
 		if length != len(want) || length > 0 && id != ids[want] {
 			t.Errorf("%q begins with %d, of %d bytes, want %q", text, id, length, want)
 		}

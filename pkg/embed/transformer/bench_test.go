@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// BenchmarkARealModel embeds with the model whose directory SLUICE_TEST_MODEL names: chunks of 128 tokens by the batch, and
-// short queries one at a time. SLUICE_TEST_KERNEL picks a slower kernel than the best.
+// BenchmarkARealModel embeds with the model whose directory SLUICE_TEST_MODEL names: chunks of 128 tokens by the batch,
+// and short queries one at a time. SLUICE_TEST_KERNEL picks a slower kernel than the best.
 func BenchmarkARealModel(b *testing.B) {
 	directory := os.Getenv("SLUICE_TEST_MODEL")
 	if directory == "" {
@@ -69,19 +69,19 @@ func benchChunks() []string {
 	return chunks
 }
 
-// BenchmarkQueriesBesideAnImport embeds queries while passages take all cores, with and without giving way.
-func BenchmarkQueriesBesideAnImport(b *testing.B) {
+// BenchmarkQueriesDuringAnImport embeds queries while passages take all cores, with and without giving way.
+func BenchmarkQueriesDuringAnImport(b *testing.B) {
 	directory := os.Getenv("SLUICE_TEST_MODEL")
 	if directory == "" {
 		b.Skip("SLUICE_TEST_MODEL names no model")
 	}
-	for _, patience := range []time.Duration{0, patience} {
+	for _, maxYield := range []time.Duration{0, maxYieldTime} {
 		e, err := Open(Config{Directory: directory})
 		if err != nil {
 			b.Fatal(err)
 		}
-		e.priority.patience = patience
-		b.Run(fmt.Sprintf("patience=%v", patience), func(b *testing.B) {
+		e.priority.maxYield = maxYield
+		b.Run(fmt.Sprintf("patience=%v", maxYield), func(b *testing.B) {
 			ctx, cancel := context.WithCancel(b.Context())
 			began := make(chan struct{})
 			var imports sync.WaitGroup

@@ -5,21 +5,21 @@ import "unicode/utf8"
 const (
 	// Minimum average number of letters per piece of a partly known word. A word that splits into shorter pieces was
 	// only spelt, not recognised.
-	leastFragment = 3
+	minFragmentLetters = 3
 	// Weights per character of a word that is a single piece, and of a partly known word. Technical terms split into
 	// fragments in English too, but between whole words; in related languages all but the shortest words split. The two
 	// weights separate medical English from Spanish better than the share of known words does.
-	wholeWord   = 1.3
-	ofFragments = 0.4
+	wholeWord     = 1.3
+	fragmentShare = 0.4
 	// Number of characters that an unknown token counts as; its real length is lost.
 	unknownRunes = 2
 	// Minimum number of ideographs in a vocabulary that was built from Chinese or Japanese text too. Vocabularies of
 	// English BERTs have 244, multilingual ones 8,000.
-	leastIdeographs = 1000
+	minIdeographs = 1000
 )
 
-// spelling describes the pieces of a tokeniser for Coverage.
-type spelling struct {
+// vocabularyCoverage describes the pieces of a tokeniser for Coverage.
+type vocabularyCoverage struct {
 	pieces     []pieceKind // by id
 	unknown    int32
 	fragments  bool // whether a word that splits into short pieces is unknown; otherwise only unknown characters are
@@ -41,7 +41,7 @@ type pieceKind struct {
 func (e *Embedder) Coverage(text string) float64 {
 	tokens := e.tokenizer.tokens(text, e.maxTokens)
 	tokens = tokens[len(e.tokenizer.before) : len(tokens)-len(e.tokenizer.after)]
-	s := e.tokenizer.speller.spelling()
+	s := e.tokenizer.segmenter.coverage()
 	covered, all := 0.0, 0
 	for start := 0; start < len(tokens); {
 		end := start + 1
@@ -59,7 +59,7 @@ func (e *Embedder) Coverage(text string) float64 {
 	return min(covered/float64(all), 1)
 }
 
-func (s *spelling) kind(id int32) pieceKind {
+func (s *vocabularyCoverage) kind(id int32) pieceKind {
 	if int(id) >= len(s.pieces) {
 		return pieceKind{}
 	}
@@ -68,7 +68,7 @@ func (s *spelling) kind(id int32) pieceKind {
 
 // word returns the number of characters of a word, given its tokens, and the weight of each. A single character has no
 // significance, unless it is a word in its script.
-func (s *spelling) word(tokens []int32) (runes int, counts float64) {
+func (s *vocabularyCoverage) word(tokens []int32) (runes int, counts float64) {
 	known := true
 	for _, id := range tokens {
 		if id == s.unknown {
@@ -80,16 +80,16 @@ func (s *spelling) word(tokens []int32) (runes int, counts float64) {
 	switch ideograph := s.kind(tokens[0]).ideograph; {
 	case runes <= 1 && !ideograph:
 		return 0, 0
-	case !known, ideograph && !s.ideographs, s.fragments && len(tokens) > 1 && runes < leastFragment*len(tokens):
+	case !known, ideograph && !s.ideographs, s.fragments && len(tokens) > 1 && runes < minFragmentLetters*len(tokens):
 		return runes, 0
 	case s.fragments && len(tokens) > 1:
-		return runes, ofFragments
+		return runes, fragmentShare
 	}
 	return runes, wholeWord
 }
 
 // add records the kind of the piece with an id.
-func (s *spelling) add(id int32, piece string, continues bool) {
+func (s *vocabularyCoverage) add(id int32, piece string, continues bool) {
 	for len(s.pieces) <= int(id) {
 		s.pieces = append(s.pieces, pieceKind{})
 	}
@@ -98,12 +98,12 @@ func (s *spelling) add(id int32, piece string, continues bool) {
 }
 
 // count determines whether the vocabulary includes ideographs. It is called after the last add.
-func (s *spelling) count() {
+func (s *vocabularyCoverage) count() {
 	n := 0
 	for _, p := range s.pieces {
 		if p.ideograph && (!p.continues || !s.fragments) { // WordPiece can contain each ideograph twice
 			n++
 		}
 	}
-	s.ideographs = n >= leastIdeographs
+	s.ideographs = n >= minIdeographs
 }

@@ -20,7 +20,7 @@ func vocabularyOf(t *testing.T, chinese bool, words ...string) *Embedder {
 		add(string(c))
 		add("##" + string(c))
 	}
-	for c := rune(0x5000); chinese && c < 0x5000+leastIdeographs; c++ {
+	for c := rune(0x5000); chinese && c < 0x5000+minIdeographs; c++ {
 		add(string(c))
 	}
 	w, err := newWordPiece(ids, "[UNK]", "##", 100)
@@ -28,10 +28,10 @@ func vocabularyOf(t *testing.T, chinese bool, words ...string) *Embedder {
 		t.Fatal(err)
 	}
 	w.ideographs, w.lower = true, true
-	return &Embedder{tokenizer: &tokenizer{speller: w, before: []int32{2}, after: []int32{3}}, maxTokens: 40}
+	return &Embedder{tokenizer: &tokenizer{segmenter: w, before: []int32{2}, after: []int32{3}}, maxTokens: 40}
 }
 
-func TestCoverageTellsWhatTheVocabularyKnows(t *testing.T) {
+func TestCoverageReflectsTheVocabulary(t *testing.T) {
 	t.Parallel()
 	words := []string{"water", "pump", "##ing", "##house", "mend", ","}
 	for name, test := range map[string]struct {
@@ -60,7 +60,7 @@ func TestCoverageTellsWhatTheVocabularyKnows(t *testing.T) {
 
 func TestCoverageOfUnigramsIsOfKnownCharacters(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{}, tinies["unigram"], nil)
+	e := mustOpen(t, Config{}, tinyModels["unigram"], nil)
 	for text, want := range map[string]float64{"the cat": 1, "xyz qq": 1, "": 1, "жж": 0, "the жж": 1.3 * 3 / 5} {
 		if got := e.Coverage(text); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%q: %v, want %v", text, got, want)
@@ -68,9 +68,9 @@ func TestCoverageOfUnigramsIsOfKnownCharacters(t *testing.T) {
 	}
 }
 
-func TestCoverageIsToldThroughTheCache(t *testing.T) {
+func TestCoverageIsAvailableThroughTheCache(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{}, tinies["mean"], nil)
+	e := mustOpen(t, Config{}, tinyModels["mean"], nil)
 	if got := embed.Coverage(embed.Cached(e, 1), "жжжж"); got != 0 {
 		t.Errorf("%v", got)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-func TestAProcessorRunsTheFastestKernelThatItHasTheInstructionsFor(t *testing.T) {
+func TestTheFastestSupportedKernelIsSelected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		has  features
@@ -48,7 +48,7 @@ func TestFixedPointOfEveryKernelIsTheSameToTheLastBit(t *testing.T) {
 			t.Parallel()
 			m, n, k := shape[0], shape[1], shape[2]
 			r := rand.New(rand.NewPCG(9, uint64(m*n*k)))
-			a, weight, bias := randoms(r, m*k), randoms(r, n*k), randoms(r, n)
+			a, weight, bias := randomVector(r, m*k), randomVector(r, n*k), randomVector(r, n)
 			var want []float32
 			for _, kn := range wideFixed() {
 				c, _ := product(t, kn, a, weight, bias, m, n, k)
@@ -68,7 +68,7 @@ func TestScalesOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 11))
 	const factor = float32(math.MaxInt16 / 9.0)
 	for _, size := range []int{1, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 384, 1536, 1553} {
-		x := randoms(r, size)
+		x := randomVector(r, size)
 		x[size/2] = -9 // the largest magnitude is of a number below zero
 		wide := roundUp(size, fixedStep)
 		var first *kernel
@@ -98,8 +98,8 @@ func TestSumsAndNormsOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(12, 13))
 	for _, size := range []int{1, 8, 15, 16, 17, 31, 32, 33, 48, 64, 80, 127, 128, 183, 384, 400} {
-		x, residual := randoms(r, size), randoms(r, size)
-		n := &layerNorm{weight: randoms(r, size), bias: randoms(r, size), epsilon: 1e-12}
+		x, residual := randomVector(r, size), randomVector(r, size)
+		n := &layerNorm{weight: randomVector(r, size), bias: randomVector(r, size), epsilon: 1e-12}
 		var row, powers, activated []float32
 		var sum float32
 		for i, kn := range wideFixed() {
@@ -135,7 +135,7 @@ func TestRoundingStaysWithinSixteenBits(t *testing.T) {
 }
 
 // The largest numbers there are, in every place of a tile; sums that are beyond 32 bits on the way come back.
-func TestTilesOfFixedPointTakeTheLargestNumbersInEveryPlace(t *testing.T) {
+func TestFixedPointTilesAcceptTheLargestNumbers(t *testing.T) {
 	t.Parallel()
 	for _, kn := range wideFixed() {
 		for _, k := range []int{4, 16, 64} {
@@ -180,7 +180,7 @@ func TestVectorsOfEveryKernelInFixedPointAreTheSameToTheLastBit(t *testing.T) {
 	t.Parallel()
 	texts := append([]string{"", "a", "An example of a text that is somewhat longer than the others are, with a few rare words: 0x80070057."}, benchChunks()[:5]...)
 	texts = append(texts, benchQueries...)
-	for name, m := range tinies {
+	for name, m := range tinyModels {
 		directory := tinyDirectory(t, m)
 		var want [][]float32
 		for _, kn := range wideFixed() {

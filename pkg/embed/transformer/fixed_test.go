@@ -49,8 +49,8 @@ func fixedKernels() []*kernel {
 	return all
 }
 
-// product multiplies in fixed point, and returns how far the worst value is from the true one, as a part of the lengths of
-// its two rows, multiplied.
+// product multiplies in fixed point, and returns how far the worst value is from the true one, as a part of the lengths
+// of its two rows, multiplied.
 func product(t *testing.T, kn *kernel, a, weight, bias []float32, m, n, k int) (c []float32, worst float64) {
 	t.Helper()
 	c = make([]float32, m*n)
@@ -81,7 +81,7 @@ func TestFixedPointIsCloseForAnyShapeAndScale(t *testing.T) {
 					t.Parallel()
 					m, n, k := shape[0], shape[1], shape[2]
 					r := rand.New(rand.NewPCG(5, uint64(m*n*k)))
-					a, weight := randoms(r, m*k), randoms(r, n*k)
+					a, weight := randomVector(r, m*k), randomVector(r, n*k)
 					for i := range a {
 						a[i] *= scale
 					}
@@ -122,13 +122,13 @@ func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 	}
 }
 
-func TestFixedPointKeepsWhatIsNotANumberToItsRow(t *testing.T) {
+func TestFixedPointConfinesNaNToItsRow(t *testing.T) {
 	t.Parallel()
 	for _, kn := range fixedKernels() {
 		for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
 			const m, n, k = 3, 2, 20
 			r := rand.New(rand.NewPCG(5, 6))
-			a, weight := randoms(r, m*k), randoms(r, n*k)
+			a, weight := randomVector(r, m*k), randomVector(r, n*k)
 			a[k+3] = bad
 			c := make([]float32, m*n)
 			kn.multiplyFixed(c, n, append(a, make([]float32, kn.rows*k)...), k, m, kn.packFixed(weight, nil, n, k), new(fixedSpace), make([]float32, kn.rows*kn.cols))
@@ -146,8 +146,8 @@ func TestEveryKernelKnowsSumsAndNorms(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, kn := range kernels() {
 		for _, size := range []int{1, 7, 8, 15, 16, 17, 32, 48, 100, 384, 400} {
-			x, residual := randoms(r, size), randoms(r, size)
-			n := &layerNorm{weight: randoms(r, size), bias: randoms(r, size), epsilon: 1e-12}
+			x, residual := randomVector(r, size), randomVector(r, size)
+			n := &layerNorm{weight: randomVector(r, size), bias: randomVector(r, size), epsilon: 1e-12}
 			if got, want := kn.largest(x), largest(x); got != want {
 				t.Errorf("%s: the largest of %d is %v, want %v", kn.name, size, got, want)
 			}
@@ -207,8 +207,8 @@ func BenchmarkMultiplyFixed(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dx%d", kn.name, n, k), func(b *testing.B) {
 				const m = 384
 				r := rand.New(rand.NewPCG(1, 1))
-				a, c, tile := randoms(r, (m+kn.rows)*k), make([]float32, m*n), make([]float32, kn.rows*kn.cols)
-				p, space := kn.packFixed(randoms(r, n*k), randoms(r, n), n, k), new(fixedSpace)
+				a, c, tile := randomVector(r, (m+kn.rows)*k), make([]float32, m*n), make([]float32, kn.rows*kn.cols)
+				p, space := kn.packFixed(randomVector(r, n*k), randomVector(r, n), n, k), new(fixedSpace)
 				for b.Loop() {
 					kn.multiplyFixed(c, n, a, k, m, p, space, tile)
 				}

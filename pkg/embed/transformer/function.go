@@ -105,8 +105,8 @@ func total(x []float32) float32 {
 	return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 }
 
-// spread returns the sum of the squared deviations from mean.
-func spread(x []float32, mean float32) float32 {
+// squaredDeviations returns the sum of the squared deviations from mean.
+func squaredDeviations(x []float32, mean float32) float32 {
 	var s0, s1, s2, s3 float32
 	for ; len(x) >= 4; x = x[4:] {
 		v := (*[4]float32)(x)
@@ -143,7 +143,7 @@ func normPortable(n *layerNorm, row, residual []float32) {
 
 func (n *layerNorm) row(row []float32) {
 	mean := total(row) / float32(len(row))
-	variance := spread(row, mean)
+	variance := squaredDeviations(row, mean)
 	scale := float32(1 / math.Sqrt(float64(variance)/float64(len(row))+n.epsilon))
 	weight, bias := n.weight[:len(row)], n.bias[:len(row)]
 	for i, v := range row {

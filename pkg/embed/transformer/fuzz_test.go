@@ -8,7 +8,7 @@ import (
 )
 
 func FuzzSafetensors(f *testing.F) {
-	f.Add(tinies["mean"].Safetensors(f, 60)[:4000])
+	f.Add(tinyModels["mean"].Safetensors(f, 60)[:4000])
 	f.Add([]byte("\x4a\x00\x00\x00\x00\x00\x00\x00" + `{"x":{"dtype":"F16","shape":[1,2],"data_offsets":[0,4]}}                  ` + "abcd"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tensors, err := parseSafetensors(data)
@@ -32,7 +32,7 @@ func decodeAll(t *testing.T, tensors map[string]tensor) {
 }
 
 func FuzzONNX(f *testing.F) {
-	tensors, err := parseSafetensors(tinies["mean"].Safetensors(f, 60))
+	tensors, err := parseSafetensors(tinyModels["mean"].Safetensors(f, 60))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func FuzzONNX(f *testing.F) {
 
 func FuzzTokenizer(f *testing.F) {
 	for _, name := range []string{"mean", "unigram"} {
-		file, _ := tinies[name].Tokenizer()
+		file, _ := tinyModels[name].Tokenizer()
 		data, err := json.Marshal(file)
 		if err != nil {
 			f.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func randoms(r *rand.Rand, n int) []float32 {
+func randomVector(r *rand.Rand, n int) []float32 {
 	out := make([]float32, n)
 	for i := range out {
 		out[i] = float32(r.NormFloat64())
@@ -24,8 +24,8 @@ func TestEveryKernelMultipliesMatricesOfAnyShape(t *testing.T) {
 				m, n, k := shape[0], shape[1], shape[2]
 				r := rand.New(rand.NewPCG(1, uint64(m*n*k)))
 				lda, ldc := k+3, n+5
-				a := randoms(r, (m+kn.rows)*lda)
-				weight, bias := randoms(r, n*k), randoms(r, n)
+				a := randomVector(r, (m+kn.rows)*lda)
+				weight, bias := randomVector(r, n*k), randomVector(r, n)
 				c := make([]float32, m*ldc)
 				for i := range c {
 					c[i] = -99
@@ -50,12 +50,12 @@ func TestEveryKernelMultipliesMatricesOfAnyShape(t *testing.T) {
 	}
 }
 
-func TestColumnsArePackedAsRowsOfTheTransposeAre(t *testing.T) {
+func TestPackingColumnsEqualsPackingTheTranspose(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {
 		const n, k = 37, 11
 		r := rand.New(rand.NewPCG(2, 3))
-		byRow := randoms(r, n*k)
+		byRow := randomVector(r, n*k)
 		byColumn := make([]float32, k*(n+2))
 		for i := range n {
 			for j := range k {
@@ -113,8 +113,8 @@ func BenchmarkMultiply(b *testing.B) {
 		b.Run(kn.name, func(b *testing.B) {
 			const m, n, k = 256, 384, 384
 			r := rand.New(rand.NewPCG(1, 1))
-			a, c, tile := randoms(r, (m+kn.rows)*k), make([]float32, m*n), make([]float32, kn.rows*kn.cols)
-			p := kn.packLinear(randoms(r, n*k), randoms(r, n), n, k)
+			a, c, tile := randomVector(r, (m+kn.rows)*k), make([]float32, m*n), make([]float32, kn.rows*kn.cols)
+			p := kn.packLinear(randomVector(r, n*k), randomVector(r, n), n, k)
 			for b.Loop() {
 				kn.multiply(c, n, a, k, m, p, tile)
 			}
@@ -125,7 +125,7 @@ func BenchmarkMultiply(b *testing.B) {
 
 func BenchmarkFunctions(b *testing.B) {
 	for _, kn := range kernels() {
-		x := randoms(rand.New(rand.NewPCG(1, 1)), 4096)
+		x := randomVector(rand.New(rand.NewPCG(1, 1)), 4096)
 		b.Run(kn.name+"/gelu", func(b *testing.B) {
 			y := make([]float32, len(x))
 			for b.Loop() {

@@ -69,7 +69,7 @@ func TestNormalizers(t *testing.T) {
 	}
 }
 
-func TestNormalizersThatCannotBeRunAreRefused(t *testing.T) {
+func TestUnsupportedNormalizersAreRefused(t *testing.T) {
 	t.Parallel()
 	deep := `{"type":"NFC"}`
 	for range 10 {
@@ -91,7 +91,7 @@ func TestNormalizersThatCannotBeRunAreRefused(t *testing.T) {
 	}
 }
 
-func TestNormalizersThatMakeMuchOfLittleAreBounded(t *testing.T) {
+func TestTheOutputOfNormalizersIsBounded(t *testing.T) {
 	t.Parallel()
 	table := tinyCharacterMap()
 	size := 4 + binary.LittleEndian.Uint32(table)

@@ -70,7 +70,7 @@ func asONNX(tensors map[string]tensor) []byte {
 func TestAnONNXFileIsTheSameModel(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"model.onnx", "onnx/model.onnx"} {
-		for _, m := range []tinymodel.Model{tinies["mean"], tinies["half"], tinies["first"]} {
+		for _, m := range []tinymodel.Model{tinyModels["mean"], tinyModels["half"], tinyModels["first"]} {
 			usual := mustOpen(t, Config{}, m, nil)
 			exported := mustOpen(t, Config{}, m, func(directory string) {
 				path := filepath.Join(directory, "model.safetensors")

@@ -8,12 +8,12 @@ import (
 
 // Longest time that passages give way to queries at a time, so that passages proceed by a layer now and then however
 // many queries arrive.
-const patience = 50 * time.Millisecond
+const maxYieldTime = 50 * time.Millisecond
 
-// priority lets queries, for which a user waits, run before passages, which use all cores. Passages check for queries
-// between layers of the network, which take a few milliseconds each.
-type priority struct {
-	patience time.Duration
+// queryPriority lets queries, for which a user waits, run before passages, which use all cores. Passages check for
+// queries between layers of the network, which take a few milliseconds each.
+type queryPriority struct {
+	maxYield time.Duration
 	waiting  func() // test hook: called when passages give way; may be nil
 
 	mu      sync.Mutex
@@ -22,7 +22,7 @@ type priority struct {
 }
 
 // begin registers a running query until end is called.
-func (p *priority) begin() {
+func (p *queryPriority) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.queries++; p.queries == 1 {
@@ -30,7 +30,7 @@ func (p *priority) begin() {
 	}
 }
 
-func (p *priority) end() {
+func (p *queryPriority) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.queries--; p.queries == 0 {
@@ -38,8 +38,8 @@ func (p *priority) end() {
 	}
 }
 
-// giveWay returns when no query is running, after patience, or when ctx ends.
-func (p *priority) giveWay(ctx context.Context) {
+// yield returns when no query is running, after maxYield, or when ctx ends.
+func (p *queryPriority) yield(ctx context.Context) {
 	p.mu.Lock()
 	queries, idle := p.queries, p.idle
 	p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *priority) giveWay(ctx context.Context) {
 	if p.waiting != nil {
 		p.waiting()
 	}
-	timer := time.NewTimer(p.patience)
+	timer := time.NewTimer(p.maxYield)
 	defer timer.Stop()
 	select {
 	case <-idle:

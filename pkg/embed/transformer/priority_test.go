@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-func TestPassagesGiveWayToAQueryBetweenLayers(t *testing.T) {
+func TestPassagesYieldToQueriesBetweenLayers(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{Threads: 1}, tinies["mean"], nil)
+	e := mustOpen(t, Config{Threads: 1}, tinyModels["mean"], nil)
 	waiting := make(chan struct{}, 100)
-	e.priority.patience, e.priority.waiting = time.Hour, func() { waiting <- struct{}{} }
+	e.priority.maxYield, e.priority.waiting = time.Hour, func() { waiting <- struct{}{} }
 
 	e.priority.begin()
 	done := make(chan error, 1)
@@ -39,10 +39,10 @@ func TestPassagesGiveWayToAQueryBetweenLayers(t *testing.T) {
 	}
 }
 
-func TestPassagesGoOnHoweverManyQueriesThereAre(t *testing.T) {
+func TestPassagesProgressDuringManyQueries(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{}, tinies["mean"], nil)
-	e.priority.patience = time.Millisecond
+	e := mustOpen(t, Config{}, tinyModels["mean"], nil)
+	e.priority.maxYield = time.Millisecond
 	e.priority.begin()
 	defer e.priority.end()
 	if _, err := e.Embed(t.Context(), []string{"the cat"}, embed.Passage); err != nil {
@@ -50,28 +50,28 @@ func TestPassagesGoOnHoweverManyQueriesThereAre(t *testing.T) {
 	}
 }
 
-func TestAPassageThatGivesWayEndsWithItsContext(t *testing.T) {
+func TestAYieldingPassageEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := priority{patience: time.Hour, waiting: cancel}
+	p := queryPriority{maxYield: time.Hour, waiting: cancel}
 	p.begin()
-	p.giveWay(ctx)
+	p.yield(ctx)
 	p.end()
 }
 
 func TestQueriesMayOverlap(t *testing.T) {
 	t.Parallel()
-	p := priority{patience: time.Hour}
+	p := queryPriority{maxYield: time.Hour}
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
 			for range 100 {
 				p.begin()
 				p.end()
-				p.giveWay(context.Background())
+				p.yield(context.Background())
 			}
 		})
 	}
 	group.Wait()
-	p.giveWay(context.Background()) // nobody is left to wait for
+	p.yield(context.Background()) // nobody is left to wait for
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestARealModelAgreesWithItsReference runs a model that is too large to lie here. SLUICE_TEST_MODEL names its directory,
-// SLUICE_TEST_MODEL_REFERENCE a file that testdata/reference.py wrote.
+// TestARealModelAgreesWithItsReference runs a model that is too large to lie here. SLUICE_TEST_MODEL names its
+// directory, SLUICE_TEST_MODEL_REFERENCE a file that testdata/reference.py wrote.
 func TestARealModelAgreesWithItsReference(t *testing.T) {
 	t.Parallel()
 	directory, reference := os.Getenv("SLUICE_TEST_MODEL"), os.Getenv("SLUICE_TEST_MODEL_REFERENCE")
@@ -19,7 +19,7 @@ func TestARealModelAgreesWithItsReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := expectations(t, reference)
-	worst := agree(t, e, want)
+	worst := requireEqual(t, e, want)
 	t.Logf("%s, %s: %d texts, similarity at least %.8f", e.Model().ID, e.Kernel(), len(want), worst)
 }
 

@@ -15,7 +15,7 @@ import (
 
 var write = flag.String("write", "", "a directory to write the tests' tiny models to, for testdata/reference.py; see testdata/update.sh")
 
-var tinies = map[string]tinymodel.Model{
+var tinyModels = map[string]tinymodel.Model{
 	"mean":    {Kind: "bert"},
 	"first":   {Kind: "bert", Format: "BF16", First: true},
 	"half":    {Kind: "bert", Format: "F16"},
@@ -34,7 +34,7 @@ func TestModelsForTheReferenceAreWritten(t *testing.T) {
 	if *write == "" {
 		t.Skip("no directory is given with -write")
 	}
-	for name, m := range tinies {
+	for name, m := range tinyModels {
 		m.Write(t, filepath.Join(*write, name))
 	}
 }
@@ -69,8 +69,8 @@ func expectations(tb testing.TB, path string) []expectation {
 	return all
 }
 
-// agree compares what e makes of the texts with what the reference did, and returns the worst similarity.
-func agree(t *testing.T, e *Embedder, want []expectation) (worst float64) {
+// requireEqual compares what e makes of the texts with what the reference did, and returns the worst similarity.
+func requireEqual(t *testing.T, e *Embedder, want []expectation) (worst float64) {
 	t.Helper()
 	texts := make([]string, len(want))
 	for i, w := range want {
@@ -102,7 +102,7 @@ func agree(t *testing.T, e *Embedder, want []expectation) (worst float64) {
 
 func TestTinyModelsAgreeWithTheReferenceOnEveryKernel(t *testing.T) {
 	t.Parallel()
-	for name, m := range tinies {
+	for name, m := range tinyModels {
 		for _, kn := range kernels() {
 			t.Run(name+"/"+kn.name, func(t *testing.T) {
 				t.Parallel()
@@ -110,7 +110,7 @@ func TestTinyModelsAgreeWithTheReferenceOnEveryKernel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				agree(t, e, expectations(t, filepath.Join("testdata", name+".jsonl")))
+				requireEqual(t, e, expectations(t, filepath.Join("testdata", name+".jsonl")))
 			})
 		}
 	}

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// speller splits text into tokens.
-type speller interface {
+// segmenter splits text into tokens.
+type segmenter interface {
 	// appendTokens appends the tokens of text to tokens until there are limit of them, and returns tokens.
 	appendTokens(tokens []int32, text string, limit int) []int32
-	// spelling describes the pieces.
-	spelling() *spelling
+	// coverage describes the pieces.
+	coverage() *vocabularyCoverage
 }
 
 // tokenizer turns texts into the network's input: the tokens of the text between special tokens that mark its beginning
 // and end.
 type tokenizer struct {
-	speller       speller
+	segmenter     segmenter
 	before, after []int32
 	digest        string // of the file
 }
@@ -29,7 +29,7 @@ type tokenizer struct {
 func (t *tokenizer) tokens(text string, limit int) []int32 {
 	tokens := make([]int32, len(t.before), min(limit, t.special()+len(text)/2+8))
 	copy(tokens, t.before)
-	tokens = t.speller.appendTokens(tokens, text, limit-len(t.after))
+	tokens = t.segmenter.appendTokens(tokens, text, limit-len(t.after))
 	return append(tokens, t.after...)
 }
 
@@ -87,7 +87,7 @@ func (d directory) readVocabulary(s *settings) (*tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.path("vocab.txt"), err)
 	}
-	t.digest = fmt.Sprint(digestOf(data), s.lowerCase, t.speller.(*wordPiece).accents, s.chinese)
+	t.digest = fmt.Sprint(digestOf(data), s.lowerCase, t.segmenter.(*wordPiece).accents, s.chinese)
 	return t, nil
 }
 
@@ -104,7 +104,7 @@ func parseVocabulary(lines string, s *settings) (*tokenizer, error) {
 		}
 		ids[line] = int32(id)
 	}
-	first, last, err := marks(ids)
+	first, last, err := boundaryTokens(ids)
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +116,11 @@ func parseVocabulary(lines string, s *settings) (*tokenizer, error) {
 	if s.accents != nil {
 		w.accents = *s.accents
 	}
-	return &tokenizer{speller: w, before: []int32{first}, after: []int32{last}}, nil
+	return &tokenizer{segmenter: w, before: []int32{first}, after: []int32{last}}, nil
 }
 
-// marks returns the tokens at the beginning and the end of a BERT text.
-func marks(ids map[string]int32) (first, last int32, err error) {
+// boundaryTokens returns the tokens at the beginning and the end of a BERT text.
+func boundaryTokens(ids map[string]int32) (first, last int32, err error) {
 	first, okFirst := ids["[CLS]"]
 	last, okLast := ids["[SEP]"]
 	if !okFirst || !okLast {
@@ -139,23 +139,23 @@ func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	var err error
 	switch file.Model.Type {
 	case "WordPiece", "":
-		t.speller, err = file.wordPiece(words)
+		t.segmenter, err = file.wordPiece(words)
 	case "Unigram":
-		t.speller, err = file.unigram(words)
+		t.segmenter, err = file.unigram(words)
 	default:
 		err = fmt.Errorf("tokenisers of type %q cannot be run in process, only WordPiece and Unigram; serve the model with a model server instead", file.Model.Type)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := file.frame(t, words); err != nil {
+	if err := file.setBoundaryTokens(t, words); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
 // wordPiece parses a BERT tokeniser.
-func (f *tokenizerFile) wordPiece(words int) (speller, error) {
+func (f *tokenizerFile) wordPiece(words int) (segmenter, error) {
 	var ids map[string]int32
 	if err := json.Unmarshal(f.Model.Vocabulary, &ids); err != nil {
 		return nil, fmt.Errorf("reading the vocabulary: %w", err)
@@ -213,8 +213,8 @@ func decode(raw json.RawMessage, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// frame determines the special tokens at the beginning and the end of each text.
-func (f *tokenizerFile) frame(t *tokenizer, words int) error {
+// setBoundaryTokens determines the special tokens at the beginning and the end of each text.
+func (f *tokenizerFile) setBoundaryTokens(t *tokenizer, words int) error {
 	var p struct {
 		Type   string `json:"type"`
 		Single []struct {
@@ -228,8 +228,8 @@ func (f *tokenizerFile) frame(t *tokenizer, words int) error {
 		} `json:"special_tokens"`
 	}
 	var old struct {
-		First mark `json:"cls"`
-		Last  mark `json:"sep"`
+		First specialToken `json:"cls"`
+		Last  specialToken `json:"sep"`
 	}
 	if err := decode(f.Processor, &p); err != nil {
 		return fmt.Errorf("reading the post_processor: %w", err)
@@ -272,11 +272,11 @@ func (f *tokenizerFile) frame(t *tokenizer, words int) error {
 // Maximum number of special tokens per text.
 const maxSpecial = 8
 
-// mark is a special token in the format of older post-processors: ["[CLS]", 101].
-type mark struct{ id int32 }
+// specialToken is a special token in the format of older post-processors: ["[CLS]", 101].
+type specialToken struct{ id int32 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (m *mark) UnmarshalJSON(data []byte) error {
+func (m *specialToken) UnmarshalJSON(data []byte) error {
 	var pair [2]json.RawMessage
 	if err := json.Unmarshal(data, &pair); err != nil {
 		return err

@@ -62,7 +62,7 @@ type Embedder struct {
 	maxTokens int
 	slots     [2]chan struct{} // by purpose, so that a bulk import does not delay queries
 	spaces    sync.Pool        // of *workspace
-	priority  priority
+	priority  queryPriority
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
@@ -118,7 +118,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	for i := range e.slots {
 		e.slots[i] = make(chan struct{}, threads)
 	}
-	e.priority.patience = patience
+	e.priority.maxYield = maxYieldTime
 	e.spaces.New = func() any { return new(workspace) }
 	return e, nil
 }
@@ -182,12 +182,12 @@ func (e *Embedder) Model() embed.Model { return e.model }
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
 // Limit of the count of Tokens, many times the limit of any model.
-const mostTokens = 1 << 20
+const maxCountedTokens = 1 << 20
 
-// Tokens returns the number of tokens of a passage, up to mostTokens, including the prefix and special tokens. Only the
-// first MaxTokens are embedded.
+// Tokens returns the number of tokens of a passage, up to maxCountedTokens, including the prefix and special tokens.
+// Only the first MaxTokens are embedded.
 func (e *Embedder) Tokens(passage string) int {
-	return len(e.tokenizer.tokens(e.prefixes[embed.Passage]+passage, mostTokens))
+	return len(e.tokenizer.tokens(e.prefixes[embed.Passage]+passage, maxCountedTokens))
 }
 
 // Kernel returns the name of the kernel in use: "avx512vnni", "avx512", "avx2", "neon", or the slow "portable".
@@ -206,7 +206,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 		e.priority.begin()
 		defer e.priority.end()
 	} else {
-		between = e.priority.giveWay
+		between = e.priority.yield
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	slots := e.slots[purpose]

@@ -49,7 +49,7 @@ func mustEmbed(tb testing.TB, e *Embedder, purpose embed.Purpose, texts ...strin
 
 func TestVectorsHaveUnitLengthAndTheModelsDimensions(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{}, tinies["mean"], nil)
+	e := mustOpen(t, Config{}, tinyModels["mean"], nil)
 	if e.Model().Dimensions != tinymodel.Hidden {
 		t.Errorf("%d dimensions, want %d", e.Model().Dimensions, tinymodel.Hidden)
 	}
@@ -70,7 +70,7 @@ func cosineLength(v []float32) (sum float64) {
 func TestTextsWithoutATokenHaveZeroVectorsWhateverThePrefix(t *testing.T) {
 	t.Parallel()
 	prefix := "the: "
-	e := mustOpen(t, Config{PassagePrefix: &prefix}, tinies["mean"], nil)
+	e := mustOpen(t, Config{PassagePrefix: &prefix}, tinyModels["mean"], nil)
 	vectors := mustEmbed(t, e, embed.Passage, "", "cat", " \n\u200b ")
 	for i, want := range []float64{0, 1, 0} {
 		if got := cosineLength(vectors[i]); math.Abs(got-want) > 1e-5 {
@@ -79,12 +79,12 @@ func TestTextsWithoutATokenHaveZeroVectorsWhateverThePrefix(t *testing.T) {
 	}
 }
 
-func TestAVectorDoesNotDependOnWhatIsEmbeddedBesideIt(t *testing.T) {
+func TestAVectorDoesNotDependOnItsBatch(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {
 		t.Run(kn.name, func(t *testing.T) {
 			t.Parallel()
-			e, err := open(Config{Directory: tinyDirectory(t, tinies["mean"]), Threads: 3}, kn)
+			e, err := open(Config{Directory: tinyDirectory(t, tinyModels["mean"]), Threads: 3}, kn)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,10 +102,10 @@ func TestAVectorDoesNotDependOnWhatIsEmbeddedBesideIt(t *testing.T) {
 	}
 }
 
-func TestTokensOfPassagesAreCountedBeyondWhatIsEmbedded(t *testing.T) {
+func TestTokensAreCountedBeyondTheModelsLength(t *testing.T) {
 	t.Parallel()
 	prefix := "cat mat "
-	for name, m := range tinies {
+	for name, m := range tinyModels {
 		e := mustOpen(t, Config{MaxTokens: 10}, m, nil)
 		least, most := e.Tokens("cat"), e.Tokens(strings.Repeat("cat ", 100))
 		if e.Tokens("") != e.tokenizer.special() || least <= e.tokenizer.special() || most < 100*(least-e.tokenizer.special()) {
@@ -121,7 +121,7 @@ func TestTokensOfPassagesAreCountedBeyondWhatIsEmbedded(t *testing.T) {
 func TestLongTextsAreCutAtTheModelsLengthOrEarlier(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ asked, want int }{{0, tinymodel.Length}, {10, 10}, {1000, tinymodel.Length}} {
-		e := mustOpen(t, Config{MaxTokens: c.asked}, tinies["mean"], nil)
+		e := mustOpen(t, Config{MaxTokens: c.asked}, tinyModels["mean"], nil)
 		if e.MaxTokens() != c.want {
 			t.Errorf("asked for %d tokens: %d, want %d", c.asked, e.MaxTokens(), c.want)
 		}
@@ -139,7 +139,7 @@ func TestPromptsComeFromTheModelUnlessPrefixesAreGiven(t *testing.T) {
 			"prompts": map[string]string{"query": "cat: ", "document": "mat: "}, "default_prompt_name": nil})
 	}
 	none, own := "", "the "
-	plain := mustOpen(t, Config{}, tinies["mean"], nil)
+	plain := mustOpen(t, Config{}, tinyModels["mean"], nil)
 	for name, c := range map[string]struct {
 		config         Config
 		query, passage string
@@ -148,7 +148,7 @@ func TestPromptsComeFromTheModelUnlessPrefixesAreGiven(t *testing.T) {
 		"none":                  {Config{QueryPrefix: &none, PassagePrefix: &none}, "on", "on"},
 		"one's own for queries": {Config{QueryPrefix: &own}, "the on", "mat: on"},
 	} {
-		e := mustOpen(t, c.config, tinies["mean"], prompts)
+		e := mustOpen(t, c.config, tinyModels["mean"], prompts)
 		if got, want := mustEmbed(t, e, embed.Query, "on")[0], mustEmbed(t, plain, embed.Query, c.query)[0]; !slices.Equal(got, want) {
 			t.Errorf("%s: a query is not embedded as %q", name, c.query)
 		}
@@ -158,28 +158,28 @@ func TestPromptsComeFromTheModelUnlessPrefixesAreGiven(t *testing.T) {
 	}
 }
 
-func TestTheIDTellsModelsApartAndNotDirectories(t *testing.T) {
+func TestTheIDDependsOnTheModelNotItsDirectory(t *testing.T) {
 	t.Parallel()
 	prefix := "passage: "
 	id := func(config Config, m tinymodel.Model) string { return mustOpen(t, config, m, nil).Model().ID }
-	usual := id(Config{}, tinies["mean"])
+	usual := id(Config{}, tinyModels["mean"])
 	if !strings.HasPrefix(usual, "local:tiny-bert@") {
 		t.Errorf("ID %q does not name the model", usual)
 	}
 	for name, same := range map[string]string{
-		"another directory":   id(Config{}, tinies["mean"]),
-		"a prefix of queries": id(Config{QueryPrefix: &prefix}, tinies["mean"]),
-		"more threads":        id(Config{Threads: 7}, tinies["mean"]),
-		"the length it has":   id(Config{MaxTokens: 9999}, tinies["mean"]),
+		"another directory":   id(Config{}, tinyModels["mean"]),
+		"a prefix of queries": id(Config{QueryPrefix: &prefix}, tinyModels["mean"]),
+		"more threads":        id(Config{Threads: 7}, tinyModels["mean"]),
+		"the length it has":   id(Config{MaxTokens: 9999}, tinyModels["mean"]),
 	} {
 		if same != usual {
 			t.Errorf("%s: ID %q, want %q", name, same, usual)
 		}
 	}
 	for name, other := range map[string]string{
-		"a prefix of passages": id(Config{PassagePrefix: &prefix}, tinies["mean"]),
-		"a shorter length":     id(Config{MaxTokens: 20}, tinies["mean"]),
-		"other weights":        id(Config{}, tinies["half"]),
+		"a prefix of passages": id(Config{PassagePrefix: &prefix}, tinyModels["mean"]),
+		"a shorter length":     id(Config{MaxTokens: 20}, tinyModels["mean"]),
+		"other weights":        id(Config{}, tinyModels["half"]),
 		"other pooling":        id(Config{}, tinymodel.Model{Kind: "bert", First: true}),
 	} {
 		if other == usual {
@@ -190,7 +190,7 @@ func TestTheIDTellsModelsApartAndNotDirectories(t *testing.T) {
 
 func TestEmbeddingStopsWithItsContext(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{}, tinies["mean"], nil)
+	e := mustOpen(t, Config{}, tinyModels["mean"], nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := e.Embed(ctx, []string{"cat"}, embed.Query); !errors.Is(err, context.Canceled) {
@@ -200,7 +200,7 @@ func TestEmbeddingStopsWithItsContext(t *testing.T) {
 
 func TestAVocabularyAloneIsEnoughOfATokeniser(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{}, tinies["mean"], func(directory string) {
+	e := mustOpen(t, Config{}, tinyModels["mean"], func(directory string) {
 		tinymodel.WriteFile(t, directory, "vocab.txt", []byte(strings.Join(tinymodel.Words(), "\r\n")+"\r\n"))
 		if err := os.Remove(filepath.Join(directory, "tokenizer.json")); err != nil {
 			t.Fatal(err)
@@ -216,7 +216,7 @@ func TestAVocabularyAloneIsEnoughOfATokeniser(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeRunIsNamedWithAWayOut(t *testing.T) {
+func TestUnsupportedModelsAreNamedWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	remove := func(name string) func(*testing.T, string) {
 		return func(t *testing.T, directory string) {
@@ -234,7 +234,7 @@ func TestWhatCannotBeRunIsNamedWithAWayOut(t *testing.T) {
 		return set("config.json", m.Config(words))
 	}
 	tokenizer := func(change map[string]any) func(*testing.T, string) {
-		file, _ := tinies["mean"].Tokenizer()
+		file, _ := tinyModels["mean"].Tokenizer()
 		maps.Copy(file, change)
 		return set("tokenizer.json", file)
 	}
@@ -276,7 +276,7 @@ func TestWhatCannotBeRunIsNamedWithAWayOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			directory := tinyDirectory(t, tinies["mean"])
+			directory := tinyDirectory(t, tinyModels["mean"])
 			c.change(t, directory)
 			_, err := Open(Config{Directory: directory})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -307,7 +307,7 @@ func TestAMissingDirectoryIsNamed(t *testing.T) {
 
 func TestSeveralCallersCanEmbedAtOnce(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{Threads: 2}, tinies["mean"], nil)
+	e := mustOpen(t, Config{Threads: 2}, tinyModels["mean"], nil)
 	texts := []string{"the cat", strings.Repeat("on the mat ", 40), "", "a"}
 	want := mustEmbed(t, e, embed.Query, texts...)
 	var group sync.WaitGroup

@@ -17,11 +17,11 @@ type unigram struct {
 	longest int     // bytes of the longest piece
 	rarest  float64 // logarithm of the probability of a character that is in no piece
 	unknown int32
-	known   spelling
+	known   vocabularyCoverage
 
-	normalise func(string) string
-	split     bool // at all white space; otherwise only at spaces, each of them
-	mark      bool // whether a text, and after split each word, that does not begin with a space is treated as if it did
+	normalise      func(string) string
+	split          bool // at all white space; otherwise only at spaces, each of them
+	addPrefixSpace bool // whether a text, and after split each word, that does not begin with a space is treated as if it did
 }
 
 type piece struct {
@@ -36,7 +36,7 @@ const (
 )
 
 // unigram parses a Unigram tokeniser.
-func (f *tokenizerFile) unigram(words int) (speller, error) {
+func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 	var entries [][2]json.RawMessage
 	if err := json.Unmarshal(f.Model.Vocabulary, &entries); err != nil {
 		return nil, fmt.Errorf("reading the vocabulary: %w", err)
@@ -116,7 +116,7 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 			if u.split && s.Scheme == "first" {
 				return errors.New("a Metaspace with the scheme \"first\" after WhitespaceSplit cannot be run in process; serve the model with a model server instead")
 			}
-			u.mark = s.Scheme == "always" || s.Scheme == "first" || s.Scheme == "" && (s.Prefix == nil || *s.Prefix)
+			u.addPrefixSpace = s.Scheme == "always" || s.Scheme == "first" || s.Scheme == "" && (s.Prefix == nil || *s.Prefix)
 			return nil
 		default:
 			return fmt.Errorf("the step %q cannot be run with Unigram, only Metaspace, by itself or after WhitespaceSplit; serve the model with a model server instead", s.Type)
@@ -125,8 +125,8 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 	return errors.New("the step Metaspace is missing")
 }
 
-// spelling implements speller.
-func (u *unigram) spelling() *spelling { return &u.known }
+// coverage implements speller.
+func (u *unigram) coverage() *vocabularyCoverage { return &u.known }
 
 // appendTokens implements speller.
 func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
@@ -154,7 +154,7 @@ func (u *unigram) words(text string, first bool) func(yield func(string) bool) {
 	if u.split {
 		return func(yield func(string) bool) {
 			for word := range strings.FieldsFuncSeq(text, unicode.IsSpace) {
-				if u.mark && !strings.HasPrefix(word, spaceMark) {
+				if u.addPrefixSpace && !strings.HasPrefix(word, spaceMark) {
 					word = spaceMark + word
 				}
 				for part := range marked(word) {
@@ -166,7 +166,7 @@ func (u *unigram) words(text string, first bool) func(yield func(string) bool) {
 		}
 	}
 	text = strings.ReplaceAll(text, " ", spaceMark)
-	if u.mark && first && text != "" && !strings.HasPrefix(text, spaceMark) {
+	if u.addPrefixSpace && first && text != "" && !strings.HasPrefix(text, spaceMark) {
 		text = spaceMark + text
 	}
 	return marked(text)

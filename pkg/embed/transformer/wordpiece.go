@@ -18,7 +18,7 @@ type wordPiece struct {
 	longest int              // bytes of the longest piece
 	maxWord int              // characters per word; a longer word is unknown as a whole
 	unknown int32
-	known   spelling
+	known   vocabularyCoverage
 
 	controls   bool // whether control characters are dropped
 	ideographs bool // whether each ideograph is a word
@@ -45,7 +45,7 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		return nil, fmt.Errorf("the vocabulary lacks the token for unknown words, %q", unknown)
 	}
 	w.unknown = id
-	w.known = spelling{unknown: id, fragments: true}
+	w.known = vocabularyCoverage{unknown: id, fragments: true}
 	for piece, id := range ids {
 		tail, continues := strings.CutPrefix(piece, prefix)
 		if continues = continues && tail != ""; continues {
@@ -62,8 +62,8 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 	return w, nil
 }
 
-// spelling implements speller.
-func (w *wordPiece) spelling() *spelling { return &w.known }
+// coverage implements speller.
+func (w *wordPiece) coverage() *vocabularyCoverage { return &w.known }
 
 // appendTokens implements speller.
 func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32 {

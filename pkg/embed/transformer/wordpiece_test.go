@@ -38,7 +38,7 @@ func TestSegmentsMakeUpTheTextAndKeepCharactersWhole(t *testing.T) {
 
 func TestTextsOfAnySizeAreTokenisedToTheLimit(t *testing.T) {
 	t.Parallel()
-	for name, m := range tinies {
+	for name, m := range tinyModels {
 		e := mustOpen(t, Config{}, m, nil)
 		for _, text := range []string{strings.Repeat("the cat ", 200_000), strings.Repeat("a", 2_000_000), strings.Repeat("中", 500_000), strings.Repeat("\xe4", 1_000_000)} {
 			if tokens := e.tokenizer.tokens(text, 10); len(tokens) > 10 || len(tokens) < e.tokenizer.special() {

@@ -63,16 +63,16 @@ const (
 
 // Options configure a comparison.
 type Options struct {
-	DatastoreID string
-	Modes       []Mode
-	K           int                    // rank cutoff, 1 to MaxK
-	Concurrency int                    // simultaneous questions, at least 1
-	Lenient     bool                   // whether to skip a mode that the service rejects, unless it rejects all
-	Progress    func(asked, total int) // called after each question, never concurrently; may be nil
+	DatastoreID  string
+	Modes        []Mode
+	K            int                    // rank cutoff, 1 to MaxK
+	Concurrency  int                    // simultaneous questions, at least 1
+	SkipRejected bool                   // whether to skip a mode that the service rejects, unless it rejects all
+	Progress     func(asked, total int) // called after each question, never concurrently; may be nil
 }
 
-// Run runs all cases in all modes. If the service rejects a mode, the report lists it if Lenient is set; otherwise Run
-// returns an error. When ctx ends, it returns ctx's error.
+// Run runs all cases in all modes. If the service rejects a mode, the report lists it if SkipRejected is set; otherwise
+// Run returns an error. When ctx ends, it returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question says what is right: there are neither judgements, nor relevant or answer in its line")
@@ -82,7 +82,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 		topK = min(MaxK, perDocument*o.K)
 	}
 	report := Report{K: o.K, Questions: len(cases)}
-	found := map[Mode][]outcome{}
+	found := map[Mode][]rankings{}
 	var told sync.Mutex
 	asked, total := 0, len(cases)*len(o.Modes)
 	step := func() {
@@ -99,8 +99,8 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 		switch {
 		case ctx.Err() != nil:
 			return report, ctx.Err()
-		case o.Lenient && errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusConflict):
-			report.LeftOut = append(report.LeftOut, LeftOut{mode, refused.Message})
+		case o.SkipRejected && errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusConflict):
+			report.Skipped = append(report.Skipped, SkippedMode{mode, refused.Message})
 			asked-- // the rejected question
 			total -= len(cases)
 		case err != nil:
@@ -110,7 +110,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 		}
 	}
 	if len(modes) == 0 {
-		return report, fmt.Errorf("the service refuses every mode: %s", report.LeftOut[0].Reason)
+		return report, fmt.Errorf("the service refuses every mode: %s", report.Skipped[0].Reason)
 	}
 	report.fill(cases, modes, found)
 	return report, nil
@@ -118,15 +118,15 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 
 // askAll runs all questions in a mode. The first runs alone, because a mode that is rejected once is rejected for all
 // questions.
-func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]outcome, error) {
-	answers := make([]outcome, len(cases))
+func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]rankings, error) {
+	answers := make([]rankings, len(cases))
 	ask := func(ctx context.Context, i int) error {
 		found, err := s.Query(ctx, o.DatastoreID, mode.query(cases[i].Question.Text, topK))
 		step()
 		if err != nil {
 			return fmt.Errorf("question %s: %w", cases[i].Question.ID, err)
 		}
-		answers[i] = cases[i].judge(found, o.K)
+		answers[i] = cases[i].rank(found, o.K)
 		return nil
 	}
 	if err := ask(ctx, 0); err != nil {
@@ -140,13 +140,13 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 	return answers, group.Wait()
 }
 
-// outcome is the part of the results that is needed for scoring. The fragments of all questions would take too much
+// rankings is the part of the results that is needed for scoring. The fragments of all questions would take too much
 // memory.
-type outcome struct{ documents, passages []string } // beginnings of the rankings; nil for a level that the case does not judge
+type rankings struct{ documents, passages []string } // beginnings of the rankings; nil for a level that the case does not judge
 
-// judge returns the first k of each ranking of the results.
-func (c Case) judge(found []service.Fragment, k int) outcome {
-	var o outcome
+// rank returns the first k of each ranking of the results.
+func (c Case) rank(found []service.Fragment, k int) rankings {
+	var o rankings
 	if len(c.Documents) > 0 {
 		ranking := c.documents(found)
 		o.documents = ranking[:min(k, len(ranking))]
@@ -183,7 +183,7 @@ func (c Case) passages(found []service.Fragment) []string {
 	has := false
 	for i, f := range found {
 		ranking[i] = "\x00" + f.ChunkID
-		if !has && eval.HoldsAny(f.Text, c.Question.Answers) {
+		if !has && eval.ContainsAnyAnswer(f.Text, c.Question.Answers) {
 			has = true
 			ranking[i] = answered
 		}

@@ -71,7 +71,7 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 		}
 	})
 	var last [2]int
-	r, err := Run(t.Context(), ask, truth.Cases, Options{Modes: Modes(), K: 2, Concurrency: 2, Lenient: true,
+	r, err := Run(t.Context(), ask, truth.Cases, Options{Modes: Modes(), K: 2, Concurrency: 2, SkipRejected: true,
 		Progress: func(asked, total int) { // told by one at a time, and so without a lock
 			last = [2]int{max(last[0], asked), total}
 		}})
@@ -81,7 +81,7 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"lexical false 20": 3, "dense false 20": 3, "hybrid false 20": 3, "hybrid true 20": 1}, modes); diff != "" {
 		t.Errorf("asked: %s", diff)
 	}
-	if diff := cmp.Diff([]LeftOut{{Reranked, "no reranker is configured: set RERANK_URL"}}, r.LeftOut); diff != "" {
+	if diff := cmp.Diff([]SkippedMode{{Reranked, "no reranker is configured: set RERANK_URL"}}, r.Skipped); diff != "" {
 		t.Errorf("left out: %s", diff)
 	}
 	// Lexical ranks the documents 3, 1, 2: "a" is second, of b's two none is among the first 2.
@@ -115,7 +115,7 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 	}
 }
 
-func TestAModeThatWasAskedForByNameMustWork(t *testing.T) {
+func TestANamedModeMustWork(t *testing.T) {
 	t.Parallel()
 	refuse := searcher(func(context.Context, service.Query) ([]service.Fragment, error) {
 		return nil, &client.Error{Status: 400, Message: "no reranker"}
@@ -125,14 +125,14 @@ func TestAModeThatWasAskedForByNameMustWork(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "reranked: question a") {
 		t.Errorf("the error is %v", err)
 	}
-	_, err = Run(t.Context(), refuse, cases, Options{Modes: Modes(), K: 10, Lenient: true})
+	_, err = Run(t.Context(), refuse, cases, Options{Modes: Modes(), K: 10, SkipRejected: true})
 	if err == nil || !strings.Contains(err.Error(), "refuses every mode: no reranker") {
 		t.Errorf("the error is %v", err)
 	}
 	missing := searcher(func(context.Context, service.Query) ([]service.Fragment, error) {
 		return nil, &client.Error{Status: 404, Message: "no such datastore"}
 	})
-	_, err = Run(t.Context(), missing, cases, Options{Modes: Modes(), K: 10, Lenient: true})
+	_, err = Run(t.Context(), missing, cases, Options{Modes: Modes(), K: 10, SkipRejected: true})
 	if err == nil || !strings.Contains(err.Error(), "no such datastore") {
 		t.Errorf("what is no fault of a mode is %v", err)
 	}
@@ -141,7 +141,7 @@ func TestAModeThatWasAskedForByNameMustWork(t *testing.T) {
 	}
 }
 
-func TestLeavingStopsTheAsking(t *testing.T) {
+func TestCancellationStopsTheQueries(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cases := make([]Case, 100)
@@ -158,7 +158,7 @@ func TestLeavingStopsTheAsking(t *testing.T) {
 		}
 		return nil, ctx.Err()
 	})
-	_, err := Run(ctx, ask, cases, Options{Modes: []Mode{Hybrid}, K: 10, Concurrency: 2, Lenient: true})
+	_, err := Run(ctx, ask, cases, Options{Modes: []Mode{Hybrid}, K: 10, Concurrency: 2, SkipRejected: true})
 	if !errors.Is(err, context.Canceled) || asked > 10 {
 		t.Errorf("after %d questions: %v", asked, err)
 	}
@@ -180,7 +180,7 @@ func TestDatasourcesAreFoundByAnyOfTheirNames(t *testing.T) {
 	}
 }
 
-func TestJudgementsThatNameNothingThereAreRefused(t *testing.T) {
+func TestJudgementsOfUnknownDocumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	questions := []eval.Question{{ID: "a", Text: "a"}}
 	_, err := NewTruth(questions, eval.Judgements{"a": {"elsewhere": 1}}, &Names{})
@@ -193,7 +193,7 @@ func TestJudgementsThatNameNothingThereAreRefused(t *testing.T) {
 	}
 }
 
-func TestModesAreRead(t *testing.T) {
+func TestParseModes(t *testing.T) {
 	t.Parallel()
 	got, err := ParseModes("dense, hybrid,dense")
 	if diff := cmp.Diff([]Mode{Dense, Hybrid}, got); diff != "" || err != nil {
@@ -206,17 +206,17 @@ func TestModesAreRead(t *testing.T) {
 	}
 }
 
-func TestOfAnAnswerOnlyWhatCountsIsHeld(t *testing.T) {
+func TestOnlyJudgedRankingsAreKept(t *testing.T) {
 	t.Parallel()
 	found := []service.Fragment{{DatasourceID: "1", ChunkID: "1a", Text: "no"}, {DatasourceID: "1", ChunkID: "1b", Text: "the gate"}, {DatasourceID: "2", ChunkID: "2a", Text: "gate"}, {DatasourceID: "3", ChunkID: "3a"}}
 	c := Case{Question: eval.Question{Answers: []string{"gate"}}, Documents: eval.Grades{"d": 1}, Of: map[string]string{"2": "d"}}
-	if diff := cmp.Diff([]string{"\x001", "d"}, c.judge(found, 2).documents); diff != "" {
+	if diff := cmp.Diff([]string{"\x001", "d"}, c.rank(found, 2).documents); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"\x001a", answered}, c.judge(found, 2).passages); diff != "" {
+	if diff := cmp.Diff([]string{"\x001a", answered}, c.rank(found, 2).passages); diff != "" {
 		t.Error(diff)
 	}
-	if o := (Case{}).judge(found, 2); o.documents != nil || o.passages != nil {
+	if o := (Case{}).rank(found, 2); o.documents != nil || o.passages != nil {
 		t.Errorf("of a case that is not judged %v is held", o)
 	}
 }

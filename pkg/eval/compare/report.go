@@ -11,14 +11,14 @@ import (
 
 // Report is the result of a comparison.
 type Report struct {
-	K         int       `json:"k"`
-	Questions int       `json:"questions"`
-	Levels    []Level   `json:"levels"`
-	LeftOut   []LeftOut `json:"left_out,omitempty"` // modes that the service rejected
+	K         int           `json:"k"`
+	Questions int           `json:"questions"`
+	Levels    []Level       `json:"levels"`
+	Skipped   []SkippedMode `json:"left_out,omitempty"` // modes that the service rejected
 }
 
-// LeftOut is a mode that was not measured.
-type LeftOut struct {
+// SkippedMode is a mode that was not measured.
+type SkippedMode struct {
 	Mode   Mode   `json:"mode"`
 	Reason string `json:"reason"`
 }
@@ -58,7 +58,7 @@ func (s *series) add(ranking []string, g eval.Grades, k int) {
 }
 
 // fill scores the results.
-func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]outcome) {
+func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	documents, passages := map[Mode]*series{}, map[Mode]*series{}
 	for _, mode := range modes {
 		d, p := &series{}, &series{}
@@ -125,24 +125,24 @@ func (r Report) Write(w io.Writer) error {
 			t = tabwriter.NewWriter(&b, 0, 4, 3, ' ', 0)
 			fmt.Fprintf(t, "difference\tnDCG@%d\trecall@%[1]d\tMRR@%[1]d\tbetter, worse\t\n", r.K)
 			for _, d := range l.Differences {
-				fmt.Fprintf(t, "%s − %s\t%s\t%s\t%s\t%d, %d\t%s\n", d.Mode, d.Than, signed(d.NDCG.Interval), signed(d.Recall.Interval), signed(d.MRR.Interval),
-					d.NDCG.Better, d.NDCG.Worse, verdict(d))
+				fmt.Fprintf(t, "%s − %s\t%s\t%s\t%s\t%d, %d\t%s\n", d.Mode, d.Than, formatSigned(d.NDCG.Interval), formatSigned(d.Recall.Interval), formatSigned(d.MRR.Interval),
+					d.NDCG.Better, d.NDCG.Worse, significance(d))
 			}
 			t.Flush()
 		}
 		fmt.Fprintln(&b)
 	}
-	for _, m := range r.LeftOut {
+	for _, m := range r.Skipped {
 		fmt.Fprintf(&b, "Left out: %s: %s\n", m.Mode, m.Reason)
 	}
-	if r.few() {
+	if r.isSmallSample() {
 		fmt.Fprintln(&b, "With fewer than 50 questions the intervals are wide: what looks like a difference may be chance.")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (r Report) few() bool {
+func (r Report) isSmallSample() bool {
 	for _, l := range r.Levels {
 		if l.Questions < 50 {
 			return true
@@ -151,8 +151,8 @@ func (r Report) few() bool {
 	return false
 }
 
-// verdict reports whether a mode is significantly better or worse by nDCG.
-func verdict(d Difference) string {
+// significance reports whether a mode is significantly better or worse by nDCG.
+func significance(d Difference) string {
 	switch {
 	case d.NDCG.Low > 0:
 		return "better"
@@ -167,6 +167,6 @@ func interval(i eval.Interval) string {
 	return fmt.Sprintf("%.3f [%.3f, %.3f]", i.Mean, i.Low, i.High)
 }
 
-func signed(i eval.Interval) string {
+func formatSigned(i eval.Interval) string {
 	return strings.ReplaceAll(fmt.Sprintf("%+.3f [%+.3f, %+.3f]", i.Mean, i.Low, i.High), "-", "−")
 }

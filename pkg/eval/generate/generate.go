@@ -19,8 +19,8 @@ import (
 const MaxQuestions = 5_000
 
 const (
-	spare   = 3   // sampled chunks per requested question; some yield none
-	letters = 120 // minimum number of letters in a chunk; shorter ones contain nothing to ask
+	samplesPerQuestion = 3   // sampled chunks per requested question; some yield none
+	letters            = 120 // minimum number of letters in a chunk; shorter ones contain nothing to ask
 )
 
 // Model is the chat model.
@@ -64,7 +64,7 @@ type Result struct {
 // content yields the same sample. It fails if there is no content, if all requests to the model server fail, and with
 // ctx's error when that ends.
 func Run(ctx context.Context, content Content, model Model, o Options) (Result, error) {
-	all, err := sampled(ctx, content, o.DatastoreID, spare*o.Questions)
+	all, err := sampled(ctx, content, o.DatastoreID, samplesPerQuestion*o.Questions)
 	r := Result{Chunks: all.total, Dropped: map[Fault]int{}}
 	if err != nil {
 		return r, err
@@ -72,19 +72,19 @@ func Run(ctx context.Context, content Content, model Model, o Options) (Result, 
 	if all.total == 0 {
 		return r, errors.New("the datastore has no content that queries see")
 	}
-	m := maker{model: model, options: o, result: &r}
+	m := generator{model: model, options: o, result: &r}
 	return r, m.run(ctx, all.chunks)
 }
 
-// maker sends several chunks to the model at once, and processes the replies in the order of the chunks, so that the
-// questions do not depend on timing.
-type maker struct {
+// generator sends several chunks to the model at once, and processes the replies in the order of the chunks, so that
+// the questions do not depend on timing.
+type generator struct {
 	model   Model
 	options Options
 	result  *Result
 }
 
-func (m *maker) run(ctx context.Context, chunks []source) error {
+func (m *generator) run(ctx context.Context, chunks []source) error {
 	wanted := m.options.Questions
 	for from := 0; from < len(chunks) && len(m.result.Questions) < wanted; {
 		n := min(max(m.options.Concurrency, 1)*2, len(chunks)-from, wanted-len(m.result.Questions))
@@ -112,7 +112,7 @@ type reply struct {
 	err   error
 }
 
-func (m *maker) ask(ctx context.Context, chunks []source) ([]reply, error) {
+func (m *generator) ask(ctx context.Context, chunks []source) ([]reply, error) {
 	replies := make([]reply, len(chunks))
 	var group errgroup.Group
 	group.SetLimit(max(1, m.options.Concurrency))
@@ -131,7 +131,7 @@ func (m *maker) ask(ctx context.Context, chunks []source) ([]reply, error) {
 }
 
 // take checks a reply and keeps a valid question.
-func (m *maker) take(c source, r reply) {
+func (m *generator) take(c source, r reply) {
 	fault := r.fault
 	var q Question
 	switch {
@@ -139,7 +139,7 @@ func (m *maker) take(c source, r reply) {
 		m.result.Failed, m.result.LastError = m.result.Failed+1, r.err
 		return
 	case fault == "":
-		q, fault = read(r.text, c.text)
+		q, fault = parseReply(r.text, c.text)
 	}
 	if fault == "" && m.repeats(q.Text) {
 		fault = Repeated
@@ -154,10 +154,10 @@ func (m *maker) take(c source, r reply) {
 }
 
 // repeats reports whether there already is a similar question.
-func (m *maker) repeats(question string) bool {
+func (m *generator) repeats(question string) bool {
 	words := units(question)
 	for _, q := range m.result.Questions {
-		if alike(words, units(q.Text)) {
+		if isSimilar(words, units(q.Text)) {
 			return true
 		}
 	}
@@ -190,7 +190,7 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	if err != nil || s.total == 0 {
 		return s, err
 	}
-	drawn := draw(s.total, n)
+	drawn := sampleNumbers(s.total, n)
 	place := make(map[int]int, len(drawn)) // a chunk's number → its index in the sample
 	for i, number := range drawn {
 		place[number] = i
@@ -210,7 +210,7 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 		i := 0
 		err := content.Chunks(ctx, h.ID, func(c service.Chunk) error {
 			if at, wanted := place[h.first+i]; wanted && i < int(h.Chunks) {
-				chunks[at] = source{document: called(h.Datasource), text: c.Text}
+				chunks[at] = source{document: stableName(h.Datasource), text: c.Text}
 			}
 			if i++; i > last {
 				return errEnough
@@ -229,16 +229,16 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	return s, nil
 }
 
-// called returns the most permanent name by which a judgement can find the datasource.
-func called(d service.Datasource) string {
+// stableName returns the most permanent name by which a judgement can find the datasource.
+func stableName(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID
 	}
 	return d.ID
 }
 
-// draw returns up to n different numbers below total in a reproducible random order.
-func draw(total, n int) []int {
+// sampleNumbers returns up to n different numbers below total in a reproducible random order.
+func sampleNumbers(total, n int) []int {
 	r := rand.New(rand.NewPCG(20, 26))
 	if total <= n {
 		return r.Perm(total)

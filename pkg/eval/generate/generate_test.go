@@ -67,7 +67,7 @@ func asked(user string) (string, error) {
 	return fmt.Sprintf("```json\n{\"question\": \"When is device number%d serviced? unit%d part%d piece%d\", \"answer\": \"every year in spring\"}\n```", n, n, n, n), nil
 }
 
-func TestQuestionsAreMadeOfASampleOfTheContent(t *testing.T) {
+func TestQuestionsAreGeneratedFromASample(t *testing.T) {
 	t.Parallel()
 	l, n := library{}, 0
 	for d := range 20 {
@@ -106,7 +106,7 @@ func TestQuestionsAreMadeOfASampleOfTheContent(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelSaysIsChecked(t *testing.T) {
+func TestRepliesOfTheModelAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		chunk, reply string
@@ -124,20 +124,20 @@ func TestWhatTheModelSaysIsChecked(t *testing.T) {
 		"an empty answer":               {about(1), `{"question": "When is it serviced?", "answer": ""}`, BadSize},
 		"a long question":               {about(1), `{"question": "` + strings.Repeat("when ", 100) + `", "answer": "in spring"}`, BadSize},
 		"a question with control codes": {about(1), `{"question": "When is \u001b[31m it serviced?", "answer": "in spring"}`, BadSize},
-		"an answer of its own":          {about(1), `{"question": "When is it serviced?", "answer": "in autumn"}`, Elsewhere},
+		"an answer of its own":          {about(1), `{"question": "When is it serviced?", "answer": "in autumn"}`, NotInChunk},
 		"a question that copies":        {about(1), `{"question": "Is it that its filter thing1 is made of STEEL?", "answer": "steel"}`, Copied},
 		"one in Chinese that copies":    {strings.Repeat("这台水泵的保修期为三年，从购买之日起计算。", 5), `{"question": "这台水泵的保修期为三年，从什么时候开始？", "answer": "购买之日"}`, Copied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, got := read(c.reply, c.chunk); got != c.want {
+			if _, got := parseReply(c.reply, c.chunk); got != c.want {
 				t.Errorf("the fault is %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func TestQuestionsThatAreNearlyTheSameAreDropped(t *testing.T) {
+func TestSimilarQuestionsAreDropped(t *testing.T) {
 	t.Parallel()
 	l := library{"d0": {about(1), about(2), about(3), "Contents 1 2 3"}}
 	model := &asker{answer: func(string) (string, error) {
@@ -191,7 +191,7 @@ func TestAModelServerThatAnswersNothingIsAnError(t *testing.T) {
 	}
 }
 
-func TestLeavingEndsIt(t *testing.T) {
+func TestCancellationEndsTheGeneration(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := library{"d0": {about(1), about(2)}}
@@ -210,11 +210,11 @@ func FuzzRead(f *testing.F) {
 	f.Add("{{{```json {\"question\": null}")
 	f.Add(`{"question": "水泵能保修多久？", "answer": "三年"} {`)
 	f.Fuzz(func(t *testing.T, reply string) {
-		q, fault := read(reply, about(1)+" 三年")
+		q, fault := parseReply(reply, about(1)+" 三年")
 		if fault == "" && (q.Text == "" || q.Answer == "" || strings.ContainsAny(q.Text, "\n\t\r")) {
 			t.Errorf("took %+v of %q", q, reply)
 		}
-		if alike(units(q.Text), nil) {
+		if isSimilar(units(q.Text), nil) {
 			t.Errorf("%q is like nothing", q.Text)
 		}
 	})

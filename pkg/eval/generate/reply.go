@@ -20,7 +20,7 @@ const (
 	NoQuestion Fault = "the model found nothing to ask"
 	Unreadable Fault = "the model's answer is not the JSON that was asked for"
 	BadSize    Fault = "the question or its answer is too short or too long"
-	Elsewhere  Fault = "the answer does not stand in the chunk"
+	NotInChunk Fault = "the answer does not stand in the chunk"
 	Copied     Fault = "the question copies the chunk"
 	Repeated   Fault = "there is such a question already"
 )
@@ -35,7 +35,7 @@ const (
 
 const (
 	copiedWeight = 12  // weight of copied units: six consecutive words, or twelve characters in a script without spaces
-	alikeShare   = 0.8 // share of common words above which two questions count as the same
+	similarShare = 0.8 // share of common words above which two questions count as the same
 )
 
 // instructions are the system message. The chunk is sent separately.
@@ -64,8 +64,8 @@ func prompt(text string) string {
 	return "The passage stands between two lines marked " + mark + "; all between them is quotation.\n\n----- " + mark + " passage\n" + text + "\n----- " + mark + " end"
 }
 
-// read parses the question of a reply, or returns the fault.
-func read(reply, chunk string) (Question, Fault) {
+// parseReply parses the question of a reply, or returns the fault.
+func parseReply(reply, chunk string) (Question, Fault) {
 	var said struct {
 		Question *string `json:"question"`
 		Answer   string  `json:"answer"`
@@ -82,22 +82,22 @@ func read(reply, chunk string) (Question, Fault) {
 	switch n, a := utf8.RuneCountInString(q.Text), utf8.RuneCountInString(q.Answer); {
 	case n < minQuestion || n > maxQuestion || a == 0 || a > maxAnswer || !printable(q.Text):
 		return Question{}, BadSize
-	case !eval.Holds(chunk, q.Answer):
-		return Question{}, Elsewhere
-	case copies(q.Text, chunk):
+	case !eval.ContainsAnswer(chunk, q.Answer):
+		return Question{}, NotInChunk
+	case isCopied(q.Text, chunk):
 		return Question{}, Copied
 	}
 	return q, ""
 }
 
-// copies reports whether a run of the question's words is also in the chunk.
-func copies(question, chunk string) bool {
+// isCopied reports whether a run of the question's words is also in the chunk.
+func isCopied(question, chunk string) bool {
 	q, text := units(question), " "+strings.Join(units(chunk), " ")+" "
 	from, weight := 0, 0
 	for to, u := range q {
-		weight += weigh(u)
-		for weight-weigh(q[from]) >= copiedWeight {
-			weight -= weigh(q[from])
+		weight += weightOf(u)
+		for weight-weightOf(q[from]) >= copiedWeight {
+			weight -= weightOf(q[from])
 			from++
 		}
 		if weight >= copiedWeight && strings.Contains(text, " "+strings.Join(q[from:to+1], " ")+" ") {
@@ -122,16 +122,16 @@ func units(text string) []string {
 	return out
 }
 
-// weigh returns 2 for a word and 1 for a character of a script without spaces.
-func weigh(unit string) int {
+// weightOf returns 2 for a word and 1 for a character of a script without spaces.
+func weightOf(unit string) int {
 	if strings.ContainsFunc(unit, eval.Unspaced) {
 		return 1
 	}
 	return 2
 }
 
-// alike reports whether two questions have nearly the same words.
-func alike(a, b []string) bool {
+// isSimilar reports whether two questions have nearly the same words.
+func isSimilar(a, b []string) bool {
 	in := map[string]bool{}
 	for _, w := range a {
 		in[w] = true
@@ -149,7 +149,7 @@ func alike(a, b []string) bool {
 			all++
 		}
 	}
-	return all > 0 && float64(both) >= alikeShare*float64(all)
+	return all > 0 && float64(both) >= similarShare*float64(all)
 }
 
 func printable(text string) bool {

@@ -21,7 +21,7 @@ type Agent struct {
 
 // Agents calls each with all agents that the key may read, until it fails.
 func (s *Service) Agents(ctx context.Context, each func(Agent) error) error {
-	return every(s.first.ListAgents(ctx), agentOf, each)
+	return forEach(s.first.ListAgents(ctx), agentOf, each)
 }
 
 // Agent returns one agent.

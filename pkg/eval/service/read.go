@@ -94,13 +94,13 @@ type Chunk struct {
 
 // Datastores calls each with all datastores that the key may read, until it fails.
 func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) error {
-	return every(s.first.ListDatastores(ctx), datastoreOf, each)
+	return forEach(s.first.ListDatastores(ctx), datastoreOf, each)
 }
 
 // Datasources calls each with all datasources of the datastore, until it fails. A status other than "" selects those
 // with that status.
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
-	return every(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
+	return forEach(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
 		datasourceOf, each)
 }
 
@@ -114,13 +114,13 @@ func datasourceOf(d client.Datasource) Datasource {
 
 // Chunks calls each with all chunks of the datasource in reading order, until it fails.
 func (s *Service) Chunks(ctx context.Context, datasourceID string, each func(Chunk) error) error {
-	return every(s.client.ListChunks(ctx, datasourceID), func(c client.Chunk) Chunk {
+	return forEach(s.client.ListChunks(ctx, datasourceID), func(c client.Chunk) Chunk {
 		return Chunk{ID: c.Id, Ordinal: c.Ordinal, Text: c.Text, Heading: value(c.Heading)}
 	}, each)
 }
 
-// every calls each with all items of a list, until it fails.
-func every[A, B any](list iter.Seq2[A, error], of func(A) B, each func(B) error) error {
+// forEach calls each with all items of a list, until it fails.
+func forEach[A, B any](list iter.Seq2[A, error], of func(A) B, each func(B) error) error {
 	for item, err := range list {
 		if err == nil {
 			err = each(of(item))

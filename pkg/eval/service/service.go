@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	attempts = 8               // per request if the service is too busy, over half a minute
-	few      = 3               // per initial request, over a second, so that a wrong address is reported soon
-	patience = 2 * time.Minute // longest wait without a sign of life
+	attempts        = 8               // per request if the service is too busy, over half a minute
+	initialAttempts = 3               // per initial request, over a second, so that a wrong address is reported soon
+	idleTimeout     = 2 * time.Minute // longest wait without a sign of life
 )
 
 // Service is a running Sluice. It is safe for concurrent use.
@@ -25,11 +25,11 @@ type Service struct {
 // New returns a client of the service at an address like http://127.0.0.1:8080. The API key may be "" for public
 // datastores. It sends no request yet.
 func New(address, key string) (*Service, error) {
-	return open(address, key, attempts, few)
+	return open(address, key, attempts, initialAttempts)
 }
 
 func open(address, key string, attempts, first int, options ...client.Option) (*Service, error) {
-	options = append(options, client.WithIdleTimeout(patience), client.WithUserAgent("sluice-eval"))
+	options = append(options, client.WithIdleTimeout(idleTimeout), client.WithUserAgent("sluice-eval"))
 	s := &Service{address: address, key: key}
 	for _, c := range []struct {
 		of       **client.Client
@@ -43,9 +43,9 @@ func open(address, key string, attempts, first int, options ...client.Option) (*
 	return s, nil
 }
 
-// Impatient returns a client of the same service without retries, which shows the requests that a busy service rejects.
-// It keeps the given number of idle connections. It must be closed separately.
-func (s *Service) Impatient(connections int) (*Service, error) {
+// WithoutRetries returns a client of the same service without retries, which shows the requests that a busy service
+// rejects. It keeps the given number of idle connections. It must be closed separately.
+func (s *Service) WithoutRetries(connections int) (*Service, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = connections, connections
 	return open(s.address, s.key, 1, 1, client.WithHTTP(&http.Client{Transport: transport}))

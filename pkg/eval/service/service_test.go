@@ -99,7 +99,7 @@ func TestAListIsReadPageByPage(t *testing.T) {
 	}
 }
 
-func TestUpsertHandsInNamesAndCustomIds(t *testing.T) {
+func TestUpsertSendsNamesAndCustomIDs(t *testing.T) {
 	t.Parallel()
 	s, f := asking(t, answer{200, "", `{"ids":["1","2"]}`})
 	_, err := s.Upsert(t.Context(), "d", []Document{{CustomID: "a", Name: "A", Text: "x"}, {CustomID: "b", Text: "y"}})
@@ -145,7 +145,7 @@ func TestAnAgentIsMadeAndAsked(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsReadAsItComes(t *testing.T) {
+func TestAnAnswerIsStreamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body   string
@@ -174,10 +174,10 @@ func TestAnAnswerIsReadAsItComes(t *testing.T) {
 	}
 }
 
-func TestAnImpatientServiceIsAskedOnce(t *testing.T) {
+func TestWithoutRetriesSendsOneRequest(t *testing.T) {
 	t.Parallel()
 	s, f := asking(t, answer{503, "1", ""}, answer{200, "", `{"id":"x"}`})
-	impatient, err := s.Impatient(4)
+	impatient, err := s.WithoutRetries(4)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,11 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// mergeLater queues a space that was opened or written for the background work that it needs.
-func (x *Index) mergeLater(s *store.Space, id index.Space) {
+// queueMerge queues a space that was opened or written for the background work that it needs.
+func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {
-		x.quiet.note(id)
+		x.idleSpaces.note(id)
 	}
 	if s.NeedsMerge() {
 		x.merges.add(id)
@@ -55,29 +55,29 @@ func (x *Index) runMerges(ctx context.Context) {
 			return
 		case id := <-x.merges.spaces:
 			x.merges.waiting.Delete(id)
-			x.mergeLogged(ctx, id, x.mergeAll)
-		case <-x.quiet.due:
-			for _, id := range x.quiet.take() {
-				x.mergeLogged(ctx, id, x.settle)
+			x.mergeAndLog(ctx, id, x.mergeAll)
+		case <-x.idleSpaces.due:
+			for _, id := range x.idleSpaces.take() {
+				x.mergeAndLog(ctx, id, x.settle)
 			}
 		}
 	}
 }
 
-// mergeLogged logs errors, because it has no caller.
-func (x *Index) mergeLogged(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
+// mergeAndLog logs errors, because it has no caller.
+func (x *Index) mergeAndLog(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
 	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, index.ErrClosed) {
 		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
 	}
 }
 
 func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
-	return x.mergeWhile(ctx, id, lexical.Crowded)
+	return x.mergeWhile(ctx, id, lexical.SegmentsToMerge)
 }
 
 // settle merges an idle space down to its final segment count, and then allows the build of its IVF.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
-	if err := x.mergeWhile(ctx, id, lexical.Unsettled); err != nil {
+	if err := x.mergeWhile(ctx, id, lexical.SegmentsToSettle); err != nil {
 		return err
 	}
 	return x.use(ctx, id, false, func(s *store.Space) error {
@@ -165,10 +165,10 @@ func (c *ivfBuilds) cancel(datastore string) {
 }
 
 // Time without writes after which a space is settled.
-const quietTime = 2 * time.Second
+const idleTime = 2 * time.Second
 
-// quietSpaces finds the spaces that were not written for a while.
-type quietSpaces struct {
+// idleSpaces finds the spaces that were not written for a while.
+type idleSpaces struct {
 	due chan struct{} // signalled when take has something to return
 
 	mu      sync.Mutex
@@ -179,7 +179,7 @@ type quietSpaces struct {
 	ended   bool
 }
 
-func (q *quietSpaces) begin(after time.Duration) {
+func (q *idleSpaces) begin(after time.Duration) {
 	q.due, q.after, q.written = make(chan struct{}, 1), after, make(map[index.Space]time.Time)
 	q.timer = time.AfterFunc(after, func() {
 		select {
@@ -191,7 +191,7 @@ func (q *quietSpaces) begin(after time.Duration) {
 }
 
 // note records a write to a space.
-func (q *quietSpaces) note(id index.Space) {
+func (q *idleSpaces) note(id index.Space) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.written[id] = time.Now()
@@ -199,7 +199,7 @@ func (q *quietSpaces) note(id index.Space) {
 }
 
 // run starts the timer. The caller must hold mu.
-func (q *quietSpaces) run(after time.Duration) {
+func (q *idleSpaces) run(after time.Duration) {
 	if !q.running && !q.ended {
 		q.running = true
 		q.timer.Reset(after)
@@ -207,7 +207,7 @@ func (q *quietSpaces) run(after time.Duration) {
 }
 
 // take returns each space once after it has become quiet.
-func (q *quietSpaces) take() []index.Space {
+func (q *idleSpaces) take() []index.Space {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running = false
@@ -228,7 +228,7 @@ func (q *quietSpaces) take() []index.Space {
 	return out
 }
 
-func (q *quietSpaces) end() {
+func (q *idleSpaces) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ended = true

@@ -255,7 +255,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func BenchmarkWhetherFilesAreStillThere(b *testing.B) {
+func BenchmarkIsLost(b *testing.B) {
 	x := mustOpen(b, b.TempDir(), Options{})
 	if err := x.Write(b.Context(), crashSpace, []index.Row{crashRow("a", 1, 1)}); err != nil {
 		b.Fatal(err)

@@ -63,7 +63,7 @@ func TestADamagedFileNeverGivesAWrongResult(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
 	}
-	if *everywhereCells {
+	if *everywhereIVF {
 		t.Skip("damaged cells are made anew, in other files")
 	}
 	dir, files, want := damaged(t, 12)
@@ -90,7 +90,7 @@ func TestADamagedFileNeverGivesAWrongResult(t *testing.T) {
 		got, err := answers(t, x)
 		if err != nil {
 			detected++
-		} else if diff := cmp.Diff(want, got, told); diff != "" {
+		} else if diff := cmp.Diff(want, got, reported); diff != "" {
 			t.Errorf("byte %d of %s damaged (-want +got):\n%s", at, filepath.Base(path), diff)
 		}
 		_ = x.Close()
@@ -112,9 +112,9 @@ func TestDamageIsReportedAsCorrupt(t *testing.T) {
 			return os.Truncate(f[vectorFile], 100)
 		},
 		"the vector file is missing":        func(f map[string]string) error { return os.Remove(f[vectorFile]) },
-		"a place is changed":                func(f map[string]string) error { return overwrite(f[placeFile], 20, "damage") },
-		"the places are cut":                func(f map[string]string) error { return os.Truncate(f[placeFile], 100) },
-		"the places are missing":            func(f map[string]string) error { return os.Remove(f[placeFile]) },
+		"a place is changed":                func(f map[string]string) error { return overwrite(f[locationFile], 20, "damage") },
+		"the places are cut":                func(f map[string]string) error { return os.Truncate(f[locationFile], 100) },
+		"the places are missing":            func(f map[string]string) error { return os.Remove(f[locationFile]) },
 		"the database is not one":           func(f map[string]string) error { return overwrite(f[databaseFile], 0, "not a database") },
 		"the database is empty":             func(f map[string]string) error { return os.Truncate(f[databaseFile], 0) },
 		"the database is cut":               func(f map[string]string) error { return os.Truncate(f[databaseFile], 8192) },

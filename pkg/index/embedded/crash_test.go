@@ -30,7 +30,7 @@ import (
 const (
 	childEnv   = "SLUICE_TEST_INDEX_CHILD"
 	childRound = "SLUICE_TEST_INDEX_ROUND"
-	childCells = "SLUICE_TEST_INDEX_CELLS" // set, the child has cells of few rows
+	childIVF   = "SLUICE_TEST_INDEX_CELLS" // set, the child has cells of few rows
 )
 
 const (
@@ -64,8 +64,8 @@ func crashWord(source string, generation uint64, ordinal int) string {
 	return fmt.Sprintf("w%sx%dx%d", source, generation, ordinal)
 }
 
-// runChild is the writer that is killed: it writes generations, deletes those before, and reports on its standard output
-// what has been acknowledged. It reports whether this process is such a child.
+// runChild is the writer that is killed: it writes generations, deletes those before, and reports on its standard
+// output what has been acknowledged. It reports whether this process is such a child.
 func runChild() bool {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
@@ -76,11 +76,11 @@ func runChild() bool {
 		panic(err)
 	}
 	opts := Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-	if os.Getenv(childCells) != "" {
+	if os.Getenv(childIVF) != "" {
 		opts.sizes = smallSizes
 	}
 	if round%2 == 1 { // what is merged once nobody writes is killed, too
-		opts.quiet = time.Millisecond
+		opts.idleTime = time.Millisecond
 	}
 	x, err := Open(dir, opts)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(os.Environ(), childEnv+"="+dir, childRound+"="+strconv.Itoa(round))
 	if a.sizes != (vector.Thresholds{}) {
-		cmd.Env = append(cmd.Env, childCells+"=1")
+		cmd.Env = append(cmd.Env, childIVF+"=1")
 	}
 	var faults strings.Builder
 	cmd.Stderr = &faults
@@ -247,9 +247,9 @@ func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// TestClosingWaitsForWhatIsGoingOn closes an index while segments are merged and searches are given up: SQLite removes a log when
-// the last connection is closed, and with it all that anybody may still do to the file.
-func TestClosingWaitsForWhatIsGoingOn(t *testing.T) {
+// TestCloseWaitsForRunningCalls closes an index while segments are merged and searches are given up: SQLite removes a
+// log when the last connection is closed, and with it all that anybody may still do to the file.
+func TestCloseWaitsForRunningCalls(t *testing.T) {
 	t.Parallel()
 	for round := range 20 {
 		dir := t.TempDir()

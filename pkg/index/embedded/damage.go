@@ -16,8 +16,8 @@ import (
 // corruptSuffix is the suffix of directories of damaged spaces that were set aside.
 const corruptSuffix = ".corrupt"
 
-// noteDamage records a damaged space and raises the alarm once.
-func (x *Index) noteDamage(ctx context.Context, id index.Space, err error) {
+// reportDamage records a damaged space and raises the alarm once.
+func (x *Index) reportDamage(ctx context.Context, id index.Space, err error) {
 	if !errors.Is(err, index.ErrCorrupt) || ctx.Err() != nil {
 		return
 	}
@@ -75,7 +75,7 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	case ctx.Err() != nil:
 		return false, fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, ctx.Err())
 	case damaged:
-		if err := putAside(x.path(key)); err != nil {
+		if err := setAside(x.path(key)); err != nil {
 			return false, fmt.Errorf("putting a damaged space of datastore %q aside: %w", id.DatastoreID, err)
 		}
 	case err != nil && !errors.Is(err, store.ErrNotFound):
@@ -87,8 +87,8 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	return damaged, nil
 }
 
-// putAside renames the directory of a space, replacing an earlier one that was set aside.
-func putAside(dir string) error {
+// setAside renames the directory of a space, replacing an earlier one that was set aside.
+func setAside(dir string) error {
 	if err := os.RemoveAll(dir + corruptSuffix); err != nil {
 		return err
 	}
@@ -191,8 +191,8 @@ func (x *Index) endDrop(datastoreID string) {
 	x.broadcast()
 }
 
-// vacate removes the files of an unused space without rows. The caller must hold mu, which vacate releases.
-func (x *Index) vacate(h *handle) error {
+// removeFiles removes the files of an unused space without rows. The caller must hold mu, which vacate releases.
+func (x *Index) removeFiles(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
 	dir := x.path(h.key)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-func TestADamagedSpaceIsPutAsideAndRebuilt(t *testing.T) {
+func TestADamagedSpaceIsSetAsideAndRebuilt(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(files map[string]string) error{
 		"a vector is changed":     func(f map[string]string) error { return overwrite(f[vectorFile], 20, "damage") },
@@ -69,7 +69,7 @@ func TestADamagedSpaceIsPutAsideAndRebuilt(t *testing.T) {
 	}
 }
 
-func TestASpaceInOrderIsNeverDiscarded(t *testing.T) {
+func TestAnIntactSpaceIsNeverDiscarded(t *testing.T) {
 	t.Parallel()
 	dir, _, want := damaged(t, 3)
 	x := mustOpen(t, dir, Options{})
@@ -91,14 +91,14 @@ func TestASpaceInOrderIsNeverDiscarded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, told); diff != "" {
+	if diff := cmp.Diff(want, got, reported); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestACheckFindsDamageWhereverItIs(t *testing.T) {
 	t.Parallel()
-	if *everywhereCells {
+	if *everywhereIVF {
 		t.Skip("it changes files that are made anew when few rows have codes")
 	}
 	dir, files, want := damaged(t, 12)
@@ -123,7 +123,7 @@ func TestACheckFindsDamageWhereverItIs(t *testing.T) {
 			x := mustOpen(t, dir, Options{})
 			if err := x.check(t.Context(), key, crashSpace); err == nil {
 				// Then it must be where nothing lies: no search is any different.
-				if got, err := answers(t, x); err != nil || !cmp.Equal(want, got, told) {
+				if got, err := answers(t, x); err != nil || !cmp.Equal(want, got, reported) {
 					t.Errorf("byte %d of %s: a check found nothing, a search %v", at, filepath.Base(path), err)
 				}
 			} else if found++; !errors.Is(err, index.ErrCorrupt) {

@@ -155,7 +155,7 @@ func TestASpaceIsEmptiedWhileItIsReadAndWritten(t *testing.T) {
 	}
 }
 
-func TestASearchThatIsUnderWayKeepsTheFilesUntilItsEnd(t *testing.T) {
+func TestARunningSearchKeepsItsFiles(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{})
 	mustWrite(t, x, crashSpace, batchOf("a", 1, 20))

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 const (
 	databaseFile = "space.db"
 	vectorFile   = "vectors.f32"
-	placeFile    = "places.slots"
+	locationFile = "places.slots"
 	identityFile = "space.json"
 
 	formatNow, formatRows, formatSigns = 3, 2, 1
@@ -39,8 +39,8 @@ const (
 	codesFromSlots, exactUpTo = 16_384, 20_000 // see package vector
 )
 
-// told leaves out, where results are compared, the room that they lie in.
-var told = cmpopts.IgnoreUnexported(index.Result{})
+// reported leaves out, where results are compared, the room that they lie in.
+var reported = cmpopts.IgnoreUnexported(index.Result{})
 
 // benchDir keeps the benchmarks' indexes while the process runs.
 var benchDir string
@@ -51,7 +51,7 @@ func mustOpen(t testing.TB, dir string, opts Options) *Index {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.NewTextHandler(testWriter{t}, nil))
 	}
-	if *everywhereCells && opts.sizes == (vector.Thresholds{}) && opts.quiet == 0 {
+	if *everywhereIVF && opts.sizes == (vector.Thresholds{}) && opts.idleTime == 0 {
 		opts.sizes = smallSizes
 	}
 	x, err := Open(dir, opts)

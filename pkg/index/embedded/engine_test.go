@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-func TestMoreDatastoresThanMayBeOpenAreServed(t *testing.T) {
+func TestMoreDatastoresThanTheOpenLimitAreServed(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{MaxOpenSpaces: 2})
 	var all sync.WaitGroup
@@ -40,7 +40,7 @@ func TestMoreDatastoresThanMayBeOpenAreServed(t *testing.T) {
 	all.Wait()
 }
 
-func TestADatastoreThatIsUpdatedForEverDoesNotGrow(t *testing.T) {
+func TestUpdatesDoNotGrowADatastore(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{})
 	const live = 150
@@ -158,7 +158,7 @@ func errorsOf(errs ...error) error {
 	return nil
 }
 
-func TestNothingIsFoundOfARowThatAnotherOfTheSameCallReplaces(t *testing.T) {
+func TestARowReplacedInTheSameCallIsNotFound(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{})
 	first, last := crashRow("a", 1, 0), crashRow("a", 1, 0)

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// backdate turns a closed space's directory into one of an earlier format: that whose codes did not lie by columns, or that which had
-// sign bits, with another centre, and another file.
+// backdate turns a closed space's directory into one of an earlier format: that whose codes did not lie by columns, or
+// that which had sign bits, with another centre, and another file.
 func backdate(t *testing.T, dir string, format int) {
 	t.Helper()
 	if format == formatRows {
@@ -92,7 +92,7 @@ func TestADirectoryOfANewerFormatIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestADirectoryOfAnEarlierFormatIsReadAndGetsCodes(t *testing.T) {
+func TestADirectoryOfAnEarlierFormatIsUpgraded(t *testing.T) {
 	t.Parallel()
 	for name, format := range map[string]int{"with sign bits": formatSigns, "with codes that do not lie by columns": formatRows} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestADirectoryOfAnEarlierFormatIsReadAndGetsCodes(t *testing.T) {
 
 func readsAndCodes(t *testing.T, format int) {
 	t.Helper()
-	if *everywhereCells {
+	if *everywhereIVF {
 		t.Skip("it names files that are made more often when few rows have codes")
 	}
 	dir := t.TempDir()
@@ -136,7 +136,7 @@ func readsAndCodes(t *testing.T, format int) {
 	backdate(t, x.path(key), format)
 
 	x = mustOpen(t, dir, Options{})
-	if diff := cmp.Diff(want, nearest(x), told); diff != "" {
+	if diff := cmp.Diff(want, nearest(x), reported); diff != "" {
 		t.Errorf("before codes were made (-want +got):\n%s", diff)
 	}
 	if err := x.mergeAll(t.Context(), crashSpace); err != nil {
@@ -158,7 +158,7 @@ func readsAndCodes(t *testing.T, format int) {
 		t.Fatal(err)
 	}
 	x = mustOpen(t, dir, Options{})
-	if diff := cmp.Diff(want, nearest(x), told); diff != "" {
+	if diff := cmp.Diff(want, nearest(x), reported); diff != "" {
 		t.Errorf("opened again (-want +got):\n%s", diff)
 	}
 	left, err := filepath.Glob(filepath.Join(x.path(key), "*.bits"))

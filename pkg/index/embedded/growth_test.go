@@ -12,17 +12,17 @@ import (
 )
 
 var (
-	growthRows  = flag.Int("growth.rows", 1_000_000, "rows that BenchmarkGrowth writes")
-	growthCells = flag.Int("growth.cells", 0, "rows from which the space of BenchmarkGrowth has cells, if not the usual number")
+	growthRows = flag.Int("growth.rows", 1_000_000, "rows that BenchmarkGrowth writes")
+	growthIVF  = flag.Int("growth.cells", 0, "rows from which the space of BenchmarkGrowth has cells, if not the usual number")
 )
 
-// BenchmarkGrowth writes rows until there are many and tells what they cost at first and at last, merges included, and how
-// long what is there then takes to open, until the first answer by words and by vector.
+// BenchmarkGrowth writes rows until there are many and tells what they cost at first and at last, merges included, and
+// how long what is there then takes to open, until the first answer by words and by vector.
 func BenchmarkGrowth(b *testing.B) {
 	const batch, stretch = 500, 10_000
 	dir := b.TempDir()
 	open := func() *Index {
-		x, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler), sizes: vector.Thresholds{IVF: *growthCells}})
+		x, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler), sizes: vector.Thresholds{IVF: *growthIVF}})
 		if err != nil {
 			b.Fatal(err)
 		}

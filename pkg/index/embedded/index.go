@@ -32,8 +32,8 @@ type Options struct {
 	// must not wait for the index.
 	Alarm func()
 	// Set by tests.
-	sizes vector.Thresholds
-	quiet time.Duration // time without writes after which a space is settled
+	sizes    vector.Thresholds
+	idleTime time.Duration // time without writes after which a space is settled
 	// Log receives errors of background work. Default slog.Default().
 	Log *slog.Logger
 }
@@ -61,20 +61,20 @@ type Index struct {
 	dropping map[string]bool // datastores being dropped
 	damaged  map[spaceKey]index.Space
 	changed  chan struct{} // closed and replaced when waiters should check again
-	tick     uint64        // logical clock of uses
+	useCount uint64        // logical clock of uses
 	opened   uint64        // number of the latest opening
 	closed   bool
 
 	analyzers analyzers
 
-	permits  *semaphore.Weighted // for searches: see maxSearches
-	searches atomic.Uint64       // number of searches started
-	rested   atomic.Uint64       // value of searches at the last Rest
+	permits         *semaphore.Weighted // for searches: see maxSearches
+	searches        atomic.Uint64       // number of searches started
+	searchesAtClear atomic.Uint64       // value of searches at the last ClearIdleCaches
 
-	stop   context.CancelFunc
-	merges queue
-	merger sync.WaitGroup
-	quiet  quietSpaces
+	stop       context.CancelFunc
+	merges     queue
+	merger     sync.WaitGroup
+	idleSpaces idleSpaces
 
 	sizes     vector.Thresholds
 	ivfs      queue // spaces whose IVF build is due
@@ -119,7 +119,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	if x.alarm == nil {
 		x.alarm = func() {}
 	}
-	x.quiet.begin(cmp.Or(opts.quiet, quietTime))
+	x.idleSpaces.begin(cmp.Or(opts.idleTime, idleTime))
 	x.merger.Go(func() { x.runMerges(ctx) })
 	x.ivfWorker.Go(func() { x.runIVF(ctx) })
 	return x, nil
@@ -153,17 +153,17 @@ func (x *Index) Close() error {
 	x.broadcast()
 	x.mu.Unlock()
 	x.stop()
-	x.quiet.end()
+	x.idleSpaces.end()
 	x.merger.Wait()
 	x.ivfWorker.Wait()
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
 }
 
-// Rest drops caches, idle connections and the analysers' caches, unless a search began since the last Rest. Callers
-// should call it periodically. It returns the approximate number of bytes dropped.
-func (x *Index) Rest() (bytes int64) {
-	x.analyzers.forget()
-	if now := x.searches.Load(); x.rested.Swap(now) != now {
+// ClearIdleCaches drops caches, idle connections and the analysers' caches, unless a search began since the last
+// ClearIdleCaches. Callers should call it periodically. It returns the approximate number of bytes dropped.
+func (x *Index) ClearIdleCaches() (bytes int64) {
+	x.analyzers.clear()
+	if now := x.searches.Load(); x.searchesAtClear.Swap(now) != now {
 		return 0
 	}
 	bytes = x.caches.Clear()

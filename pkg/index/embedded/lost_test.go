@@ -55,7 +55,7 @@ func TestFilesThatAreDeletedWhileTheyAreOpenAreMissed(t *testing.T) {
 	}
 }
 
-func TestAWriteWhoseFilesGoMeanwhileFails(t *testing.T) {
+func TestAWriteFailsIfItsFilesAreDeleted(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	mustWrite(t, x, crashSpace, batchOf("a", 1, 10))

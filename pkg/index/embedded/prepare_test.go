@@ -38,7 +38,7 @@ func spoiled(t *testing.T, x *Index, q index.Query) index.Prepared {
 	return leg
 }
 
-func TestASearchTakesWhatWasPreparedForIt(t *testing.T) {
+func TestASearchUsesItsPreparation(t *testing.T) {
 	t.Parallel()
 	x, rows := preparedIndex(t)
 	q := index.Query{Text: rows[0].Text, Limit: 10}
@@ -47,13 +47,13 @@ func TestASearchTakesWhatWasPreparedForIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _ := x.caches.Lists.Held()
+	made, _ := x.caches.Lists.Usage()
 	asked := q
 	asked.Prepared = prepared
 	if diff := cmp.Diff(want, search(t.Context(), t, x, asked)); diff != "" {
 		t.Errorf("(-without +with what was prepared):\n%s", diff)
 	}
-	if now, _ := x.caches.Lists.Held(); now != made {
+	if now, _ := x.caches.Lists.Usage(); now != made {
 		t.Errorf("the search has read or made %d things more", now-made)
 	}
 	asked.Prepared = spoiled(t, x, q)
@@ -62,7 +62,7 @@ func TestASearchTakesWhatWasPreparedForIt(t *testing.T) {
 	}
 }
 
-func TestASearchLeavesAsideWhatWasPreparedForAnother(t *testing.T) {
+func TestASearchIgnoresThePreparationOfAnother(t *testing.T) {
 	t.Parallel()
 	for name, another := range map[string]func(q *index.Query, x *Index, rows []index.Row) error{
 		"by other words": func(q *index.Query, _ *Index, rows []index.Row) error { q.Text = rows[1].Text; return nil },
@@ -97,7 +97,7 @@ func TestASearchLeavesAsideWhatWasPreparedForAnother(t *testing.T) {
 	}
 }
 
-func TestNothingIsPreparedWhereThereIsNothing(t *testing.T) {
+func TestNothingIsPreparedWithoutASpace(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{})
 	made, err := x.Prepare(t.Context(), crashSpace, index.Query{Text: "harbour", Limit: 10})
@@ -109,8 +109,9 @@ func TestNothingIsPreparedWhereThereIsNothing(t *testing.T) {
 	}
 }
 
-// TestRowsThatGoWhileTheyAreReadAreNotFound deletes rows between the moment in which a reader has come and that in which it reads.
-func TestRowsThatGoWhileTheyAreReadAreNotFound(t *testing.T) {
+// TestRowsDeletedDuringASearchAreNotFound deletes rows between the moment in which a reader has come and that in which
+// it reads.
+func TestRowsDeletedDuringASearchAreNotFound(t *testing.T) {
 	t.Parallel()
 	x, _ := preparedIndex(t)
 	found, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common", Limit: 10})
@@ -119,7 +120,7 @@ func TestRowsThatGoWhileTheyAreReadAreNotFound(t *testing.T) {
 	}
 	wanted := make(map[uint32]*index.Hit)
 	for i := range found.Hits {
-		wanted[uint32(found.Hits[i].Place)] = &found.Hits[i]
+		wanted[uint32(found.Hits[i].Location)] = &found.Hits[i]
 	}
 	reads := 0
 	err = x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
@@ -136,7 +137,7 @@ func TestRowsThatGoWhileTheyAreReadAreNotFound(t *testing.T) {
 		t.Errorf("read %d times, want twice: %v", reads, err)
 	}
 	for _, h := range wanted {
-		if h.Whole {
+		if h.Complete {
 			t.Errorf("%s is found", h.Key)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// TestRowsThatAreKeptAreThoseOfTheirSlots has slots used again and again, and compares what searches find with what was
+// TestCachedRowsBelongToTheirSlots has slots used again and again, and compares what searches find with what was
 // written.
-func TestRowsThatAreKeptAreThoseOfTheirSlots(t *testing.T) {
+func TestCachedRowsBelongToTheirSlots(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{})
 	rng := rand.New(rand.NewPCG(7, 8))

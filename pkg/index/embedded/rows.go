@@ -24,7 +24,7 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 		if err := s.Write(ctx, batch); err != nil {
 			return err
 		}
-		x.mergeLater(s, id)
+		x.queueMerge(s, id)
 		return nil
 	})
 	if err != nil {
@@ -35,11 +35,11 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 
 // prepare validates and analyses rows outside the write lock.
 func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (*store.Batch, error) {
-	words, err := x.analyzers.borrow(ctx)
+	words, err := x.analyzers.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer x.analyzers.giveBack(words)
+	defer x.analyzers.put(words)
 	out := make([]*store.Prepared, 0, len(rows))
 	at := make(map[string]int, len(rows))
 	preparer := store.NewPreparer(id.Dimensions, words)
@@ -71,7 +71,7 @@ func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, which ...
 		if err := s.DeleteGenerations(ctx, all); err != nil {
 			return err
 		}
-		x.mergeLater(s, id)
+		x.queueMerge(s, id)
 		return nil
 	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -122,8 +122,8 @@ func (x *Index) Stored(ctx context.Context, id index.Space, f func(index.Stored)
 func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) error {
 	wanted := make(map[uint32]*index.Hit, len(hits))
 	for _, h := range hits {
-		if !h.Whole {
-			wanted[uint32(h.Place)] = h
+		if !h.Complete {
+			wanted[uint32(h.Location)] = h
 		}
 	}
 	if len(wanted) == 0 {
@@ -150,8 +150,8 @@ func newAnalyzers(n int) analyzers {
 	return free
 }
 
-// borrow waits for an analyser. The caller must return it.
-func (free analyzers) borrow(ctx context.Context) (*analysis.Analyzer, error) {
+// get waits for an analyser. The caller must return it.
+func (free analyzers) get(ctx context.Context) (*analysis.Analyzer, error) {
 	select {
 	case a := <-free:
 		if a == nil {
@@ -163,10 +163,10 @@ func (free analyzers) borrow(ctx context.Context) (*analysis.Analyzer, error) {
 	}
 }
 
-func (free analyzers) giveBack(a *analysis.Analyzer) { free <- a }
+func (free analyzers) put(a *analysis.Analyzer) { free <- a }
 
-// forget drops the caches of all idle analysers, a few megabytes each.
-func (free analyzers) forget() {
+// clear drops the caches of all idle analysers, a few megabytes each.
+func (free analyzers) clear() {
 	for range cap(free) {
 		select {
 		case <-free:

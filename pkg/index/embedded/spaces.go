@@ -74,9 +74,9 @@ func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*st
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h, err := x.acquireKept(ctx, id, create)
+	h, err := x.acquireIntact(ctx, id, create)
 	if err != nil {
-		x.noteDamage(ctx, id, err)
+		x.reportDamage(ctx, id, err)
 		return err
 	}
 	defer x.release(h)
@@ -88,7 +88,7 @@ func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*st
 		err = fmt.Errorf("%w: %w", cause, err) // SQLite only reports an interrupt
 	}
 	if err != nil && !h.space.IsLost() {
-		x.noteDamage(ctx, id, err)
+		x.reportDamage(ctx, id, err)
 	}
 	return err
 }
@@ -115,7 +115,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 		case x.dropping[key.datastore] || h != nil && h.state != open:
 		case h != nil && h.space.IsBroken():
 			if h.refs == 0 {
-				x.logged(x.shut(h))
+				x.logError(x.closeSpace(h))
 				continue
 			}
 		case h != nil:
@@ -126,8 +126,8 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 			x.mu.Unlock()
 			return nil, store.ErrNotFound
 		case len(x.spaces) >= x.max:
-			if victim := x.idle(); victim != nil {
-				x.logged(x.shut(victim))
+			if victim := x.lruHandle(); victim != nil {
+				x.logError(x.closeSpace(victim))
 				continue
 			}
 		default:
@@ -163,15 +163,15 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	}
 	h.space, h.state = s, open
 	x.count(h)
-	x.mergeLater(s, id)
+	x.queueMerge(s, id)
 	return h, nil
 }
 
 // count counts a use. The caller must hold mu.
 func (x *Index) count(h *handle) {
 	h.refs++
-	x.tick++
-	h.used = x.tick
+	x.useCount++
+	h.used = x.useCount
 }
 
 // release ends a use.
@@ -181,25 +181,25 @@ func (x *Index) release(h *handle) {
 	switch {
 	case h.refs > 0:
 	case h.space.IsBroken():
-		x.logged(x.shut(h))
+		x.logError(x.closeSpace(h))
 		return
 	case h.space.IsEmpty():
-		x.logged(x.vacate(h))
+		x.logError(x.removeFiles(h))
 		return
 	}
 	x.broadcast()
 	x.mu.Unlock()
 }
 
-// logged logs the error of closing a space, which has no caller.
-func (x *Index) logged(err error) {
+// logError logs the error of closing a space, which has no caller.
+func (x *Index) logError(err error) {
 	if err != nil {
 		x.log.Error("closing an unused space", "error", err)
 	}
 }
 
-// idle returns the least recently used open space that is not in use, or nil. The caller must hold mu.
-func (x *Index) idle() *handle {
+// lruHandle returns the least recently used open space that is not in use, or nil. The caller must hold mu.
+func (x *Index) lruHandle() *handle {
 	var oldest *handle
 	for _, h := range x.spaces {
 		if h.state == open && h.refs == 0 && (oldest == nil || h.used < oldest.used) {
@@ -209,8 +209,8 @@ func (x *Index) idle() *handle {
 	return oldest
 }
 
-// shut closes an unused space. The caller must hold mu, which shut releases.
-func (x *Index) shut(h *handle) error {
+// closeSpace closes an unused space. The caller must hold mu, which shut releases.
+func (x *Index) closeSpace(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
 	err := h.space.Close()
@@ -244,7 +244,7 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 			}
 		}
 		if unused != nil {
-			errs = append(errs, x.shut(unused))
+			errs = append(errs, x.closeSpace(unused))
 			continue
 		}
 		changed := x.changed
@@ -260,15 +260,15 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 	}
 }
 
-// acquireKept acquires a space whose files are still in place. If they were deleted or replaced, it opens the current
+// acquireIntact acquires a space whose files are still in place. If they were deleted or replaced, it opens the current
 // files and raises the alarm.
-func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*handle, error) {
+func (x *Index) acquireIntact(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {
 		h, err := x.acquire(ctx, id, create)
 		if err != nil || !h.space.IsLost() {
 			return h, err
 		}
-		if h.space.Abandon() {
+		if h.space.MarkForReopen() {
 			x.log.ErrorContext(ctx, "the files of a space were deleted or replaced while it was open; an audit will rebuild missing rows",
 				"datastore", id.DatastoreID, "path", x.path(h.key))
 			x.alarm()

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// TestListsThatAreCachedNeverOutliveAWrite asks for the same words before and after rows come, change and go, and compares
-// with an index that has no cache.
+// TestListsThatAreCachedNeverOutliveAWrite asks for the same words before and after rows come, change and go, and
+// compares with an index that has no cache.
 func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 	t.Parallel()
 	cached, plain := mustOpen(t, t.TempDir(), Options{}), mustOpen(t, t.TempDir(), Options{CacheBytes: 1})
@@ -58,10 +58,11 @@ func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[stri
 	return out
 }
 
-// TestListsOutliveMerges sees to it that a list is made again after a write, and not after a merge, which changes no row.
+// TestListsOutliveMerges sees to it that a list is made again after a write, and not after a merge, which changes no
+// row.
 func TestListsOutliveMerges(t *testing.T) {
 	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{quiet: time.Hour})
+	x := mustOpen(t, t.TempDir(), Options{idleTime: time.Hour})
 	list := func() (found *lexical.TermList) {
 		t.Helper()
 		err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {

@@ -10,12 +10,12 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestASlotFileThatCannotBeWrittenLeavesNothingBehind has one of the files refuse what is written, while the transaction beside it
-// goes well.
+// TestASlotFileThatCannotBeWrittenLeavesNothingBehind has one of the files refuse what is written, while the
+// transaction beside it goes well.
 func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for name, pattern := range map[string]string{
-		"vectors": vectorFile, "codes": "codes-*.bits", "fine codes": "codes-*.bytes", "places": placeFile,
+		"vectors": vectorFile, "codes": "codes-*.bits", "fine codes": "codes-*.bytes", "places": locationFile,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,7 +41,7 @@ func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 				t.Errorf("%d rows, %d slots and %d segments, before %d, %d and %d",
 					now.Rows, now.Slots, len(now.Segments), before.Rows, before.Slots, len(before.Segments))
 			}
-			if diff := cmp.Diff(was, mustAnswer(t, x), told); diff != "" {
+			if diff := cmp.Diff(was, mustAnswer(t, x), reported); diff != "" {
 				t.Errorf("(-before +after):\n%s", diff)
 			}
 			mustWrite(t, x, crashSpace, batchOf("a", 1, 5))

@@ -13,10 +13,10 @@ import (
 
 // Sizes of the agreement test.
 const (
-	agreeSources    = 16
-	agreePerSource  = 80 // rows per generation
-	agreeVocabulary = 4000
-	agreeQueries    = 6
+	agreementSources       = 16
+	agreementRowsPerSource = 80 // rows per generation
+	agreementVocabulary    = 4000
+	agreementQueries       = 6
 )
 
 // writer generates texts similar to real ones: words of all lengths distributed by Zipf's law, and some that belong to
@@ -28,7 +28,7 @@ type writer struct {
 
 func newWriter(seed uint64) *writer {
 	rng := rand.New(rand.NewPCG(seed, 41))
-	return &writer{rng, rand.NewZipf(rng, 1.05, 20, agreeVocabulary-1)}
+	return &writer{rng, rand.NewZipf(rng, 1.05, 20, agreementVocabulary-1)}
 }
 
 // word returns the n-th most common word. No two words have the same stem.
@@ -53,14 +53,14 @@ func (w *writer) text(words int) string {
 func (w *writer) question(words int) string {
 	var out []string
 	for range words {
-		out = append(out, w.word(40+w.zipf.Uint64()%(agreeVocabulary-40)))
+		out = append(out, w.word(40+w.zipf.Uint64()%(agreementVocabulary-40)))
 	}
 	return strings.Join(out, " ")
 }
 
 // rows returns one generation of a datasource.
 func (w *writer) rows(source int, generation uint64) []index.Row {
-	rows := make([]index.Row, agreePerSource)
+	rows := make([]index.Row, agreementRowsPerSource)
 	for i := range rows {
 		rows[i] = row(fmt.Sprintf("source-%d", source), generation, i, w.text(20+w.rng.IntN(120)))
 		rows[i].Context = w.text(w.rng.IntN(6))
@@ -84,7 +84,7 @@ func (s *suite) agreeing() map[string]func(*testing.T) {
 				mustWrite(t, reference, fresh, final...)
 			}
 			w := newWriter(5)
-			for i := range agreeQueries {
+			for i := range agreementQueries {
 				q := index.Query{Vector: vector(uint64(9000 + i)), Limit: 40}
 				if i%3 == 2 {
 					q.Filter.Metadata = map[string]any{"even": true, "source": []int{i % 7, 8, 9, 10}}
@@ -110,7 +110,7 @@ func (s *suite) agreeing() map[string]func(*testing.T) {
 func (s *suite) liveThrough(t *testing.T, x index.Index, sp index.Space) (left []index.Row) {
 	t.Helper()
 	w := newWriter(4)
-	for source := range agreeSources {
+	for source := range agreementSources {
 		first := w.rows(source, 1)
 		mustWrite(t, x, sp, first...)
 		switch source % 4 {
@@ -123,8 +123,8 @@ func (s *suite) liveThrough(t *testing.T, x index.Index, sp index.Space) (left [
 			left = append(left, second...)
 		case 2: // written again with the same keys and other words
 			again := w.rows(source, 1)
-			mustWrite(t, x, sp, again[:agreePerSource/2]...)
-			left = append(append(left, again[:agreePerSource/2]...), first[agreePerSource/2:]...)
+			mustWrite(t, x, sp, again[:agreementRowsPerSource/2]...)
+			left = append(append(left, again[:agreementRowsPerSource/2]...), first[agreementRowsPerSource/2:]...)
 		case 3:
 			s.remove(t, x, sp, first[0].DatasourceID, math.MaxUint64)
 		}

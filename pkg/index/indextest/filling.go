@@ -53,8 +53,8 @@ func (s *suite) filling() map[string]func(*testing.T) {
 			for _, h := range hits {
 				r := want[h.Key]
 				r.Vector, r.Metadata = nil, nil
-				if diff := gocmp.Diff(r, h.Row); diff != "" || !h.Whole || h.Dense != scores[h.Key] {
-					t.Errorf("whole: %v, dense score %v, row (-want +got):\n%s", h.Whole, h.Dense, diff)
+				if diff := gocmp.Diff(r, h.Row); diff != "" || !h.Complete || h.Dense != scores[h.Key] {
+					t.Errorf("whole: %v, dense score %v, row (-want +got):\n%s", h.Complete, h.Dense, diff)
 				}
 			}
 		},
@@ -88,10 +88,10 @@ func (s *suite) filling() map[string]func(*testing.T) {
 			}
 			for _, h := range hits {
 				stays := h.DatasourceID == "ds-2" || h.DatasourceID == "ds-3"
-				if stays && !h.Whole {
+				if stays && !h.Complete {
 					t.Errorf("the row of hit %s is not read", h.Key)
 				}
-				if want := fmt.Sprint("first text ", h.Ordinal); h.Whole && h.Text != want {
+				if want := fmt.Sprint("first text ", h.Ordinal); h.Complete && h.Text != want {
 					t.Errorf("hit %s has the text %q, want %q", h.Key, h.Text, want)
 				}
 			}
@@ -99,8 +99,8 @@ func (s *suite) filling() map[string]func(*testing.T) {
 		"a space that does not exist has no rows of hits": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			h := index.Hit{Row: row("ds", 1, 0, "")}
-			if err := x.Fill(t.Context(), sp, []*index.Hit{&h}); err != nil || h.Whole {
-				t.Errorf("whole: %v, error %v", h.Whole, err)
+			if err := x.Fill(t.Context(), sp, []*index.Hit{&h}); err != nil || h.Complete {
+				t.Errorf("whole: %v, error %v", h.Complete, err)
 			}
 		},
 	}

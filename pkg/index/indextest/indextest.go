@@ -157,7 +157,7 @@ func mustFill(t testing.TB, x index.Index, s index.Space, hits []index.Hit) {
 		t.Fatalf("reading %d hits: %v", len(hits), err)
 	}
 	for _, h := range all {
-		if !h.Whole {
+		if !h.Complete {
 			t.Fatalf("the row of the hit %s is not read", h.Key)
 		}
 	}

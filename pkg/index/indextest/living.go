@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// errEnough stops a listing early.
-var errEnough = errors.New("enough")
+// errStop stops a listing early.
+var errStop = errors.New("enough")
 
 func (s *suite) living() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
@@ -81,9 +81,9 @@ func (s *suite) living() map[string]func(*testing.T) {
 			calls := 0
 			err := x.Stored(t.Context(), sp, func(index.Stored) error {
 				calls++
-				return errEnough
+				return errStop
 			})
-			if !errors.Is(err, errEnough) || calls != 1 {
+			if !errors.Is(err, errStop) || calls != 1 {
 				t.Errorf("error %v after %d calls", err, calls)
 			}
 		},

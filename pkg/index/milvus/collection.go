@@ -94,7 +94,7 @@ func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool)
 		if err != nil {
 			return err
 		}
-		if err = f(col); err == nil || again || !missing(err) && !unloaded(err) {
+		if err = f(col); err == nil || again || !isNotFound(err) && !isNotLoaded(err) {
 			return err
 		}
 		x.collections.forget(col)
@@ -117,7 +117,7 @@ func (x *Index) collection(ctx context.Context, name string, plan func(sparse bo
 	ctx, cancel := context.WithTimeout(ctx, x.opts.LoadTimeout)
 	defer cancel()
 	described, err := x.describe(ctx, name)
-	if missing(err) && plan != nil {
+	if isNotFound(err) && plan != nil {
 		described, err = x.create(ctx, name, plan)
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ func (x *Index) create(ctx context.Context, name string, plan func(sparse bool) 
 			client.WithConsistencyLevel(entity.ClStrong), client.WithPartitionNum(x.opts.Partitions))
 	})
 	described, err := x.describe(ctx, name)
-	if missing(err) && failed != nil {
+	if isNotFound(err) && failed != nil {
 		return nil, failed
 	}
 	return described, err
@@ -186,7 +186,7 @@ func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, 
 		return "", fmt.Errorf("describing the dense index: %w", err)
 	}
 	err = x.createIndex(ctx, name, fieldDense, hnsw)
-	if refused(err) {
+	if isPermanent(err) {
 		var other entity.Index
 		if other, err = x.withoutHNSW(ctx); err != nil {
 			return "", fmt.Errorf("describing the dense index: %w", err)
@@ -235,7 +235,7 @@ func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.
 func (x *Index) indexType(ctx context.Context, name, field string) (kind entity.IndexType, err error) {
 	err = x.call(ctx, fmt.Sprintf("describing the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		found, err := srv.DescribeIndex(ctx, name, field)
-		if refused(err) && !missing(err) {
+		if isPermanent(err) && !isNotFound(err) {
 			return nil // servers also answer this if there is no index
 		}
 		for _, i := range found {
@@ -287,8 +287,8 @@ func (x *Index) load(ctx context.Context, name string) error {
 	}
 }
 
-// ours returns the names of all collections of Sluice.
-func (x *Index) ours(ctx context.Context) ([]string, error) {
+// listCollections returns the names of all collections of Sluice.
+func (x *Index) listCollections(ctx context.Context) ([]string, error) {
 	pattern, err := regexp.Compile(`^` + x.opts.Prefix + `_v(\d{1,9})_d\d+_`)
 	if err != nil {
 		return nil, fmt.Errorf("matching names of collections: %w", err)

@@ -126,15 +126,15 @@ type found struct {
 	terms    entity.SparseEmbedding // nil unless requested
 }
 
-// more selects fields in addition to rowFields.
-type more struct {
+// extraFields selects fields in addition to rowFields.
+type extraFields struct {
 	vectors  bool
 	metadata bool
 	scored   bool // the fields for scoring
 	sparse   bool // the terms, if the server has sparse vectors
 }
 
-func (m more) fields() []string {
+func (m extraFields) fields() []string {
 	out := slices.Clone(rowFields)
 	if m.vectors {
 		out = append(out, fieldDense)
@@ -152,7 +152,7 @@ func (m more) fields() []string {
 }
 
 // readRows converts an answer to rows.
-func readRows(set client.ResultSet, dimensions int, has more) ([]found, error) {
+func readRows(set client.ResultSet, dimensions int, has extraFields) ([]found, error) {
 	if set.Len() == 0 {
 		return nil, nil
 	}

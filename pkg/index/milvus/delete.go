@@ -12,16 +12,17 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// deletedAtOnce is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
+// rowsPerDelete is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
 // servers support. Limited messages ensure that a large sweep does not block the server and that an interrupted one
 // keeps its progress.
-const deletedAtOnce = 2048
+const rowsPerDelete = 2048
 
-// namedAtOnce is the maximum number of generations in one expression. With ids of the maximum length, it has 15 KB.
-const namedAtOnce = 64
+// generationsPerExpr is the maximum number of generations in one expression. With ids of the maximum length, it has 15
+// KB.
+const generationsPerExpr = 64
 
-// DeleteGenerations implements index.Index. It finds the rows of up to namedAtOnce generations with one query, and
-// deletes them with as few messages as possible.
+// DeleteGenerations implements index.Index. It finds the rows of up to generationsPerExpr generations with one query,
+// and deletes them with as few messages as possible.
 func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...index.Generations) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -34,14 +35,14 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...i
 		return done(nil)
 	}
 	err = x.use(ctx, s, false, func(col *collection) error {
-		for part := range slices.Chunk(which, namedAtOnce) {
+		for part := range slices.Chunk(which, generationsPerExpr) {
 			if err := x.deleteWhere(ctx, col, s.DatastoreID, anyOf(s.DatastoreID, part)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err != nil && !missing(err) {
+	if err != nil && !isNotFound(err) {
 		return done(fmt.Errorf("deleting generations of datastore %q: %w", s.DatastoreID, err))
 	}
 	return done(nil)
@@ -92,7 +93,7 @@ func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	if !validDatastore(datastoreID) {
 		return done(nil)
 	}
-	names, err := x.ours(ctx)
+	names, err := x.listCollections(ctx)
 	if err != nil {
 		return done(fmt.Errorf("dropping datastore %q: %w", datastoreID, err))
 	}
@@ -100,7 +101,7 @@ func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 		err := x.useName(ctx, name, nil, func(col *collection) error {
 			return x.deleteWhere(ctx, col, datastoreID, equals(fieldDatastore, datastoreID))
 		})
-		if err != nil && !missing(err) {
+		if err != nil && !isNotFound(err) {
 			return done(fmt.Errorf("dropping datastore %q: %w", datastoreID, err))
 		}
 	}

@@ -35,7 +35,7 @@ const maxFresh = 4096
 // written. Rows with higher ordinals cannot exist, which saves a query for each batch of a job but the first.
 type freshGenerations struct {
 	mu   sync.Mutex
-	last map[freshKey]int // highest ordinal written; beforeFirst if none
+	last map[freshKey]int // highest ordinal written; noRows if none
 }
 
 type freshKey struct {
@@ -44,8 +44,8 @@ type freshKey struct {
 }
 
 const (
-	beforeFirst = -1
-	notFresh    = -2 // it had rows: every batch needs a query
+	noRows    = -1
+	knownRows = -2 // it had rows: every batch needs a query
 )
 
 // unseen reports whether none of a batch's rows can exist.
@@ -57,7 +57,7 @@ func (f *freshGenerations) unseen(collection, datastore string, batch []*prepare
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	last, ok := f.last[freshKey{collection, one}]
-	return ok && last != notFresh && batch[0].row.Ordinal > last // batches are sorted
+	return ok && last != knownRows && batch[0].row.Ordinal > last // batches are sorted
 }
 
 // known reports whether the generation was checked before.
@@ -78,8 +78,8 @@ func (f *freshGenerations) set(k freshKey, last int) {
 	f.last[k] = last
 }
 
-// wrote records that a batch was written.
-func (f *freshGenerations) wrote(collection, datastore string, batch []*prepared) {
+// recordWrite records that a batch was written.
+func (f *freshGenerations) recordWrite(collection, datastore string, batch []*prepared) {
 	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
 	if !ok {
 		f.forget(collection, datastore, batch)
@@ -88,7 +88,7 @@ func (f *freshGenerations) wrote(collection, datastore string, batch []*prepared
 	k := freshKey{collection, one}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if last, ok := f.last[k]; ok && last != notFresh {
+	if last, ok := f.last[k]; ok && last != knownRows {
 		f.last[k] = max(last, batch[len(batch)-1].row.Ordinal)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// gate forwards connections to a server, and can be shut.
-type gate struct {
+// testGate forwards connections to a server, and can be shut.
+type testGate struct {
 	net.Listener
 	server string
 
@@ -18,13 +18,13 @@ type gate struct {
 	wg    sync.WaitGroup
 }
 
-func newGate(t *testing.T, server string) *gate {
+func newGate(t *testing.T, server string) *testGate {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{Listener: l, server: server, conns: make(map[net.Conn]bool)}
+	g := &testGate{Listener: l, server: server, conns: make(map[net.Conn]bool)}
 	g.wg.Go(g.run)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -34,14 +34,14 @@ func newGate(t *testing.T, server string) *gate {
 	return g
 }
 
-func (g *gate) run() {
+func (g *testGate) run() {
 	for {
 		in, err := g.Accept()
 		if err != nil {
 			return
 		}
 		out, err := net.Dial("tcp", g.server)
-		if err != nil || !g.keep(in, out) {
+		if err != nil || !g.addConn(in, out) {
 			_ = in.Close()
 			continue
 		}
@@ -54,7 +54,7 @@ func (g *gate) run() {
 	}
 }
 
-func (g *gate) keep(in, out net.Conn) bool {
+func (g *testGate) addConn(in, out net.Conn) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shut {
@@ -66,7 +66,7 @@ func (g *gate) keep(in, out net.Conn) bool {
 }
 
 // set shuts the gate, which breaks what goes through it, or opens it.
-func (g *gate) set(shut bool) {
+func (g *testGate) set(shut bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = shut

@@ -60,7 +60,7 @@ type Index struct {
 	connectErr  error
 
 	collections collections
-	frequencies frequencies
+	frequencies statisticsCache
 	fresh       freshGenerations
 
 	// Set by tests before the first call.
@@ -88,7 +88,7 @@ func Open(opts Options) (*Index, error) {
 	case !validPrefix(opts.Prefix):
 		return nil, fmt.Errorf("opening the Milvus index: the prefix %q is invalid: use up to 100 letters, digits and underscores, not starting with a digit", opts.Prefix)
 	}
-	x := &Index{opts: opts, connecting: make(chan struct{}, 1), listed: listedKeys, deleted: deletedAtOnce}
+	x := &Index{opts: opts, connecting: make(chan struct{}, 1), listed: listedKeys, deleted: rowsPerDelete}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	return x, nil
 }

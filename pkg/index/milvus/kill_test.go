@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// mortal is a server of the test's own, which it may kill.
-type mortal interface {
+// killableServer is a server of the test's own, which it may kill.
+type killableServer interface {
 	Addr() string
 	Kill() error
 	Stop() error
@@ -20,11 +20,11 @@ type mortal interface {
 
 func TestServer_that_is_killed_while_rows_are_written_loses_none(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(context.Context, string) (mortal, error){
-		"standalone": func(ctx context.Context, dir string) (mortal, error) {
+	for name, start := range map[string]func(context.Context, string) (killableServer, error){
+		"standalone": func(ctx context.Context, dir string) (killableServer, error) {
 			return engines.StartMilvus(ctx, dir, engines.MilvusOptions{Temporary: true})
 		},
-		"lite": func(ctx context.Context, dir string) (mortal, error) {
+		"lite": func(ctx context.Context, dir string) (killableServer, error) {
 			return engines.StartMilvusLite(ctx, dir, engines.MilvusLiteOptions{Temporary: true})
 		},
 	} {
@@ -62,11 +62,11 @@ func TestServer_that_is_killed_while_rows_are_written_loses_none(t *testing.T) {
 				source := fmt.Sprint("ds", i)
 				rows := someRows(source, 1, 40)
 				for part := 0; part < len(rows); part += 20 {
-					untilDone(ctx, t, func() error { return x.Write(ctx, s, rows[part:part+20]) })
+					retryUntilDone(ctx, t, func() error { return x.Write(ctx, s, rows[part:part+20]) })
 				}
 			}
 			for i := range sources {
-				untilDone(ctx, t, func() error {
+				retryUntilDone(ctx, t, func() error {
 					n, err := x.Count(ctx, s, fmt.Sprint("ds", i), 1)
 					if err == nil && n != 40 {
 						t.Errorf("%d rows of datasource %d, want 40", n, i)
@@ -74,7 +74,7 @@ func TestServer_that_is_killed_while_rows_are_written_loses_none(t *testing.T) {
 					return err
 				})
 			}
-			untilDone(ctx, t, func() error {
+			retryUntilDone(ctx, t, func() error {
 				r, err := x.Search(ctx, s, index.Query{Vector: []float32{1, 0, 0, 0}, Limit: 2000})
 				if err == nil && len(r.Hits) != sources*40 {
 					t.Errorf("%d hits, want %d", len(r.Hits), sources*40)
@@ -88,8 +88,8 @@ func TestServer_that_is_killed_while_rows_are_written_loses_none(t *testing.T) {
 	}
 }
 
-// untilDone does something again until it succeeds, as the job stream does.
-func untilDone(ctx context.Context, t *testing.T, f func() error) {
+// retryUntilDone does something again until it succeeds, as the job stream does.
+func retryUntilDone(ctx context.Context, t *testing.T, f func() error) {
 	t.Helper()
 	for {
 		err := f()

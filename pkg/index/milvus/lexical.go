@@ -15,7 +15,7 @@ import (
 
 // assumedLength returns the average row length that stored weights assume for a language, since they cannot change with
 // the other rows. Chunks have a common size in tokens, so their lengths differ more between languages than within one.
-// The assumed length affects which rows become candidates, but not their scores: see question.deeper.
+// The assumed length affects which rows become candidates, but not their scores: see question.candidateLimit.
 func assumedLength(lang analysis.Language) float64 {
 	switch lang {
 	case "zh", "ja", "ko", "th", "lo", "km", "my": // indexed by single characters and pairs
@@ -98,8 +98,8 @@ type queryTerm struct {
 	idf   float64
 }
 
-// question is the lexical side of a query.
-type question struct {
+// lexicalQuery is the lexical side of a query.
+type lexicalQuery struct {
 	terms    []queryTerm // at most bm25.MaxTerms
 	weights  map[string]float64
 	max      float64
@@ -107,9 +107,9 @@ type question struct {
 	mismatch float64 // see census
 }
 
-// ask computes the weights of a query's words from the number of rows that contain each.
-func ask(words []analysis.QueryTerm, rows float64, having []float64) question {
-	q := question{weights: make(map[string]float64, len(words)), average: 1}
+// newLexicalQuery computes the weights of a query's words from the number of rows that contain each.
+func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64) lexicalQuery {
+	q := lexicalQuery{weights: make(map[string]float64, len(words)), average: 1}
 	for i, w := range words {
 		t := queryTerm{name: w.Name, forms: hashes(w), idf: bm25.Weight(rows, min(having[i], rows))}
 		q.terms = append(q.terms, t)
@@ -129,16 +129,16 @@ func ask(words []analysis.QueryTerm, rows float64, having []float64) question {
 // most, the candidates include all of the best rows; at worst, 0.994 of the best 10 documents and 0.9996 of the best 50
 // chunks.
 const (
-	deeperAlways = 0.1
-	deeperRows   = 20
-	deepestTop   = 16_384 // the maximum of servers
+	minExtraShare = 0.1
+	minExtraRows  = 20
+	maxCandidates = 16_384 // the maximum of servers
 )
 
-// deeper returns the number of candidates to fetch for limit rows. Stored weights assume an average length: the further
-// it is from the real one, the lower the best rows may rank.
-func (q question) deeper(limit int) int {
-	more := float64(limit+deeperRows) * (q.mismatch + deeperAlways)
-	return int(min(float64(limit)+math.Ceil(more), deepestTop))
+// candidateLimit returns the number of candidates to fetch for limit rows. Stored weights assume an average length: the
+// further it is from the real one, the lower the best rows may rank.
+func (q lexicalQuery) candidateLimit(limit int) int {
+	more := float64(limit+minExtraRows) * (q.mismatch + minExtraShare)
+	return int(min(float64(limit)+math.Ceil(more), maxCandidates))
 }
 
 // hashes returns the distinct hashes of a word's forms.
@@ -153,7 +153,7 @@ func hashes(w analysis.QueryTerm) []uint32 {
 }
 
 // vector returns the query's sparse vector, nil if the query has no words.
-func (q question) vector() (entity.SparseEmbedding, error) {
+func (q lexicalQuery) vector() (entity.SparseEmbedding, error) {
 	idf := make(weights)
 	for _, t := range q.terms {
 		for _, f := range t.forms {
@@ -168,7 +168,7 @@ func (q question) vector() (entity.SparseEmbedding, error) {
 
 // score sets a hit's lexical score, and its query terms with their counts. count returns the number of occurrences of a
 // term in the row. The forms of a word count as one term.
-func (q question) score(h *index.Hit, count func(uint32) float64) {
+func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 	norm := bm25.Norm(float64(h.Length), q.average)
 	for _, t := range q.terms {
 		var n float64

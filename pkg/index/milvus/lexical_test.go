@@ -24,7 +24,7 @@ func TestScore_is_BM25_of_the_row_whatever_average_was_assumed(t *testing.T) {
 	}
 	const rows = 100.0
 	for _, average := range []float64{3, 80, 700} {
-		q := ask(analysis.Query("river valley glacier", nil), rows, []float64{10, 3, 0})
+		q := newLexicalQuery(analysis.Query("river valley glacier", nil), rows, []float64{10, 3, 0})
 		q.average = average
 		want := 0.0
 		for _, c := range []struct{ n, frequency float64 }{{10, 2 + bm25.ContextWeight}, {3, 1}} {
@@ -50,7 +50,7 @@ func TestScore_is_BM25_of_the_row_whatever_average_was_assumed(t *testing.T) {
 func TestScore_counts_the_forms_of_a_word_together(t *testing.T) {
 	t.Parallel()
 	w := analysis.QueryTerm{Name: "a", Forms: []string{"a", "b", "c", "a"}}
-	q := ask([]analysis.QueryTerm{w}, 10, []float64{2})
+	q := newLexicalQuery([]analysis.QueryTerm{w}, 10, []float64{2})
 	q.average = 80
 	norm := storedNorm(80, "en")
 	stored, err := counts{termHash("a"): 3, termHash("b"): 1000}.saturated(norm).stored()
@@ -77,7 +77,7 @@ func TestFrequency_undoes_saturation_at_single_precision(t *testing.T) {
 	}
 }
 
-func TestAverages_are_those_of_the_rows_and_how_far_they_are_from_what_is_assumed(t *testing.T) {
+func TestAverages_and_their_deviation_from_the_assumed_length(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		languages         []string
@@ -98,13 +98,13 @@ func TestAverages_are_those_of_the_rows_and_how_far_they_are_from_what_is_assume
 	}
 }
 
-func TestDeeper_takes_more_candidates_the_less_the_assumed_average_fits(t *testing.T) {
+func TestCandidateLimit_grows_with_the_deviation_from_the_assumed_average(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 10, 200, index.MaxLimit} {
 		last := limit
 		for _, mismatch := range []float64{0, 0.3, 1, 2, 8} {
-			got := question{mismatch: mismatch}.deeper(limit)
-			if got <= last && got < deepestTop || got > deepestTop {
+			got := lexicalQuery{mismatch: mismatch}.candidateLimit(limit)
+			if got <= last && got < maxCandidates || got > maxCandidates {
 				t.Errorf("for %d rows at a mismatch of %v: %d candidates, %d where it is less", limit, mismatch, got, last)
 			}
 			last = got
@@ -112,7 +112,7 @@ func TestDeeper_takes_more_candidates_the_less_the_assumed_average_fits(t *testi
 	}
 }
 
-func TestBest_keeps_the_highest_scores_and_what_is_near(t *testing.T) {
+func TestTopLexical_keeps_the_highest_scores_and_dense_hits(t *testing.T) {
 	t.Parallel()
 	var hits []index.Hit
 	for i, score := range []float64{1, 5, 0, 4, 4, 0, 3} {
@@ -127,7 +127,7 @@ func TestBest_keeps_the_highest_scores_and_what_is_near(t *testing.T) {
 		{10, nil, []int{0, 1, 3, 4, 6}}, {10, []int{5}, []int{0, 1, 3, 4, 5, 6}},
 	} {
 		var got []int
-		for _, h := range best(hits, c.limit, func(i int) bool { return slices.Contains(c.near, i) }) {
+		for _, h := range topLexical(hits, c.limit, func(i int) bool { return slices.Contains(c.near, i) }) {
 			got = append(got, h.Ordinal)
 		}
 		if slices.Sort(got); !slices.Equal(got, c.want) {
@@ -136,7 +136,7 @@ func TestBest_keeps_the_highest_scores_and_what_is_near(t *testing.T) {
 	}
 }
 
-func TestAsk_keeps_the_rarest_of_many_words(t *testing.T) {
+func TestNewLexicalQuery_keeps_the_rarest_of_many_words(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
 	for i := range 200 {
@@ -147,7 +147,7 @@ func TestAsk_keeps_the_rarest_of_many_words(t *testing.T) {
 	for i := range having {
 		having[i] = float64(len(having) - i)
 	}
-	q := ask(words, 1000, having)
+	q := newLexicalQuery(words, 1000, having)
 	if len(q.terms) != bm25.MaxTerms || len(q.weights) != bm25.MaxTerms {
 		t.Fatalf("%d terms and %d weights, want %d", len(q.terms), len(q.weights), bm25.MaxTerms)
 	}

@@ -60,7 +60,7 @@ func inserted(t *testing.T, x *Index, s index.Space) int64 {
 	var n []int64
 	err := x.use(t.Context(), s, false, func(col *collection) error {
 		return x.call(t.Context(), "counting", func(ctx context.Context, srv *server) error {
-			set, err := srv.Query(ctx, col.name, nil, equals(fieldDatastore, s.DatastoreID), []string{"count(*)"}, strong)
+			set, err := srv.Query(ctx, col.name, nil, equals(fieldDatastore, s.DatastoreID), []string{"count(*)"}, strongConsistency)
 			n = (&table{set: set}).numbers("count(*)")
 			return err
 		})
@@ -94,7 +94,7 @@ func TestProcesses_that_make_a_collection_at_the_same_moment_share_it(t *testing
 	})
 }
 
-func TestCollection_that_was_dropped_is_made_again_by_the_next_write(t *testing.T) {
+func TestDropped_collection_is_created_again_by_the_next_write(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
@@ -281,7 +281,7 @@ func TestRows_that_were_inserted_twice_are_shown_once_and_swept_together(t *test
 	})
 }
 
-func TestServer_that_was_away_is_found_again(t *testing.T) {
+func TestClient_reconnects_to_a_restarted_server(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		g := newGate(t, addr)
@@ -341,7 +341,7 @@ func TestClose_ends_running_calls(t *testing.T) {
 	})
 }
 
-func TestDescribe_tells_what_the_server_can_do(t *testing.T) {
+func TestDescribe_reports_the_features_of_the_server(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]Server{"standalone": {Version: "v2.3.5-lite"}, "lite": {LexicalSearch: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func testPrefix(t testing.TB, addr string) string {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		x := mustOpen(t, Options{Address: addr, Prefix: prefix})
-		names, err := x.ours(ctx)
+		names, err := x.listCollections(ctx)
 		if err != nil {
 			t.Errorf("listing what the test has made: %v", err)
 		}

@@ -41,14 +41,14 @@ func validPrefix(prefix string) bool {
 	return prefix != "" && len(prefix) <= 100
 }
 
-// about is the content of a collection's description.
-type about struct {
+// description is the content of a collection's description.
+type description struct {
 	Schema     int    `json:"sluice_schema"`
 	Model      string `json:"model"`
 	Dimensions int    `json:"dimensions"`
 }
 
-func (a about) String() string {
+func (a description) String() string {
 	b, err := json.Marshal(a)
 	if err != nil {
 		return "" // numbers and a string always marshal

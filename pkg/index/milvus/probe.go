@@ -15,7 +15,7 @@ func (s *server) probeSparse(ctx context.Context, prefix string) (bool, error) {
 	name := prefix + "_probe_" + fmt.Sprintf("%x", [16]byte(uuid.New()))
 	defer func() { _ = s.DropCollection(context.WithoutCancel(ctx), name) }()
 	err := s.trySparse(ctx, name)
-	if refused(err) {
+	if isPermanent(err) {
 		return false, nil
 	}
 	return err == nil, err

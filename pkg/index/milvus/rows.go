@@ -16,12 +16,12 @@ import (
 
 // Options of reads.
 var (
-	// strong: the read sees all earlier writes.
-	strong = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
-	// eventual: the node answers without waiting for the latest writes.
-	eventual = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
-	// everything is the maximum limit of servers. Without a limit, Milvus 2.3 omits as many rows as there are copies.
-	everything = client.WithLimit(16_384)
+	// strongConsistency: the read sees all earlier writes.
+	strongConsistency = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
+	// eventualConsistency: the node answers without waiting for the latest writes.
+	eventualConsistency = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
+	// maxLimit is the maximum limit of servers. Without a limit, Milvus 2.3 omits as many rows as there are copies.
+	maxLimit = client.WithLimit(16_384)
 )
 
 // listedKeys is the page size of listings without texts; servers allow up to 16,384.
@@ -39,7 +39,7 @@ func (x *Index) pages(ctx context.Context, col *collection, expr string, fields 
 		}
 		var set client.ResultSet
 		err := x.call(ctx, "reading a page of rows", func(ctx context.Context, srv *server) (err error) {
-			set, err = srv.Query(ctx, col.name, nil, where, fields, strong, client.WithLimit(int64(size())))
+			set, err = srv.Query(ctx, col.name, nil, where, fields, strongConsistency, client.WithLimit(int64(size())))
 			return err
 		})
 		if err != nil || set.Len() == 0 {
@@ -68,20 +68,20 @@ func (x *Index) Rows(ctx context.Context, s index.Space, datasourceID string, ge
 	err = x.use(ctx, s, false, func(col *collection) error {
 		out = nil
 		expr := generation{s.DatastoreID, datasourceID, generationNumber}.expr() + " && " + fieldOrdinal + " >= " + strconv.Itoa(max(fromOrdinal, 0))
-		want := more{vectors: true, metadata: true}
+		want := extraFields{vectors: true, metadata: true}
 		return x.pages(ctx, col, expr, want.fields(), func() int { return min(fetchRows, limit-len(out)) }, func(set client.ResultSet) (string, error) {
 			rows, err := readRows(set, col.dimensions, want)
 			if err != nil {
 				return "", err
 			}
-			rows = once(rows)
+			rows = deduplicate(rows)
 			for _, r := range rows {
 				out = append(out, r.Row)
 			}
 			return rows[len(rows)-1].id, nil
 		})
 	})
-	if err != nil && !missing(err) {
+	if err != nil && !isNotFound(err) {
 		return nil, done(fmt.Errorf("reading rows of datasource %q: %w", datasourceID, err))
 	}
 	return out, done(nil)
@@ -105,7 +105,7 @@ func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) 
 		}
 		return x.pages(ctx, col, expr, runFields, func() int { return x.listed }, run.page)
 	})
-	if err != nil && !missing(err) {
+	if err != nil && !isNotFound(err) {
 		return done(fmt.Errorf("listing rows of datastore %q: %w", s.DatastoreID, err))
 	}
 	return done(run.end())
@@ -134,7 +134,7 @@ func (x *Index) Count(ctx context.Context, s index.Space, datasourceID string, n
 		}
 		return run.end()
 	})
-	if err != nil && !missing(err) {
+	if err != nil && !isNotFound(err) {
 		return 0, done(fmt.Errorf("counting rows of datasource %q: %w", datasourceID, err))
 	}
 	return rows, done(nil)
@@ -149,7 +149,7 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	if !validDatastore(datastoreID) {
 		return nil, done(nil)
 	}
-	names, err := x.ours(ctx)
+	names, err := x.listCollections(ctx)
 	if err != nil {
 		return nil, done(fmt.Errorf("finding the spaces of datastore %q: %w", datastoreID, err))
 	}
@@ -157,14 +157,14 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	for _, name := range names {
 		err := x.useName(ctx, name, nil, func(col *collection) error {
 			return x.call(ctx, "looking for a row", func(ctx context.Context, srv *server) error {
-				set, err := srv.Query(ctx, col.name, nil, equals(fieldDatastore, datastoreID), []string{fieldID}, strong, client.WithLimit(1))
+				set, err := srv.Query(ctx, col.name, nil, equals(fieldDatastore, datastoreID), []string{fieldID}, strongConsistency, client.WithLimit(1))
 				if err == nil && set.Len() > 0 {
 					out = append(out, index.Space{DatastoreID: datastoreID, Model: col.model, Dimensions: col.dimensions})
 				}
 				return err
 			})
 		})
-		if err != nil && !missing(err) {
+		if err != nil && !isNotFound(err) {
 			return nil, done(fmt.Errorf("finding the spaces of datastore %q: %w", datastoreID, err))
 		}
 	}

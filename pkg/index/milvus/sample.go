@@ -20,7 +20,7 @@ const (
 	readTexts = 1000
 )
 
-// inShare returns the condition for a random share of the rows, "" for all.
+// rowsByShare returns the condition for a random share of the rows, "" for all.
 func inShare(share float64) string {
 	if share >= 1 {
 		return ""
@@ -29,9 +29,9 @@ func inShare(share float64) string {
 }
 
 // sample sets the languages and average length of a census from a sample.
-func (x *Index) sample(ctx context.Context, col *collection, expr string, c *census) error {
+func (x *Index) sample(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
-		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventual, everything)
+		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventualConsistency, maxLimit)
 		if err != nil {
 			return err
 		}
@@ -51,13 +51,13 @@ func (x *Index) sample(ctx context.Context, col *collection, expr string, c *cen
 }
 
 // rareLanguages adds languages that are missing in the sample, so that their words can be found, too.
-func (x *Index) rareLanguages(ctx context.Context, col *collection, here string, c *census) error {
+func (x *Index) rareLanguages(ctx context.Context, col *collection, here string, c *termStatistics) error {
 	return x.call(ctx, "reading rare languages", func(ctx context.Context, srv *server) error {
 		others := here
 		for _, l := range c.languages {
 			others += " && " + fieldLanguage + " != " + quote(string(l)) // Milvus Lite does not support "not in"
 		}
-		set, err := srv.Query(ctx, col.name, nil, others, []string{fieldLanguage}, eventual, everything)
+		set, err := srv.Query(ctx, col.name, nil, others, []string{fieldLanguage}, eventualConsistency, maxLimit)
 		if err != nil || set.Len() == 0 {
 			return err
 		}
@@ -82,9 +82,9 @@ func averages(languages []string, lengths []int64) (average, mismatch float64) {
 }
 
 // sampleWords sets the word statistics of a census from a sample.
-func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *census) error {
+func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling the words of rows", func(ctx context.Context, srv *server) error {
-		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventual, client.WithLimit(readTexts))
+		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventualConsistency, client.WithLimit(readTexts))
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func schema(name string, s index.Space, sparse bool) *entity.Schema {
 	number := func(name string) *entity.Field {
 		return entity.NewField().WithName(name).WithDataType(entity.FieldTypeInt64)
 	}
-	out := entity.NewSchema().WithName(name).WithDescription(about{schemaVersion, s.Model, s.Dimensions}.String())
+	out := entity.NewSchema().WithName(name).WithDescription(description{schemaVersion, s.Model, s.Dimensions}.String())
 	for _, f := range []*entity.Field{
 		text(fieldID, maxIDBytes).WithIsPrimaryKey(true),
 		text(fieldDatastore, maxDatastoreBytes).WithIsPartitionKey(true),
@@ -83,8 +83,8 @@ func schema(name string, s index.Space, sparse bool) *entity.Schema {
 func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
 
 // checkSchema fails with ErrSchema if a collection does not have the schema of this version.
-func checkSchema(got *entity.Schema) (about, error) {
-	var a about
+func checkSchema(got *entity.Schema) (description, error) {
+	var a description
 	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {
 		return a, fmt.Errorf("%w: %q is described as %.100q, which Sluice never writes", ErrSchema, got.CollectionName, got.Description)
 	}

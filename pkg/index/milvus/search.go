@@ -18,8 +18,8 @@ import (
 // Number of rows read per request, so that an answer stays below the servers' limit of 100 MB, and number of requests
 // at once.
 const (
-	fetchRows   = 256
-	fetchAtOnce = 4
+	fetchRows       = 256
+	parallelFetches = 4
 )
 
 // Search implements index.Index.
@@ -56,18 +56,18 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 			out, err = x.searchIn(ctx, col, s.DatastoreID, q, expr, none, vector)
 			return err
 		})
-		if err == nil || !missing(err) {
+		if err == nil || !isNotFound(err) {
 			return out, err
 		}
 	}
-	nothing := ask(analysis.Query(q.Text, nil), 0, make([]float64, analysis.MaxQueryTerms))
+	nothing := newLexicalQuery(analysis.Query(q.Text, nil), 0, make([]float64, analysis.MaxQueryTerms))
 	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
 }
 
 // searchIn runs both legs and returns the union of their best rows. The lexical leg returns more candidates than
 // requested, ranked by stored weights; the best of them are chosen by their exact scores.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
-	var words question
+	var words lexicalQuery
 	var lexical entity.SparseEmbedding
 	if q.Text != "" {
 		var err error
@@ -85,13 +85,13 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	if none {
 		return out, nil
 	}
-	var legs []leg
+	var legs []vectorSearch
 	if vector != nil && col.dimensions > 0 {
 		padded := append(slices.Clone(vector), make([]float32, max(0, minDenseDimensions-len(vector)))...)
-		legs = append(legs, leg{doing: "searching by vector", field: fieldDense, vectors: []entity.Vector{entity.FloatVector(padded)}, expr: expr, limit: q.Limit, level: strong})
+		legs = append(legs, vectorSearch{doing: "searching by vector", field: fieldDense, vectors: []entity.Vector{entity.FloatVector(padded)}, expr: expr, limit: q.Limit, level: strongConsistency})
 	}
 	if lexical != nil && col.sparse {
-		legs = append(legs, leg{doing: "searching by words", field: fieldSparse, vectors: []entity.Vector{lexical}, expr: expr, limit: words.deeper(q.Limit), level: strong})
+		legs = append(legs, vectorSearch{doing: "searching by words", field: fieldSparse, vectors: []entity.Vector{lexical}, expr: expr, limit: words.candidateLimit(q.Limit), level: strongConsistency})
 	}
 	keys := make([][][]string, len(legs))
 	running, runningCtx := errgroup.WithContext(ctx)
@@ -118,15 +118,15 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	if len(legs) > 1 {
 		near = keys[0][0]
 	}
-	out.Hits = best(out.Hits, q.Limit, func(i int) bool {
+	out.Hits = topLexical(out.Hits, q.Limit, func(i int) bool {
 		_, found := slices.BinarySearch(near, rows[i].id)
 		return found
 	})
 	return out, nil
 }
 
-// best returns the limit hits with the highest lexical scores, and all hits of the dense leg.
-func best(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
+// topLexical returns the limit hits with the highest lexical scores, and all hits of the dense leg.
+func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {
 		order[i] = i
@@ -142,11 +142,11 @@ func best(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 }
 
 // hits returns the rows with their exact scores.
-func hits(rows []found, vector []float32, words question, sparse bool) []index.Hit {
+func hits(rows []found, vector []float32, words lexicalQuery, sparse bool) []index.Hit {
 	out := make([]index.Hit, 0, len(rows))
 	var stems analysis.Analyzer
 	for _, r := range rows {
-		h := index.Hit{Row: r.Row, Whole: true, Length: int(r.length)}
+		h := index.Hit{Row: r.Row, Complete: true, Length: int(r.length)}
 		if vector != nil {
 			h.Dense = min(max(dot(vector, h.Vector), -1), 1)
 		}
@@ -181,8 +181,8 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// leg is a search of one vector field by several vectors.
-type leg struct {
+// vectorSearch is a search of one vector field by several vectors.
+type vectorSearch struct {
 	doing   string
 	field   string
 	vectors []entity.Vector
@@ -192,7 +192,7 @@ type leg struct {
 }
 
 // nearest returns the primary keys of the best rows for each vector of a leg, without duplicates.
-func (x *Index) nearest(ctx context.Context, col *collection, l leg) (ids [][]string, err error) {
+func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (ids [][]string, err error) {
 	params, err := searchParams(col, l)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.doing, err)
@@ -242,7 +242,7 @@ const (
 )
 
 // searchParams returns the search parameters for the field's index.
-func searchParams(col *collection, l leg) (entity.SearchParam, error) {
+func searchParams(col *collection, l vectorSearch) (entity.SearchParam, error) {
 	switch {
 	case l.field == fieldSparse:
 		return entity.NewIndexSparseInvertedSearchParam(0)
@@ -262,19 +262,19 @@ func searchParams(col *collection, l leg) (entity.SearchParam, error) {
 func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]found, error) {
 	parts := make([][]found, (len(ids)+fetchRows-1)/fetchRows)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(fetchAtOnce)
+	group.SetLimit(parallelFetches)
 	for i := range parts {
 		group.Go(func() (err error) {
 			page := ids[i*fetchRows : min((i+1)*fetchRows, len(ids))]
 			// Read without waiting first. If a node that lags behind answers, read the missing rows again with strong
 			// consistency.
-			if parts[i], err = x.fetchPage(ctx, col, page, vectors, scored, eventual); err != nil || len(parts[i]) == len(page) {
+			if parts[i], err = x.fetchPage(ctx, col, page, vectors, scored, eventualConsistency); err != nil || len(parts[i]) == len(page) {
 				return err
 			}
 			lacking := slices.DeleteFunc(slices.Clone(page), func(id string) bool {
 				return slices.ContainsFunc(parts[i], func(f found) bool { return f.id == id })
 			})
-			rest, err := x.fetchPage(ctx, col, lacking, vectors, scored, strong)
+			rest, err := x.fetchPage(ctx, col, lacking, vectors, scored, strongConsistency)
 			parts[i] = append(parts[i], rest...)
 			return err
 		})
@@ -284,21 +284,21 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 }
 
 func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, vectors, scored bool, level client.SearchQueryOptionFunc) (rows []found, err error) {
-	want := more{vectors: vectors, scored: scored, sparse: scored && col.sparse}
+	want := extraFields{vectors: vectors, scored: scored, sparse: scored && col.sparse}
 	err = x.call(ctx, fmt.Sprintf("reading %d rows", len(ids)), func(ctx context.Context, srv *server) error {
-		set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, ids), want.fields(), level, everything)
+		set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, ids), want.fields(), level, maxLimit)
 		if err != nil {
 			return err
 		}
 		rows, err = readRows(set, col.dimensions, want)
-		rows = once(rows)
+		rows = deduplicate(rows)
 		return err
 	})
 	return rows, err
 }
 
-// once removes copies of rows that were inserted twice, and sorts the rows by primary key.
-func once(rows []found) []found {
+// deduplicate removes copies of rows that were inserted twice, and sorts the rows by primary key.
+func deduplicate(rows []found) []found {
 	slices.SortStableFunc(rows, func(a, b found) int { return strings.Compare(a.id, b.id) })
 	return slices.CompactFunc(rows, func(a, b found) bool { return a.id == b.id })
 }

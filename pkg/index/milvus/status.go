@@ -27,11 +27,11 @@ const (
 
 // serverError is an error in a server's answer.
 type serverError struct {
-	method string
-	code   int32
-	old    commonpb.ErrorCode
-	reason string
-	again  bool // the server says that a retry may help
+	method    string
+	code      int32
+	old       commonpb.ErrorCode
+	reason    string
+	retryable bool // the server says that a retry may help
 }
 
 func (e *serverError) Error() string {
@@ -63,7 +63,7 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	}
 	return &serverError{
 		method: method[lastSlash(method)+1:], code: st.GetCode(), old: st.GetErrorCode(), //nolint:staticcheck // see above
-		reason: st.GetReason(), again: st.GetRetriable(),
+		reason: st.GetReason(), retryable: st.GetRetriable(),
 	}
 }
 
@@ -81,20 +81,20 @@ func lastSlash(s string) int {
 	return -1
 }
 
-// missing reports whether the collection does not exist.
-func missing(err error) bool {
+// isNotFound reports whether the collection does not exist.
+func isNotFound(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && (e.code == codeNotFound || e.code == 0 && e.old == commonpb.ErrorCode_CollectionNotExists)
 }
 
-// unloaded reports whether the collection exists but is not loaded.
-func unloaded(err error) bool {
+// isNotLoaded reports whether the collection exists but is not loaded.
+func isNotLoaded(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && e.code == codeNotLoaded
 }
 
-// refused reports whether the server answered with a permanent error.
-func refused(err error) bool {
+// isPermanent reports whether the server answered with a permanent error.
+func isPermanent(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && !transient(err)
 }
@@ -110,7 +110,7 @@ func transient(err error) bool {
 		case codeNotReady, codeUnavailable, codeTooMany, codeRateLimited, codeNotFullyLoaded:
 			return true
 		}
-		return e.again || e.code == 0 && e.old == commonpb.ErrorCode_RateLimit
+		return e.retryable || e.code == 0 && e.old == commonpb.ErrorCode_RateLimit
 	}
 	switch status.Code(err) {
 	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted:

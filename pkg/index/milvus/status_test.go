@@ -36,8 +36,8 @@ func TestCheckStatus(t *testing.T) {
 			t.Parallel()
 			for kind, reply := range map[string]any{"a bare status": c.status, "an answer with a status": &milvuspb.QueryResults{Status: c.status}} {
 				err := checkStatus(t.Context(), "/milvus.proto.milvus.MilvusService/Query", nil, reply, nil, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil })
-				if (err != nil) != c.wrong || missing(err) != c.missing || unloaded(err) != c.unloaded || transient(err) != c.transient {
-					t.Errorf("%s: error %v, missing %v, unloaded %v, transient %v", kind, err, missing(err), unloaded(err), transient(err))
+				if (err != nil) != c.wrong || isNotFound(err) != c.missing || isNotLoaded(err) != c.unloaded || transient(err) != c.transient {
+					t.Errorf("%s: error %v, missing %v, unloaded %v, transient %v", kind, err, isNotFound(err), isNotLoaded(err), transient(err))
 				}
 			}
 		})

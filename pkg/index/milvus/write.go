@@ -106,22 +106,22 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 		x.fresh.forget(col.name, s.DatastoreID, batch)
 		return err
 	}
-	x.fresh.wrote(col.name, s.DatastoreID, batch)
+	x.fresh.recordWrite(col.name, s.DatastoreID, batch)
 	return nil
 }
 
 // replace deletes existing rows of a batch with different content, and returns the rows to insert.
 func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
 	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {
-		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, strong, client.WithLimit(1))
+		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, strongConsistency, client.WithLimit(1))
 		if err != nil {
 			return nil, fmt.Errorf("checking whether generation %d exists: %w", one.generation, err)
 		}
 		if set.Len() == 0 {
-			x.fresh.set(freshKey{col.name, one}, beforeFirst)
+			x.fresh.set(freshKey{col.name, one}, noRows)
 			return batch, nil
 		}
-		x.fresh.set(freshKey{col.name, one}, notFresh)
+		x.fresh.set(freshKey{col.name, one}, knownRows)
 	}
 	stored, err := digests(ctx, srv, col, batch)
 	if err != nil || len(stored) == 0 {
@@ -149,7 +149,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 
 // digests returns the existing rows of a batch with the hashes of their content.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
-	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strong, everything)
+	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading existing rows: %w", err)
 	}

@@ -138,8 +138,8 @@ func (c *Cache) remove(e *list.Element) {
 	c.size -= item.size
 }
 
-// Held returns the number of items in the cache and their size in bytes.
-func (c *Cache) Held() (items int, bytes int64) {
+// Usage returns the number of items in the cache and their size in bytes.
+func (c *Cache) Usage() (items int, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.items), c.size

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestACacheHoldsNoMoreThanItMay does with caches what is done with them, at random, and counts.
-func TestACacheHoldsNoMoreThanItMay(t *testing.T) {
+// TestACacheIsBounded does with caches what is done with them, at random, and counts.
+func TestACacheIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 10_000
 	r := rand.New(rand.NewPCG(1, 2))

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-func TestPostingsOfAnyRunsComeOutInOrderOfSlots(t *testing.T) {
+func TestMergedPostingsAreSortedBySlot(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 3))
 	for range 500 {
-		g := &gatherer{}
+		g := &postingsMerger{}
 		times := make(map[uint32]uint32)
 		for range rng.IntN(7) {
 			from, slot := len(g.postings), rng.Uint32N(50)

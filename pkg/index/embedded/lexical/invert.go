@@ -162,5 +162,5 @@ func BuildBlocks(batches []Placed) (blocks [][]byte, firsts []string) {
 	}}
 	eachPlacedTerm(batches, func(term string, ps []Posting) { _ = builder.Add(term, ps) }) // only Put can fail
 	_ = builder.Close()
-	return blocks, builder.Firsts
+	return blocks, builder.FirstTerms
 }

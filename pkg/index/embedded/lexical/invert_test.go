@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// TestTermsOfBatchesAreReadTogetherInOrder inverts batches of random words, of which some begin with the same eight bytes, and compares
-// what is read of all of them with a plain list.
-func TestTermsOfBatchesAreReadTogetherInOrder(t *testing.T) {
+// TestTermsOfBatchesAreMergedInOrder inverts batches of random words, of which some begin with the same eight bytes,
+// and compares what is read of all of them with a plain list.
+func TestTermsOfBatchesAreMergedInOrder(t *testing.T) {
 	t.Parallel()
 	for _, batches := range []int{1, 2, 3, 7, 16} {
 		rng := rand.New(rand.NewPCG(71, uint64(batches)))

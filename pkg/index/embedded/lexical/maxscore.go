@@ -16,7 +16,7 @@ const (
 	// Maximum number of postings of a window for reading back only their slots, not all.
 	sparsePostings = windowSlots / 4
 	// Maximum number of filtered slots of a window for looking them up in the lists one by one.
-	sparsePassing = windowSlots / 64
+	sparseFiltered = windowSlots / 64
 	// Cost of looking up a row in a list, in postings read.
 	lookupCost = 5
 )
@@ -85,7 +85,7 @@ func (s *maxScore) window(w int) {
 	if total == 0 || full && total <= threshold { // among equal scores the lower slot ranks first
 		return
 	}
-	if passes <= sparsePassing {
+	if passes <= sparseFiltered {
 		passing.Each(func(i int) { s.offer(w, i) })
 	} else {
 		s.score(w, threshold, full, passing)
@@ -105,7 +105,7 @@ func (s *maxScore) setBounds(w int) (total float64) {
 			s.from[i], s.next[i] = int(t.blockStart[w*windowBlocks]), int(t.blockStart[(w+1)*windowBlocks])
 		} else {
 			s.bounds[i] = t.maxImpact
-			s.from[i], s.next[i] = t.between(begin, end, s.next[i])
+			s.from[i], s.next[i] = t.rangeOf(begin, end, s.next[i])
 		}
 		if s.from[i] == s.next[i] {
 			s.bounds[i] = 0
@@ -147,14 +147,14 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 		for at, word := range candidates {
 			for ; word != 0; word &= word - 1 {
 				if i := at*64 + bits.TrailingZeros64(word); s.scores[i%windowSlots] > required {
-					required = s.offerScored(w, i, otherBound, required)
+					required = s.offerPartial(w, i, otherBound, required)
 				}
 			}
 		}
 	} else {
 		for i := range s.scores {
 			if s.scores[i] > required {
-				required = s.offerScored(w, i, otherBound, required)
+				required = s.offerPartial(w, i, otherBound, required)
 			}
 		}
 	}
@@ -162,8 +162,8 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerScored offers a row with its score in the essential lists, and returns the score that the next row must exceed.
-func (s *maxScore) offerScored(w, i int, otherBound, required float64) float64 {
+// offerPartial offers a row with its score in the essential lists, and returns the score that the next row must exceed.
+func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)
 	} else {

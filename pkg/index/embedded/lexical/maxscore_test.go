@@ -9,9 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/topk"
 )
 
-// TestTheBestByWordsAreThoseOfAFullScan compares with the scores of all rows, added up in the order of the words: of common and of
-// rare words in every mixture, in few and in many windows, with many equal scores and with few, under filters of every kind.
-func TestTheBestByWordsAreThoseOfAFullScan(t *testing.T) {
+// TestMaxScoreEqualsAFullScan compares with the scores of all rows, added up in the order of the words: of common and
+// of rare words in every mixture, in few and in many windows, with many equal scores and with few, under filters of
+// every kind.
+func TestMaxScoreEqualsAFullScan(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 7))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestUnsettledSegmentsAreTheSmallOnes(t *testing.T) {
+func TestSegmentsToSettleAreTheSmallOnes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ rows, want []int64 }{
 		{[]int64{5, 5, 5}, nil}, // so few are no harm
@@ -21,7 +21,7 @@ func TestUnsettledSegmentsAreTheSmallOnes(t *testing.T) {
 			segments = append(segments, Segment{ID: int64(i), Rows: n})
 		}
 		var got []int64
-		for _, s := range Unsettled(segments) {
+		for _, s := range SegmentsToSettle(segments) {
 			got = append(got, s.Rows)
 		}
 		if !slices.Equal(got, c.want) {

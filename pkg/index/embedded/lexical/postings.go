@@ -179,10 +179,10 @@ func (m markedBlock) of(term string, yield func(entry) bool) error {
 
 // BlockBuilder packs postings, which must be sorted by term, into blocks.
 type BlockBuilder struct {
-	Put     func(block []byte) error // receives each block, without checksum
-	block   []byte
-	scratch []byte
-	Firsts  []string // first term of each block
+	Put        func(block []byte) error // receives each block, without checksum
+	block      []byte
+	scratch    []byte
+	FirstTerms []string // first term of each block
 }
 
 // Add appends the postings of a term, which must be in order of slots. It fails if Put does.
@@ -196,8 +196,8 @@ func (b *BlockBuilder) Add(term string, ps []Posting) error {
 			}
 		}
 		if len(b.block) == 0 {
-			b.Firsts = append(b.Firsts, strings.Clone(term))
-			if b.block == nil && len(b.Firsts) > 1 { // after the first block, expect full ones
+			b.FirstTerms = append(b.FirstTerms, strings.Clone(term))
+			if b.block == nil && len(b.FirstTerms) > 1 { // after the first block, expect full ones
 				b.block = make([]byte, 0, blockBytes+blockBytes/4)
 			}
 		}

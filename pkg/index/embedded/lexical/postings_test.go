@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func FuzzBlocksOfPostingsAreReadOrRefused(f *testing.F) {
+func FuzzDecodePostings(f *testing.F) {
 	f.Add("")
 	var b BlockBuilder
 	b.Put = func(block []byte) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
-var gathererPool = sync.Pool{New: func() any { return new(gatherer) }}
+var mergerPool = sync.Pool{New: func() any { return new(postingsMerger) }}
 
 // Query is the lexical part of a query: the lists of its terms.
 type Query struct {

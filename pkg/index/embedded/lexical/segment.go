@@ -34,7 +34,7 @@ type Reader struct {
 	Version  int64  // of the rows; a cached list of the same version is current
 	Live     bitmap.Bitmap
 	Segments []Segment
-	Opening  uint64 // number of the opening of the space, for cache keys
+	OpenID   uint64 // number of the opening of the space, for cache keys
 	Caches   cache.Caches
 	Source   Source
 }
@@ -81,7 +81,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 
 // Directory returns the first term of each block of a segment. It fails with index.ErrCorrupt if a checksum differs.
 func (v Reader) Directory(ctx context.Context, seg Segment) ([]string, error) {
-	key := cache.Key{Space: v.Opening, Kind: cache.Directory, ID: seg.ID}
+	key := cache.Key{Space: v.OpenID, Kind: cache.Directory, ID: seg.ID}
 	if d, ok := v.Caches.Lists.Get(key); ok {
 		return d.([]string), nil
 	}
@@ -101,7 +101,7 @@ func (v Reader) Directory(ctx context.Context, seg Segment) ([]string, error) {
 }
 
 func (v Reader) block(ctx context.Context, id int64) (markedBlock, error) {
-	key := cache.Key{Space: v.Opening, Kind: cache.Block, ID: id}
+	key := cache.Key{Space: v.OpenID, Kind: cache.Block, ID: id}
 	if b, ok := v.Caches.Blocks.Get(key); ok {
 		return b.(markedBlock), nil
 	}
@@ -191,7 +191,7 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 			}
 		}
 		slices.SortFunc(ps, func(a, b Posting) int { return cmp.Compare(a.Slot, b.Slot) })
-		if err := f(term, united(ps)); err != nil {
+		if err := f(term, mergeEqualSlots(ps)); err != nil {
 			return err
 		}
 	}
@@ -203,8 +203,8 @@ const (
 	MergeFactor = 8
 	// Maximum number of rows of a segment in the lowest tier.
 	smallestTier = 512
-	// FewSegments is a number of segments that a search reads about as fast as one.
-	FewSegments = 3
+	// MaxIdleSegments is a number of segments that a search reads about as fast as one.
+	MaxIdleSegments = 3
 )
 
 // Segment is an immutable set of postings, stored as consecutive blocks.
@@ -217,8 +217,8 @@ type Segment struct {
 
 func (s Segment) tier() int { return (bits.Len64(uint64(s.Rows)/smallestTier) + 2) / 3 }
 
-// Crowded returns the segments of the lowest tier that has MergeFactor of them, or nil.
-func Crowded(segments []Segment) []Segment {
+// SegmentsToMerge returns the segments of the lowest tier that has MergeFactor of them, or nil.
+func SegmentsToMerge(segments []Segment) []Segment {
 	tiers := make(map[int][]Segment)
 	for _, seg := range segments {
 		tiers[seg.tier()] = append(tiers[seg.tier()], seg)
@@ -231,11 +231,11 @@ func Crowded(segments []Segment) []Segment {
 	return nil
 }
 
-// Unsettled returns the segments to merge in an idle space, starting with the smallest. A segment is included if it is
-// at most twice as large as all smaller segments together, so that rows are rewritten only if at least half as many
-// rows are added. Up to FewSegments segments are not merged.
-func Unsettled(segments []Segment) []Segment {
-	if len(segments) <= FewSegments {
+// SegmentsToSettle returns the segments to merge in an idle space, starting with the smallest. A segment is included if
+// it is at most twice as large as all smaller segments together, so that rows are rewritten only if at least half as
+// many rows are added. Up to MaxIdleSegments segments are not merged.
+func SegmentsToSettle(segments []Segment) []Segment {
+	if len(segments) <= MaxIdleSegments {
 		return nil
 	}
 	sorted := slices.SortedStableFunc(slices.Values(segments), func(a, b Segment) int { return cmp.Compare(a.Rows, b.Rows) })

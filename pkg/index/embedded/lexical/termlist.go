@@ -119,9 +119,9 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	return from + at, ok
 }
 
-// between returns the postings with begin ≤ slot < end in a sparse list. at is an index that is not after the first of
+// rangeOf returns the postings with begin ≤ slot < end in a sparse list. at is an index that is not after the first of
 // them.
-func (t *TermList) between(begin, end uint32, at int) (from, to int) {
+func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)
 	}
@@ -177,14 +177,14 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	if len(v.Segments) == 0 {
 		return v.listOf(nil), nil
 	}
-	key := cache.Key{Space: v.Opening, Kind: cache.List, Term: strings.Join(forms, "\x00")}
+	key := cache.Key{Space: v.OpenID, Kind: cache.List, Term: strings.Join(forms, "\x00")}
 	if found, ok := v.Caches.Lists.Get(key); ok {
 		if list := found.(*TermList); list.version == v.Version {
 			return list, nil
 		}
 	}
-	g := gathererPool.Get().(*gatherer)
-	defer gathererPool.Put(g)
+	g := mergerPool.Get().(*postingsMerger)
+	defer mergerPool.Put(g)
 	g.postings, g.runs = g.postings[:0], g.runs[:0]
 	for _, form := range forms {
 		for _, seg := range v.Segments {
@@ -313,8 +313,8 @@ func (r *listBuilder) reset() {
 	clear(r.rare)
 }
 
-// gatherer collects the postings of a word.
-type gatherer struct {
+// postingsMerger collects the postings of a word.
+type postingsMerger struct {
 	postings []Posting
 	runs     []run // each in order of slots
 	spare    []Posting
@@ -323,7 +323,7 @@ type gatherer struct {
 type run struct{ from, to int }
 
 // add records that the postings from an index on are a run.
-func (g *gatherer) add(from int) {
+func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})
 	}
@@ -331,29 +331,29 @@ func (g *gatherer) add(from int) {
 
 // parts returns the postings in order of slots, in consecutive parts. Postings of the same slot, from several forms of
 // a word, are added.
-func (g *gatherer) parts() [][]Posting {
+func (g *postingsMerger) parts() [][]Posting {
 	// Usually each segment has a separate range of slots.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	parts := make([][]Posting, 0, len(g.runs))
 	for i, r := range g.runs {
 		if i > 0 && g.postings[g.runs[i-1].to-1].Slot >= g.postings[r.from].Slot {
-			return [][]Posting{g.united()}
+			return [][]Posting{g.merged()}
 		}
 		parts = append(parts, g.postings[r.from:r.to])
 	}
 	return parts
 }
 
-// united merges all runs.
-func (g *gatherer) united() []Posting {
+// merged merges all runs.
+func (g *postingsMerger) merged() []Posting {
 	for len(g.runs) > 1 {
 		g.mergePairs()
 	}
-	return united(g.postings)
+	return mergeEqualSlots(g.postings)
 }
 
 // mergePairs merges runs in pairs.
-func (g *gatherer) mergePairs() {
+func (g *postingsMerger) mergePairs() {
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	out, runs := g.spare[:0], g.runs[:0]
 	for i := 0; i < len(g.runs); i += 2 {
@@ -375,8 +375,8 @@ func (g *gatherer) mergePairs() {
 	g.postings, g.spare, g.runs = out, g.postings, runs
 }
 
-// united adds postings of the same slot, which are adjacent.
-func united(ps []Posting) []Posting {
+// mergeEqualSlots adds postings of the same slot, which are adjacent.
+func mergeEqualSlots(ps []Posting) []Posting {
 	out := ps[:0]
 	for _, p := range ps {
 		if n := len(out); n > 0 && out[n-1].Slot == p.Slot {

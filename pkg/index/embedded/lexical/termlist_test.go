@@ -8,9 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// TestAListCountsEveryPostingAsItIs compares lists of few and of very many different postings, in many and in few of all slots, with
-// what BM25 says of each.
-func TestAListCountsEveryPostingAsItIs(t *testing.T) {
+// TestATermListKeepsEveryPosting compares lists of few and of very many different postings, in many and in few of all
+// slots, with what BM25 says of each.
+func TestATermListKeepsEveryPosting(t *testing.T) {
 	t.Parallel()
 	const postings = 90_000
 	rng := rand.New(rand.NewPCG(15, 16))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRecordsAreTakenAsTheyWerePut(t *testing.T) {
+func TestRecordsRoundTrip(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, size := range []struct{ columns, length int }{{8, 20}, {48, 60}, {48, 64}, {0, 4}, {16, 16}} {

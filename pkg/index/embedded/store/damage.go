@@ -124,8 +124,8 @@ type file struct {
 	info os.FileInfo
 }
 
-// remember records the identities of the open files.
-func (s *Space) remember() error {
+// recordFiles records the identities of the open files.
+func (s *Space) recordFiles() error {
 	paths := []string{filepath.Join(s.dir, databaseName)}
 	if s.vectors.Full != nil {
 		paths = append(paths, s.vectors.Full.Path)
@@ -158,8 +158,8 @@ func hasVectors(dir string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// Abandon marks the space to be reopened before its next use. It reports whether it was not yet marked.
-func (s *Space) Abandon() bool {
+// MarkForReopen marks the space to be reopened before its next use. It reports whether it was not yet marked.
+func (s *Space) MarkForReopen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.broken

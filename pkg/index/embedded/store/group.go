@@ -64,7 +64,7 @@ func (g *group) take() []*waitingBatch {
 	defer g.mu.Unlock()
 	n, rows := 0, 0
 	keys := make(map[string]bool)
-	for n < len(g.waiting) && (n == 0 || rows+len(g.waiting[n].Rows) <= maxGroupRows && !g.waiting[n].hasOneOf(keys)) {
+	for n < len(g.waiting) && (n == 0 || rows+len(g.waiting[n].Rows) <= maxGroupRows && !g.waiting[n].hasAny(keys)) {
 		for _, p := range g.waiting[n].Rows {
 			keys[p.row.Key] = true
 		}
@@ -76,7 +76,7 @@ func (g *group) take() []*waitingBatch {
 	return out
 }
 
-func (b *Batch) hasOneOf(keys map[string]bool) bool {
+func (b *Batch) hasAny(keys map[string]bool) bool {
 	return slices.ContainsFunc(b.Rows, func(p *Prepared) bool { return keys[p.row.Key] })
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// together has writers wait for one another, and lets them write when all do. It returns by how many versions the space has
-// grown.
-func together(t *testing.T, s *Space, writers ...func()) (versions int64) {
+// writeTogether has writers wait for one another, and lets them write when all do. It returns by how many versions the
+// space has grown.
+func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	t.Helper()
 	mustPut(t, s, testRows("before", 1, 1))
 	var all sync.WaitGroup
@@ -39,7 +39,7 @@ func (s *Space) waitFor(batches int) {
 	}
 }
 
-func TestWritersThatWaitAreWrittenTogether(t *testing.T) {
+func TestWaitingWritersShareACommit(t *testing.T) {
 	t.Parallel()
 	s := testSpace(t, vector.Thresholds{})
 	var writers []func()
@@ -48,7 +48,7 @@ func TestWritersThatWaitAreWrittenTogether(t *testing.T) {
 			mustPut(t, s, testRows(fmt.Sprintf("%c", 'a'+i), 1, 2))
 		})
 	}
-	if versions := together(t, s, writers...); versions != 1 {
+	if versions := writeTogether(t, s, writers...); versions != 1 {
 		t.Errorf("%d transactions for five writers", versions)
 	}
 	if got := foundBy(t, s, "common"); got != 11 {
@@ -56,7 +56,7 @@ func TestWritersThatWaitAreWrittenTogether(t *testing.T) {
 	}
 }
 
-func TestOfRowsWithOneKeyThatAreWrittenTogetherTheLastStays(t *testing.T) {
+func TestTheLastRowOfAKeyWinsInAGroup(t *testing.T) {
 	t.Parallel()
 	s := testSpace(t, vector.Thresholds{})
 	var writers []func()
@@ -67,13 +67,13 @@ func TestOfRowsWithOneKeyThatAreWrittenTogetherTheLastStays(t *testing.T) {
 			mustPut(t, s, rows)
 		})
 	}
-	together(t, s, writers...)
+	writeTogether(t, s, writers...)
 	if all, last := foundBy(t, s, "attempt0 attempt1 attempt2"), foundBy(t, s, "attempt2"); all != 1 || last != 1 {
 		t.Errorf("%d rows are found, %d of the last writer", all, last)
 	}
 }
 
-func TestNoWriterFailsForAnothersFault(t *testing.T) {
+func TestWritersOfAGroupFailSeparately(t *testing.T) {
 	t.Parallel()
 	s := testSpace(t, vector.Thresholds{})
 	write := func(source string) error {
@@ -87,7 +87,7 @@ func TestNoWriterFailsForAnothersFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	var errs [3]error
-	together(t, s, func() { errs[0] = write("a") }, func() { errs[1] = write("b") }, func() { errs[2] = write("c") })
+	writeTogether(t, s, func() { errs[0] = write("a") }, func() { errs[1] = write("b") }, func() { errs[2] = write("c") })
 	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "refused") || errs[2] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
@@ -96,12 +96,12 @@ func TestNoWriterFailsForAnothersFault(t *testing.T) {
 	}
 }
 
-func TestAWriterThatHasGoneIsNotWritten(t *testing.T) {
+func TestACancelledWriterIsNotWritten(t *testing.T) {
 	t.Parallel()
 	s := testSpace(t, vector.Thresholds{})
 	gone, leave := context.WithCancel(t.Context())
 	var errs [2]error
-	together(t, s,
+	writeTogether(t, s,
 		func() { errs[0] = put(gone, t, s, testRows("a", 1, 1)) },
 		func() { leave(); errs[1] = put(t.Context(), t, s, testRows("b", 1, 1)) })
 	if errs[0] != nil && !errors.Is(errs[0], context.Canceled) || errs[1] != nil {
@@ -125,7 +125,7 @@ func batchOfRowsFrom(first, n int) *Batch {
 	return b
 }
 
-func TestAWriterGoesOnOnceAnotherHasWrittenItsBatch(t *testing.T) {
+func TestAWriterReturnsOnceItsBatchIsCommitted(t *testing.T) {
 	t.Parallel()
 	s := testSpace(t, vector.Thresholds{})
 	mustPut(t, s, testRows("before", 1, 1))
@@ -162,7 +162,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
-func TestNoKeyComesTwiceInAGroup(t *testing.T) {
+func TestAKeyOccursOnceInAGroup(t *testing.T) {
 	t.Parallel()
 	var g group
 	for _, first := range []int{0, 5, 9, 3, 20, 30} { // of ten rows each

@@ -97,7 +97,7 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 	keys, names := slices.Grow(buf.keys[:0], usual*len(slots)), slices.Grow(buf.names[:0], len(slots))[:len(slots)]
 	clear(names)
 	for i, slot := range slots {
-		hits[i].Place = uint64(slot)
+		hits[i].Location = uint64(slot)
 		if v.HasLocations && i+ahead < len(slots) {
 			quant.Prefetch(v.locations.Record(slots[i+ahead]))
 		}

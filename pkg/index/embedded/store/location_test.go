@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-func TestAPlaceTellsWhatItWasMadeOfUnlessItDoesNotFit(t *testing.T) {
+func TestLocationsRoundTrip(t *testing.T) {
 	t.Parallel()
 	id := domain.NewID()
 	for name, c := range map[string]struct {

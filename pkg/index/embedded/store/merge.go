@@ -68,7 +68,7 @@ func (v View) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()
-	if coded, err := s.recode(ctx); coded || err != nil {
+	if coded, err := s.writeMissingCodes(ctx); coded || err != nil {
 		return coded, err
 	}
 	if placed, err := s.makeLocations(ctx); placed || err != nil {
@@ -122,8 +122,8 @@ func (s *Space) mergeGroup(ctx context.Context, v View, group []lexical.Segment)
 	if err := store.flush(ctx); err != nil {
 		return err
 	}
-	out.Blocks = int64(len(builder.Firsts))
-	return s.swap(ctx, group, out, slots, dead, builder.Firsts)
+	out.Blocks = int64(len(builder.FirstTerms))
+	return s.swap(ctx, group, out, slots, dead, builder.FirstTerms)
 }
 
 // reserve reserves the ids of a segment and its blocks.
@@ -282,8 +282,8 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	return s.vectors.CloseRetired(oldest)
 }
 
-// recode computes codes that an earlier version did not write, and reports whether it did.
-func (s *Space) recode(ctx context.Context) (bool, error) {
+// writeMissingCodes computes codes that an earlier version did not write, and reports whether it did.
+func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
 	if !s.current.NeedsCodes() {
@@ -317,8 +317,8 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// unlist removes slots that are reused.
-func (s *Snapshot) unlist(ctx context.Context, tx *sql.Tx, slots []uint32) error {
+// removeFromIVF removes slots that are reused.
+func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
 	in := s.AssignedAmong(slots)
 	if len(in) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// TestCodesOfAnEpochThatHasPassedAreMadeAnew writes a batch whose codes were made before the space had others.
-func TestCodesOfAnEpochThatHasPassedAreMadeAnew(t *testing.T) {
+// TestCodesOfAnOldEpochAreComputedAgain writes a batch whose codes were made before the space had others.
+func TestCodesOfAnOldEpochAreComputedAgain(t *testing.T) {
 	t.Parallel()
 	s := testSpace(t, vector.Thresholds{Codes: 40, Exact: 8, IVF: 1 << 30})
 	mustPut(t, s, testRows("a", 1, 45))
@@ -40,7 +40,7 @@ func TestCodesOfAnEpochThatHasPassedAreMadeAnew(t *testing.T) {
 	}
 }
 
-func TestWhatIsMuchIsDeletedInSeveralCommits(t *testing.T) {
+func TestLargeDeletionsTakeSeveralCommits(t *testing.T) {
 	t.Parallel()
 	s := testSpace(t, vector.Thresholds{})
 	for _, source := range []string{"a", "b", "c"} {

@@ -34,14 +34,14 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 			out[i] = r.(*storedRow)
 		}
 	}
-	missing := lacking(slots, out)
+	missing := missingRows(slots, out)
 	if len(missing) > 0 && v.reading.tx == nil {
 		// Without a transaction, the database may be newer. But slots of this view are not reused while it is in use,
 		// so a row is either right or, if it was deleted, missing.
 		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
 			return nil, err
 		}
-		missing = lacking(slots, out)
+		missing = missingRows(slots, out)
 	}
 	if len(missing) == 0 {
 		return out, nil
@@ -55,13 +55,13 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	if err := v.readRows(ctx, read, slots, missing, out); err != nil {
 		return nil, err
 	}
-	if n := len(lacking(slots, out)); n > 0 {
+	if n := len(missingRows(slots, out)); n > 0 {
 		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, n, len(slots))
 	}
 	return out, nil
 }
 
-func lacking(slots []uint32, rows []*storedRow) (out []uint32) {
+func missingRows(slots []uint32, rows []*storedRow) (out []uint32) {
 	for i, slot := range slots {
 		if rows[i] == nil {
 			out = append(out, slot)
@@ -180,7 +180,7 @@ func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	}
 	for _, r := range rows {
 		if h := wanted[r.slot]; h.Key == r.Key {
-			h.Row, h.Whole = r.Row, true
+			h.Row, h.Complete = r.Row, true
 		}
 	}
 	return nil

@@ -50,14 +50,15 @@ type stateBody struct {
 	Segments    [][4]int64                  `json:"segments"` // id, rows, first block, number of blocks
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
-	Centre      []byte                      `json:"centre,omitempty"`
-	// Fine reports whether there are int8 codes of the same epoch. Earlier versions do not write it and do not update
-	// the codes.
-	Fine bool `json:"fine,omitempty"`
-	// Placed reports whether there are locations. Earlier versions do not write it and do not update the locations.
-	Placed bool `json:"placed,omitempty"`
-	// Cells describes the IVF.
-	Cells *vector.IVFState `json:"cells,omitempty"`
+	Centroid    []byte                      `json:"centre,omitempty"`
+	// HasInt8 reports whether there are int8 codes of the same epoch. Earlier versions do not write it and do not
+	// update the codes.
+	HasInt8 bool `json:"fine,omitempty"`
+	// HasLocations reports whether there are locations. Earlier versions do not write it and do not update the
+	// locations.
+	HasLocations bool `json:"placed,omitempty"`
+	// IVF describes the IVF.
+	IVF *vector.IVFState `json:"cells,omitempty"`
 }
 
 func (s *Snapshot) encode() ([]byte, error) {
@@ -68,7 +69,7 @@ func (s *Snapshot) encode() ([]byte, error) {
 	body, err := json.Marshal(stateBody{
 		Format: formatVersion, Model: s.model, Dimensions: s.Dimensions, Slots: s.Slots, Rows: s.Rows, Length: s.length,
 		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.Epoch, CodedAt: s.CodedAt,
-		Centre: vector.Bytes(s.Centroid), Segments: segments, Placed: s.HasLocations, Fine: s.HasCodes(), Cells: s.IVF.State(s.Written),
+		Centroid: vector.Bytes(s.Centroid), Segments: segments, HasLocations: s.HasLocations, HasInt8: s.HasCodes(), IVF: s.IVF.State(s.Written),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the state: %w", err)
@@ -90,12 +91,12 @@ func (s *Snapshot) decode(data []byte) error {
 			"or remove the datastore's directory below index in the data directory, to have it rebuilt", b.Format, formatVersion)
 	}
 	s.model, s.Dimensions, s.Slots, s.Rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
-	s.nextSegment, s.nextBlock, s.Epoch, s.HasLocations = b.NextSegment, b.NextBlock, b.Epoch, b.Placed
-	if b.Format == formatVersion && b.Fine { // otherwise the centroid belongs to other codes
-		s.Centroid, s.CodedAt = slices.Clone(vector.Floats(b.Centre)), b.CodedAt
+	s.nextSegment, s.nextBlock, s.Epoch, s.HasLocations = b.NextSegment, b.NextBlock, b.Epoch, b.HasLocations
+	if b.Format == formatVersion && b.HasInt8 { // otherwise the centroid belongs to other codes
+		s.Centroid, s.CodedAt = slices.Clone(vector.Floats(b.Centroid)), b.CodedAt
 	}
-	if b.Cells != nil {
-		s.IVF, s.Written = b.Cells.IVF(), b.Cells.Unassigned
+	if b.IVF != nil {
+		s.IVF, s.Written = b.IVF.IVF(), b.IVF.Unassigned
 	}
 	for _, seg := range b.Segments {
 		s.Segments = append(s.Segments, lexical.Segment{ID: seg[0], Rows: seg[1], FirstBlock: seg[2], Blocks: seg[3]})

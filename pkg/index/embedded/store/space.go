@@ -122,7 +122,7 @@ func Open(ctx context.Context, dir string, id index.Space, number uint64, c cach
 	}
 	s.current = snap
 	s.states[snap.Version] = snap
-	if err := s.remember(); err != nil {
+	if err := s.recordFiles(); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -253,7 +253,7 @@ func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(lexical.Unsettled(s.current.Segments)) > 0 || !s.idle && s.current.IVFWork(true) != s.current.IVFWork(false)
+	return len(lexical.SegmentsToSettle(s.current.Segments)) > 0 || !s.idle && s.current.IVFWork(true) != s.current.IVFWork(false)
 }
 
 // NeedsMerge reports whether Merge may have something to do.
@@ -261,7 +261,7 @@ func (s *Space) NeedsMerge() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// The files of an empty space are removed instead.
-	return s.current.Rows > 0 && (len(lexical.Crowded(s.current.Segments)) > 0 || s.current.needsSweep() || s.current.NeedsCodes() || !s.current.HasLocations)
+	return s.current.Rows > 0 && (len(lexical.SegmentsToMerge(s.current.Segments)) > 0 || s.current.needsSweep() || s.current.NeedsCodes() || !s.current.HasLocations)
 }
 
 // NeedsIVF reports whether MaintainIVF has something to do.

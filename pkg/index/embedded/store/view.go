@@ -24,12 +24,12 @@ type reading struct {
 	close func()  // ends the transaction
 }
 
-// errOvertaken means that a write was committed before the view's transaction began.
-var errOvertaken = errors.New("the space has changed since the search began")
+// errOutdatedView means that a write was committed before the view's transaction began.
+var errOutdatedView = errors.New("the space has changed since the search began")
 
 // Read calls f with a view of the last commit whose transaction is open.
 func (s *Space) Read(ctx context.Context, f func(View) error) error {
-	defer s.leave(s.enter().Version)
+	defer s.removeReader(s.addReader().Version)
 	r := &reading{}
 	defer r.end()
 	version, err := r.begin(ctx, s)
@@ -48,12 +48,12 @@ func (s *Space) Read(ctx context.Context, f func(View) error) error {
 // ReadLazy calls f with a view whose transaction begins when it is first needed: memory and mapped files are read
 // without one. If a write was committed in the meantime, it calls f again with a new view.
 func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
-	snap := s.enter()
-	defer s.leave(snap.Version)
+	snap := s.addReader()
+	defer s.removeReader(snap.Version)
 	r := &reading{}
 	err := f(View{snap, s, r})
 	r.end()
-	if errors.Is(err, errOvertaken) {
+	if errors.Is(err, errOutdatedView) {
 		return s.Read(ctx, f)
 	}
 	return corrupt(err)
@@ -69,7 +69,7 @@ func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 		return nil, err
 	}
 	if version != v.Version {
-		return nil, errOvertaken
+		return nil, errOutdatedView
 	}
 	return v.reading.tx, nil
 }
@@ -93,15 +93,15 @@ func (r *reading) end() {
 	}
 }
 
-// enter counts a reader of the current snapshot. Its slots are not reused before leave.
-func (s *Space) enter() *Snapshot {
+// addReader counts a reader of the current snapshot. Its slots are not reused before leave.
+func (s *Space) addReader() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readers[s.current.Version]++
 	return s.current
 }
 
-func (s *Space) leave(version int64) {
+func (s *Space) removeReader(version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.readers[version]--; s.readers[version] == 0 {
@@ -133,7 +133,7 @@ func (s *Space) oldestReader() int64 {
 func (v View) Lexical() lexical.Reader {
 	return lexical.Reader{
 		Slots: v.Slots, Rows: v.Rows, Length: v.length, Version: v.changed, Live: v.Live, Segments: v.Segments,
-		Opening: v.space.number, Caches: v.space.caches, Source: v,
+		OpenID: v.space.number, Caches: v.space.caches, Source: v,
 	}
 }
 

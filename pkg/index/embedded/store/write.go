@@ -66,13 +66,13 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 		if err := storeChunks(ctx, tx, "live", live); err != nil {
 			return err
 		}
-		if err := next.unlist(ctx, tx, slots); err != nil {
+		if err := next.removeFromIVF(ctx, tx, slots); err != nil {
 			return err
 		}
 		if err := files.Wait(); err != nil {
 			return err
 		}
-		s.see(next)
+		s.setViews(next)
 		return s.vectors.RenewCodes(ctx, &next.Set)
 	})
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgr
 	return files
 }
 
-// see sets the current views of all files in a snapshot.
-func (s *Space) see(next *Snapshot) {
+// setViews sets the current views of all files in a snapshot.
+func (s *Space) setViews(next *Snapshot) {
 	s.vectors.Publish(&next.Set)
 	if s.locations != nil {
 		next.locations = s.locations.View
@@ -130,7 +130,7 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 		if err != nil {
 			return fmt.Errorf("replacing a row: %w", err)
 		}
-		if err := next.bury(rows, live); err != nil {
+		if err := next.subtractDeleted(rows, live); err != nil {
 			return fmt.Errorf("replacing a row: %w", err)
 		}
 	}
@@ -154,8 +154,8 @@ func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err 
 	return has, nil
 }
 
-// bury subtracts deleted rows from the counters, and closes rows.
-func (s *Snapshot) bury(rows *sql.Rows, live *bitmap.Edit) error {
+// subtractDeleted subtracts deleted rows from the counters, and closes rows.
+func (s *Snapshot) subtractDeleted(rows *sql.Rows, live *bitmap.Edit) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var slot uint32
@@ -352,5 +352,5 @@ func (s *Snapshot) deleteFrom(ctx context.Context, tx *sql.Tx, which deletion, l
 	if err != nil {
 		return err
 	}
-	return s.bury(rows, live)
+	return s.subtractDeleted(rows, live)
 }

@@ -9,9 +9,9 @@ type Scored struct {
 	Score float64
 }
 
-// before reports whether a ranks above b: by higher score, then by lower slot. The result of a selection thus does not
-// depend on the order of a scan.
-func (a Scored) before(b Scored) bool {
+// ranksAbove reports whether a ranks above b: by higher score, then by lower slot. The result of a selection thus does
+// not depend on the order of a scan.
+func (a Scored) ranksAbove(b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Slot < b.Slot
 }
 
@@ -46,7 +46,7 @@ func (t *TopK) Threshold() (score float64, known bool) { return t.kth.Score, t.f
 
 // Offer adds an item unless it is certainly not among the K best.
 func (t *TopK) Offer(s Scored) {
-	if t.full && !s.before(t.kth) {
+	if t.full && !s.ranksAbove(t.kth) {
 		return
 	}
 	t.items = append(t.items, s)
@@ -90,7 +90,7 @@ func (t *TopK) Items() []Scored {
 func (t *TopK) Best(n int) []Scored {
 	kept := t.Items()
 	slices.SortFunc(kept, func(a, b Scored) int {
-		if a.before(b) {
+		if a.ranksAbove(b) {
 			return -1
 		}
 		return 1
@@ -105,20 +105,20 @@ func selectBest(s []Scored, k int) {
 	for to-from > 1 {
 		// The pivot is the median of three, because scans often offer items in order.
 		a, b, c := s[from], s[from+(to-from)/2], s[to-1]
-		if b.before(a) {
+		if b.ranksAbove(a) {
 			a, b = b, a
 		}
-		if c.before(b) {
-			if b = c; c.before(a) {
+		if c.ranksAbove(b) {
+			if b = c; c.ranksAbove(a) {
 				b = a
 			}
 		}
 		i, j := from, to-1
 		for i <= j {
-			for s[i].before(b) {
+			for s[i].ranksAbove(b) {
 				i++
 			}
-			for b.before(s[j]) {
+			for b.ranksAbove(s[j]) {
 				j--
 			}
 			if i <= j {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTopK_keeps_what_sorting_puts_first(t *testing.T) {
+func TestTopK_equals_sorting(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -34,15 +34,15 @@ func TestTopK_keeps_what_sorting_puts_first(t *testing.T) {
 			} else {
 				one.Offer(s)
 			}
-			if floor, full := one.Threshold(); full {
-				if reached := countReaching(one.items, floor); i%64 == 0 && reached < k {
+			if threshold, full := one.Threshold(); full {
+				if reached := countReaching(one.items, threshold); i%64 == 0 && reached < k {
 					t.Fatalf("%d of %d %s: %d of %d kept reach the floor", i, n, order, reached, k)
 				}
 			}
 		}
 		one.Merge(other)
 		slices.SortFunc(all, func(a, b Scored) int {
-			if a.before(b) {
+			if a.ranksAbove(b) {
 				return -1
 			}
 			return 1
@@ -53,9 +53,9 @@ func TestTopK_keeps_what_sorting_puts_first(t *testing.T) {
 	}
 }
 
-func countReaching(pile []Scored, floor float64) (n int) {
+func countReaching(pile []Scored, threshold float64) (n int) {
 	for _, s := range pile {
-		if s.Score >= floor {
+		if s.Score >= threshold {
 			n++
 		}
 	}

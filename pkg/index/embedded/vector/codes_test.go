@@ -28,7 +28,7 @@ func checkCodes(t *testing.T, s *Set) {
 	}
 }
 
-func TestCodesThatSeveralMakeAreThoseOfTheVectors(t *testing.T) {
+func TestCodesComputedInParallelAreThoseOfTheVectors(t *testing.T) {
 	t.Parallel()
 	source, rng := clusters(24, 5, 1), rand.New(rand.NewPCG(81, 82))
 	for _, n := range []int{1, ParallelRows - 1, 3*ParallelRows + 70} {

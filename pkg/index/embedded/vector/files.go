@@ -75,7 +75,7 @@ func (s *Set) Encoder() func(v []float32) (code, fine []byte) {
 }
 
 func codesOf(c *quant.Coder, v []float32) (code, fine []byte) {
-	code, fine = make([]byte, quant.CodeBytes(len(v))), make([]byte, quant.FineBytes(len(v)))
+	code, fine = make([]byte, quant.CodeBytes(len(v))), make([]byte, quant.Int8CodeBytes(len(v)))
 	c.Encode(code, fine, v)
 	return code, fine
 }
@@ -132,7 +132,7 @@ func (f *Files) Open(snap *Set) (err error) {
 		if f.Bits, err = slotfile.Open(f.codesPath(snap.Epoch), bitsLayout(snap.Dimensions), snap.Slots); err != nil {
 			return err
 		}
-		if f.Int8, err = slotfile.Open(f.int8Path(snap.Epoch), slotfile.Records(quant.FineBytes(snap.Dimensions), int8Align), snap.Slots); err != nil {
+		if f.Int8, err = slotfile.Open(f.int8Path(snap.Epoch), slotfile.Records(quant.Int8CodeBytes(snap.Dimensions), int8Align), snap.Slots); err != nil {
 			return err
 		}
 		snap.Bits, snap.Int8 = f.Bits.View, f.Int8.View
@@ -184,7 +184,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 		return err
 	}
 	f.retiredCodes = append(f.retiredCodes, file) // until AdoptCodes; Close closes it in any case
-	fine, err := slotfile.Create(f.int8Path(next.Epoch+1), slotfile.Records(quant.FineBytes(next.Dimensions), int8Align))
+	fine, err := slotfile.Create(f.int8Path(next.Epoch+1), slotfile.Records(quant.Int8CodeBytes(next.Dimensions), int8Align))
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func (c *IVF) Verify() error {
 	return nil
 }
 
-func centroidBytes(dimensions int) int { return quant.FineBytes(dimensions) + centroidNumbers }
+func centroidBytes(dimensions int) int { return quant.Int8CodeBytes(dimensions) + centroidNumbers }
 
 func meanBytes(dimensions int) int { return dimensions*4 + centroidNumbers }
 

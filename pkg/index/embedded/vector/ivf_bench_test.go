@@ -20,8 +20,9 @@ var (
 	approximateDims = flag.Int("approximate.dimensions", 384, "of the vectors that BenchmarkApproximate draws")
 )
 
-// BenchmarkApproximate makes cells of many vectors, and compares searches by them with scans of all codes, in turn: what they cost,
-// and how many of the nearest rows they find. Vectors and queries of -recall.vectors and -recall.queries come beside drawn ones.
+// BenchmarkApproximate makes cells of many vectors, and compares searches by them with scans of all codes, in turn:
+// what they cost, and how many of the nearest rows they find. Vectors and queries of -recall.vectors and
+// -recall.queries come beside drawn ones.
 func BenchmarkApproximate(b *testing.B) {
 	for size := range strings.SplitSeq(*approximateRows, ",") {
 		rows, err := strconv.Atoi(size)
@@ -46,7 +47,7 @@ func BenchmarkApproximate(b *testing.B) {
 				for range 100 {
 					queries = append(queries, next())
 				}
-				benchCells(b, s, snap, queries)
+				benchIVF(b, s, snap, queries)
 			})
 		}
 	}
@@ -55,16 +56,16 @@ func BenchmarkApproximate(b *testing.B) {
 			rows, queries := readVectors(b, *recallVectors), readVectors(b, *recallQueries)
 			i := 0
 			s, snap := spaceOfVectors(b, *recallLength, len(rows), func() []float32 { i++; return rows[i-1] })
-			benchCells(b, s, snap, queries)
+			benchIVF(b, s, snap, queries)
 		})
 	}
 }
 
-func benchCells(b *testing.B, s *Files, snap *Set, queries [][]float32) {
+func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 	rand.New(rand.NewPCG(73, 74)).Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] })
 	queries = queries[:min(len(queries), 200)]
 	began, used := time.Now(), processorTime(b)
-	with := cellsOf(b, s, snap)
+	with := ivfOf(b, s, snap)
 	b.Logf("%d rows: making cells took %v, of the processor %v", snap.Rows, time.Since(began).Round(time.Millisecond), (processorTime(b) - used).Round(time.Millisecond))
 	if !with.IVF.Usable() {
 		b.Skip("these vectors are better looked at all")

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/topk"
 )
 
-// cellsOf makes cells of a set as a space does, with what has been measured of their reach.
-func cellsOf(t testing.TB, s *Files, snap *Set) *Set {
+// ivfOf makes cells of a set as a space does, with what has been measured of their reach.
+func ivfOf(t testing.TB, s *Files, snap *Set) *Set {
 	t.Helper()
 	c, files, err := s.BuildIVF(t.Context(), snap, Rebuild, 0)
 	if err != nil {
@@ -28,8 +28,9 @@ func cellsOf(t testing.TB, s *Files, snap *Set) *Set {
 	return &with
 }
 
-// cellRecall is the share of the nearest rows that searches by cells find, and the share of all rows whose codes they compare.
-func cellRecall(t testing.TB, s *Set, queries [][]float32, limit int) (o measured) {
+// ivfRecall is the share of the nearest rows that searches by cells find, and the share of all rows whose codes they
+// compare.
+func ivfRecall(t testing.TB, s *Set, queries [][]float32, limit int) (o measured) {
 	t.Helper()
 	for _, q := range queries {
 		want, err := ScanExact(t.Context(), s, nil, q, limit, int(s.Rows))
@@ -49,7 +50,7 @@ func cellRecall(t testing.TB, s *Set, queries [][]float32, limit int) (o measure
 	return o
 }
 
-func TestSearchesByCellsFindWhatIsNearest(t *testing.T) {
+func TestIVFSearchesFindTheNearestRows(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -63,7 +64,7 @@ func TestSearchesByCellsFindWhatIsNearest(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(51, 52))
 			s, snap := spaceOfVectors(t, source.dimensions, rows, func() []float32 { return source.next(rng) })
-			with := cellsOf(t, s, snap)
+			with := ivfOf(t, s, snap)
 			if !with.IVF.Usable() {
 				t.Fatal("these vectors have no cells")
 			}
@@ -72,7 +73,7 @@ func TestSearchesByCellsFindWhatIsNearest(t *testing.T) {
 				queries = append(queries, source.next(rng))
 			}
 			for _, limit := range []int{1, 10, 50, 200, 1000} {
-				o := cellRecall(t, with, queries, limit)
+				o := ivfRecall(t, with, queries, limit)
 				t.Logf("the nearest %d: recall %.4f, %.1f %% of the rows looked at", limit, o.recall, 100*o.scanned)
 				if o.recall < 0.99 {
 					t.Errorf("recall of the nearest %d is %.4f", limit, o.recall)
@@ -85,12 +86,12 @@ func TestSearchesByCellsFindWhatIsNearest(t *testing.T) {
 	}
 }
 
-func TestAFilterIsExactWhereThereAreCells(t *testing.T) {
+func TestFilteredSearchesAreExactWithIVF(t *testing.T) {
 	t.Parallel()
 	source, rng := clusters(64, 50, 0.5), rand.New(rand.NewPCG(55, 56))
 	s, snap := spaceOfVectors(t, source.dimensions, 3000, func() []float32 { return source.next(rng) })
 	snap.Thresholds = Thresholds{Exact: 10, IVF: 1000, Radius: Radius{0.5, 0.5}}
-	with := cellsOf(t, s, snap)
+	with := ivfOf(t, s, snap)
 	if with.SkipsIVF() {
 		t.Fatalf("cells are not used: %+v", with.IVF)
 	}
@@ -124,14 +125,14 @@ func TestAFilterIsExactWhereThereAreCells(t *testing.T) {
 	}
 }
 
-func TestVectorsWithoutOrderStayInOne(t *testing.T) {
+func TestUnclusteredVectorsHaveNoIVF(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
 	}
 	source, rng := drawings["independent"], rand.New(rand.NewPCG(53, 54))
 	s, snap := spaceOfVectors(t, source.dimensions, 4000, func() []float32 { return source.next(rng) })
-	with := cellsOf(t, s, snap)
+	with := ivfOf(t, s, snap)
 	if with.IVF == nil || with.IVF.Usable() || !with.SkipsIVF() {
 		t.Fatalf("they have cells: %+v", with.IVF)
 	}
@@ -148,7 +149,7 @@ func TestVectorsWithoutOrderStayInOne(t *testing.T) {
 	}
 }
 
-func TestCellsOfCodesThatAreToBeMadeAnewWaitUntilNobodyWrites(t *testing.T) {
+func TestTheIVFOfOutdatedCodesWaitsForAnIdleSpace(t *testing.T) {
 	t.Parallel()
 	s := &Set{Dimensions: 8, Centroid: make([]float32, 8), Thresholds: Thresholds{Codes: 1, IVF: 1}, CodedAt: 1000}
 	for slots, want := range map[uint32][2]Work{ // while there are writes, and when there are none

@@ -228,8 +228,8 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 	return nil
 }
 
-// reload returns a builder with the lists of a set. Rows that were written later are unassigned.
-func reload(s *Set) (*builder, error) {
+// builderOf returns a builder with the lists of a set. Rows that were written later are unassigned.
+func builderOf(s *Set) (*builder, error) {
 	c := s.IVF
 	t := &tree{coarse: newMeans(s.Dimensions, c.Coarse), lists: newMeans(s.Dimensions, c.Lists)}
 	d := newBuilder(s, t)

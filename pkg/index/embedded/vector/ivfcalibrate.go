@@ -44,34 +44,34 @@ func (r Radius) at(limit int) float32 {
 	return r[0] + (r[1]-r[0])*float32(min(max(part, 0), 1))
 }
 
-// trial is a query with its true nearest rows.
-type trial struct {
-	kind  int    // index into queryNoise
-	slot  uint32 // of the row that the query is derived from, which is ignored
-	query []float32
-	near  []topk.Scored // best first, up to the larger limit
+// calibrationQuery is a query with its true nearest rows.
+type calibrationQuery struct {
+	kind    int    // index into queryNoise
+	slot    uint32 // of the row that the query is derived from, which is ignored
+	query   []float32
+	nearest []topk.Scored // best first, up to the larger limit
 }
 
-// makeTrials derives queries from held-out rows and finds their nearest rows by scanning all codes.
-func makeTrials(ctx context.Context, s *Set, held []uint32, rng *rand.Rand) ([]trial, error) {
+// makeCalibrationQueries derives queries from held-out rows and finds their nearest rows by scanning all codes.
+func makeCalibrationQueries(ctx context.Context, s *Set, held []uint32, rng *rand.Rand) ([]calibrationQuery, error) {
 	most := calibratedLimits[1]
-	var out []trial
+	var out []calibrationQuery
 	for _, slot := range held {
 		for kind, noise := range queryNoise {
-			query := noisy(Floats(s.Full.Record(slot)), noise, rng)
+			query := withNoise(Floats(s.Full.Record(slot)), noise, rng)
 			found, err := ScanCodes(ctx, s, nil, query, most+1, int(s.Rows))
 			if err != nil {
 				return nil, err
 			}
-			near := others(found.Best, slot)
-			out = append(out, trial{kind, slot, query, near[:min(most, len(near))]})
+			near := without(found.Best, slot)
+			out = append(out, calibrationQuery{kind, slot, query, near[:min(most, len(near))]})
 		}
 	}
 	return out, nil
 }
 
-// others returns all rows except slot, best first.
-func others(found []topk.Scored, slot uint32) []topk.Scored {
+// without returns all rows except slot, best first.
+func without(found []topk.Scored, slot uint32) []topk.Scored {
 	top := topk.New(len(found))
 	for _, f := range found {
 		if f.Slot != slot {
@@ -83,7 +83,7 @@ func others(found []topk.Scored, slot uint32) []topk.Scored {
 
 // neededRadius returns the factor with which targetRecall of the nearest rows are in probed lists. These are the lists
 // that are always probed, and those whose centroids are at most factor·radius below the score of the last wanted row.
-func (d *builder) neededRadius(questions []trial, depth int) (most float32) {
+func (d *builder) neededRadius(questions []calibrationQuery, depth int) (most float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
 	first := topk.New(0)
@@ -96,7 +96,7 @@ func (d *builder) neededRadius(questions []trial, depth int) (most float32) {
 			}
 		}
 		first.Compact()
-		near := q.near[:min(depth, len(q.near))]
+		near := q.nearest[:min(depth, len(q.nearest))]
 		for _, row := range near {
 			cell := d.list[row.Slot]
 			gap := (float32(near[len(near)-1].Score) - products[cell]) / max(d.radii[cell], math.SmallestNonzeroFloat32)
@@ -115,8 +115,8 @@ func (d *builder) neededRadius(questions []trial, depth int) (most float32) {
 	return most
 }
 
-// noisy returns v with noise of the given norm added in a random direction, normalised.
-func noisy(v []float32, noise float32, rng *rand.Rand) []float32 {
+// withNoise returns v with noise of the given norm added in a random direction, normalised.
+func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	added, sum := make([]float64, len(v)), 0.0
 	for i := range added {
 		added[i] = rng.NormFloat64()
@@ -140,16 +140,16 @@ func noisy(v []float32, noise float32, rng *rand.Rand) []float32 {
 type measured struct{ recall, scanned float64 }
 
 // measure searches a set by its lists.
-func measure(ctx context.Context, s *Set, questions []trial, depth int) (o measured, err error) {
+func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth int) (o measured, err error) {
 	found, wanted := make([]float64, len(queryNoise)), make([]float64, len(queryNoise))
 	for _, q := range questions {
 		got, looked, err := ScanLists(ctx, s, q.query, depth+1)
 		if err != nil {
 			return measured{}, err
 		}
-		want := q.near[:min(depth, len(q.near))]
+		want := q.nearest[:min(depth, len(q.nearest))]
 		hits := 0
-		for _, row := range others(got.Best, q.slot) {
+		for _, row := range without(got.Best, q.slot) {
 			if hits < len(want) && row.Score >= want[len(want)-1].Score {
 				hits++
 			}
@@ -172,7 +172,7 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 		c.Radius = d.set.Thresholds.Radius
 		return nil
 	}
-	questions, err := makeTrials(ctx, d.set, held, rng)
+	questions, err := makeCalibrationQueries(ctx, d.set, held, rng)
 	if err != nil {
 		return err
 	}

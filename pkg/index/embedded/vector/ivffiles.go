@@ -117,7 +117,7 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	var d *builder
 	var held []uint32
 	if work == Assign {
-		if d, err = reload(snap); errors.Is(err, errIVF) {
+		if d, err = builderOf(snap); errors.Is(err, errIVF) {
 			work = Rebuild
 		} else if err == nil {
 			err = d.assign(ctx)

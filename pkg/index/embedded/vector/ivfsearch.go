@@ -39,15 +39,15 @@ type probe struct {
 
 // listSearch is the state of one ScanLists.
 type listSearch struct {
-	s        *Set
-	question *quant.Question
-	limit    int
-	parts    [maxScanners]*selector
-	shared   atomic.Uint32
-	all      *refined
-	probes   []probe  // not yet probed
-	masks    []uint64 // rows of the lists to scan in this round
-	scanned  int      // rows whose 1-bit codes were compared
+	s               *Set
+	question        *quant.Query
+	limit           int
+	parts           [maxScanners]*selector
+	sharedThreshold atomic.Uint32
+	all             *refined
+	probes          []probe  // not yet probed
+	masks           []uint64 // rows of the lists to scan in this round
+	scanned         int      // rows whose 1-bit codes were compared
 }
 
 // ScanLists returns the nearest live slots in the probed lists and the unassigned rows, best first, and the number of
@@ -55,8 +55,8 @@ type listSearch struct {
 func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found Found, scanned int, err error) {
 	wanted := limit
 	limit = max(limit, calibratedLimits[0]) // the smallest calibrated limit
-	c := &listSearch{s: s, limit: limit, question: quant.NewCoder(s.Centroid).Ask(query)}
-	c.shared.Store(math.Float32bits(float32(math.Inf(-1))))
+	c := &listSearch{s: s, limit: limit, question: quant.NewCoder(s.Centroid).Prepare(query)}
+	c.sharedThreshold.Store(math.Float32bits(float32(math.Inf(-1))))
 	if err := c.setBounds(); err != nil {
 		return Found{}, 0, err
 	}
@@ -94,7 +94,7 @@ func (c *listSearch) setBounds() error {
 			return of.damaged("a centroid", errors.New("its list ends beyond the last row"))
 		}
 		if n > 0 {
-			product, off := c.question.Fine(record)
+			product, off := c.question.Int8(record)
 			c.probes = append(c.probes, probe{product, product + off + factor*radius, from, n})
 		}
 	}
@@ -208,10 +208,10 @@ func (c *listSearch) tail(ctx context.Context) error {
 // scan visits n items with about the given number of rows, and rescores the candidates.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
 	threshold := c.all.threshold()
-	c.shared.Store(math.Float32bits(threshold))
+	c.sharedThreshold.Store(math.Float32bits(threshold))
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
 		if c.parts[part] == nil {
-			c.parts[part] = newSelector(c.s, c.question, c.limit, rows, &c.shared)
+			c.parts[part] = newSelector(c.s, c.question, c.limit, rows, &c.sharedThreshold)
 		}
 		sel := c.parts[part]
 		return func(from, to int) error { return visit(sel, from, to) }
@@ -229,7 +229,7 @@ func (s *selector) list(snap *Set, w int, of uint64) error {
 	if err != nil {
 		return err
 	}
-	s.threshold = max(s.threshold, math.Float32frombits(s.shared.Load()))
+	s.threshold = max(s.threshold, math.Float32frombits(s.sharedThreshold.Load()))
 	of &= s.question.Above(&s.e, records, confidence, s.threshold)
 	for ; of != 0; of &= of - 1 {
 		i := bits.TrailingZeros64(of)

@@ -17,11 +17,11 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-var limitRows = flag.String("limit.rows", "100000,500000", "numbers of vectors that BenchmarkOfTheLimit draws")
+var limitRows = flag.String("limit.rows", "100000,500000", "numbers of vectors that BenchmarkLimit draws")
 
 // topics draws vectors as sentence models make them: around topics and parts of these, in dimensions of which the first
-// tell most, with a part that all have in common. Of 100,000 the tenth nearest to a query has a product of 0.5 with it, and
-// any two have 0.05.
+// tell most, with a part that all have in common. Of 100,000 the tenth nearest to a query has a product of 0.5 with it,
+// and any two have 0.05.
 func topics(dimensions, n int) drawn {
 	rng := rand.New(rand.NewPCG(31, 32))
 	spreads := make([]float64, dimensions)
@@ -55,9 +55,9 @@ func topics(dimensions, n int) drawn {
 	}}
 }
 
-// BenchmarkOfTheLimit measures a dense search beside the fastest that a scan of all vectors could be: reading them once, at
+// BenchmarkLimit measures a dense search beside the fastest that a scan of all vectors could be: reading them once, at
 // the speed that this machine's memory is read with by as many goroutines as a search has. Both take turns.
-func BenchmarkOfTheLimit(b *testing.B) {
+func BenchmarkLimit(b *testing.B) {
 	for size := range strings.SplitSeq(*limitRows, ",") {
 		rows, err := strconv.Atoi(size)
 		if err != nil {

@@ -265,14 +265,14 @@ func readVectors(b *testing.B, path string) [][]float32 {
 	return out
 }
 
-func TestAScanHasAFloorAsSoonAsThereAreEnoughForOne(t *testing.T) {
+func TestAScanHasAThresholdOnceThereAreEnoughRows(t *testing.T) {
 	t.Parallel()
 	source, rng := topics(64, 20), rand.New(rand.NewPCG(71, 72))
 	_, snap := spaceOfVectors(t, source.dimensions, 200, func() []float32 { return source.next(rng) })
 	query := source.next(rng)
 	const limit = 10
 	var c rescorer
-	c.begin(snap, quant.NewCoder(snap.Centroid).Ask(query), limit)
+	c.begin(snap, quant.NewCoder(snap.Centroid).Prepare(query), limit)
 	var slots []uint32
 	for slot := range uint32(limit) {
 		slots = append(slots, slot)

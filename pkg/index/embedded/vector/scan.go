@@ -26,7 +26,7 @@ const (
 	// Number of items, groups of 64 slots or single slots, between checks of the context.
 	scanPause = 256
 	// Minimum number of ranges per goroutine, so that fast goroutines can take over work.
-	partSteps = 8
+	rangesPerScanner = 8
 )
 
 // Groups returns the number of groups of 64 slots.
@@ -75,7 +75,7 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 		searches := max(1, int(Running.Load()))
 		parts = min(max(1, processors.Count()/searches), maxScanners)
 	}
-	step := min(max(1, n/parts/partSteps), scanPause)
+	step := min(max(1, n/parts/rangesPerScanner), scanPause)
 	var taken atomic.Int64
 	work := func(ctx context.Context, part int) error {
 		visit := begin(part)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAPanicOfAHelperIsTheErrorOfWhoWaitsForIt(t *testing.T) {
+func TestAPanicOfAScannerIsReturnedAsAnError(t *testing.T) {
 	t.Parallel()
 	const rows = 8 * ParallelRows
 	err := parallel(t.Context(), rows, rows, func(part int) func(from, to int) error {

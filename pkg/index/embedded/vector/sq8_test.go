@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// TestFineCodesLeaveOutNothing holds a staged scan against comparing all the rows that it takes for possible.
-func TestFineCodesLeaveOutNothing(t *testing.T) {
+// TestInt8CodesMissNoResult holds a staged scan against comparing all the rows that it takes for possible.
+func TestInt8CodesMissNoResult(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -31,7 +31,7 @@ func TestFineCodesLeaveOutNothing(t *testing.T) {
 			for i := range every {
 				every[i] = uint32(i)
 			}
-			if err := all.compare(t.Context(), s, quant.NewCoder(s.Centroid).Ask(query), every); err != nil {
+			if err := all.compare(t.Context(), s, quant.NewCoder(s.Centroid).Prepare(query), every); err != nil {
 				t.Fatal(err)
 			}
 			found, err := rescoreFull(t.Context(), s, all.slots(), query, 50)

@@ -45,7 +45,7 @@ type candidate struct {
 // ScanCodes returns the nearest live slots that pass the filter, unordered. rows is the approximate number of slots
 // that pass. The set must have codes.
 func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (Found, error) {
-	question := quant.NewCoder(s.Centroid).Ask(query)
+	question := quant.NewCoder(s.Centroid).Prepare(query)
 	var parts [maxScanners]*selector
 	var threshold atomic.Uint32
 	threshold.Store(math.Float32bits(float32(math.Inf(-1))))
@@ -124,7 +124,7 @@ func (f *refined) add(c *rescorer) {
 }
 
 // rescore adds the results of selectors, and rescores their remaining candidates, the likely ones first.
-func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Question, parts []*selector) error {
+func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Query, parts []*selector) error {
 	for _, p := range parts {
 		if p == nil {
 			continue
@@ -152,7 +152,7 @@ func (f *refined) threshold() float32 {
 }
 
 // compare rescores slots, which must be ascending.
-func (f *refined) compare(ctx context.Context, s *Set, q *quant.Question, slots []uint32) error {
+func (f *refined) compare(ctx context.Context, s *Set, q *quant.Query, slots []uint32) error {
 	if len(slots) == 0 {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (f *refined) slots() []uint32 {
 // rescorer compares rows by their int8 codes and keeps those that may be among the nearest.
 type rescorer struct {
 	s          *Set
-	question   *quant.Question
+	question   *quant.Query
 	threshold  float32   // for upper bounds
 	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
@@ -206,7 +206,7 @@ func (c *rescorer) release() {
 	}
 }
 
-func (c *rescorer) begin(s *Set, q *quant.Question, limit int) {
+func (c *rescorer) begin(s *Set, q *quant.Query, limit int) {
 	c.s, c.question, c.threshold = s, q, float32(math.Inf(-1))
 	c.lower.Reset(limit)
 	c.candidates, c.compared = c.candidates[:0], 0
@@ -222,7 +222,7 @@ func (c *rescorer) compare(slots []uint32) error {
 		if err := fine.Check(w, c.s.Live.Word(w)); err != nil {
 			return err
 		}
-		product, off := c.question.Fine(fine.Record(slot))
+		product, off := c.question.Int8(fine.Record(slot))
 		if most := product + off; most >= c.threshold {
 			c.candidates = append(c.candidates, candidate{slot, product, most})
 			c.lower.Offer(topk.Scored{Slot: slot, Score: float64(product - off)})
@@ -239,13 +239,13 @@ func (c *rescorer) compare(slots []uint32) error {
 // selector selects candidates by their 1-bit codes.
 type selector struct {
 	rescorer
-	shared    *atomic.Uint32 // highest threshold of all selectors of the scan, as float32 bits
-	warmup    int            // number of rows to estimate before any is rescored
-	estimates topk.TopK      // the best estimates
-	next      []uint32       // slots to rescore next, prefetched
-	found     []candidate    // waiting candidates; some may be below the current threshold
-	siftAt    int            // number of waiting candidates at which they are sifted again
-	e         quant.Estimates
+	sharedThreshold *atomic.Uint32 // highest threshold of all selectors of the scan, as float32 bits
+	warmup          int            // number of rows to estimate before any is rescored
+	estimates       topk.TopK      // the best estimates
+	next            []uint32       // slots to rescore next, prefetched
+	found           []candidate    // waiting candidates; some may be below the current threshold
+	compactAt       int            // number of waiting candidates at which they are sifted again
+	e               quant.Estimates
 }
 
 const (
@@ -263,10 +263,10 @@ const (
 
 var selectorPool = sync.Pool{New: func() any { return new(selector) }}
 
-func newSelector(s *Set, q *quant.Question, limit, first int, shared *atomic.Uint32) *selector {
+func newSelector(s *Set, q *quant.Query, limit, first int, shared *atomic.Uint32) *selector {
 	v := selectorPool.Get().(*selector)
 	v.begin(s, q, limit)
-	v.shared, v.warmup, v.siftAt = shared, first, minScratch
+	v.sharedThreshold, v.warmup, v.compactAt = shared, first, minScratch
 	v.estimates.Reset(limit)
 	v.next, v.found = v.next[:0], v.found[:0]
 	return v
@@ -283,13 +283,13 @@ func (s *selector) release() {
 	if s == nil || cap(s.found) > maxScratch || cap(s.candidates) > maxScratch {
 		return
 	}
-	s.s, s.question, s.shared = nil, nil, nil
+	s.s, s.question, s.sharedThreshold = nil, nil, nil
 	selectorPool.Put(s)
 }
 
 // group estimates the passing slots among 64w to 64w+63.
 func (s *selector) group(w int, passing uint64) error {
-	s.threshold = max(s.threshold, math.Float32frombits(s.shared.Load()))
+	s.threshold = max(s.threshold, math.Float32frombits(s.sharedThreshold.Load()))
 	seen := bits.OnesCount64(passing)
 	passing &= s.question.Above(&s.e, s.s.Bits.Group(w), confidence, s.threshold)
 	for ; passing != 0; passing &= passing - 1 {
@@ -321,9 +321,9 @@ func (s *selector) offer(slot uint32, score, spread float32) {
 			return
 		}
 	}
-	if s.found = append(s.found, candidate{slot, score, most}); len(s.found) >= s.siftAt {
-		s.sift()
-		s.siftAt = max(minScratch, 2*len(s.found))
+	if s.found = append(s.found, candidate{slot, score, most}); len(s.found) >= s.compactAt {
+		s.compact()
+		s.compactAt = max(minScratch, 2*len(s.found))
 	}
 }
 
@@ -358,22 +358,22 @@ func (s *selector) compareNext() error {
 		return err
 	}
 	s.next = s.next[:0]
-	s.raiseShared()
+	s.raiseThreshold()
 	return nil
 }
 
-// raiseShared raises the threshold of all selectors of the scan.
-func (s *selector) raiseShared() {
+// raiseThreshold raises the threshold of all selectors of the scan.
+func (s *selector) raiseThreshold() {
 	for {
-		was := s.shared.Load()
-		if math.Float32frombits(was) >= s.threshold || s.shared.CompareAndSwap(was, math.Float32bits(s.threshold)) {
+		was := s.sharedThreshold.Load()
+		if math.Float32frombits(was) >= s.threshold || s.sharedThreshold.CompareAndSwap(was, math.Float32bits(s.threshold)) {
 			return
 		}
 	}
 }
 
-// sift drops candidates below the threshold. It is branch-free, because the outcome is unpredictable.
-func (s *selector) sift() {
+// compact drops candidates below the threshold. It is branch-free, because the outcome is unpredictable.
+func (s *selector) compact() {
 	n := 0
 	for _, e := range s.found {
 		s.found[n] = e

@@ -81,8 +81,8 @@ func TestARotationSpreadsEveryDimensionOverAll(t *testing.T) {
 	}
 }
 
-// TestTheRotationIsTheOneOfCodesOnDisk keeps files of earlier programs readable.
-func TestTheRotationIsTheOneOfCodesOnDisk(t *testing.T) {
+// TestTheRotationMatchesStoredCodes keeps files of earlier programs readable.
+func TestTheRotationMatchesStoredCodes(t *testing.T) {
 	t.Parallel()
 	v := []float32{1, 2, 3, 4, 5}
 	newRotation(5).apply(v)
@@ -119,7 +119,7 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 					vectors[i] = unit(r, dimensions)
 				}
 				query := unit(r, dimensions)
-				e := estimates(c.Ask(query), groupOf(c, vectors...))
+				e := estimates(c.Prepare(query), groupOf(c, vectors...))
 				for i, v := range vectors {
 					off := (float64(e.Product[i]) - product(query, v)) / float64(e.Spread[i])
 					bias += off / rounds / Rows
@@ -138,18 +138,18 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 
 // groupOf has the codes of some vectors by columns.
 func groupOf(c *Coder, vectors ...[]float32) []byte {
-	dimensions := len(c.centre)
+	dimensions := len(c.centroid)
 	group := make([]byte, Rows*CodeBytes(dimensions))
 	for i, v := range vectors {
 		code := make([]byte, CodeBytes(dimensions))
-		c.Encode(code, make([]byte, FineBytes(dimensions)), v)
+		c.Encode(code, make([]byte, Int8CodeBytes(dimensions)), v)
 		slotfile.Put(group, Columns(dimensions), i, code)
 	}
 	return group
 }
 
 // estimates are what Above estimates.
-func estimates(q *Question, group []byte) (e Estimates) {
+func estimates(q *Query, group []byte) (e Estimates) {
 	q.Above(&e, group, 0, 0)
 	return e
 }
@@ -170,9 +170,9 @@ func anyGroup(r *rand.Rand, words int) []byte {
 	return group
 }
 
-// What columns add up to is what the bits do, to the last digit, also where all weights are as great as they can be and vectors as
-// long as they may be.
-func TestEveryProcessorEstimatesTheSame(t *testing.T) {
+// What columns add up to is what the bits do, to the last digit, also where all weights are as great as they can be and
+// vectors as long as they may be.
+func TestEstimatesOfAllKernelsAreEqual(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(15, 16))
 	for _, words := range []int{1, 2, 3, 4, 5, 6, 7, 12, 16, 24, 32, 33, 34, 48, 64, 66, 67, Words(index.MaxDimensions)} {
@@ -180,7 +180,7 @@ func TestEveryProcessorEstimatesTheSame(t *testing.T) {
 		for name, weight := range map[string]func() int8{
 			"any": func() int8 { return int8(r.IntN(2*maxWeight+1) - maxWeight) }, "greatest": func() int8 { return maxWeight }, "least": func() int8 { return -maxWeight },
 		} {
-			q := &Question{words: words, weight: make([]int8, 64*words), step: 0.01, base: 0.3, length: 0.7}
+			q := &Query{words: words, weight: make([]int8, 64*words), step: 0.01, base: 0.3, length: 0.7}
 			for i := range q.weight {
 				q.weight[i] = weight()
 				q.total += int32(q.weight[i])
@@ -200,17 +200,17 @@ func TestEveryProcessorEstimatesTheSame(t *testing.T) {
 					t.Fatalf("%d words, %s weights, code %d without vector instructions: %d, want %d", words, name, i, want.sums[i], sum)
 				}
 			}
-			for _, floor := range []float32{float32(math.Inf(-1)), want.Product[5] + 2*want.Spread[5], float32(math.Inf(1))} {
+			for _, threshold := range []float32{float32(math.Inf(-1)), want.Product[5] + 2*want.Spread[5], float32(math.Inf(1))} {
 				for processor, above := range processors(q) {
 					var got Estimates
-					found := above(&got, group, 2, floor)
+					found := above(&got, group, 2, threshold)
 					for i := range Rows {
 						if size := 1e-6 * (1 + math.Abs(float64(want.Product[i]))); math.Abs(float64(got.Product[i]-want.Product[i])) > size || math.Abs(float64(got.Spread[i]-want.Spread[i])) > 1e-6 {
 							t.Fatalf("%s, %d words, %s weights, code %d: %v ± %v, want %v ± %v", processor, words, name, i, got.Product[i], got.Spread[i], want.Product[i], want.Spread[i])
 						}
 						most := got.Product[i] + 2*got.Spread[i]
-						if math.Abs(float64(most-floor)) > 1e-5 && (most >= floor) != (found>>i&1 == 1) {
-							t.Errorf("%s, %d words, %s weights, code %d: at most %v, floor %v, above: %v", processor, words, name, i, most, floor, found>>i&1 == 1)
+						if math.Abs(float64(most-threshold)) > 1e-5 && (most >= threshold) != (found>>i&1 == 1) {
+							t.Errorf("%s, %d words, %s weights, code %d: at most %v, floor %v, above: %v", processor, words, name, i, most, threshold, found>>i&1 == 1)
 						}
 					}
 				}
@@ -220,7 +220,7 @@ func TestEveryProcessorEstimatesTheSame(t *testing.T) {
 }
 
 // A query whose turned residue is the same everywhere has the greatest weights in every dimension.
-func TestTheGreatestWeightsOfTheLongestVectorsAddUp(t *testing.T) {
+func TestSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	for _, dimensions := range []int{4096, index.MaxDimensions} {
 		c := NewCoder(make([]float32, dimensions))
@@ -228,16 +228,16 @@ func TestTheGreatestWeightsOfTheLongestVectorsAddUp(t *testing.T) {
 		for i := range query {
 			query[i] = float32(1 / math.Sqrt(float64(dimensions)))
 		}
-		c.turn.turnBack(query)
-		if e := estimates(c.Ask(query), groupOf(c, query)); math.Abs(float64(e.Product[0])-1) > 1e-3 {
+		c.rotation.invert(query)
+		if e := estimates(c.Prepare(query), groupOf(c, query)); math.Abs(float64(e.Product[0])-1) > 1e-3 {
 			t.Errorf("of %d dimensions, a vector and itself: %v, want 1", dimensions, e.Product[0])
 		}
 	}
 }
 
-// turnBack undoes apply of a power of two of dimensions: each of its steps undoes itself.
-func (r *rotation) turnBack(v []float32) {
-	for turn := turns - 1; turn >= 0; turn-- {
+// invert undoes apply of a power of two of dimensions: each of its steps undoes itself.
+func (r *rotation) invert(v []float32) {
+	for turn := rotationPasses - 1; turn >= 0; turn-- {
 		hadamard(v)
 		for i, s := range r.signs[turn*len(v) : (turn+1)*len(v)] {
 			v[i] *= s
@@ -245,13 +245,13 @@ func (r *rotation) turnBack(v []float32) {
 	}
 }
 
-func TestAVectorInTheCentreIsEstimatedExactly(t *testing.T) {
+func TestTheCentroidIsEstimatedExactly(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
 	centre := unit(r, 100)
 	c := NewCoder(centre)
 	query := unit(r, 100)
-	e := estimates(c.Ask(query), groupOf(c, centre))
+	e := estimates(c.Prepare(query), groupOf(c, centre))
 	if got, want := float64(e.Product[0]), product(query, centre); math.Abs(got-want) > float64(e.Spread[0]) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -266,7 +266,7 @@ func BenchmarkEstimate(b *testing.B) {
 		vectors[i] = unit(r, dimensions)
 	}
 	group := groupOf(c, vectors...)
-	q := c.Ask(unit(r, dimensions))
+	q := c.Prepare(unit(r, dimensions))
 	q.tables = tables(q.weight)
 	all := processors(q)
 	all["portable"] = q.abovePortable
@@ -281,12 +281,12 @@ func BenchmarkEstimate(b *testing.B) {
 	v := unit(r, dimensions)
 	b.Run("encode", func(b *testing.B) {
 		for b.Loop() {
-			c.Encode(make([]byte, CodeBytes(dimensions)), make([]byte, FineBytes(dimensions)), v)
+			c.Encode(make([]byte, CodeBytes(dimensions)), make([]byte, Int8CodeBytes(dimensions)), v)
 		}
 	})
 	b.Run("ask", func(b *testing.B) {
 		for b.Loop() {
-			c.Ask(v)
+			c.Prepare(v)
 		}
 	})
 	w := unit(r, dimensions)
@@ -297,7 +297,7 @@ func BenchmarkEstimate(b *testing.B) {
 	})
 }
 
-func TestAFineCodeTellsWithinWhichBoundsAProductLies(t *testing.T) {
+func TestInt8CodesBoundTheProduct(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -312,10 +312,10 @@ func TestAFineCodeTellsWithinWhichBoundsAProductLies(t *testing.T) {
 			var off float64
 			for range 20 {
 				v, query := unit(r, dimensions), unit(r, dimensions)
-				code := make([]byte, FineBytes(dimensions))
+				code := make([]byte, Int8CodeBytes(dimensions))
 				c.Encode(make([]byte, CodeBytes(dimensions)), code, v)
 				want := product(query, v)
-				got, within := c.Ask(query).Fine(code)
+				got, within := c.Prepare(query).Int8(code)
 				if math.Abs(float64(got)-want) > float64(within) {
 					t.Errorf("of %d dimensions around a centre %s: %v within %v, want %v", dimensions, name, got, within, want)
 				}
@@ -328,18 +328,18 @@ func TestAFineCodeTellsWithinWhichBoundsAProductLies(t *testing.T) {
 	}
 }
 
-func TestAFineCodeOfTheCentreItselfIsExact(t *testing.T) {
+func TestTheInt8CodeOfTheCentroidIsExact(t *testing.T) {
 	t.Parallel()
 	centre := unit(rand.New(rand.NewPCG(17, 18)), 100)
 	c := NewCoder(centre)
-	code := make([]byte, FineBytes(100))
+	code := make([]byte, Int8CodeBytes(100))
 	c.Encode(make([]byte, CodeBytes(100)), code, centre)
-	if got, within := c.Ask(centre).Fine(code); math.Abs(float64(got)-1) > 2*turning || within > 2*turning {
+	if got, within := c.Prepare(centre).Int8(code); math.Abs(float64(got)-1) > 2*rotationError || within > 2*rotationError {
 		t.Errorf("%v within %v, want 1", got, within)
 	}
 }
 
-func TestSumsOfBytesAreTheSameByEveryWay(t *testing.T) {
+func TestByteSumsOfAllKernelsAreEqual(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(19, 20))
 	for _, n := range append(lengths, 0, 128, 129) {
@@ -363,7 +363,7 @@ func TestSumsOfBytesAreTheSameByEveryWay(t *testing.T) {
 	}
 }
 
-func TestSumsOfBytesHoldTheGreatestWeights(t *testing.T) {
+func TestByteSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	for _, n := range lengths {
 		weight, code := make([]int16, n), make([]byte, n)
@@ -376,14 +376,14 @@ func TestSumsOfBytesHoldTheGreatestWeights(t *testing.T) {
 	}
 }
 
-func BenchmarkFine(b *testing.B) {
+func BenchmarkInt8(b *testing.B) {
 	const dimensions = 384
 	r := rand.New(rand.NewPCG(1, 2))
 	c := NewCoder(make([]float32, dimensions))
-	code := make([]byte, FineBytes(dimensions))
+	code := make([]byte, Int8CodeBytes(dimensions))
 	c.Encode(make([]byte, CodeBytes(dimensions)), code, unit(r, dimensions))
-	q := c.Ask(unit(r, dimensions))
+	q := c.Prepare(unit(r, dimensions))
 	for b.Loop() {
-		q.Fine(code)
+		q.Int8(code)
 	}
 }

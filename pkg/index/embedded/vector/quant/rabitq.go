@@ -30,36 +30,37 @@ func CodeBytes(dimensions int) int { return Words(dimensions)*8 + numbers }
 
 // Coder computes codes. It is not safe for concurrent use.
 type Coder struct {
-	centre  []float32
-	turn    *rotation
-	residue []float32 // scratch
+	centroid []float32
+	rotation *rotation
+	residual []float32 // scratch
 }
 
 // NewCoder returns a coder for vectors around a centroid, which it retains.
 func NewCoder(centre []float32) *Coder {
-	return &Coder{centre: centre, turn: rotationOf(len(centre)), residue: make([]float32, len(centre))}
+	return &Coder{centroid: centre, rotation: rotationOf(len(centre)), residual: make([]float32, len(centre))}
 }
 
-// take stores the rotated residual of a vector. It returns the residual's norm and its inner product with the centroid.
-func (c *Coder) take(v []float32) (length, offset float64) {
+// storeResidual stores the rotated residual of a vector. It returns the residual's norm and its inner product with the
+// centroid.
+func (c *Coder) storeResidual(v []float32) (length, offset float64) {
 	for i, x := range v {
-		r := x - c.centre[i]
-		c.residue[i] = r
+		r := x - c.centroid[i]
+		c.residual[i] = r
 		length += float64(r) * float64(r)
-		offset += float64(r) * float64(c.centre[i])
+		offset += float64(r) * float64(c.centroid[i])
 	}
-	c.turn.apply(c.residue)
+	c.rotation.apply(c.residual)
 	return math.Sqrt(length), offset
 }
 
-// Encode writes the 1-bit code of a unit vector to dst, of CodeBytes, and its int8 code to fine, of FineBytes.
+// Encode writes the 1-bit code of a unit vector to dst, of CodeBytes, and its int8 code to fine, of Int8CodeBytes.
 func (c *Coder) Encode(dst, fine []byte, v []float32) {
-	length, offset := c.take(v)
-	c.encodeFine(fine, offset)
+	length, offset := c.storeResidual(v)
+	c.encodeInt8(fine, offset)
 	var sum float64
 	words := dst[:Words(len(v))*8]
 	clear(words)
-	for i, r := range c.residue {
+	for i, r := range c.residual {
 		sum += math.Abs(float64(r))
 		if r > 0 {
 			words[i/8] |= 1 << (i % 8)
@@ -78,8 +79,8 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	}
 }
 
-// Question is a query prepared for comparison with codes. It is safe for concurrent use.
-type Question struct {
+// Query is a query prepared for comparison with codes. It is safe for concurrent use.
+type Query struct {
 	words  int
 	weight []int8  // rotated residual in steps, zero-padded to words
 	step   float32 // size of a step
@@ -88,32 +89,32 @@ type Question struct {
 	length float32 // norm of the residual, including the rounding error of the weights
 	tables [][256]int16
 	halves []byte // lookup tables for nibbles of codes, two per column, if the processor supports them
-	least  int32
-	fine   fineQuestion
+	minSum int32
+	int8   int8Query
 }
 
 // Largest weight. The sum of eight weights, minus its minimum, then fits into a byte. Rounding increases the error by
 // less than a hundredth.
 const maxWeight = math.MaxUint8 / 8
 
-// ofScale is the ratio of scale²·dimensions to error²·dimensions, (π/2)/(π/2-1) for normally distributed components, as
-// the rotation produces them.
-const ofScale = (math.Pi / 2) / (math.Pi/2 - 1)
+// scaleToError is the ratio of scale²·dimensions to error²·dimensions, (π/2)/(π/2-1) for normally distributed
+// components, as the rotation produces them.
+const scaleToError = (math.Pi / 2) / (math.Pi/2 - 1)
 
 // Upper bound of the difference between two ways of computing an inner product of unit vectors.
 const rounding = 1e-6
 
-// Ask prepares a query of unit length.
-func (c *Coder) Ask(query []float32) *Question {
-	length, offset := c.take(query)
-	q := &Question{words: Words(len(query)), weight: make([]int8, Words(len(query))*64)}
+// Prepare prepares a query of unit length.
+func (c *Coder) Prepare(query []float32) *Query {
+	length, offset := c.storeResidual(query)
+	q := &Query{words: Words(len(query)), weight: make([]int8, Words(len(query))*64)}
 	base := offset // (query-c)·c + c·c
-	for _, x := range c.centre {
+	for _, x := range c.centroid {
 		base += float64(x) * float64(x)
 	}
-	q.fine = askFine(c.residue, length)
+	q.int8 = newInt8Query(c.residual, length)
 	most := 0.0
-	for _, x := range c.residue {
+	for _, x := range c.residual {
 		most = max(most, math.Abs(float64(x)))
 	}
 	step := 1.0
@@ -121,9 +122,9 @@ func (c *Coder) Ask(query []float32) *Question {
 		step = most / maxWeight
 		// The rounding error of a weight is uniformly distributed over a step, and enters the estimate multiplied by
 		// scale.
-		length = math.Sqrt(length*length + ofScale*float64(len(query))*step*step/12)
+		length = math.Sqrt(length*length + scaleToError*float64(len(query))*step*step/12)
 	}
-	for i, x := range c.residue {
+	for i, x := range c.residual {
 		w := math.RoundToEven(float64(x) / step)
 		q.weight[i] = int8(w)
 		q.total += int32(w)
@@ -144,16 +145,16 @@ type Estimates struct {
 }
 
 // Above compares the query with Rows transposed codes. It returns as bits the codes whose estimate plus times standard
-// deviations is at least floor.
-func (q *Question) Above(e *Estimates, codes []byte, times, floor float32) uint64 {
-	if found, ok := q.above(e, codes, times, floor); ok {
+// deviations is at least threshold.
+func (q *Query) Above(e *Estimates, codes []byte, times, threshold float32) uint64 {
+	if found, ok := q.above(e, codes, times, threshold); ok {
 		return found
 	}
-	return q.abovePortable(e, codes, times, floor)
+	return q.abovePortable(e, codes, times, threshold)
 }
 
 // abovePortable is Above without vector instructions.
-func (q *Question) abovePortable(e *Estimates, codes []byte, times, floor float32) (found uint64) {
+func (q *Query) abovePortable(e *Estimates, codes []byte, times, threshold float32) (found uint64) {
 	e.sums = [Rows]int32{}
 	for i := range q.tables {
 		table := &q.tables[i]
@@ -169,7 +170,7 @@ func (q *Question) abovePortable(e *Estimates, codes []byte, times, floor float3
 		spread := math.Float32frombits(binary.LittleEndian.Uint32(at[4*(2*Rows+i):]))
 		e.Product[i] = q.base + offset + scale*q.step*float32(2*e.sums[i]-q.total)
 		e.Spread[i] = spread*q.length + rounding
-		if e.Product[i]+times*e.Spread[i] >= floor {
+		if e.Product[i]+times*e.Spread[i] >= threshold {
 			found |= 1 << i
 		}
 	}

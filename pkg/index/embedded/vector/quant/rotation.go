@@ -7,7 +7,7 @@ import (
 )
 
 // Number of passes of a rotation.
-const turns = 4
+const rotationPasses = 4
 
 // rotation is a random rotation of vectors of one length. Each pass flips random signs and applies Hadamard matrices
 // whose sizes are the powers of two that add up to the length. The largest matrix is at the front in even passes and at
@@ -30,7 +30,7 @@ func rotationOf(dimensions int) *rotation {
 
 // newRotation must never change, because codes on disk depend on it.
 func newRotation(dimensions int) *rotation {
-	r := &rotation{signs: make([]float32, turns*dimensions)}
+	r := &rotation{signs: make([]float32, rotationPasses*dimensions)}
 	state := uint64(dimensions)
 	for i := range r.signs {
 		// SplitMix64
@@ -44,7 +44,7 @@ func newRotation(dimensions int) *rotation {
 
 // apply rotates a vector in place.
 func (r *rotation) apply(v []float32) {
-	for turn := range turns {
+	for turn := range rotationPasses {
 		for i, s := range r.signs[turn*len(v) : (turn+1)*len(v)] {
 			v[i] *= s
 		}

@@ -11,10 +11,10 @@ import (
 // query.
 
 // Length in bytes of step, offset and error norm, as float32.
-const fineNumbers = 3 * 4
+const int8Numbers = 3 * 4
 
-// FineBytes returns the length of an int8 code.
-func FineBytes(dimensions int) int { return dimensions + fineNumbers }
+// Int8CodeBytes returns the length of an int8 code.
+func Int8CodeBytes(dimensions int) int { return dimensions + int8Numbers }
 
 const (
 	// Largest byte of a code, and largest weight of a query.
@@ -24,19 +24,19 @@ const (
 	// Upper bound of the norm of a residual: vectors have unit length, and a centroid is not longer.
 	longest = 2.01
 	// Upper bound of the rounding errors of rotation and sum.
-	turning = 1e-5
+	rotationError = 1e-5
 )
 
-// encodeFine writes the int8 code of the residual. offset is its inner product with the centroid.
-func (c *Coder) encodeFine(dst []byte, offset float64) {
+// encodeInt8 writes the int8 code of the residual. offset is its inner product with the centroid.
+func (c *Coder) encodeInt8(dst []byte, offset float64) {
 	most := 0.0
-	for _, r := range c.residue {
+	for _, r := range c.residual {
 		most = max(most, math.Abs(float64(r)))
 	}
 	// Round the step first, so that the error is that of the stored code.
 	step := float64(float32(most / maxByte))
 	var rest float64
-	for i, r := range c.residue {
+	for i, r := range c.residual {
 		b := 0.0
 		if step > 0 {
 			b = min(max(math.RoundToEven(float64(r)/step), -maxByte), maxByte)
@@ -47,21 +47,21 @@ func (c *Coder) encodeFine(dst []byte, offset float64) {
 	}
 	const upwards = 1 + 1e-6 // rounds up in float32
 	for i, x := range [...]float64{step, offset, math.Sqrt(rest) * upwards} {
-		binary.LittleEndian.PutUint32(dst[len(c.residue)+4*i:], math.Float32bits(float32(x)))
+		binary.LittleEndian.PutUint32(dst[len(c.residual)+4*i:], math.Float32bits(float32(x)))
 	}
 }
 
-// fineQuestion is a query prepared for comparison with int8 codes.
-type fineQuestion struct {
+// int8Query is a query prepared for comparison with int8 codes.
+type int8Query struct {
 	weight []int16
 	step   float32
 	length float32 // of the residual
 	rest   float32 // norm of the query's quantisation error, multiplied by the longest residual
 }
 
-// askFine prepares the residual of a query with the given norm.
-func askFine(residue []float32, length float64) fineQuestion {
-	q := fineQuestion{weight: make([]int16, len(residue)), length: float32(length)}
+// newInt8Query prepares the residual of a query with the given norm.
+func newInt8Query(residue []float32, length float64) int8Query {
+	q := int8Query{weight: make([]int16, len(residue)), length: float32(length)}
 	var most, all, rest float64
 	for _, r := range residue {
 		most, all = max(most, math.Abs(float64(r))), all+math.Abs(float64(r))
@@ -80,15 +80,15 @@ func askFine(residue []float32, length float64) fineQuestion {
 	return q
 }
 
-// Fine compares the query with an int8 code. The inner product differs from product by at most off.
-func (q *Question) Fine(code []byte) (product, off float32) {
-	n := len(q.fine.weight)
-	numbers := code[n : n+fineNumbers : n+fineNumbers]
+// Int8 compares the query with an int8 code. The inner product differs from product by at most off.
+func (q *Query) Int8(code []byte) (product, off float32) {
+	n := len(q.int8.weight)
+	numbers := code[n : n+int8Numbers : n+int8Numbers]
 	step := math.Float32frombits(binary.LittleEndian.Uint32(numbers))
 	offset := math.Float32frombits(binary.LittleEndian.Uint32(numbers[4:]))
 	rest := math.Float32frombits(binary.LittleEndian.Uint32(numbers[8:]))
-	product = q.base + offset + step*q.fine.step*float32(dotBytes(q.fine.weight, code[:n]))
-	return product, rest*q.fine.length + q.fine.rest*(longest+rest) + turning
+	product = q.base + offset + step*q.int8.step*float32(dotBytes(q.int8.weight, code[:n]))
+	return product, rest*q.int8.length + q.int8.rest*(longest+rest) + rotationError
 }
 
 // dotBytes returns the inner product of the weights and as many signed bytes.

@@ -13,32 +13,32 @@ var (
 	wider = wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 )
 
-// survey contains the arguments of the kernels.
-type survey struct {
-	total  int32 // subtracted from twice a sum
-	base   float32
-	step   float32
-	length float32
-	round  float32
-	times  float32
-	floor  float32
+// kernelArgs contains the arguments of the kernels.
+type kernelArgs struct {
+	total     int32 // subtracted from twice a sum
+	base      float32
+	step      float32
+	length    float32
+	round     float32
+	times     float32
+	threshold float32
 }
 
 // above implements Above with vector instructions. It returns false if the processor lacks them.
-func (q *Question) above(e *Estimates, codes []byte, times, floor float32) (uint64, bool) {
+func (q *Query) above(e *Estimates, codes []byte, times, threshold float32) (uint64, bool) {
 	if !wide {
 		return 0, false
 	}
-	return q.aboveWide(e, codes, times, floor, wider), true
+	return q.aboveWide(e, codes, times, threshold, wider), true
 }
 
-func (q *Question) aboveWide(e *Estimates, codes []byte, times, floor float32, wider bool) uint64 {
+func (q *Query) aboveWide(e *Estimates, codes []byte, times, threshold float32, wider bool) uint64 {
 	columns := q.words * 8
 	codes, rest := codes[:columns*Rows:columns*Rows], codes[columns*Rows:]
 	_ = rest[Rows*numbers-1]
 	e.sums = [Rows]int32{}
-	for from := 0; from < columns; from += mostColumns {
-		n := min(mostColumns, columns-from)
+	for from := 0; from < columns; from += maxColumns {
+		n := min(maxColumns, columns-from)
 		at, halves := codes[from*Rows:], q.halves[from*halfTables:]
 		if wider {
 			columns512(&e.sums[0], &at[0], &halves[0], n)
@@ -46,7 +46,7 @@ func (q *Question) aboveWide(e *Estimates, codes []byte, times, floor float32, w
 			columns256(&e.sums[0], &at[0], &halves[0], n)
 		}
 	}
-	s := survey{total: q.total - 2*q.least, base: q.base, step: q.step, length: q.length, round: rounding, times: times, floor: floor}
+	s := kernelArgs{total: q.total - 2*q.minSum, base: q.base, step: q.step, length: q.length, round: rounding, times: times, threshold: threshold}
 	if wider {
 		return above512(e, &rest[0], &s)
 	}
@@ -57,17 +57,17 @@ const (
 	// Number of bytes of the two tables of a column.
 	halfTables = 2 * 16
 	// Number of columns whose sums, minus their minimum, fit into 16 bits; a multiple of 8.
-	mostColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
+	maxColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
 // prepareHalves computes the lookup tables, if the processor uses them.
-func (q *Question) prepareHalves() {
+func (q *Query) prepareHalves() {
 	if !wide {
 		return
 	}
-	q.halves, q.least = make([]byte, len(q.weight)/8*halfTables), 0
+	q.halves, q.minSum = make([]byte, len(q.weight)/8*halfTables), 0
 	for i := range len(q.weight) / 4 {
-		q.least += fillHalf((*[16]byte)(q.halves[16*i:]), q.weight[4*i:4*i+4])
+		q.minSum += fillHalf((*[16]byte)(q.halves[16*i:]), q.weight[4*i:4*i+4])
 	}
 }
 
@@ -86,7 +86,7 @@ func fillHalf(table *[16]byte, weight []int8) (least int32) {
 }
 
 // columns512 and columns256 add the weights selected by columns of Rows codes to the sums, minus their minimum, with
-// the tables of prepareHalves. The number of columns must be a multiple of 4, at most mostColumns. There are no bounds
+// the tables of prepareHalves. The number of columns must be a multiple of 4, at most maxColumns. There are no bounds
 // checks.
 //
 //go:noescape
@@ -96,13 +96,13 @@ func columns512(sums *int32, codes, halves *byte, columns int)
 func columns256(sums *int32, codes, halves *byte, columns int)
 
 // above512 and above256 compute the estimates of Rows codes from their sums and the numbers after their columns, and
-// return which of them reach the floor. There are no bounds checks.
+// return which of them reach the threshold. There are no bounds checks.
 //
 //go:noescape
-func above512(e *Estimates, numbers *byte, s *survey) uint64
+func above512(e *Estimates, numbers *byte, s *kernelArgs) uint64
 
 //go:noescape
-func above256(e *Estimates, numbers *byte, s *survey) uint64
+func above256(e *Estimates, numbers *byte, s *kernelArgs) uint64
 
 // prefetchWide prefetches n bytes, n above 0, into the processor's cache.
 //

@@ -174,7 +174,7 @@ column512:
 	VZEROUPPER
 	RET
 
-// func above512(e *Estimates, numbers *byte, s *survey) uint64
+// func above512(e *Estimates, numbers *byte, s *kernelArgs) uint64
 TEXT ·above512(SB), NOSPLIT, $0-32
 	MOVQ e+0(FP), DI
 	MOVQ numbers+8(FP), SI
@@ -293,7 +293,7 @@ column256:
 	VZEROUPPER
 	RET
 
-// func above256(e *Estimates, numbers *byte, s *survey) uint64
+// func above256(e *Estimates, numbers *byte, s *kernelArgs) uint64
 TEXT ·above256(SB), NOSPLIT, $0-32
 	MOVQ e+0(FP), DI
 	MOVQ numbers+8(FP), SI

@@ -1,16 +1,16 @@
 package quant
 
 // processors are the ways that this processor has to make estimates by vector instructions.
-func processors(q *Question) map[string]func(e *Estimates, codes []byte, times, floor float32) uint64 {
-	out := map[string]func(e *Estimates, codes []byte, times, floor float32) uint64{}
+func processors(q *Query) map[string]func(e *Estimates, codes []byte, times, threshold float32) uint64 {
+	out := map[string]func(e *Estimates, codes []byte, times, threshold float32) uint64{}
 	if wide {
-		out["avx2"] = func(e *Estimates, codes []byte, times, floor float32) uint64 {
-			return q.aboveWide(e, codes, times, floor, false)
+		out["avx2"] = func(e *Estimates, codes []byte, times, threshold float32) uint64 {
+			return q.aboveWide(e, codes, times, threshold, false)
 		}
 	}
 	if wider {
-		out["avx512"] = func(e *Estimates, codes []byte, times, floor float32) uint64 {
-			return q.aboveWide(e, codes, times, floor, true)
+		out["avx512"] = func(e *Estimates, codes []byte, times, threshold float32) uint64 {
+			return q.aboveWide(e, codes, times, threshold, true)
 		}
 	}
 	return out

@@ -5,9 +5,9 @@ package quant
 // wide reports whether vector instructions are used.
 const wide = false
 
-func (q *Question) above(*Estimates, []byte, float32, float32) (uint64, bool) { return 0, false }
+func (q *Query) above(*Estimates, []byte, float32, float32) (uint64, bool) { return 0, false }
 
-func (q *Question) prepareHalves() {}
+func (q *Query) prepareHalves() {}
 
 func prefetchWide(*byte, int) {}
 

@@ -13,11 +13,11 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// coded writes so many rows into a fresh index that it has codes, closes it, and returns its directory, the space's own, and a
-// search that goes by codes, with what it finds.
+// coded writes so many rows into a fresh index that it has codes, closes it, and returns its directory, the space's
+// own, and a search that goes by codes, with what it finds.
 func coded(t *testing.T) (dir, folder string, search func(x *Index) (index.Result, error), want index.Result) {
 	t.Helper()
-	if *everywhereCells {
+	if *everywhereIVF {
 		t.Skip("it names files that are made more often when few rows have codes")
 	}
 	dir = t.TempDir()
@@ -47,7 +47,7 @@ func coded(t *testing.T) (dir, folder string, search func(x *Index) (index.Resul
 	return dir, x.path(key), search, want
 }
 
-func TestADirectoryWithoutFineCodesIsReadAndGetsThem(t *testing.T) {
+func TestADirectoryWithoutInt8CodesIsUpgraded(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -72,7 +72,7 @@ func TestADirectoryWithoutFineCodesIsReadAndGetsThem(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", when, err)
 				}
-				if diff := cmp.Diff(want, got, told); diff != "" {
+				if diff := cmp.Diff(want, got, reported); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", when, diff)
 				}
 				if err := x.mergeAll(t.Context(), crashSpace); err != nil {

@@ -8,23 +8,23 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-func TestAnIndexRestsWhenNothingWasSearchedForAWhile(t *testing.T) {
+func TestCachesOfAnIdleIndexAreCleared(t *testing.T) {
 	t.Parallel()
 	dir, _, want := damaged(t, 5)
 	x := mustOpen(t, dir, Options{})
 	for round := range 2 {
 		got, err := answers(t, x)
-		if diff := cmp.Diff(want, got, told); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got, reported); diff != "" || err != nil {
 			t.Fatalf("round %d: %v (-want +got):\n%s", round, err, diff)
 		}
-		if given := x.Rest(); given != 0 || kept(x.caches.Lists) == 0 {
+		if given := x.ClearIdleCaches(); given != 0 || kept(x.caches.Lists) == 0 {
 			t.Errorf("an index that was searched since gives up %d bytes and keeps %d", given, kept(x.caches.Lists))
 		}
-		if all := kept(x.caches.Lists) + kept(x.caches.Blocks) + kept(x.caches.Rows); x.Rest() != all {
+		if all := kept(x.caches.Lists) + kept(x.caches.Blocks) + kept(x.caches.Rows); x.ClearIdleCaches() != all {
 			t.Error("what was given up is not what was kept")
 		}
 		for name, c := range map[string]*cache.Cache{"lists": x.caches.Lists, "blocks": x.caches.Blocks, "rows": x.caches.Rows} {
-			if items, bytes := c.Held(); items != 0 || bytes != 0 {
+			if items, bytes := c.Usage(); items != 0 || bytes != 0 {
 				t.Errorf("%d bytes of %s are kept in memory while nothing is searched", bytes, name)
 			}
 		}
@@ -33,6 +33,6 @@ func TestAnIndexRestsWhenNothingWasSearchedForAWhile(t *testing.T) {
 
 // kept is how many bytes a cache holds.
 func kept(c *cache.Cache) int64 {
-	_, bytes := c.Held()
+	_, bytes := c.Usage()
 	return bytes
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-func TestASpaceIsQuietOnceNobodyHasWrittenForAWhile(t *testing.T) {
+func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q quietSpaces
+		var q idleSpaces
 		q.begin(2 * time.Second)
 		defer q.end()
 		a, b := index.Space{DatastoreID: "a"}, index.Space{DatastoreID: "b"}
@@ -57,11 +57,11 @@ func TestASpaceIsQuietOnceNobodyHasWrittenForAWhile(t *testing.T) {
 	})
 }
 
-// TestASpaceSettlesWhenNobodyWrites writes many small batches, waits for the merger by itself, and compares what is found.
-func TestASpaceSettlesWhenNobodyWrites(t *testing.T) {
+// TestAnIdleSpaceIsSettled writes many small batches, waits for the merger by itself, and compares what is found.
+func TestAnIdleSpaceIsSettled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x := mustOpen(t, dir, Options{quiet: time.Hour})
+	x := mustOpen(t, dir, Options{idleTime: time.Hour})
 	rng := rand.New(rand.NewPCG(11, 12))
 	for range 7 {
 		var rows []index.Row
@@ -81,12 +81,12 @@ func TestASpaceSettlesWhenNobodyWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A process that finds many segments settles them, too.
-	x = mustOpen(t, dir, Options{quiet: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	x = mustOpen(t, dir, Options{idleTime: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
-	for segmentsOf(t, x) > lexical.FewSegments {
+	for segmentsOf(t, x) > lexical.MaxIdleSegments {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():

@@ -11,8 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestSearchesHaveTheirTurn has all turns taken: who does not wait any longer gets no answer, and takes no turn with it.
-func TestSearchesHaveTheirTurn(t *testing.T) {
+// TestConcurrentSearchesAreBounded has all turns taken: who does not wait any longer gets no answer, and takes no turn
+// with it.
+func TestConcurrentSearchesAreBounded(t *testing.T) {
 	t.Parallel()
 	dir, _, want := damaged(t, 5)
 	x := mustOpen(t, dir, Options{})
@@ -34,7 +35,7 @@ func TestSearchesHaveTheirTurn(t *testing.T) {
 	}
 	x.permits.Release(maxSearches())
 	got, err := answers(t, x)
-	if diff := cmp.Diff(want, got, told); diff != "" || err != nil {
+	if diff := cmp.Diff(want, got, reported); diff != "" || err != nil {
 		t.Errorf("afterwards: %v (-want +got):\n%s", err, diff)
 	}
 	if !x.permits.TryAcquire(maxSearches()) {

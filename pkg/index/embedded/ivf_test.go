@@ -20,19 +20,19 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// everywhereCells has all tests of the package use cells, of few rows.
-var everywhereCells = flag.Bool("cells", false, "have indexes that tests open with no other sizes keep codes and cells from a few rows on")
+// everywhereIVF has all tests of the package use cells, of few rows.
+var everywhereIVF = flag.Bool("cells", false, "have indexes that tests open with no other sizes keep codes and cells from a few rows on")
 
 // smallSizes has cells of few rows. Their reach is so wide that searches by cells find all that an exact one does.
 var smallSizes = vector.Thresholds{Codes: 40, Exact: 8, IVF: 48, Radius: vector.Radius{8, 8}}
 
-func TestConformanceByCells(t *testing.T) {
+func TestConformanceWithIVF(t *testing.T) {
 	t.Parallel()
 	conform(t, Options{sizes: smallSizes})
 }
 
-// celled writes rows into a fresh index, until its space has cells, and returns the index.
-func celled(t *testing.T, opts Options, dir string, rows int) *Index {
+// openWithIVF writes rows into a fresh index, until its space has cells, and returns the index.
+func openWithIVF(t *testing.T, opts Options, dir string, rows int) *Index {
 	t.Helper()
 	x := mustOpen(t, dir, opts)
 	for from := 0; from < rows; from += 50 {
@@ -42,12 +42,12 @@ func celled(t *testing.T, opts Options, dir string, rows int) *Index {
 		}
 		mustWrite(t, x, crashSpace, batch)
 	}
-	makeCells(t, x)
+	buildIVF(t, x)
 	return x
 }
 
-// makeCells makes what is due of the cells, and tells of them.
-func makeCells(t *testing.T, x *Index) *store.Snapshot {
+// buildIVF makes what is due of the cells, and tells of them.
+func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	t.Helper()
 	var snap *store.Snapshot
 	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
@@ -94,9 +94,9 @@ func nearestBoth(t *testing.T, x *Index, query []float32, limit int) (got, want 
 	return got, want
 }
 
-func TestRowsThatComeGoAndTakeOthersSlotsAreFoundByCells(t *testing.T) {
+func TestReusedSlotsAreFoundByIVF(t *testing.T) {
 	t.Parallel()
-	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 300)
+	x := openWithIVF(t, Options{sizes: smallSizes}, t.TempDir(), 300)
 	// As if the space were queued, cells are made when this test wants it and at no other moment.
 	for waiting := true; waiting; runtime.Gosched() {
 		_, waiting = x.ivfs.waiting.LoadOrStore(crashSpace, struct{}{})
@@ -121,11 +121,11 @@ func TestRowsThatComeGoAndTakeOthersSlotsAreFoundByCells(t *testing.T) {
 			}
 		}
 		if rng.IntN(6) == 0 {
-			makeCells(t, x)
+			buildIVF(t, x)
 		}
 		for _, limit := range []int{1, 20, 2000} {
 			got, want := nearestBoth(t, x, crashRow(source, round, 1).Vector, limit)
-			if diff := cmp.Diff(want, got, told); diff != "" {
+			if diff := cmp.Diff(want, got, reported); diff != "" {
 				t.Fatalf("round %d (-exact +by cells):\n%s", round, diff)
 			}
 			compared += len(want)
@@ -146,10 +146,10 @@ func TestRowsThatComeGoAndTakeOthersSlotsAreFoundByCells(t *testing.T) {
 	}
 }
 
-func TestCellsOutliveTheProcess(t *testing.T) {
+func TestTheIVFOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x := celled(t, Options{sizes: smallSizes}, dir, 300)
+	x := openWithIVF(t, Options{sizes: smallSizes}, dir, 300)
 	mustWrite(t, x, crashSpace, []index.Row{crashRow("tail", 1, 1)})
 	before := current(t, x)
 	if !before.IVF.Usable() || before.Written == 0 {
@@ -181,7 +181,7 @@ func current(t *testing.T, x *Index) (snap *store.Snapshot) {
 	return snap
 }
 
-func TestCellsThatAreDamagedOrMissingAreMadeAnew(t *testing.T) {
+func TestADamagedOrMissingIVFIsRebuilt(t *testing.T) {
 	t.Parallel()
 	change := func(path string) error {
 		data, err := os.ReadFile(path)
@@ -219,7 +219,7 @@ func TestCellsThatAreDamagedOrMissingAreMadeAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			x := celled(t, Options{sizes: smallSizes}, dir, 300)
+			x := openWithIVF(t, Options{sizes: smallSizes}, dir, 300)
 			search := func() index.Result {
 				t.Helper()
 				r, err := x.Search(t.Context(), crashSpace, index.Query{Vector: crashRow("a", 1, 7).Vector, Limit: 20})
@@ -235,17 +235,17 @@ func TestCellsThatAreDamagedOrMissingAreMadeAnew(t *testing.T) {
 			}
 			x = mustOpen(t, dir, Options{sizes: smallSizes})
 			for range 3 {
-				if diff := cmp.Diff(want, search(), told); diff != "" {
+				if diff := cmp.Diff(want, search(), reported); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			}
 			if err := x.Check(t.Context(), crashSpace); err != nil {
 				t.Errorf("a check says %v", err)
 			}
-			if snap := makeCells(t, x); !snap.IVF.Usable() || snap.IVF.Verify() != nil {
+			if snap := buildIVF(t, x); !snap.IVF.Usable() || snap.IVF.Verify() != nil {
 				t.Errorf("they are not made anew: %+v", snap.IVF)
 			}
-			if diff := cmp.Diff(want, search(), told); diff != "" {
+			if diff := cmp.Diff(want, search(), reported); diff != "" {
 				t.Errorf("made anew (-want +got):\n%s", diff)
 			}
 			if got := x.Damaged(); len(got) > 0 {
@@ -282,11 +282,11 @@ func onTable(folder, statement string) error {
 	return errorsOf(err, db.Close())
 }
 
-func TestSpacesBelowTheThresholdHaveNoCells(t *testing.T) {
+func TestSpacesBelowTheThresholdHaveNoIVF(t *testing.T) {
 	t.Parallel()
 	z := smallSizes
 	z.IVF = 1000
-	x := celled(t, Options{sizes: z}, t.TempDir(), 300)
+	x := openWithIVF(t, Options{sizes: z}, t.TempDir(), 300)
 	if snap := current(t, x); snap.IVF != nil || !snap.SkipsIVF() || !snap.HasCodes() {
 		t.Errorf("cells are %+v", snap.IVF)
 	}
@@ -295,9 +295,9 @@ func TestSpacesBelowTheThresholdHaveNoCells(t *testing.T) {
 	}
 }
 
-func TestNewCodesEndTheCellsOfOldOnes(t *testing.T) {
+func TestNewCodesInvalidateTheIVF(t *testing.T) {
 	t.Parallel()
-	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 100)
+	x := openWithIVF(t, Options{sizes: smallSizes}, t.TempDir(), 100)
 	epoch := current(t, x).Epoch
 	for from := 100; current(t, x).Epoch == epoch; from += 50 {
 		var batch []index.Row
@@ -306,7 +306,7 @@ func TestNewCodesEndTheCellsOfOldOnes(t *testing.T) {
 		}
 		mustWrite(t, x, crashSpace, batch)
 	}
-	snap := makeCells(t, x)
+	snap := buildIVF(t, x)
 	if !snap.IVF.Usable() || snap.IVF.Coded != snap.Epoch {
 		t.Errorf("cells are %+v, codes are of epoch %d", snap.IVF, snap.Epoch)
 	}
@@ -316,9 +316,9 @@ func TestNewCodesEndTheCellsOfOldOnes(t *testing.T) {
 	}
 }
 
-func TestCellsThatBecomeMoreUnevenAreCutAnew(t *testing.T) {
+func TestAnImbalancedIVFIsRebuilt(t *testing.T) {
 	t.Parallel()
-	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 300)
+	x := openWithIVF(t, Options{sizes: smallSizes}, t.TempDir(), 300)
 	for waiting := true; waiting; runtime.Gosched() { // cells are made when this test wants it and at no other moment
 		_, waiting = x.ivfs.waiting.LoadOrStore(crashSpace, struct{}{})
 	}
@@ -333,11 +333,11 @@ func TestCellsThatBecomeMoreUnevenAreCutAnew(t *testing.T) {
 	if work := current(t, x).IVFWork(false); work != vector.Assign {
 		t.Fatalf("a tail of %d rows wants %d, not to be listed", len(alike), work)
 	}
-	listed := makeCells(t, x)
+	listed := buildIVF(t, x)
 	if !listed.IVF.Skewed || listed.IVF.BuiltAt != before.IVF.BuiltAt || listed.IVFWork(false) != vector.Rebuild {
 		t.Fatalf("250 rows in one cell leave %+v", listed.IVF)
 	}
-	cut := makeCells(t, x)
+	cut := buildIVF(t, x)
 	if cut.IVF.Skewed || cut.IVF.BuiltAt != cut.Rows || cut.IVFWork(false) != vector.NoWork {
 		t.Errorf("cut anew they are %+v of %d rows", cut.IVF, cut.Rows)
 	}
@@ -347,9 +347,9 @@ func TestCellsThatBecomeMoreUnevenAreCutAnew(t *testing.T) {
 	}
 }
 
-func TestADatastoreIsDroppedWhileItsCellsAreMade(t *testing.T) {
+func TestADatastoreIsDroppedDuringAnIVFBuild(t *testing.T) {
 	t.Parallel()
-	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 100)
+	x := openWithIVF(t, Options{sizes: smallSizes}, t.TempDir(), 100)
 	began, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- x.building.with(t.Context(), x, crashSpace, func(_ *store.Space, ctx context.Context) error {

@@ -26,34 +26,34 @@ const (
 	maxCountedHits = 4096
 	countedStep    = 8
 	// Number of words counted by one call.
-	countedAtOnce = 16
+	wordsPerCall = 16
 )
 
 // Lifetime of counts. Small datastores are cheap to count again, and a few rows matter there. After that time, the
-// counts are refreshed in the background while queries still use the old ones, for at most staleFor. Counts of spaces
-// that this process has changed, and of empty datastores, are discarded at once.
+// counts are refreshed in the background while queries still use the old ones, for at most staleMaxAge. Counts of
+// spaces that this process has changed, and of empty datastores, are discarded at once.
 const (
-	smallSpace = 10_000 // rows
-	smallFor   = 2 * time.Second
-	largeFor   = time.Minute
-	staleFor   = time.Minute
+	smallSpace  = 10_000 // rows
+	smallMaxAge = 2 * time.Second
+	largeMaxAge = time.Minute
+	staleMaxAge = time.Minute
 )
 
 // Limits of the cache.
 const (
-	maxCensuses     = 512
+	maxStatistics   = 512
 	maxCountedWords = 10_000 // per space
 )
 
 // spaceKey identifies a datastore in a collection.
 type spaceKey struct{ collection, datastore string }
 
-// census holds the word statistics of a space. Once it is ready, only the fields guarded by mu change.
-type census struct {
+// termStatistics holds the word statistics of a space. Once it is ready, only the fields guarded by mu change.
+type termStatistics struct {
 	ready chan struct{} // closed once the other fields are set
 	err   error
 	// before is an older census to use until this one is ready. Guarded by frequencies.mu.
-	before *census
+	before *termStatistics
 
 	rows      float64
 	languages []analysis.Language // most frequent first
@@ -66,20 +66,20 @@ type census struct {
 	sampled float64
 	sample  map[uint32]float64
 
-	mu      sync.Mutex
-	having  map[string]float64  // number of rows with a word, by its forms
-	inShare map[float64]float64 // number of rows in a share of the buckets
+	mu          sync.Mutex
+	rowsByWord  map[string]float64  // number of rows with a word, by its forms
+	rowsByShare map[float64]float64 // number of rows in a share of the buckets
 }
 
 // age reports whether a ready census may be used, and whether it should be refreshed.
-func (c *census) age(now time.Time) (usable, old bool) {
+func (c *termStatistics) age(now time.Time) (usable, old bool) {
 	if c.err != nil || c.rows == 0 {
 		return false, true
 	}
-	return now.Before(c.until.Add(staleFor)), !now.Before(c.until)
+	return now.Before(c.until.Add(staleMaxAge)), !now.Before(c.until)
 }
 
-func (c *census) pending() bool {
+func (c *termStatistics) pending() bool {
 	select {
 	case <-c.ready:
 		return false
@@ -88,15 +88,15 @@ func (c *census) pending() bool {
 	}
 }
 
-// frequencies caches censuses, including those in progress.
-type frequencies struct {
+// statisticsCache caches censuses, including those in progress.
+type statisticsCache struct {
 	mu     sync.Mutex
-	spaces map[spaceKey]*census
+	spaces map[spaceKey]*termStatistics
 	making sync.WaitGroup
 }
 
 // changed discards the census of a space that this process has changed.
-func (f *frequencies) changed(collection, datastore string) {
+func (f *statisticsCache) changed(collection, datastore string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.spaces, spaceKey{collection, datastore})
@@ -104,7 +104,7 @@ func (f *frequencies) changed(collection, datastore string) {
 
 // get returns the census to use for a space, and, if it must be created or refreshed, a census that the caller must
 // fill.
-func (f *frequencies) get(k spaceKey) (use, fill *census) {
+func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if last := f.spaces[k]; last != nil {
@@ -120,18 +120,18 @@ func (f *frequencies) get(k spaceKey) (use, fill *census) {
 			use = last
 		}
 	}
-	fill = &census{ready: make(chan struct{}), before: use, having: make(map[string]float64), inShare: make(map[float64]float64)}
+	fill = &termStatistics{ready: make(chan struct{}), before: use, rowsByWord: make(map[string]float64), rowsByShare: make(map[float64]float64)}
 	f.put(k, fill)
 	return cmp.Or(use, fill), fill
 }
 
 // put stores a census. If there are too many, it evicts others at random.
-func (f *frequencies) put(k spaceKey, c *census) {
+func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	if f.spaces == nil {
-		f.spaces = make(map[spaceKey]*census)
+		f.spaces = make(map[spaceKey]*termStatistics)
 	}
 	for other := range f.spaces {
-		if len(f.spaces) < maxCensuses {
+		if len(f.spaces) < maxStatistics {
 			break
 		}
 		delete(f.spaces, other)
@@ -139,9 +139,9 @@ func (f *frequencies) put(k spaceKey, c *census) {
 	f.spaces[k] = c
 }
 
-// census returns the census of a space, counting if necessary. Concurrent queries share it. The counting is cancelled
-// when the index is closed, not when the query that started it ends.
-func (x *Index) census(ctx context.Context, col *collection, datastoreID string) (*census, error) {
+// statistics returns the census of a space, counting if necessary. Concurrent queries share it. The counting is
+// cancelled when the index is closed, not when the query that started it ends.
+func (x *Index) statistics(ctx context.Context, col *collection, datastoreID string) (*termStatistics, error) {
 	c, fill := x.frequencies.get(spaceKey{col.name, datastoreID})
 	if fill != nil {
 		x.frequencies.making.Go(func() {
@@ -163,15 +163,15 @@ func (x *Index) census(ctx context.Context, col *collection, datastoreID string)
 }
 
 // countWords counts a space's rows and samples them.
-func (x *Index) countWords(ctx context.Context, col *collection, datastoreID string, c *census) error {
+func (x *Index) countWords(ctx context.Context, col *collection, datastoreID string, c *termStatistics) error {
 	here := equals(fieldDatastore, datastoreID)
 	var err error
-	if c.rows, err = x.countRows(ctx, col, here, strong); err != nil {
+	if c.rows, err = x.countRows(ctx, col, here, strongConsistency); err != nil {
 		return err
 	}
-	c.until = time.Now().Add(largeFor)
+	c.until = time.Now().Add(largeMaxAge)
 	if c.rows < smallSpace {
-		c.until = time.Now().Add(smallFor)
+		c.until = time.Now().Add(smallMaxAge)
 	}
 	if c.rows == 0 {
 		return nil
@@ -209,10 +209,10 @@ func (x *Index) countRows(ctx context.Context, col *collection, expr string, lev
 }
 
 // question returns the weighted words of a query in a space.
-func (x *Index) question(ctx context.Context, col *collection, datastoreID, text string) (question, error) {
-	c, err := x.census(ctx, col, datastoreID)
+func (x *Index) question(ctx context.Context, col *collection, datastoreID, text string) (lexicalQuery, error) {
+	c, err := x.statistics(ctx, col, datastoreID)
 	if err != nil {
-		return question{}, err
+		return lexicalQuery{}, err
 	}
 	words := analysis.Query(text, c.languages)
 	having := make([]float64, len(words))
@@ -223,23 +223,23 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 			unknown = append(unknown, i)
 		}
 	}
-	for part := range slices.Chunk(unknown, countedAtOnce) {
+	for part := range slices.Chunk(unknown, wordsPerCall) {
 		vectors := make([]entity.Vector, len(part))
 		for j, i := range part {
 			if vectors[j], err = formsVector(words[i]); err != nil {
-				return question{}, err
+				return lexicalQuery{}, err
 			}
 		}
 		counts, err := x.rowsHaving(ctx, col, datastoreID, vectors, c)
 		if err != nil {
-			return question{}, fmt.Errorf("counting the rows with the query's words: %w", err)
+			return lexicalQuery{}, fmt.Errorf("counting the rows with the query's words: %w", err)
 		}
 		for j, i := range part {
 			having[i] = counts[j]
 			c.learn(words[i], counts[j])
 		}
 	}
-	q := ask(words, c.rows, having)
+	q := newLexicalQuery(words, c.rows, having)
 	if c.rows > 0 {
 		q.average, q.mismatch = c.average, c.mismatch
 	}
@@ -262,7 +262,7 @@ func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 func wordKey(w analysis.QueryTerm) string { return strings.Join(w.Forms, "\x00") }
 
 // known returns the number of rows with a word, if it was counted before or can be estimated from the sample.
-func (c *census) known(w analysis.QueryTerm) (float64, bool) {
+func (c *termStatistics) known(w analysis.QueryTerm) (float64, bool) {
 	if c.rows == 0 {
 		return 0, true
 	}
@@ -275,20 +275,20 @@ func (c *census) known(w analysis.QueryTerm) (float64, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, ok := c.having[wordKey(w)]
+	n, ok := c.rowsByWord[wordKey(w)]
 	return n, ok
 }
 
-func (c *census) learn(w analysis.QueryTerm, n float64) {
+func (c *termStatistics) learn(w analysis.QueryTerm, n float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.having) < maxCountedWords {
-		c.having[wordKey(w)] = n
+	if len(c.rowsByWord) < maxCountedWords {
+		c.rowsByWord[wordKey(w)] = n
 	}
 }
 
 // rowsHaving counts the rows of a datastore that match each vector.
-func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *census) ([]float64, error) {
+func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *termStatistics) ([]float64, error) {
 	out := make([]float64, len(vectors))
 	left := make([]int, len(vectors)) // indexes of vectors that are not counted yet
 	for i := range left {
@@ -299,8 +299,8 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 		for j, i := range left {
 			asked[j] = vectors[i]
 		}
-		hits, err := x.nearest(ctx, col, leg{
-			doing: "counting hits", field: fieldSparse, vectors: asked, limit: limit, level: eventual,
+		hits, err := x.nearest(ctx, col, vectorSearch{
+			doing: "counting hits", field: fieldSparse, vectors: asked, limit: limit, level: eventualConsistency,
 			expr: equals(fieldDatastore, datastoreID) + inShare(share),
 		})
 		if err != nil {
@@ -331,19 +331,19 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 }
 
 // rowsIn returns the exact number of rows in a share of the buckets. It is counted once per census.
-func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string, share float64, c *census) (float64, error) {
+func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string, share float64, c *termStatistics) (float64, error) {
 	c.mu.Lock()
-	n, ok := c.inShare[share]
+	n, ok := c.rowsByShare[share]
 	c.mu.Unlock()
 	if ok {
 		return n, nil
 	}
-	n, err := x.countRows(ctx, col, equals(fieldDatastore, datastoreID)+inShare(share), eventual)
+	n, err := x.countRows(ctx, col, equals(fieldDatastore, datastoreID)+inShare(share), eventualConsistency)
 	if err != nil {
 		return 0, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.inShare[share] = n
+	c.rowsByShare[share] = n
 	return n, nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// spot identifies a chunk by its position.
-type spot struct {
+// chunkPosition identifies a chunk by its position.
+type chunkPosition struct {
 	datasource string
 	ordinal    int
 }
@@ -16,11 +16,11 @@ type spot struct {
 type selection struct {
 	topK          int
 	perDatasource int // 0: any number
-	folder        folder
+	duplicates    duplicateFinder
 
-	picks  []*pick
-	at     map[spot]*pick // the fragment of each chunk
-	counts map[string]int // fragments by datasource
+	picks  []*mergedFragment
+	at     map[chunkPosition]*mergedFragment // the fragment of each chunk
+	counts map[string]int                    // fragments by datasource
 
 	explain bool
 	dropped domain.ExplainedDrops
@@ -29,7 +29,7 @@ type selection struct {
 func newSelection(req Request) *selection {
 	return &selection{
 		topK: req.TopK, perDatasource: req.MaxPerDatasource, explain: req.Explain,
-		at: make(map[spot]*pick, req.TopK), counts: make(map[string]int, req.TopK),
+		at: make(map[chunkPosition]*mergedFragment, req.TopK), counts: make(map[string]int, req.TopK),
 	}
 }
 
@@ -44,7 +44,7 @@ func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([
 		if err := rows.row(ctx, i); err != nil {
 			return nil, err
 		}
-		if !s.folder.folds(c) {
+		if !s.duplicates.folds(c) {
 			out = append(out, c)
 		}
 	}
@@ -74,16 +74,16 @@ func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 			return s.dropRest(ctx, rows, i)
 		case p == nil && over:
 			s.drop(c, i+1, domain.DropOverMax)
-		case s.folder.folds(c):
+		case s.duplicates.folds(c):
 			s.drop(c, i+1, domain.DropDuplicate)
 		case p != nil:
 			p.merge(c)
-			s.at[spotOf(c)] = p
+			s.at[positionOf(c)] = p
 			s.drop(c, i+1, domain.DropMerged)
 		default:
-			p = &pick{candidate: c, rank: i + 1, bytes: len(c.hit.Text)}
+			p = &mergedFragment{candidate: c, rank: i + 1, bytes: len(c.hit.Text)}
 			s.picks = append(s.picks, p)
-			s.at[spotOf(c)] = p
+			s.at[positionOf(c)] = p
 			s.counts[c.hit.DatasourceID]++
 		}
 	}
@@ -108,12 +108,12 @@ func (s *selection) lists() bool {
 	return s.explain && len(s.dropped.Chunks) < domain.MaxExplainedDrops
 }
 
-func spotOf(c *candidate) spot { return spot{c.hit.DatasourceID, c.hit.Ordinal} }
+func positionOf(c *candidate) chunkPosition { return chunkPosition{c.hit.DatasourceID, c.hit.Ordinal} }
 
 // adjacent returns the fragment into which the candidate can be merged, or nil.
-func (s *selection) adjacent(c *candidate, rank int) *pick {
+func (s *selection) adjacent(c *candidate, rank int) *mergedFragment {
 	for _, step := range []int{-1, 1} {
-		if p := s.at[spot{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.reaches(c, rank) && p.takes(c) {
+		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) && p.canMerge(c) {
 			return p
 		}
 	}
@@ -124,7 +124,7 @@ func (s *selection) adjacent(c *candidate, rank int) *pick {
 // row.
 func (s *selection) reached(c *candidate, rank int) bool {
 	for _, step := range []int{-1, 1} {
-		if p := s.at[spot{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.reaches(c, rank) {
+		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) {
 			return true
 		}
 	}
@@ -133,7 +133,7 @@ func (s *selection) reached(c *candidate, rank int) bool {
 
 // drop counts a candidate that does not become a fragment, and lists it in the explanation if there is space.
 func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
-	if c.like != nil {
+	if c.duplicateOf != nil {
 		why = domain.DropDuplicate // found before the reranking
 	}
 	switch why {
@@ -151,22 +151,22 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	}
 	d := domain.ExplainedDrop{
 		ChunkID: c.hit.Key, DatasourceID: c.hit.DatasourceID, DatasourceName: c.source.Name, Page: c.hit.Page, Heading: c.hit.Heading,
-		Reason: why, Rank: rank, Score: c.shown,
+		Reason: why, Rank: rank, Score: c.displayScore,
 	}
 	switch {
-	case c.like != nil:
-		d.For = s.standsFor(c)
+	case c.duplicateOf != nil:
+		d.For = s.representative(c)
 	case why == domain.DropMerged:
-		d.For = s.at[spotOf(c)].hit.Key
+		d.For = s.at[positionOf(c)].hit.Key
 	}
 	s.dropped.Chunks = append(s.dropped.Chunks, d)
 }
 
-// standsFor returns the best chunk of the fragment that contains what the candidate repeats. If there is none, it
+// representative returns the best chunk of the fragment that contains what the candidate repeats. If there is none, it
 // returns the repeated chunk itself.
-func (s *selection) standsFor(c *candidate) string {
-	if p := s.at[spotOf(c.like)]; p != nil {
+func (s *selection) representative(c *candidate) string {
+	if p := s.at[positionOf(c.duplicateOf)]; p != nil {
 		return p.hit.Key
 	}
-	return c.like.hit.Key
+	return c.duplicateOf.hit.Key
 }

@@ -13,18 +13,18 @@ const maxIDCharacters = 200
 // resourcePrefix is the URI prefix of datasources as resources.
 const resourcePrefix = "sluice://datasources/"
 
-// place is a position in a datasource.
-type place struct {
+// resource is a position in a datasource.
+type resource struct {
 	datasourceID string
 	ordinal      int  // of the first chunk
 	around       bool // include some chunks before it, or the whole datasource if it is short
 }
 
-// parsePlace parses an id of a datasource, of a chunk (datasource, generation and ordinal; the generation may be
+// parseResource parses an id of a datasource, of a chunk (datasource, generation and ordinal; the generation may be
 // outdated), or of a part (datasource and ordinal).
-func parsePlace(id string) (place, error) {
+func parseResource(id string) (resource, error) {
 	datasource, rest, isPart := strings.Cut(id, "#")
-	p := place{datasourceID: datasource}
+	p := resource{datasourceID: datasource}
 	var err error
 	if isPart {
 		p.ordinal, err = ordinalOf(rest)
@@ -35,7 +35,7 @@ func parsePlace(id string) (place, error) {
 		}
 	}
 	if err != nil || !domain.ValidID(p.datasourceID) {
-		return place{}, domain.Errorf(domain.CodeNotFound, "%.80q is not the id of a document or passage; search returns ids", id)
+		return resource{}, domain.Errorf(domain.CodeNotFound, "%.80q is not the id of a document or passage; search returns ids", id)
 	}
 	return p, nil
 }
@@ -45,8 +45,8 @@ func ordinalOf(text string) (int, error) {
 	return int(n), err
 }
 
-// String returns the id in the form that parsePlace parses.
-func (p place) String() string {
+// String returns the id in the form that parseResource parses.
+func (p resource) String() string {
 	if p.ordinal == 0 {
 		return p.datasourceID
 	}
@@ -62,17 +62,17 @@ func resourceURI(datasourceID string, ordinal int) string {
 }
 
 // parseURI parses a resource's URI. ok is false if it is invalid.
-func parseURI(uri string) (p place, ok bool) {
+func parseURI(uri string) (p resource, ok bool) {
 	rest, ok := strings.CutPrefix(uri, resourcePrefix)
 	id, from, hasFrom := strings.Cut(rest, "?from=")
 	if !ok || !domain.ValidID(id) {
-		return place{}, false
+		return resource{}, false
 	}
 	p.datasourceID = id
 	if hasFrom {
 		n, err := ordinalOf(from)
 		if err != nil {
-			return place{}, false
+			return resource{}, false
 		}
 		p.ordinal = n
 	}

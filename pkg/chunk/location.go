@@ -18,19 +18,19 @@ const (
 // pathSeparator joins the parts of a heading path.
 const pathSeparator = " > "
 
-// place is the packer's location in the document, as stored with chunks.
-type place struct {
+// location is the packer's location in the document, as stored with chunks.
+type location struct {
 	title string
 	sheet string
 	at    domain.HeadingPath
 }
 
-func newPlace(title string) place {
-	return place{title: oneLine(title, maxTitleBytes)}
+func newLocation(title string) location {
+	return location{title: oneLine(title, maxTitleBytes)}
 }
 
 // enter updates the location with a block's heading or sheet.
-func (p *place) enter(b domain.Block) {
+func (p *location) enter(b domain.Block) {
 	p.sheet = b.Sheet
 	b.Sheet = oneLine(b.Sheet, maxHeadingBytes)
 	if b.Kind == domain.BlockHeading {
@@ -40,10 +40,10 @@ func (p *place) enter(b domain.Block) {
 }
 
 // path returns the heading path.
-func (p *place) path() string { return strings.Join(p.at.Path(), pathSeparator) }
+func (p *location) path() string { return strings.Join(p.at.Path(), pathSeparator) }
 
 // context returns the title followed by the heading path, without a heading that repeats the title.
-func (p *place) context() string {
+func (p *location) context() string {
 	path := p.path()
 	switch {
 	case path == "" || path == p.title:

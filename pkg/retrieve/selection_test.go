@@ -25,7 +25,7 @@ func under(heading string, h index.Hit) index.Hit {
 	return h
 }
 
-func retrieved(t *testing.T, w *world, mod ...func(*Request)) Result {
+func retrieved(t *testing.T, w *fixture, mod ...func(*Request)) Result {
 	t.Helper()
 	res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(append([]func(*Request){explained}, mod...)...))
 	if err != nil {
@@ -44,7 +44,7 @@ func texts(res Result) []string {
 	return out
 }
 
-func TestNeighboursAmongTheBestAreOneFragment(t *testing.T) {
+func TestAdjacentTopChunksAreMerged(t *testing.T) {
 	t.Parallel()
 	long := strings.Join(words(7, 450), " ")
 	longer := strings.Join(words(8, 450), " ")
@@ -67,7 +67,7 @@ func TestNeighboursAmongTheBestAreOneFragment(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			res := retrieved(t, newWorld(test.hits...))
+			res := retrieved(t, newFixture(test.hits...))
 			if diff := cmp.Diff(test.want, texts(res)); diff != "" {
 				t.Fatal(diff)
 			}
@@ -79,13 +79,13 @@ func TestNeighboursAmongTheBestAreOneFragment(t *testing.T) {
 	}
 }
 
-func TestAMergedFragmentStandsWhereItsBestChunkStands(t *testing.T) {
+func TestAMergedFragmentHasTheRankOfItsBestChunk(t *testing.T) {
 	t.Parallel()
 	first, best := chunk("a", 0, 5, 0, "One."), chunk("a", 1, 9, 5, "Two.")
 	first.Page, best.Page = 1, 2
-	res := retrieved(t, newWorld(first, best))
+	res := retrieved(t, newFixture(first, best))
 	f := res.Fragments[0]
-	if f.ChunkID != "a:1:1" || f.Page != 2 || f.Offset != 5 || f.Score != shown(0.9+neighbourShare*0.5) && len(res.Fragments) != 1 {
+	if f.ChunkID != "a:1:1" || f.Page != 2 || f.Offset != 5 || f.Score != displayScore(0.9+neighbourShare*0.5) && len(res.Fragments) != 1 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -96,7 +96,7 @@ func TestANeighbourThatRanksFarBehindIsNotMerged(t *testing.T) {
 	for i := range mergeWithin {
 		hits = append(hits, chunk(fmt.Sprint("other", i), 0, 5, 0, fmt.Sprint("Another text, number ", i)))
 	}
-	res := retrieved(t, newWorld(hits...), func(r *Request) { r.TopK = 10 })
+	res := retrieved(t, newFixture(hits...), func(r *Request) { r.TopK = 10 })
 	if len(res.Fragments) != len(hits) || res.Explanation.Dropped.Merged != 0 {
 		t.Errorf("%d fragments, %+v", len(res.Fragments), res.Explanation.Dropped)
 	}
@@ -157,7 +157,7 @@ func TestNearDuplicatesAreFolded(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			res := retrieved(t, newWorld(chunk("a", 0, 9, 0, test.a), chunk("b", 7, 8, 0, test.b)))
+			res := retrieved(t, newFixture(chunk("a", 0, 9, 0, test.a), chunk("b", 7, 8, 0, test.b)))
 			if folded := len(res.Fragments) == 1; folded != test.folded {
 				t.Fatalf("folded: %v", folded)
 			}
@@ -169,16 +169,16 @@ func TestNearDuplicatesAreFolded(t *testing.T) {
 	}
 }
 
-func TestATextWithAWordOfTheQueryThatTheBetterLacksIsNotFolded(t *testing.T) {
+func TestATextWithAnotherQueryTermIsNotFolded(t *testing.T) {
 	t.Parallel()
 	base := words(1, 120)
 	a, b := chunk("a", 0, 9, 0, strings.Join(base, " ")), chunk("b", 0, 8, 0, strings.Join(append(base[:119:119], "gate"), " "))
 	a.Terms, b.Terms = []string{"open"}, []string{"gate", "open"}
-	if res := retrieved(t, newWorld(a, b)); len(res.Fragments) != 2 {
+	if res := retrieved(t, newFixture(a, b)); len(res.Fragments) != 2 {
 		t.Errorf("%d fragments", len(res.Fragments))
 	}
 	a.Terms = []string{"gate", "open"}
-	if res := retrieved(t, newWorld(a, b)); len(res.Fragments) != 1 {
+	if res := retrieved(t, newFixture(a, b)); len(res.Fragments) != 1 {
 		t.Errorf("%d fragments", len(res.Fragments))
 	}
 }
@@ -193,7 +193,7 @@ func TestFragmentsOfOneDatasourceAreBounded(t *testing.T) {
 		1: {"a", "b", "c"},
 		2: {"a", "a", "b", "b", "c"},
 	} {
-		res := retrieved(t, newWorld(hits...), func(r *Request) { r.MaxPerDatasource = most })
+		res := retrieved(t, newFixture(hits...), func(r *Request) { r.MaxPerDatasource = most })
 		if diff := cmp.Diff(want, ids(res.Fragments)); diff != "" {
 			t.Errorf("%d: %s", most, diff)
 		}
@@ -202,7 +202,7 @@ func TestFragmentsOfOneDatasourceAreBounded(t *testing.T) {
 			t.Errorf("%d: the explanation tells of %+v", most, d)
 		}
 	}
-	_, err := newWorld().retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.MaxPerDatasource = 101 }))
+	_, err := newFixture().retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.MaxPerDatasource = 101 }))
 	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "maxPerDatasource: is 101, must be 1 to 100") {
 		t.Error(err)
 	}
@@ -214,7 +214,7 @@ func TestAnExplanationIsBounded(t *testing.T) {
 	for i := range 95 {
 		hits = append(hits, chunk("a", 2*i, 9, 0, "the same"))
 	}
-	res := retrieved(t, newWorld(hits...))
+	res := retrieved(t, newFixture(hits...))
 	e := res.Explanation
 	if e.Dropped.Duplicates != 94 || len(e.Dropped.Chunks) != domain.MaxExplainedDrops || len(e.Fragments[0].Duplicates) != domain.MaxExplainedDrops {
 		t.Errorf("%d duplicates, %d and %d named", e.Dropped.Duplicates, len(e.Dropped.Chunks), len(e.Fragments[0].Duplicates))
@@ -224,11 +224,11 @@ func TestAnExplanationIsBounded(t *testing.T) {
 	}
 }
 
-func TestAnExplanationTellsTheStages(t *testing.T) {
+func TestAnExplanationHasTheRanksOfAllStages(t *testing.T) {
 	t.Parallel()
 	best, other := hit("a", 0, 5, 0.6), hit("b", 0, 8, 0.1)
 	best.Terms = []string{"gate"}
-	res := retrieved(t, newWorld(best, other, hit("c", 0, 0, 0.3)))
+	res := retrieved(t, newFixture(best, other, hit("c", 0, 0, 0.3)))
 	e := res.Explanation
 	f := e.Fragments[0]
 	if f.ChunkID != "a:1:0" || f.LexicalRank != 2 || f.DenseRank != 1 || f.FusedRank != 1 || f.Rank != 1 || f.RerankedRank != 0 || f.Lexical != 5 || f.Dense != 0.6 || cmp.Diff([]string{"gate"}, f.Terms) != "" {
@@ -238,7 +238,7 @@ func TestAnExplanationTellsTheStages(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 	d := e.Datastores[0]
-	if d.ID != "ds" || d.Model != "openai:x" || d.DenseWeight != DefaultDenseWeight || !d.Lexical || !d.Dense || d.Candidates != 3 || d.Depth != firstDepth {
+	if d.ID != "ds" || d.Model != "openai:x" || d.DenseWeight != DefaultDenseWeight || !d.Lexical || !d.Dense || d.Candidates != 3 || d.Depth != minDepth {
 		t.Errorf("%+v", d)
 	}
 	if e.Candidates != 3 || e.Mode != domain.SearchHybrid || e.TopK != DefaultTopK || e.Terms["gate"] != 2 || cmp.Diff(map[string][]string{"gate": {"gate"}}, e.Words) != "" || e.Filters.Datasources != nil {
@@ -248,7 +248,7 @@ func TestAnExplanationTellsTheStages(t *testing.T) {
 
 func TestAnExplanationOfFiltersThatSelectNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(hit("a", 0, 5, 0.5))
+	w := newFixture(hit("a", 0, 5, 0.5))
 	w.resolve = func(domain.Filters) ([]string, error) { return []string{}, nil }
 	res := retrieved(t, w, func(r *Request) { r.Filters.CustomIDs = []string{"none"} })
 	if e := res.Explanation; e == nil || e.Filters.Datasources == nil || *e.Filters.Datasources != 0 || len(res.Fragments) != 0 {
@@ -257,11 +257,11 @@ func TestAnExplanationOfFiltersThatSelectNothing(t *testing.T) {
 }
 
 func BenchmarkChoose(b *testing.B) {
-	var found []spaceResult
-	space := spaceResult{words: true}
+	var found []datastoreResult
+	space := datastoreResult{words: true}
 	for i := range 400 {
 		h := chunk(fmt.Sprint("d", i%40), i, float64(400-i)/40, 0, strings.Join(words(uint64(i), 130), " "))
-		h.Whole = true
+		h.Complete = true
 		space.candidates = append(space.candidates, candidate{hit: &h, number: i % 40, lexical: h.Lexical / 10})
 	}
 	found = append(found, space)
@@ -270,7 +270,7 @@ func BenchmarkChoose(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range space.candidates {
-					space.candidates[i].compared, space.candidates[i].like = false, nil
+					space.candidates[i].compared, space.candidates[i].duplicateOf = false, nil
 				}
 				s := newSelection(Request{TopK: top})
 				if err := s.choose(b.Context(), fused(found)); err != nil {
@@ -285,7 +285,7 @@ func TestAFragmentOfSeveralChunksHasTheAnchorOfItsFirstHeading(t *testing.T) {
 	t.Parallel()
 	first, second := chunk("a", 4, 5, 0, "One."), chunk("a", 5, 9, 5, "Two.")
 	first.Anchor, second.Anchor = "one", "two"
-	w := newWorld(first, second)
+	w := newFixture(first, second)
 	page := w.active["a"]
 	page.Type, page.SourceURL = domain.TypeWebPage, "https://docs.example/page"
 	w.active["a"] = page

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-func TestADirectoryWithoutPlacesIsReadAndGetsThem(t *testing.T) {
+func TestADirectoryWithoutLocationsIsUpgraded(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(path string) error{
 		"that has no file of them": os.Remove,
@@ -28,7 +28,7 @@ func TestADirectoryWithoutPlacesIsReadAndGetsThem(t *testing.T) {
 			}
 			folder := filepath.Join(dir, key.datastore, key.name)
 			changeState(t, folder, func(body map[string]any) { delete(body, "placed") })
-			if err := leave(filepath.Join(folder, placeFile)); err != nil {
+			if err := leave(filepath.Join(folder, locationFile)); err != nil {
 				t.Fatal(err)
 			}
 			x := mustOpen(t, dir, Options{})
@@ -37,7 +37,7 @@ func TestADirectoryWithoutPlacesIsReadAndGetsThem(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", when, err)
 				}
-				if diff := cmp.Diff(want, got, told); diff != "" {
+				if diff := cmp.Diff(want, got, reported); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", when, diff)
 				}
 				if err := x.mergeAll(t.Context(), crashSpace); err != nil {
