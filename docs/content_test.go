@@ -65,7 +65,7 @@ func readable(b block) error {
 	return nil
 }
 
-func TestGoOfThePagesCompiles(t *testing.T) {
+func TestGoCodeOfThePagesCompiles(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {

@@ -39,16 +39,16 @@ func lost(err error) string {
 	return ""
 }
 
-// shelf is what is backed up: originals in order, and what is wrong with some.
-type shelf struct {
+// testSource is what is backed up: originals in order, and what is wrong with some.
+type testSource struct {
 	keys    []string
 	content map[string][]byte
 	faults  map[string]error // when it is opened
 	ends    map[string]error // in place of its end
 }
 
-func newShelf(sizes ...int) *shelf {
-	s := &shelf{content: map[string][]byte{}, faults: map[string]error{}, ends: map[string]error{}}
+func newTestSource(sizes ...int) *testSource {
+	s := &testSource{content: map[string][]byte{}, faults: map[string]error{}, ends: map[string]error{}}
 	for i, size := range sizes {
 		key := fmt.Sprintf("d%d.u-%d", i, i)
 		s.keys = append(s.keys, key)
@@ -73,7 +73,7 @@ func digest(b []byte) string {
 
 const catalogText = "the catalog as it was"
 
-func (s *shelf) write(t testing.TB, ctx context.Context, w io.Writer) (Report, error) {
+func (s *testSource) write(t testing.TB, ctx context.Context, w io.Writer) (Report, error) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "copy.db")
@@ -113,20 +113,20 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// taken is a sink in memory.
-type taken struct {
+// memorySink is a sink in memory.
+type memorySink struct {
 	catalog   string
 	originals map[string][]byte
 	fail      error
 }
 
-func (t *taken) Catalog(_ context.Context, _ Header, r io.Reader) error {
+func (t *memorySink) Catalog(_ context.Context, _ Header, r io.Reader) error {
 	b, err := io.ReadAll(r)
 	t.catalog = string(b)
 	return err
 }
 
-func (t *taken) Original(_ context.Context, key string, _ int64, r io.Reader) error {
+func (t *memorySink) Original(_ context.Context, key string, _ int64, r io.Reader) error {
 	if t.fail != nil {
 		return t.fail
 	}
@@ -138,20 +138,20 @@ func (t *taken) Original(_ context.Context, key string, _ int64, r io.Reader) er
 	return err
 }
 
-func (t *taken) Drop(_ context.Context, key string) error {
+func (t *memorySink) Drop(_ context.Context, key string) error {
 	delete(t.originals, key)
 	return nil
 }
 
 func TestAnArchiveRoundTrips(t *testing.T) {
 	t.Parallel()
-	s := newShelf(0, 1, block-1, block, block+1, 3*block+5)
+	s := newTestSource(0, 1, blockSize-1, blockSize, blockSize+1, 3*blockSize+5)
 	var archive bytes.Buffer
 	written, err := s.write(t, t.Context(), &archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got taken
+	var got memorySink
 	read, err := Read(t.Context(), bytes.NewReader(archive.Bytes()), Options{Schema: 7}, &got)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestCommonToolsReadAnArchive(t *testing.T) {
 		t.Skip("there is no sha256sum on this machine")
 	}
 	var archive bytes.Buffer
-	if _, err := newShelf(10, 2000).write(t, t.Context(), &archive); err != nil {
+	if _, err := newTestSource(10, 2000).write(t, t.Context(), &archive); err != nil {
 		t.Fatal(err)
 	}
 	unpacked, err := zstd.NewReader(&archive)
@@ -207,7 +207,7 @@ func TestCommonToolsReadAnArchive(t *testing.T) {
 
 func TestLostOriginalsAreNamedAndTheRestIsKept(t *testing.T) {
 	t.Parallel()
-	s := newShelf(100, 3*block, 300, 400)
+	s := newTestSource(100, 3*blockSize, 300, 400)
 	s.faults[s.keys[0]], s.ends[s.keys[1]] = errGone, errSpoiled
 	long := s.keys[2]
 	var archive bytes.Buffer
@@ -215,7 +215,7 @@ func TestLostOriginalsAreNamedAndTheRestIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got taken
+	var got memorySink
 	read, err := Read(t.Context(), &archive, Options{}, &got)
 	if err != nil {
 		t.Fatal(err)
@@ -232,24 +232,24 @@ func TestLostOriginalsAreNamedAndTheRestIsKept(t *testing.T) {
 
 func TestAnAbortedBackupIsMarked(t *testing.T) {
 	t.Parallel()
-	s := newShelf(100, 2*block)
+	s := newTestSource(100, 2*blockSize)
 	s.ends[s.keys[1]] = errDown
 	var archive bytes.Buffer
 	if _, err := s.write(t, t.Context(), &archive); !errors.Is(err, errDown) {
 		t.Fatalf("error is %v", err)
 	}
 	var aborted *AbortedError
-	if _, err := Read(t.Context(), &archive, Options{}, &taken{}); !errors.As(err, &aborted) {
+	if _, err := Read(t.Context(), &archive, Options{}, &memorySink{}); !errors.As(err, &aborted) {
 		t.Errorf("the reader says %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s = newShelf(100, 2*block, 100)
+	s = newTestSource(100, 2*blockSize, 100)
 	s.ends[s.keys[1]] = cancelling{cancel}
 	archive.Reset()
 	if _, err := s.write(t, ctx, &archive); !errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		t.Fatalf("error is %v", err)
 	}
-	if _, err := Read(t.Context(), &archive, Options{}, &taken{}); !errors.As(err, &aborted) || !strings.Contains(err.Error(), "stopped") {
+	if _, err := Read(t.Context(), &archive, Options{}, &memorySink{}); !errors.As(err, &aborted) || !strings.Contains(err.Error(), "stopped") {
 		t.Errorf("the reader says %v", err)
 	}
 }
@@ -263,7 +263,7 @@ func (c cancelling) Is(error) bool { c.cancel(); return false }
 
 func TestDamageIsFound(t *testing.T) {
 	t.Parallel()
-	s := newShelf(3000, 10, 5000)
+	s := newTestSource(3000, 10, 5000)
 	s.faults[s.keys[1]] = errGone
 	var buffer bytes.Buffer
 	if _, err := s.write(t, t.Context(), &buffer); err != nil {
@@ -275,7 +275,7 @@ func TestDamageIsFound(t *testing.T) {
 		for at := 0; at < len(archive); at += 7 {
 			spoiled := bytes.Clone(archive)
 			spoiled[at] ^= 0x55
-			var got taken
+			var got memorySink
 			if _, err := Read(t.Context(), bytes.NewReader(spoiled), Options{}, &got); err == nil {
 				t.Errorf("byte %d of %d was changed, and nobody says so", at, len(archive))
 			}
@@ -340,7 +340,7 @@ func pack(t testing.TB, plain []byte) []byte {
 // member is one of a made-up archive.
 type member struct{ name, content string }
 
-func made(t testing.TB, members ...member) []byte {
+func makeArchive(t testing.TB, members ...member) []byte {
 	t.Helper()
 	var plain bytes.Buffer
 	w := tar.NewWriter(&plain)
@@ -370,18 +370,18 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}{
 		"nothing":                  {nil, "before its first member"},
 		"something else":           {[]byte("PK\x03\x04 this is a zip"), "no backup"},
-		"another tar":              {made(t, member{"etc/passwd", "root"}), "no backup"},
-		"a newer format":           {made(t, member{headerName, `{"format":2,"program":"v9"}`}), "newer version of the program (v9)"},
-		"a newer schema":           {made(t, member{headerName, `{"format":1,"schema":8,"program":"v9"}`}), "schema version 8"},
-		"a header that is none":    {made(t, member{headerName, `[]`}), "cannot be read"},
-		"a huge header":            {made(t, member{headerName, strings.Repeat(" ", maxHeader+1)}), "too long"},
-		"no catalog":               {made(t, head, member{originalsPath + "d.u-1", "x"}), "does not belong"},
-		"a second catalog":         {made(t, head, catalog, catalog), "does not belong"},
-		"a path that climbs":       {made(t, head, catalog, member{originalsPath + "../../x", "x"}), "name is that of no original"},
-		"an unknown member":        {made(t, head, catalog, member{"x", "x"}), "does not belong"},
-		"damage that is none":      {made(t, head, catalog, member{damagedPath + "d.u-1", `{"key":"d.u-1"}`}), "intact"},
-		"digests of other members": {made(t, head, catalog, member{sumsName, "x"}), "does not list"},
-		"no digests":               {made(t, head, catalog), "cut short"},
+		"another tar":              {makeArchive(t, member{"etc/passwd", "root"}), "no backup"},
+		"a newer format":           {makeArchive(t, member{headerName, `{"format":2,"program":"v9"}`}), "newer version of the program (v9)"},
+		"a newer schema":           {makeArchive(t, member{headerName, `{"format":1,"schema":8,"program":"v9"}`}), "schema version 8"},
+		"a header that is none":    {makeArchive(t, member{headerName, `[]`}), "cannot be read"},
+		"a huge header":            {makeArchive(t, member{headerName, strings.Repeat(" ", maxHeader+1)}), "too long"},
+		"no catalog":               {makeArchive(t, head, member{originalsPath + "d.u-1", "x"}), "does not belong"},
+		"a second catalog":         {makeArchive(t, head, catalog, catalog), "does not belong"},
+		"a path that climbs":       {makeArchive(t, head, catalog, member{originalsPath + "../../x", "x"}), "name is that of no original"},
+		"an unknown member":        {makeArchive(t, head, catalog, member{"x", "x"}), "does not belong"},
+		"damage that is none":      {makeArchive(t, head, catalog, member{damagedPath + "d.u-1", `{"key":"d.u-1"}`}), "intact"},
+		"digests of other members": {makeArchive(t, head, catalog, member{sumsName, "x"}), "does not list"},
+		"no digests":               {makeArchive(t, head, catalog), "cut short"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -391,7 +391,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 				}
 				return nil
 			}
-			_, err := Read(t.Context(), bytes.NewReader(c.archive), Options{Schema: 7, Key: key}, &taken{})
+			_, err := Read(t.Context(), bytes.NewReader(c.archive), Options{Schema: 7, Key: key}, &memorySink{})
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error is %v, want one that says %q", err, c.says)
 			}
@@ -402,27 +402,27 @@ func TestOtherFilesAreRefused(t *testing.T) {
 func TestErrorsOfASinkAreReturned(t *testing.T) {
 	t.Parallel()
 	var archive bytes.Buffer
-	if _, err := newShelf(100).write(t, t.Context(), &archive); err != nil {
+	if _, err := newTestSource(100).write(t, t.Context(), &archive); err != nil {
 		t.Fatal(err)
 	}
 	full := errors.New("no space left on device")
-	if _, err := Read(t.Context(), &archive, Options{}, &taken{fail: full}); !errors.Is(err, full) {
+	if _, err := Read(t.Context(), &archive, Options{}, &memorySink{fail: full}); !errors.Is(err, full) {
 		t.Errorf("error is %v", err)
 	}
 }
 
 func FuzzRead(f *testing.F) {
 	var archive bytes.Buffer
-	s := newShelf(100, 10)
+	s := newTestSource(100, 10)
 	s.faults[s.keys[1]] = errGone
 	if _, err := s.write(f, f.Context(), &archive); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(archive.Bytes())
-	f.Add(made(f, member{headerName, `{"format":1}`}, member{catalogName, ""}))
+	f.Add(makeArchive(f, member{headerName, `{"format":1}`}, member{catalogName, ""}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, in := range [][]byte{b, pack(t, b)} {
-			var got taken
+			var got memorySink
 			report, err := Read(t.Context(), bytes.NewReader(in), Options{}, &got)
 			if err == nil && int64(len(got.originals)) > report.Originals {
 				t.Errorf("%d originals were kept, %d are reported", len(got.originals), report.Originals)

@@ -74,7 +74,7 @@ type Report struct {
 // MaxLosses is the maximum number of losses that a report lists.
 const MaxLosses = 1000
 
-func (r *Report) lose(l Loss) {
+func (r *Report) addLoss(l Loss) {
 	r.Lost++
 	if len(r.Losses) < MaxLosses {
 		r.Losses = append(r.Losses, l)

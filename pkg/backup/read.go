@@ -119,10 +119,10 @@ func (a *reading) run(ctx context.Context) error {
 		}
 		first := a.last == ""
 		if first != (h.Name == headerName) {
-			return a.misplaced(h.Name)
+			return a.misplacedError(h.Name)
 		}
 		if second := a.last == headerName; second != (h.Name == catalogName) && h.Name != abortedName {
-			return a.misplaced(h.Name)
+			return a.misplacedError(h.Name)
 		}
 		if known := damagedPath + strings.TrimPrefix(a.suspect, originalsPath); a.suspect != "" && h.Name != known && h.Name != abortedName {
 			return &DamagedError{a.suspect, "its content does not match its SHA-256"}
@@ -137,7 +137,7 @@ func (a *reading) run(ctx context.Context) error {
 	}
 }
 
-func (a *reading) misplaced(name string) error {
+func (a *reading) misplacedError(name string) error {
 	if len(name) > 200 {
 		name = name[:200]
 	}
@@ -164,15 +164,15 @@ func (a *reading) member(ctx context.Context, h *tar.Header) error {
 		err = a.header(content, h.Size)
 	case h.Name == catalogName:
 		a.report.CatalogBytes = h.Size
-		err = a.give(content, func(r io.Reader) error { return a.sink.Catalog(ctx, a.report.Header, r) })
+		err = a.passToSink(content, func(r io.Reader) error { return a.sink.Catalog(ctx, a.report.Header, r) })
 	case h.Name == abortedName:
 		return a.aborted(content, h.Size)
 	case folder == originalsPath && key != "":
-		err = a.give(content, func(r io.Reader) error { return a.sink.Original(ctx, key, h.Size, r) })
+		err = a.passToSink(content, func(r io.Reader) error { return a.sink.Original(ctx, key, h.Size, r) })
 	case (folder == missingPath || folder == damagedPath) && key != "":
 		err = a.loss(ctx, folder, key, content, h.Size)
 	default:
-		return a.misplaced(h.Name)
+		return a.misplacedError(h.Name)
 	}
 	if err != nil {
 		return err
@@ -189,8 +189,8 @@ func (a *reading) member(ctx context.Context, h *tar.Header) error {
 	return nil
 }
 
-// give passes a member to the sink, and reads the part that the sink leaves unread.
-func (a *reading) give(content io.Reader, take func(io.Reader) error) error {
+// passToSink passes a member to the sink, and reads the part that the sink leaves unread.
+func (a *reading) passToSink(content io.Reader, take func(io.Reader) error) error {
 	if a.sink != nil {
 		guarded := &faultReader{r: content}
 		if err := take(guarded); err != nil {
@@ -260,7 +260,7 @@ func (a *reading) loss(ctx context.Context, folder, key string, content io.Reade
 			}
 		}
 	}
-	a.report.lose(l)
+	a.report.addLoss(l)
 	return nil
 }
 

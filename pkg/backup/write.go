@@ -38,7 +38,7 @@ type Content struct {
 }
 
 // Number of bytes read at a time, after waiting for the rate limit.
-const block = 256 << 10
+const blockSize = 256 << 10
 
 // Write writes an archive. It uses some megabytes of memory for any content. If it fails, the output is not a valid
 // archive, and contains the reason if that can still be written.
@@ -55,9 +55,9 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 	if err != nil {
 		return report, fmt.Errorf("making the compressor: %w", err)
 	}
-	a := &archive{tar: tar.NewWriter(packer), sums: sums, buffer: make([]byte, block)}
+	a := &archive{tar: tar.NewWriter(packer), sums: sums, buffer: make([]byte, blockSize)}
 	if c.BytesPerSecond > 0 {
-		a.limit = rate.NewLimiter(rate.Limit(c.BytesPerSecond), block)
+		a.limit = rate.NewLimiter(rate.Limit(c.BytesPerSecond), blockSize)
 	}
 	c.Header.Format = Format
 	a.report.Header = c.Header
@@ -104,7 +104,7 @@ func (a *archive) fill(ctx context.Context, c Content) error {
 	if err != nil {
 		return fmt.Errorf("encoding the header: %w", err)
 	}
-	if err := a.small(ctx, headerName, head); err != nil {
+	if err := a.writeSmall(ctx, headerName, head); err != nil {
 		return err
 	}
 	if err := a.catalog(ctx, c.Catalog); err != nil {
@@ -162,8 +162,8 @@ func (a *archive) note(sum hash.Hash, name string) error {
 // sumLine returns a line of SHA256SUMS.
 func sumLine(digest, name string) string { return digest + "  " + name + "\n" }
 
-// small writes a member whose content is in memory.
-func (a *archive) small(ctx context.Context, name string, content []byte) error {
+// writeSmall writes a member whose content is in memory.
+func (a *archive) writeSmall(ctx context.Context, name string, content []byte) error {
 	sum := sha256.New()
 	sum.Write(content)
 	if err := a.begin(name, int64(len(content)), hex.EncodeToString(sum.Sum(nil))); err != nil {
@@ -306,8 +306,8 @@ func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
 	if err != nil {
 		return fmt.Errorf("encoding a loss: %w", err)
 	}
-	a.report.lose(l)
-	return a.small(ctx, folder+l.Key, content)
+	a.report.addLoss(l)
+	return a.writeSmall(ctx, folder+l.Key, content)
 }
 
 // Maximum length of a name in a Loss, in characters.

@@ -117,14 +117,14 @@ func (s *service) callWith(header http.Header, method, path string, body, into a
 // settled waits until a datastore has so many datasources that wait for nothing.
 func (s *service) settled(store string, n int, patience time.Duration) {
 	s.Helper()
-	within(s, patience, fmt.Sprintf("%d datasources are settled", n), func() bool {
+	waitUntil(s, patience, fmt.Sprintf("%d datasources are settled", n), func() bool {
 		var counts map[string]int
 		s.call(http.MethodGet, "/datastores/"+store+"/counts", nil, &counts)
 		return counts["synched"]+counts["error"]+counts["skipped"] >= n && counts["total"] >= n
 	})
 }
 
-func within(t testing.TB, d time.Duration, what string, holds func() bool) {
+func waitUntil(t testing.TB, d time.Duration, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(d)
 	defer deadline.Stop()
@@ -154,11 +154,11 @@ const patience = 60 * time.Second
 
 func open(s *service) *tab {
 	s.Helper()
-	return openBeside(s, "")
+	return openWithSite(s, "")
 }
 
-// openBeside opens a tab that may also be led to the pages of another web site.
-func openBeside(s *service, pages string) *tab {
+// openWithSite opens a tab that may also be led to the pages of another web site.
+func openWithSite(s *service, pages string) *tab {
 	s.Helper()
 	path := engines.ChromiumForTest(s)
 	shared.Do(func() {
@@ -241,8 +241,8 @@ func (t *tab) said() string {
 	return text
 }
 
-// at goes to an address of the console, and waits for its view: until then the view before it is still shown, and may have
-// elements that match the same selectors.
+// at goes to an address of the console, and waits for its view: until then the view before it is still shown, and may
+// have elements that match the same selectors.
 func (t *tab) at(hash string) {
 	t.Helper()
 	t.do("leaving a view", chromedp.Evaluate[chromedp.Void](`[window.viewBefore, window.hashBefore] = [document.querySelector('main')?.firstElementChild, location.hash], undefined`))
@@ -256,19 +256,19 @@ func (t *tab) at(hash string) {
 	})
 }
 
-// sees waits until the first element that matches a selector is visible.
-func (t *tab) sees(css string) {
+// waitVisible waits until the first element that matches a selector is visible.
+func (t *tab) waitVisible(css string) {
 	t.Helper()
 	t.eventually("waiting for "+css, func() (bool, error) {
 		return evaluate[bool](t, `Boolean(document.querySelector(`+quote(css)+`)?.checkVisibility({visibilityProperty: true}))`)
 	})
 }
 
-// The steps below look an element up at the moment of the action, by its selector. The page may replace an element at any
-// time, because its lists are live; a reference to an element that was found earlier may then be stale.
+// The steps below look an element up at the moment of the action, by its selector. The page may replace an element at
+// any time, because its lists are live; a reference to an element that was found earlier may then be stale.
 
-// aim scrolls an element into view and returns a point on it, or null if a click there would not reach the element. Until
-// the click, it stops clicks that reach anything else, so that the caller can repeat a click that missed.
+// aim scrolls an element into view and returns a point on it, or null if a click there would not reach the element.
+// Until the click, it stops clicks that reach anything else, so that the caller can repeat a click that missed.
 const aim = `(css) => {
 	const element = document.querySelector(css);
 	if (!element) return null;
@@ -318,9 +318,9 @@ const focusField = `(css, value) => {
 	return field.value;
 }`
 
-// types types text at the end of a field. A return at the end of the text is pressed once the field holds the rest: the page
-// may replace the field while the text is typed.
-func (t *tab) types(css, text string) {
+// typeText types text at the end of a field. A return at the end of the text is pressed once the field holds the rest:
+// the page may replace the field while the text is typed.
+func (t *tab) typeText(css, text string) {
 	t.Helper()
 	typed, submit := strings.CutSuffix(text, "\r")
 	before := "null"
@@ -338,16 +338,16 @@ func (t *tab) types(css, text string) {
 	}
 }
 
-// empties removes the text of a field.
-func (t *tab) empties(css string) {
+// clearField removes the text of a field.
+func (t *tab) clearField(css string) {
 	t.Helper()
 	t.eventually("emptying "+css, func() (bool, error) {
 		return evaluate[bool](t, `(() => { const f = document.querySelector(`+quote(css)+`); if (f) { f.value = ''; f.dispatchEvent(new Event('input', {bubbles: true})) } return f !== null })()`)
 	})
 }
 
-// chooses puts files into the first field for files, which may be hidden.
-func (t *tab) chooses(files []string) {
+// chooseFiles puts files into the first field for files, which may be hidden.
+func (t *tab) chooseFiles(files []string) {
 	t.Helper()
 	t.eventually("choosing files", func() (bool, error) {
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
@@ -414,7 +414,7 @@ func evaluate[T any](t *tab, expression string) (T, error) {
 func (t *tab) signIn() {
 	t.Helper()
 	t.at("#/")
-	t.types("input[name=key]", testKey+"\r")
-	t.sees("#nav")
+	t.typeText("input[name=key]", testKey+"\r")
+	t.waitVisible("#nav")
 	t.until(`!document.querySelector('input[name=key]')`) // the first view is there
 }

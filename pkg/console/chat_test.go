@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// covered is a script's expression: the pixels of the last turn that the input box hides. A view that shows the end of a turn
-// has none.
+// covered is a script's expression: the pixels of the last turn that the input box hides. A view that shows the end of
+// a turn has none.
 const covered = `Math.ceil([...document.querySelectorAll('.turn')].at(-1).getBoundingClientRect().bottom - document.querySelector('.ask').getBoundingClientRect().top)`
 
 // TestTheChatScrollsWithItsAnswers asks several questions in a row, in a window of each size.
@@ -25,7 +25,7 @@ func TestTheChatScrollsWithItsAnswers(t *testing.T) {
 			c.signIn()
 			c.at("#/agents/" + agent)
 			for n := 1; n <= 4; n++ {
-				c.types(".ask textarea", "How much does the kettle hold?\r")
+				c.typeText(".ask textarea", "How much does the kettle hold?\r")
 				c.until(fmt.Sprintf(`document.querySelectorAll('.turn.assistant .cite').length === %d`, n))
 				if hidden := value[int](c, covered); hidden > 0 {
 					t.Errorf("answer %d: the input box hides %d pixels of it", n, hidden)
@@ -38,8 +38,9 @@ func TestTheChatScrollsWithItsAnswers(t *testing.T) {
 	}
 }
 
-// TestTheChatLeavesAReaderWhoHasScrolledUp has a model write a long answer. The page follows it until the reader scrolls up.
-func TestTheChatLeavesAReaderWhoHasScrolledUp(t *testing.T) {
+// TestTheChatKeepsThePositionOfAReaderWhoScrolledUp has a model write a long answer. The page follows it until the
+// reader scrolls up.
+func TestTheChatKeepsThePositionOfAReaderWhoScrolledUp(t *testing.T) {
 	t.Parallel()
 	paragraphs := make(chan string)
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +58,7 @@ func TestTheChatLeavesAReaderWhoHasScrolledUp(t *testing.T) {
 	c.do("sizing the window", chromedp.EmulateViewport(800, 600))
 	c.signIn()
 	c.at("#/agents/" + agent)
-	c.types(".ask textarea", "How much does the kettle hold?\r")
+	c.typeText(".ask textarea", "How much does the kettle hold?\r")
 	written := 0
 	write := func(n int) {
 		for range n {

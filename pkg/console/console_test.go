@@ -88,9 +88,9 @@ func TestThePageAndItsFilesAreServed(t *testing.T) {
 	}
 }
 
-// TestTheConsoleNeedsNobodyElse reads every file: no address of another host is fetched, nothing stands inline, and
-// nothing makes markup out of text.
-func TestTheConsoleNeedsNobodyElse(t *testing.T) {
+// TestTheConsoleLoadsNothingFromOtherHosts reads every file: no address of another host is fetched, nothing stands
+// inline, and nothing makes markup out of text.
+func TestTheConsoleLoadsNothingFromOtherHosts(t *testing.T) {
 	t.Parallel()
 	foreign := regexp.MustCompile(`(?i)(?:src|href|import|from|url|fetch)\s*[=(:]?\s*["'(]?(?:https?:)?//[a-z0-9]`)
 	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=["']|<script(?:\s+type="module")?>|javascript:`)
@@ -121,8 +121,8 @@ func TestTheConsoleNeedsNobodyElse(t *testing.T) {
 	}
 }
 
-// most is what all of the console may have, as it is sent: a first load is a part of it.
-const most = 100_000
+// maxConsoleBytes is what all of the console may have, as it is sent: a first load is a part of it.
+const maxConsoleBytes = 100_000
 
 func TestTheConsoleIsSmall(t *testing.T) {
 	t.Parallel()
@@ -138,7 +138,7 @@ func TestTheConsoleIsSmall(t *testing.T) {
 		total += w.Body.Len()
 	}
 	t.Logf("all files: %d bytes as they are sent", total)
-	if total > most {
-		t.Errorf("the console has %d bytes; %d are its limit", total, most)
+	if total > maxConsoleBytes {
+		t.Errorf("the console has %d bytes; %d are its limit", total, maxConsoleBytes)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/console"
 )
 
-// mostOfChat is what the embedded chat may have, as it is sent.
-const mostOfChat = 15_000
+// maxChatBytes is what the embedded chat may have, as it is sent.
+const maxChatBytes = 15_000
 
 func TestTheEmbeddedChatIsOneSmallScript(t *testing.T) {
 	t.Parallel()
@@ -28,8 +28,8 @@ func TestTheEmbeddedChatIsOneSmallScript(t *testing.T) {
 		t.Fatalf("there is no chat: %v", packed.Header())
 	}
 	t.Logf("%d bytes, %d as they are sent", plain.Body.Len(), packed.Body.Len())
-	if packed.Body.Len() > mostOfChat {
-		t.Errorf("the chat has %d bytes; %d are its limit", packed.Body.Len(), mostOfChat)
+	if packed.Body.Len() > maxChatBytes {
+		t.Errorf("the chat has %d bytes; %d are its limit", packed.Body.Len(), maxChatBytes)
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(packed.Body.Bytes()))
 	if err != nil {
@@ -127,11 +127,12 @@ func (t *tab) focus(css string) {
 	t.Fatalf("Tab never comes to %s", css)
 }
 
-// TestAWebSiteEmbedsTheChat asks on a page of another origin, whose policy allows nothing but the script and its calls, by keyboard.
+// TestAWebSiteEmbedsTheChat asks on a page of another origin, whose policy allows nothing but the script and its calls,
+// by keyboard.
 func TestAWebSiteEmbedsTheChat(t *testing.T) {
 	t.Parallel()
 	e := embed(t, tag, nil)
-	c := openBeside(e.service, e.site)
+	c := openWithSite(e.service, e.site)
 	c.do("opening the page", chromedp.Navigate(e.site+"/"))
 	c.focus(".launcher")
 	c.keys("\r")
@@ -189,12 +190,12 @@ func TestAWebSiteEmbedsTheChat(t *testing.T) {
 	c.until(`document.querySelector('sluice-chat')?.shadowRoot.querySelector('.log') && ` + inside(".log") + `.querySelectorAll('article').length === 0`)
 }
 
-// TestAPageThatMayNotAskSaysSo opens the chat on a page of an origin that the agent does not list.
-func TestAPageThatMayNotAskSaysSo(t *testing.T) {
+// TestAPageOfAnotherOriginShowsAnError opens the chat on a page of an origin that the agent does not list.
+func TestAPageOfAnotherOriginShowsAnError(t *testing.T) {
 	t.Parallel()
 	e := embed(t, tag, nil)
 	e.call(http.MethodPatch, "/agents/"+e.agent, map[string]any{"allowedOrigins": []string{"https://shop.example"}}, nil)
-	c := openBeside(e.service, e.site)
+	c := openWithSite(e.service, e.site)
 	c.hostile.Store(true)
 	c.do("opening the page", chromedp.Navigate(e.site+"/"))
 	c.until(`document.querySelector('sluice-chat')`)
@@ -215,7 +216,8 @@ func TestAPageThatMayNotAskSaysSo(t *testing.T) {
 	}
 }
 
-// TestTheChatShowsWhatModelsWriteAsText has a model that writes markup, addresses and scripts, in pieces that are cut anywhere.
+// TestTheChatShowsWhatModelsWriteAsText has a model that writes markup, addresses and scripts, in pieces that are cut
+// anywhere.
 func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 	t.Parallel()
 	evil := `<img src=x onerror=alert(1)> [a](javascript:alert(1)) **strong** [b](https://example.com/) [1]`
@@ -235,7 +237,7 @@ func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 		}
 		fmt.Fprintf(w, "event: endpoint_response\ndata: {\"answer\": %q, \"conversationId\": \"c\", \"sources\": [{\"citation\": 1, \"datasource_name\": \"<script>\", \"text\": \"<b>x</b>\", \"source\": \"javascript:alert(1)\", \"page\": null, \"heading\": null}]}\n\ndata: [DONE]\n\n", evil)
 	})
-	c := openBeside(e.service, e.site)
+	c := openWithSite(e.service, e.site)
 	c.do("opening the page", chromedp.Navigate(e.site+"/"))
 	c.until(`document.querySelector('sluice-chat')?.shadowRoot`)
 	if label := value[string](c, inside(".main")+`.textContent`); label != "Fragen" {
@@ -260,8 +262,8 @@ func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 	}
 }
 
-// TestTheChatSaysWhatWentWrong has the service refuse, fail in the middle, and be stopped.
-func TestTheChatSaysWhatWentWrong(t *testing.T) {
+// TestTheChatShowsErrors has the service refuse, fail in the middle, and be stopped.
+func TestTheChatShowsErrors(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 1)
 	e := embed(t, tag, func(w http.ResponseWriter, r *http.Request) {
@@ -287,7 +289,7 @@ func TestTheChatSaysWhatWentWrong(t *testing.T) {
 		}
 		fmt.Fprint(w, "data: [ERROR] the model does not answer\n\n")
 	})
-	c := openBeside(e.service, e.site)
+	c := openWithSite(e.service, e.site)
 	c.do("opening the page", chromedp.Navigate(e.site+"/"))
 	c.until(`document.querySelector('sluice-chat')`)
 	value[bool](c, `(globalThis.said = [], console.error = (m) => said.push(m), document.querySelector('sluice-chat').open(), true)`)
@@ -314,7 +316,8 @@ func TestTheChatSaysWhatWentWrong(t *testing.T) {
 	}
 }
 
-// TestAxeFindsNothingInTheChat has axe look at the chat, closed and open, empty and with an answer, in light and dark, wide and narrow.
+// TestAxeFindsNothingInTheChat has axe look at the chat, closed and open, empty and with an answer, in light and dark,
+// wide and narrow.
 func TestAxeFindsNothingInTheChat(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(axeVariable)
@@ -326,7 +329,7 @@ func TestAxeFindsNothingInTheChat(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := embed(t, tag, nil)
-	c := openBeside(e.service, e.site)
+	c := openWithSite(e.service, e.site)
 	c.allow(string(axe))
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 360} {

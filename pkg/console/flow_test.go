@@ -16,29 +16,29 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	c := open(start(t))
 
 	c.at("#/")
-	c.types("input[name=key]", "sk_wrong_0123456789\r")
-	c.sees("[role=alert]") // says so, and lets try again
-	c.empties("input[name=key]")
-	c.types("input[name=key]", testKey+"\r")
-	c.sees("ol.steps") // what to do next
+	c.typeText("input[name=key]", "sk_wrong_0123456789\r")
+	c.waitVisible("[role=alert]") // says so, and lets try again
+	c.clearField("input[name=key]")
+	c.typeText("input[name=key]", testKey+"\r")
+	c.waitVisible("ol.steps") // what to do next
 
-	c.types("input[name=name]", "Handbook\r")
-	c.sees(".drop")
-	c.chooses(documents(t, "aurora-x2-manual.pdf", "support.html"))
+	c.typeText("input[name=name]", "Handbook\r")
+	c.waitVisible(".drop")
+	c.chooseFiles(documents(t, "aurora-x2-manual.pdf", "support.html"))
 	// Nobody reloads: the list is live.
 	c.until(`document.querySelectorAll('.sources .chip.synched').length === 2`)
 	c.until(`/2 datasources/.test(document.querySelector('.counts').innerText)`)
 
 	c.click(`.tabs a[href$="/search"]`)
-	c.types("form.card input[type=search]", "How long is the warranty of the Aurora X2 pump?\r")
-	c.sees(".hits li td")
+	c.typeText("form.card input[type=search]", "How long is the warranty of the Aurora X2 pump?\r")
+	c.waitVisible(".hits li td")
 	if text := value[string](c, `document.querySelector('.hits li').innerText`); !strings.Contains(text, "7 years") || !strings.Contains(text, "BM25") {
 		t.Errorf("the first fragment is shown as %q", text)
 	}
 
 	c.click(".top button.main") // an agent is made, and asked
-	c.types(".ask textarea", "How long is the warranty of the Aurora X2 pump?\r")
-	c.sees(".cited a")
+	c.typeText(".ask textarea", "How long is the warranty of the Aurora X2 pump?\r")
+	c.waitVisible(".cited a")
 	if answer := value[string](c, `document.querySelector('.turn.assistant').innerText`); !strings.Contains(answer, "7 years") {
 		t.Errorf("the answer is %q", answer)
 	}
@@ -48,12 +48,12 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	}
 
 	c.click("a.cite")
-	c.sees(".chunks button[aria-pressed=true]")
+	c.waitVisible(".chunks button[aria-pressed=true]")
 	if chunk := value[string](c, `document.querySelector('.chunks button[aria-pressed=true]').innerText`); !strings.Contains(chunk, "7 years") {
 		t.Errorf("the citation leads to %q", chunk)
 	}
-	c.sees(`.original iframe[src*="#page=1"]`)
-	c.sees(".original mark") // in the page's text, above the page
+	c.waitVisible(`.original iframe[src*="#page=1"]`)
+	c.waitVisible(".original mark") // in the page's text, above the page
 	if page := value[string](c, `document.querySelector('.original pre').innerText`); !strings.Contains(page, "vertical multistage pump") {
 		t.Errorf("the text of the page is %q", page)
 	}
@@ -62,12 +62,12 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	}
 
 	c.do("going back", chromedp.NavigateBack())
-	c.sees(".cited a") // the conversation is still there
+	c.waitVisible(".cited a") // the conversation is still there
 	if here := value[string](c, `location.hash`); here != kept {
 		t.Errorf("back leads to %s, not %s", here, kept)
 	}
 	c.do("reloading", chromedp.Reload())
-	c.sees(".cited a")
+	c.waitVisible(".cited a")
 }
 
 func documents(t testing.TB, names ...string) []string {
@@ -82,21 +82,21 @@ func documents(t testing.TB, names ...string) []string {
 	return names
 }
 
-// TestAllIsDoneByKeyboard makes a datastore, pastes a text and asks, without a mouse.
-func TestAllIsDoneByKeyboard(t *testing.T) {
+// TestTheConsoleIsUsableByKeyboard makes a datastore, pastes a text and asks, without a mouse.
+func TestTheConsoleIsUsableByKeyboard(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
 	c.at("#/")
-	c.sees("input[name=key]")
+	c.waitVisible("input[name=key]")
 	c.tabTo("input[name=key]")
 	c.keys(testKey + "\r")
-	c.sees("ol.steps")
+	c.waitVisible("ol.steps")
 	c.tabTo("input[name=name]")
 	c.keys("Notes\r")
-	c.sees(".drop")
+	c.waitVisible(".drop")
 	c.tabTo(".drop .actions button:nth-of-type(3)") // paste text
 	c.keys("\r")
-	c.sees("dialog textarea")
+	c.waitVisible("dialog textarea")
 	c.tabTo("dialog textarea")
 	c.keys("The kettle in the kitchen holds three litres.")
 	c.tabTo("dialog button.main")
@@ -107,20 +107,20 @@ func TestAllIsDoneByKeyboard(t *testing.T) {
 	}
 	c.tabTo(".top button.main") // ask it
 	c.keys("\r")
-	c.sees(".ask textarea")
+	c.waitVisible(".ask textarea")
 	c.tabTo(".ask textarea")
 	c.keys("How much does the kettle hold?\r")
-	c.sees(".cited a")
+	c.waitVisible(".cited a")
 	c.tabTo(".cited a")
 	c.keys("\r")
-	c.sees(".original mark")
+	c.waitVisible(".original mark")
 	if marked := value[string](c, `document.querySelector('.original mark').textContent`); !strings.Contains(marked, "three litres") {
 		t.Errorf("marked is %q", marked)
 	}
 	// Escape closes a dialog, and the focus goes back to what opened it.
 	c.tabTo(".top .actions button:last-child")
 	c.keys("\r")
-	c.sees("dialog")
+	c.waitVisible("dialog")
 	c.keys(kb.Escape)
 	c.until(`!document.querySelector('dialog') && document.activeElement.textContent === 'Delete'`)
 }
@@ -128,7 +128,7 @@ func TestAllIsDoneByKeyboard(t *testing.T) {
 // tabTo presses Tab until the element has the focus, as one who has no mouse.
 func (t *tab) tabTo(css string) {
 	t.Helper()
-	t.sees(css)
+	t.waitVisible(css)
 	for range 60 {
 		if value[bool](t, `document.activeElement === document.querySelector(`+quote(css)+`)`) {
 			return
@@ -140,8 +140,8 @@ func (t *tab) tabTo(css string) {
 
 func quote(s string) string { return "`" + s + "`" }
 
-// TestAWebPageIsShownBesideItsChunks opens the original of a page, which can do nothing there.
-func TestAWebPageIsShownBesideItsChunks(t *testing.T) {
+// TestAWebPageIsShownNextToItsChunks opens the original of a page, which can do nothing there.
+func TestAWebPageIsShownNextToItsChunks(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var store, source struct{ ID string }
@@ -154,7 +154,7 @@ func TestAWebPageIsShownBesideItsChunks(t *testing.T) {
 	c.hostile.Store(true)
 	c.signIn()
 	c.at("#/datastores/" + store.ID)
-	c.sees(".drop")
+	c.waitVisible(".drop")
 	value[bool](c, `(async () => {
 		const data = new DataTransfer();
 		data.items.add(new File([`+quote(html)+`], 'kettle.html', {type: 'text/html'}));
@@ -166,7 +166,7 @@ func TestAWebPageIsShownBesideItsChunks(t *testing.T) {
 	s.call(http.MethodGet, "/datasources?datastoreId="+store.ID, nil, &list)
 	source.ID = list.Data[0].ID
 	c.at("#/datasources/" + source.ID + "?chunk=0")
-	c.sees(".original iframe")
+	c.waitVisible(".original iframe")
 	c.until(`document.querySelector('.original iframe').contentDocument?.querySelector('mark')`)
 	if sandbox := value[string](c, `document.querySelector('.original iframe').getAttribute('sandbox')`); sandbox != "allow-same-origin" {
 		t.Errorf("the frame's sandbox is %q", sandbox)
@@ -185,26 +185,26 @@ func TestAWebPageIsShownBesideItsChunks(t *testing.T) {
 	}
 }
 
-// TestALinkMaySignIn opens a link as the demo prints it. It says nothing any more once it was opened, and does not take
+// TestALinkCanSignIn opens a link as the demo prints it. It says nothing any more once it was opened, and does not take
 // the place of whoever is signed in.
-func TestALinkMaySignIn(t *testing.T) {
+func TestALinkCanSignIn(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
 	c.at("#/usage?key=" + testKey)
-	c.sees("meter, td")
+	c.waitVisible("meter, td")
 	if here := value[string](c, `location.href`); strings.Contains(here, "key") {
 		t.Errorf("the key is still in %s", here)
 	}
 	c.at("#/keys?key=sk_of_somebody_else_0123456789")
-	c.sees("td.actions")
+	c.waitVisible("td.actions")
 	if kept := value[string](c, `sessionStorage.getItem('sluice.key')`); kept != testKey {
 		t.Errorf("the link has signed in another: %s", kept)
 	}
 	c.click("nav button") // sign out
-	c.sees("input[name=key]")
+	c.waitVisible("input[name=key]")
 	c.click("input[name=stay]")
-	c.types("input[name=key]", testKey+"\r")
-	c.sees("#nav")
+	c.typeText("input[name=key]", testKey+"\r")
+	c.waitVisible("#nav")
 	if kept := value[string](c, `localStorage.getItem('sluice.key') + ' ' + sessionStorage.getItem('sluice.key')`); kept != testKey+" null" {
 		t.Errorf("one who stays signed in is kept as %s", kept)
 	}
@@ -224,11 +224,11 @@ func TestADatasourceIsEdited(t *testing.T) {
 	c.at("#/datasources/" + source.ID)
 	edit := func(change string) {
 		c.click(".top .actions button:nth-of-type(2)")
-		c.sees("dialog form")
+		c.waitVisible("dialog form")
 		value[bool](c, `(() => { const [name, text, metadata] = document.querySelectorAll('dialog input, dialog textarea'); `+change+`; document.querySelector('dialog form').requestSubmit(); return true; })()`)
 	}
 	edit(`metadata.value = '[1]'`)
-	c.sees("dialog .problem")
+	c.waitVisible("dialog .problem")
 	c.keys(kb.Escape)
 	c.until(`!document.querySelector('dialog')`)
 	edit(`name.value = 'The kettle'; metadata.value = '{"team": "canteen"}'`)
@@ -248,8 +248,9 @@ func TestADatasourceIsEdited(t *testing.T) {
 	}
 }
 
-// TestTheConsoleOffersWhatTheKeyMayDo signs in with a key that may read, and with one that may ask a single agent.
-func TestTheConsoleOffersWhatTheKeyMayDo(t *testing.T) {
+// TestTheConsoleOffersActionsAllowedByTheKey signs in with a key that may read, and with one that may ask a single
+// agent.
+func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var store, agent struct{ ID string }
@@ -263,34 +264,34 @@ func TestTheConsoleOffersWhatTheKeyMayDo(t *testing.T) {
 
 	c := open(s)
 	c.at("#/")
-	c.types("input[name=key]", reader.Key+"\r")
-	c.sees(".cards a")
+	c.typeText("input[name=key]", reader.Key+"\r")
+	c.waitVisible(".cards a")
 	c.at("#/datastores/" + store.ID)
-	c.sees(".sources .source")
+	c.waitVisible(".sources .source")
 	if offers := value[string](c, `document.body.innerText`); strings.Contains(offers, "Drop files") || strings.Contains(offers, "Keys") || strings.Contains(offers, "Settings") {
 		t.Errorf("who may read is offered more: %s", offers)
 	}
 	c.click("nav button") // sign out
-	c.sees("input[name=key]")
+	c.waitVisible("input[name=key]")
 
-	c.types("input[name=key]", asker.Key+"\r")
-	c.sees(".ask textarea")
+	c.typeText("input[name=key]", asker.Key+"\r")
+	c.waitVisible(".ask textarea")
 	if places := value[string](c, `document.querySelector('#nav').innerText.replace(/\s+/g, ' ')`); places != "Ask Docs Sign out" {
 		t.Errorf("who may ask is offered %q", places)
 	}
-	c.types(".ask textarea", "How much does the kettle hold?\r")
-	c.sees(".cited li")
+	c.typeText(".ask textarea", "How much does the kettle hold?\r")
+	c.waitVisible(".cited li")
 	c.click("button.cite")
-	c.sees(".cited details[open] .quote")
+	c.waitVisible(".cited details[open] .quote")
 	if links := value[int](c, `document.querySelectorAll('main a[href*="datasources"]').length`); links != 0 {
 		t.Errorf("%d links lead to what the key may not read", links)
 	}
 	c.at("#/keys") // leads to the same chat, not to a refusal
-	c.sees(".ask textarea")
+	c.waitVisible(".ask textarea")
 }
 
-// TestAnAgentIsPutOnAWebSite makes an agent public, lists a web site and tries the chat out.
-func TestAnAgentIsPutOnAWebSite(t *testing.T) {
+// TestAnAgentIsEmbeddedInAWebSite makes an agent public, lists a web site and tries the chat out.
+func TestAnAgentIsEmbeddedInAWebSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var agent struct{ ID string }
@@ -298,12 +299,12 @@ func TestAnAgentIsPutOnAWebSite(t *testing.T) {
 	c := open(s)
 	c.signIn()
 	c.at("#/agents/" + agent.ID + "/website")
-	c.sees(`.tabs a[href$="/website"][aria-current=page]`)
+	c.waitVisible(`.tabs a[href$="/website"][aria-current=page]`)
 	c.click("main .card button.main") // make it public
-	c.sees("sluice-chat")
-	c.types("main textarea", "shop.example")
+	c.waitVisible("sluice-chat")
+	c.typeText("main textarea", "shop.example")
 	c.click("main form button.main")
-	c.sees("main .problem")
+	c.waitVisible("main .problem")
 	value[bool](c, `(document.querySelector('main textarea').value = 'https://shop.example\nhttp://localhost:3000/', true)`)
 	c.click("main form button.main")
 	c.until(`document.querySelector('main textarea')?.value === 'https://shop.example\nhttp://localhost:3000'`)

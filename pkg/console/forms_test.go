@@ -10,40 +10,40 @@ import (
 // hasFocus waits until an element has the focus, and types.
 func (t *tab) hasFocus(css, then string) {
 	t.Helper()
-	t.sees(css)
+	t.waitVisible(css)
 	t.until(`document.activeElement === document.querySelector(` + quote(css) + `)`)
 	if then != "" {
 		t.keys(then)
 	}
 }
 
-// complains waits until the form in sight says what is wrong with it.
-func (t *tab) complains(what string) {
+// waitFormError waits until the form in sight says what is wrong with it.
+func (t *tab) waitFormError(what string) {
 	t.Helper()
 	t.until(`[...document.querySelectorAll('[role=alert]')].some((p) => p.textContent.trim() === ` + quote(what) + `)`)
 }
 
-// TestWhoTypesWritesWhereThePageBegins presses no Tab: the focus stands where each page and dialog wants something typed, and what is
-// wrong is said in the words of the form.
-func TestWhoTypesWritesWhereThePageBegins(t *testing.T) {
+// TestTypingStartsInTheFirstField presses no Tab: the focus stands where each page and dialog wants something typed,
+// and what is wrong is said in the words of the form.
+func TestTypingStartsInTheFirstField(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	c := open(s)
 	c.hostile.Store(true) // refusals are logged by the browser
 	c.at("#/")
 	c.hasFocus("input[name=key]", "\r")
-	c.complains("“API key” is required.")
+	c.waitFormError("“API key” is required.")
 	c.keys("sk_wrong\r")
-	c.complains("The API key is not valid; it may have been revoked or have expired")
+	c.waitFormError("The API key is not valid; it may have been revoked or have expired")
 	c.keys(testKey + "\r") // what was wrong is selected, and written over
-	c.sees("ol.steps")
+	c.waitVisible("ol.steps")
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Notes"}, &store)
 	c.at("#/datastores/" + store.ID)
 	c.click(".drop .actions button:nth-of-type(3)") // paste text
 	c.hasFocus("dialog textarea", "")
 	c.click("dialog button.main")
-	c.complains("“Text” is required.")
+	c.waitFormError("“Text” is required.")
 	c.hasFocus("dialog textarea", "The kettle holds three litres.")
 	c.click("dialog button.main")
 	c.until(`!document.querySelector('dialog')`)
@@ -68,20 +68,20 @@ func TestWhoTypesWritesWhereThePageBegins(t *testing.T) {
 	c.hasFocus("main input[type=search]", "")
 	// What cannot be undone wants more than a key that was pressed too often.
 	c.at("#/datastores/" + store.ID + "/settings")
-	c.sees("main .card > .actions button:last-child")
+	c.waitVisible("main .card > .actions button:last-child")
 	c.click("main .card > .actions button:last-child")
 	c.until(`document.activeElement.textContent === 'Cancel'`)
 }
 
-// TestTablesOfAPhoneKeepTheirWordsWhole: what is too wide is scrolled.
-func TestTablesOfAPhoneKeepTheirWordsWhole(t *testing.T) {
+// TestTablesOnAPhoneDoNotBreakWords: what is too wide is scrolled.
+func TestTablesOnAPhoneDoNotBreakWords(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
 	c.signIn()
 	c.do("narrowing the tab", chromedp.EmulateViewport(390, 844))
 	for _, view := range []string{"#/keys", "#/usage"} {
 		c.at(view)
-		c.sees("table th")
+		c.waitVisible("table th")
 		broken := value[string](c, `[...document.querySelectorAll('table th, table button')].filter((cell) => {
 			const text = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).nextNode();
 			return text && text.data.split(/\s+/).some((word, i, words) => {

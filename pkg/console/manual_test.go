@@ -20,24 +20,24 @@ func (t *tab) reads(path string) {
 	t.until(`document.readyState === 'complete' && document.querySelector('main h1')`)
 }
 
-// TestAFirstLoadIsSmall counts what a browser that has nothing yet is sent. That nothing comes from another host is what
-// every tab looks for.
+// TestAFirstLoadIsSmall counts what a browser that has nothing yet is sent. That nothing comes from another host is
+// what every tab looks for.
 func TestAFirstLoadIsSmall(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for name, load := range map[string]func(c *tab){
 		"the console, signed out": func(c *tab) {
 			c.at("#/")
-			c.sees("input[name=key]")
+			c.waitVisible("input[name=key]")
 		},
 		"the console, signed in": func(c *tab) {
 			c.at("#/?key=" + testKey)
-			c.sees("ol.steps")
+			c.waitVisible("ol.steps")
 		},
 		"the documentation":     func(c *tab) { c.reads("/docs") },
 		"its longest page":      func(c *tab) { c.reads("/docs/cli") },
 		"the API reference":     func(c *tab) { c.reads("/docs/api") },
-		"the search in a page":  func(c *tab) { c.reads("/docs"); c.types("#query", "warranty"); c.sees("#found li") },
+		"the search in a page":  func(c *tab) { c.reads("/docs"); c.typeText("#query", "warranty"); c.waitVisible("#found li") },
 		"a page with a picture": func(c *tab) { c.reads("/docs/architecture") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,15 +45,15 @@ func TestAFirstLoadIsSmall(t *testing.T) {
 			load(c)
 			sent := value[int](c, `performance.getEntries().reduce((sum, e) => sum + (e.transferSize ?? 0), 0)`)
 			t.Logf("%d bytes in %d requests", sent, value[int](c, `performance.getEntries().filter(e => e.transferSize > 0).length`))
-			if sent == 0 || sent > most {
-				t.Errorf("a first load has %d bytes; %d are its limit", sent, most)
+			if sent == 0 || sent > maxConsoleBytes {
+				t.Errorf("a first load has %d bytes; %d are its limit", sent, maxConsoleBytes)
 			}
 		})
 	}
 }
 
-// TestTheDocumentationIsReadByKeyboard goes through pages without a mouse: the first Tab offers to skip what stands around the
-// text, the focus is always seen, and headings go down level by level.
+// TestTheDocumentationIsReadByKeyboard goes through pages without a mouse: the first Tab offers to skip what stands
+// around the text, the focus is always seen, and headings go down level by level.
 func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
@@ -65,7 +65,7 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 		}
 		for range 20 {
 			c.keys(kb.Tab)
-			if hidden := value[string](c, unseenFocus); hidden != "" {
+			if hidden := value[string](c, hiddenFocus); hidden != "" {
 				t.Errorf("%s: the focus is not seen: %s", path, hidden)
 			}
 		}
@@ -83,16 +83,16 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 	c.until(`document.activeElement.id === 'query'`)
 	value[bool](c, `(document.activeElement.value = '', true)`) // a key that is sent by a program writes, even if it does something
 	c.keys("errors")
-	c.sees("#found a")
+	c.waitVisible("#found a")
 	c.keys("\r")
 	c.until(`location.pathname === '/docs/errors'`)
 	// The text of pages is searched, too.
-	c.types("#query", "OPENAI_BASE_URL")
+	c.typeText("#query", "OPENAI_BASE_URL")
 	c.until(`[...document.querySelectorAll('#found a mark')].some((e) => e.textContent === 'OPENAI_BASE_URL')`)
 }
 
-// unseenFocus is a script's expression for what has the focus without showing it; "" when it does show it.
-const unseenFocus = `(() => {
+// hiddenFocus is a script's expression for what has the focus without showing it; "" when it does show it.
+const hiddenFocus = `(() => {
 	const e = document.activeElement, style = getComputedStyle(e), {left, right, top, bottom} = e.getClientRects()[0];
 	const within = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2; // the middle of the part that is in the window
 	const hit = document.elementFromPoint(within(left, right, innerWidth), within(top, bottom, innerHeight));
@@ -108,8 +108,8 @@ const headings = `(() => {
 	return jump < 0 ? '' : document.querySelectorAll('h1, h2, h3, h4, h5, h6')[jump].textContent + ' is ' + (levels[jump] - levels[jump - 1]) + ' levels down';
 })()`
 
-// TestAxeFindsNothingInTheDocumentation has axe look at every page under /docs, the API reference among them, in light and dark,
-// wide and narrow, and at what is searched for.
+// TestAxeFindsNothingInTheDocumentation has axe look at every page under /docs, the API reference among them, in light
+// and dark, wide and narrow, and at what is searched for.
 func TestAxeFindsNothingInTheDocumentation(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(axeVariable)
@@ -155,8 +155,8 @@ func TestAxeFindsNothingInTheDocumentation(t *testing.T) {
 				audited++
 			}
 			c.reads("/docs")
-			c.types("#query", "search")
-			c.sees("#found li")
+			c.typeText("#query", "search")
+			c.waitVisible("#found li")
 			c.audit(fmt.Sprintf("the search, %s, %d wide", scheme, width))
 		}
 	}

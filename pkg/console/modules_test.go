@@ -24,7 +24,7 @@ func TestModules(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
 	c.at("#/")
-	c.sees("input[name=key]")
+	c.waitVisible("input[name=key]")
 	t.Run("answers are written as elements and nothing else", func(t *testing.T) { testMarkdown(t, c) })
 	t.Run("a fragment is found in its original", func(t *testing.T) { testLocate(t, c) })
 	t.Run("events are read however they are cut", func(t *testing.T) { testEvents(t, c) })

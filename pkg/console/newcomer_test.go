@@ -32,8 +32,8 @@ func (t *terminal) String() string {
 	return t.text.String()
 }
 
-// TestANewcomerHasACitedAnswer knows nothing but what the terminal says, and on each page takes the way that the page offers first:
-// from an empty directory to the place in the document that the answer is from.
+// TestANewcomerHasACitedAnswer knows nothing but what the terminal says, and on each page takes the way that the page
+// offers first: from an empty directory to the place in the document that the answer is from.
 func TestANewcomerHasACitedAnswer(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -67,26 +67,26 @@ func TestANewcomerHasACitedAnswer(t *testing.T) {
 			t.Errorf("step %d leads to a complaint: %s", steps, c.said())
 		}
 	}
-	step(func() { c.at("#/"); c.sees("input[name=key]") })
-	step(func() { c.types("input[name=key]", said[1]+"\r"); c.sees("ol.steps") })
-	step(func() { c.types("input[name=name]", "Handbook\r"); c.sees(".drop") })
+	step(func() { c.at("#/"); c.waitVisible("input[name=key]") })
+	step(func() { c.typeText("input[name=key]", said[1]+"\r"); c.waitVisible("ol.steps") })
+	step(func() { c.typeText("input[name=name]", "Handbook\r"); c.waitVisible(".drop") })
 	step(func() {
 		c.drop(".drop", documents(t, "aurora-x2-manual.pdf")...)
 		c.until(`document.querySelector('.sources .chip.synched')`)
 	})
-	step(func() { c.click("main button.main"); c.sees(".ask textarea") }) // the only one of its kind in sight
+	step(func() { c.click("main button.main"); c.waitVisible(".ask textarea") }) // the only one of its kind in sight
 	step(func() {
-		c.types(".ask textarea", "How long is the warranty of the Aurora X2 pump?\r")
-		c.sees(".cited a")
+		c.typeText(".ask textarea", "How long is the warranty of the Aurora X2 pump?\r")
+		c.waitVisible(".cited a")
 	})
-	step(func() { c.click("a.cite"); c.sees(".original mark") })
+	step(func() { c.click("a.cite"); c.waitVisible(".original mark") })
 	took := time.Since(began)
 	if marked := value[string](c, `document.querySelector('.original mark').innerText`); !strings.Contains(marked, "7 years") {
 		t.Errorf("the citation leads to %q", marked)
 	}
 	t.Logf("an answer and its place after %d steps; %v without a person's own time, of which the service took %v to start",
 		steps, took.Round(10*time.Millisecond), ready.Round(10*time.Millisecond))
-	if all := many(0, 1) == 1; all && took > 2*time.Minute {
+	if all := scaled(0, 1) == 1; all && took > 2*time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }

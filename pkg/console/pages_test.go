@@ -21,13 +21,13 @@ const axeVariable = "CONSOLE_AXE"
 
 // view is a view of the console as somebody has come to see it.
 type view struct {
-	hash string
-	sees string // is there when the view is
-	open func(c *tab)
+	hash    string
+	visible string // is there when the view is
+	open    func(c *tab)
 }
 
-// furnished is a service in which every view has something to show.
-func furnished(t *testing.T) (*service, map[string]view) {
+// filledService is a service in which every view has something to show.
+func filledService(t *testing.T) (*service, map[string]view) {
 	t.Helper()
 	s := start(t)
 	pages := httptest.NewServer(site.Handler())
@@ -48,51 +48,51 @@ func furnished(t *testing.T) (*service, map[string]view) {
 	pressed := func(css string) func(*tab) {
 		return func(c *tab) {
 			c.click(css)
-			c.sees("dialog")
+			c.waitVisible("dialog")
 		}
 	}
 	return s, map[string]view{
-		"datastores":           {hash: "#/datastores", sees: ".cards .chip"},
-		"a new datastore":      {hash: "#/datastores", sees: ".cards .chip", open: pressed(".top button")},
-		"content":              {hash: "#/datastores/" + store.ID, sees: ".sources .why"},
-		"filtered content":     {hash: "#/datastores/" + store.ID + "?status=error", sees: ".more button"},
-		"nothing that matches": {hash: "#/datastores/" + store.ID + "?search=nothing", sees: ".more"},
-		"pasting text":         {hash: "#/datastores/" + store.ID, sees: ".drop", open: pressed(".drop button:nth-of-type(3)")},
-		"a crawl's plan": {hash: "#/datastores/" + store.ID, sees: ".drop", open: func(c *tab) {
+		"datastores":           {hash: "#/datastores", visible: ".cards .chip"},
+		"a new datastore":      {hash: "#/datastores", visible: ".cards .chip", open: pressed(".top button")},
+		"content":              {hash: "#/datastores/" + store.ID, visible: ".sources .why"},
+		"filtered content":     {hash: "#/datastores/" + store.ID + "?status=error", visible: ".more button"},
+		"nothing that matches": {hash: "#/datastores/" + store.ID + "?search=nothing", visible: ".more"},
+		"pasting text":         {hash: "#/datastores/" + store.ID, visible: ".drop", open: pressed(".drop button:nth-of-type(3)")},
+		"a crawl's plan": {hash: "#/datastores/" + store.ID, visible: ".drop", open: func(c *tab) {
 			pressed(".drop button:nth-of-type(5)")(c)
-			c.types("dialog input[type=url]", pages.URL+"/")
+			c.typeText("dialog input[type=url]", pages.URL+"/")
 			c.click("dialog form > button")
-			c.sees("dialog table")
+			c.waitVisible("dialog table")
 		}},
-		"a site that is there": {hash: "#/datastores/" + store.ID, sees: ".drop", open: func(c *tab) {
+		"a site that is there": {hash: "#/datastores/" + store.ID, visible: ".drop", open: func(c *tab) {
 			pressed(".drop button:nth-of-type(5)")(c)
-			c.types("dialog input[type=url]", pages.URL+"/")
+			c.typeText("dialog input[type=url]", pages.URL+"/")
 			c.click("dialog .main")
-			c.sees("dialog .problem a[href='#/datasources/" + web.ID + "']")
+			c.waitVisible("dialog .problem a[href='#/datasources/" + web.ID + "']")
 		}},
-		"search":             {hash: "#/datastores/" + store.ID + "/search?query=kettle", sees: ".hits td"},
-		"datastore settings": {hash: "#/datastores/" + store.ID + "/settings", sees: "form"},
-		"deleting":           {hash: "#/datastores/" + store.ID + "/settings", sees: "form", open: pressed("main .card > .actions button:last-child")},
-		"a text":             {hash: "#/datasources/" + text.ID + "?chunk=0", sees: ".original mark"},
-		"a failed page":      {hash: "#/datasources/" + broken.ID, sees: ".card .problem"},
-		"a site":             {hash: "#/datasources/" + web.ID, sees: ".card h2"},
-		"agents":             {hash: "#/agents", sees: ".cards a"},
-		"a chat":             {hash: "#/agents/" + agent.ID, sees: ".ask textarea"},
-		"a conversation":     {hash: "#/agents/" + agent.ID + "/conversations/" + answer.ConversationID, sees: ".cited a"},
-		"agent settings":     {hash: "#/agents/" + agent.ID + "/settings", sees: "fieldset"},
-		"a private web site": {hash: "#/agents/" + agent.ID + "/website", sees: ".card button.main"},
-		"a web site":         {hash: "#/agents/" + public.ID + "/website", sees: "sluice-chat"},
-		"editing a text":     {hash: "#/datasources/" + text.ID, sees: ".original pre", open: pressed(".top .actions button:nth-of-type(2)")},
-		"its conversations":  {hash: "#/agents/" + agent.ID + "/conversations", sees: ".cards a"},
-		"conversations":      {hash: "#/conversations", sees: ".cards a"},
-		"keys":               {hash: "#/keys", sees: "td.actions"},
-		"a key shown once": {hash: "#/keys", sees: "td.actions", open: func(c *tab) {
+		"search":             {hash: "#/datastores/" + store.ID + "/search?query=kettle", visible: ".hits td"},
+		"datastore settings": {hash: "#/datastores/" + store.ID + "/settings", visible: "form"},
+		"deleting":           {hash: "#/datastores/" + store.ID + "/settings", visible: "form", open: pressed("main .card > .actions button:last-child")},
+		"a text":             {hash: "#/datasources/" + text.ID + "?chunk=0", visible: ".original mark"},
+		"a failed page":      {hash: "#/datasources/" + broken.ID, visible: ".card .problem"},
+		"a site":             {hash: "#/datasources/" + web.ID, visible: ".card h2"},
+		"agents":             {hash: "#/agents", visible: ".cards a"},
+		"a chat":             {hash: "#/agents/" + agent.ID, visible: ".ask textarea"},
+		"a conversation":     {hash: "#/agents/" + agent.ID + "/conversations/" + answer.ConversationID, visible: ".cited a"},
+		"agent settings":     {hash: "#/agents/" + agent.ID + "/settings", visible: "fieldset"},
+		"a private web site": {hash: "#/agents/" + agent.ID + "/website", visible: ".card button.main"},
+		"a web site":         {hash: "#/agents/" + public.ID + "/website", visible: "sluice-chat"},
+		"editing a text":     {hash: "#/datasources/" + text.ID, visible: ".original pre", open: pressed(".top .actions button:nth-of-type(2)")},
+		"its conversations":  {hash: "#/agents/" + agent.ID + "/conversations", visible: ".cards a"},
+		"conversations":      {hash: "#/conversations", visible: ".cards a"},
+		"keys":               {hash: "#/keys", visible: "td.actions"},
+		"a key shown once": {hash: "#/keys", visible: "td.actions", open: func(c *tab) {
 			pressed(".top button")(c)
-			c.types("dialog input", "Another\r")
-			c.sees("dialog .secret")
+			c.typeText("dialog input", "Another\r")
+			c.waitVisible("dialog .secret")
 		}},
-		"usage":        {hash: "#/usage", sees: "meter"},
-		"no such page": {hash: "#/nowhere", sees: "[role=alert]"},
+		"usage":        {hash: "#/usage", visible: "meter"},
+		"no such page": {hash: "#/nowhere", visible: "[role=alert]"},
 	}
 }
 
@@ -100,9 +100,9 @@ func furnished(t *testing.T) (*service, map[string]view) {
 func (t *tab) show(v view) {
 	t.Helper()
 	t.at("#/usage") // so that the next address is another view, and all of it is made anew
-	t.sees("meter, [role=alert]")
+	t.waitVisible("meter, [role=alert]")
 	t.at(v.hash)
-	t.sees(v.sees)
+	t.waitVisible(v.visible)
 	if v.open != nil {
 		v.open(t)
 	}
@@ -123,7 +123,7 @@ func (t *tab) in(scheme string, width int64) {
 // TestNothingIsWiderThanAPhone opens every view at the width of a small phone.
 func TestNothingIsWiderThanAPhone(t *testing.T) {
 	t.Parallel()
-	s, views := furnished(t)
+	s, views := filledService(t)
 	c := open(s)
 	c.in("light", 360)
 	c.signIn()
@@ -149,13 +149,13 @@ func TestAxeFindsNothing(t *testing.T) {
 	empty := open(start(t))
 	empty.allow(string(axe))
 	empty.at("#/")
-	empty.sees("input[name=key]")
+	empty.waitVisible("input[name=key]")
 	empty.audit("signing in")
 	empty.signIn()
-	empty.sees("ol.steps")
+	empty.waitVisible("ol.steps")
 	empty.audit("an empty service")
 
-	s, views := furnished(t)
+	s, views := filledService(t)
 	c := open(s)
 	c.allow(string(axe))
 	c.signIn()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestASiteOfWhichPagesFailedSaysSoInTheList crawls a site of which one page in five can be read.
-func TestASiteOfWhichPagesFailedSaysSoInTheList(t *testing.T) {
+// TestTheListShowsSitesWithFailedPages crawls a site of which one page in five can be read.
+func TestTheListShowsSitesWithFailedPages(t *testing.T) {
 	t.Parallel()
 	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
@@ -29,7 +29,7 @@ func TestASiteOfWhichPagesFailedSaysSoInTheList(t *testing.T) {
 	c.signIn()
 	c.at("#/datastores/" + store.ID)
 	row := `.source:has(a[href="#/datasources/` + site.ID + `"])`
-	c.sees(row)
+	c.waitVisible(row)
 	// The text is there in the frame after the row: the browser leaves out what it has not laid out yet.
 	for _, part := range []string{"1 of 5 pages", "Partly searchable", "4 of 5 pages could not be read"} {
 		c.until(`document.querySelector('` + row + `')?.innerText.includes('` + part + `')`)

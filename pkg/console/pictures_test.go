@@ -26,14 +26,14 @@ func TestThePicturesOfTheReadme(t *testing.T) {
 	c.hostile.Store(true) // support.html has styles of its own
 	c.signIn()
 	c.at("#/datastores/" + store.ID)
-	c.sees(".drop")
+	c.waitVisible(".drop")
 	names := documents(t, "aurora-x2-manual.pdf", "employee-handbook.docx", "price-list.xlsx", "support.html", "installation.md")
-	c.chooses(names)
+	c.chooseFiles(names)
 	s.settled(store.ID, len(names), patience)
 	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
 	s.call(http.MethodPost, "/agents/"+agent.ID+"/query", map[string]any{"query": "How long is the warranty of the Aurora X2 pump?"}, &answer)
 	c.at("#/agents/" + agent.ID + "/conversations/" + answer.ConversationID)
-	c.sees(".cited a")
+	c.waitVisible(".cited a")
 	c.picture("console-answer.png")
 	var found struct{ Data []struct{ ID string } }
 	s.call(http.MethodGet, "/datasources?search=support.html&datastoreId="+store.ID, nil, &found)

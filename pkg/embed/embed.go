@@ -31,8 +31,8 @@ type Embedder interface {
 // Coverage returns the share of text, from 0 to 1, whose words the model knows. It calls the embedder's method of the
 // same name, looking through wrappers by their method Unwrap. If there is no such method, it returns 1.
 func Coverage(e Embedder, text string) float64 {
-	if teller, ok := find[interface{ Coverage(text string) float64 }](e); ok {
-		return teller.Coverage(text)
+	if covered, ok := find[interface{ Coverage(text string) float64 }](e); ok {
+		return covered.Coverage(text)
 	}
 	return 1
 }
@@ -41,8 +41,8 @@ func Coverage(e Embedder, text string) float64 {
 // the embedder's method of the same name, looking through wrappers by their method Unwrap. If there is no such method,
 // it returns false.
 func IsCached(e Embedder, query string) bool {
-	teller, ok := find[interface{ AtOnce(query string) bool }](e)
-	return ok && teller.AtOnce(query)
+	cached, ok := find[interface{ IsCached(query string) bool }](e)
+	return ok && cached.IsCached(query)
 }
 
 // find returns the first T among an embedder and the embedders that it wraps.
@@ -51,10 +51,10 @@ func find[T any](e Embedder) (found T, ok bool) {
 		if found, ok = e.(T); ok {
 			return found, true
 		}
-		before, is := e.(interface{ Unwrap() Embedder })
+		wrapper, is := e.(interface{ Unwrap() Embedder })
 		if !is {
 			return found, false
 		}
-		e = before.Unwrap()
+		e = wrapper.Unwrap()
 	}
 }

@@ -23,13 +23,13 @@ const clockFactor = 3
 
 // Options configure an Extractor. A zero field means its default.
 type Options struct {
-	// Concurrency is the maximum number of documents read at once, and of child processes. Default: one per processor, up
-	// to 4.
+	// Concurrency is the maximum number of documents read at once, and of child processes. Default: one per processor,
+	// up to 4.
 	Concurrency int
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
-	// Timeout is the maximum CPU time for reading one document. The wall-clock limit is clockFactor times as long, so that
-	// valid documents do not fail on a busy machine. Default 2 minutes.
+	// Timeout is the maximum CPU time for reading one document. The wall-clock limit is clockFactor times as long, so
+	// that valid documents do not fail on a busy machine. Default 2 minutes.
 	Timeout time.Duration
 	// MaxText is the maximum size of a document's text, in bytes. Default 64 MiB.
 	MaxText int64
@@ -101,11 +101,11 @@ type Extractor struct {
 	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
 
-	mu     sync.Mutex
-	Idle   []*idleWorker // most recently used last
-	closed bool
-	busy   sync.WaitGroup
-	told   sync.Once
+	mu            sync.Mutex
+	Idle          []*idleWorker // most recently used last
+	closed        bool
+	active        sync.WaitGroup
+	reportMissing sync.Once
 }
 
 // idleWorker is an idle child with the timer that stops it.
@@ -139,9 +139,9 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 		x.mu.Unlock()
 		return nil, errClosed
 	}
-	x.busy.Add(1)
+	x.active.Add(1)
 	x.mu.Unlock()
-	defer x.busy.Done()
+	defer x.active.Done()
 
 	if req.Path == "" { // reading may wait for the network, so do it before waiting for a child
 		path, err := x.spool(req.Reader)
@@ -185,8 +185,8 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		if w.Dead && ctx.Err() == nil {
 			x.opts.Log.WarnContext(ctx, "extraction process died while reading a document", "name", req.Name, "error", err)
 		}
-		x.tellMissing(w)
-		x.put(w)
+		x.logMissingRights(w)
+		x.release(w)
 		if errors.Is(err, sandbox.ErrNotStarted) && attempt == 0 {
 			continue // the child died while idle: the document is not the cause
 		}
@@ -210,10 +210,10 @@ func openDocument(path string) (*os.File, error) {
 	return f, nil
 }
 
-// tellMissing logs once that the system cannot take all unneeded rights from the children.
-func (x *Extractor) tellMissing(w *sandbox.Worker) {
+// logMissingRights logs once that the system cannot take all unneeded rights from the children.
+func (x *Extractor) logMissingRights(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
-		x.told.Do(func() {
+		x.reportMissing.Do(func() {
 			x.opts.Log.Info("extraction processes run with fewer restrictions than intended: the system does not support all of them", "missing", strings.Join(w.Missing, "; "))
 		})
 	}
@@ -259,8 +259,8 @@ func (x *Extractor) take() (*sandbox.Worker, error) {
 	return sandbox.Start(x.opts.MaxMemory, x.opts.TempDir, x.opts.CacheDir)
 }
 
-// put keeps a child for the next document, or stops it after Recycle documents.
-func (x *Extractor) put(w *sandbox.Worker) {
+// release keeps a child for the next document, or stops it after Recycle documents.
+func (x *Extractor) release(w *sandbox.Worker) {
 	if w.Dead {
 		return
 	}
@@ -288,8 +288,8 @@ func (x *Extractor) retire(iw *idleWorker) {
 		}
 	}
 	if found {
-		x.busy.Add(1)
-		defer x.busy.Done()
+		x.active.Add(1)
+		defer x.active.Done()
 	}
 	x.mu.Unlock()
 	if found {
@@ -309,6 +309,6 @@ func (x *Extractor) Close() error {
 		w.clock.Stop()
 		w.Stop()
 	}
-	x.busy.Wait()
+	x.active.Wait()
 	return nil
 }

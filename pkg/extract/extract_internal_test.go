@@ -33,7 +33,7 @@ func NewTestExtractor(t *testing.T, o Options) *Extractor {
 
 // NeverRead is a document that has a child of the tests stand still.
 func NeverRead() Request {
-	return Request{Reader: strings.NewReader(AskFor + "wait"), Name: "slow.txt"}
+	return Request{Reader: strings.NewReader(MisbehavePrefix + "wait"), Name: "slow.txt"}
 }
 
 func MustExtract(t *testing.T, x *Extractor, text string) {
@@ -70,7 +70,7 @@ func TestExtractReadsManyDocumentsInFewChildren(t *testing.T) {
 	}
 }
 
-func TestADocumentThatTakesTooLongCostsOnlyItself(t *testing.T) {
+func TestASlowDocumentFailsAlone(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 1, Timeout: 4 * time.Second})
 	MustExtract(t, x, "a first document")
@@ -100,7 +100,7 @@ func TestAChildThatDiedWhileIdleIsReplaced(t *testing.T) {
 	MustExtract(t, x, "the next document is read")
 }
 
-func TestAChildIsNotEndedByASignalMeantForTheWholeGroup(t *testing.T) {
+func TestChildrenIgnoreSignalsOfTheProcessGroup(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 1})
 	MustExtract(t, x, "a first document")

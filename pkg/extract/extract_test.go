@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-func TestADocumentThatNeedsTooMuchMemoryCostsOnlyItself(t *testing.T) {
+func TestADocumentWithTooMuchMemoryFailsAlone(t *testing.T) {
 	t.Parallel()
 	x := extract.NewTestExtractor(t, extract.Options{Concurrency: 1, MaxMemory: 192 << 20})
 	page := "<html><body>" + strings.Repeat("<p>x</p>", 1_500_000)
@@ -50,7 +50,7 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 		_, err := x.Extract(context.Background(), extract.Request{Reader: document, Name: "slow.txt"})
 		result <- err
 	}()
-	if _, err := io.WriteString(w, extract.AskFor+"wait"); err != nil {
+	if _, err := io.WriteString(w, extract.MisbehavePrefix+"wait"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -67,7 +67,8 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	}
 }
 
-// TestPDFsWithoutContentAreRefusedEarly looks for PDFium in the cache of compiled code, where it would be after seconds.
+// TestPDFsWithoutContentAreRefusedEarly looks for PDFium in the cache of compiled code, where it would be after
+// seconds.
 func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -98,9 +99,9 @@ func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	}
 }
 
-// TestPDFiumIsGivenBack has one child meet two files that PDFium cannot open: it has one instance of it, and waits a
+// TestPDFiumIsReleased has one child meet two files that PDFium cannot open: it has one instance of it, and waits a
 // minute for one that is not given back.
-func TestPDFiumIsGivenBack(t *testing.T) {
+func TestPDFiumIsReleased(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("compiling PDFium takes seconds")

@@ -15,10 +15,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// Ask has a child do what no parser should, and returns what it answers.
-func Ask(t *testing.T, x *Extractor, what string) (string, error) {
+// AskChild has a child do what no parser should, and returns what it answers.
+func AskChild(t *testing.T, x *Extractor, what string) (string, error) {
 	t.Helper()
-	doc, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(AskFor + what), Name: "a.txt"})
+	doc, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(MisbehavePrefix + what), Name: "a.txt"})
 	if err != nil {
 		return "", err
 	}
@@ -29,14 +29,14 @@ func Ask(t *testing.T, x *Extractor, what string) (string, error) {
 	return strings.Join(text, "\n"), nil
 }
 
-// Restrained skips a test of what this system or build does not let a child give up.
-func Restrained(t *testing.T, x *Extractor) {
+// RequireRestrictions skips a test of what this system or build does not let a child give up.
+func RequireRestrictions(t *testing.T, x *Extractor) {
 	t.Helper()
 	w, err := x.take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.put(w)
+	x.release(w)
 	MustExtract(t, x, "a first document")
 	if len(w.Missing) > 0 {
 		t.Skipf("children keep rights here: %s", strings.Join(w.Missing, "; "))
@@ -57,17 +57,17 @@ func TestAChildInheritsNothing(t *testing.T) {
 	}
 	defer unix.Close(passed)
 	x := NewTestExtractor(t, Options{Concurrency: 1})
-	environ, err := Ask(t, x, "environ")
+	environ, err := AskChild(t, x, "environ")
 	if err != nil || strings.Contains(environ, "secret") || !strings.Contains(environ, sandbox.ChildMarker) {
 		t.Errorf("the child's environment is %q, error %v", environ, err)
 	}
-	open, err := Ask(t, x, "descriptors")
+	open, err := AskChild(t, x, "descriptors")
 	if err != nil || !strings.HasPrefix(open, "0 ") || strings.Contains(open, "\n"+strconv.Itoa(passed)+" ") {
 		t.Errorf("the child has open %q, error %v; want nothing of what the parent's supervisor opened", open, err)
 	}
 }
 
-func TestAChildThatMisbehavesCostsOneDocument(t *testing.T) {
+func TestAMisbehavingChildFailsOneDocument(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		what    string
@@ -97,8 +97,8 @@ func TestAChildThatMisbehavesCostsOneDocument(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x.put(w)
-			_, err = Ask(t, x, tt.what)
+			x.release(w)
+			_, err = AskChild(t, x, tt.what)
 			if format.KindOf(err) != tt.want || tt.want == "" && err != nil || err != nil && !strings.Contains(err.Error(), tt.message) {
 				t.Errorf("error = %.300v, want kind %q that says %q", err, tt.want, tt.message)
 			}
@@ -129,8 +129,8 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 		if _, err := os.Stdout.WriteString("child " + strconv.Itoa(w.Process().Pid) + "\n"); err != nil {
 			t.Fatal(err)
 		}
-		x.put(w)
-		_, err = Ask(t, x, "wait")
+		x.release(w)
+		_, err = AskChild(t, x, "wait")
 		t.Fatalf("the document ended: %v", err)
 	}
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-func TestAChildHasNoRightsThatReadingDoesNotNeed(t *testing.T) {
+func TestChildrenHaveMinimalRights(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	secret := filepath.Join(folder, "secret")
@@ -39,11 +39,11 @@ func TestAChildHasNoRightsThatReadingDoesNotNeed(t *testing.T) {
 		"what is done in these tests can fail": {"unknown", "done"},
 	}
 	x := extract.NewTestExtractor(t, extract.Options{Concurrency: 2})
-	extract.Restrained(t, x)
+	extract.RequireRestrictions(t, x)
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := extract.Ask(t, x, tt.what)
+			got, err := extract.AskChild(t, x, tt.what)
 			if err != nil || !strings.HasPrefix(got, tt.want) {
 				t.Errorf("%s: %q, error %v; want %q", tt.what, got, err, tt.want)
 			}

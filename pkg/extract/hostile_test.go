@@ -136,7 +136,7 @@ func TestMessagesAreOneClearLine(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNotWhatTheirNameSaysAreReadWithAWarning(t *testing.T) {
+func TestMisnamedFilesAreReadWithAWarning(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		name, data, want string

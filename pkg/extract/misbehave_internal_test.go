@@ -17,9 +17,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// AskFor begins a document that asks a child of these tests to do what no parser should. What follows is what, and
-// what it is done with.
-const AskFor = "!misbehave "
+// MisbehavePrefix begins a document that asks a child of these tests to do what no parser should. What follows is what,
+// and what it is done with.
+const MisbehavePrefix = "!misbehave "
 
 // misbehave does what such a document asks for, and answers with what came of it; it parses all others.
 func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
@@ -28,7 +28,7 @@ func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit f
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	order, asked := strings.CutPrefix(string(head[:n]), AskFor)
+	order, asked := strings.CutPrefix(string(head[:n]), MisbehavePrefix)
 	if !asked {
 		return Stream(ctx, src, lim, emit)
 	}
@@ -68,7 +68,7 @@ func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit f
 		}
 	case "watch":
 		go sandbox.WatchMemory(64 << 20)
-		return misbehave(ctx, format.Source{Data: strings.NewReader(AskFor + "allocate")}, lim, emit)
+		return misbehave(ctx, format.Source{Data: strings.NewReader(MisbehavePrefix + "allocate")}, lim, emit)
 	default:
 		answer = try(what, with)
 	}
@@ -133,15 +133,15 @@ func (p *panicking) ReadAt(b []byte, _ int64) (int, error) {
 	return copy(b, "some text"), io.EOF
 }
 
-// looked keeps what descriptors has wrapped from being closed.
-var looked []*os.File
+// openedFiles keeps what descriptors has wrapped from being closed.
+var openedFiles []*os.File
 
 // descriptors lists the open files of the process, but for those that the runtime may have opened since.
 func descriptors() string {
 	var open []string
-	for fd := range uintptr(maxLooked) {
+	for fd := range uintptr(maxOpenedFiles) {
 		f := os.NewFile(fd, "looked at")
-		looked = append(looked, f)
+		openedFiles = append(openedFiles, f)
 		if info, err := f.Stat(); err == nil {
 			open = append(open, fmt.Sprintf("%d %s", fd, info.Mode().Type()))
 		}
@@ -149,4 +149,4 @@ func descriptors() string {
 	return strings.Join(open, "\n")
 }
 
-const maxLooked = 64
+const maxOpenedFiles = 64

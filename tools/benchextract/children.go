@@ -18,15 +18,15 @@ func usedTime(pids ...int) (used time.Duration) {
 	return used
 }
 
-// forgetPeaks resets the peak resident memory of the children to the present value.
-func forgetPeaks() {
+// resetPeaks resets the peak resident memory of the children to the present value.
+func resetPeaks() {
 	for _, pid := range bench.Children() {
 		// The child may just have ended.
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	}
 }
 
-// childPeak returns the highest peak resident memory of the children since forgetPeaks, in bytes; 0 if there is no
+// childPeak returns the highest peak resident memory of the children since resetPeaks, in bytes; 0 if there is no
 // child.
 func childPeak() (peak int64) {
 	for _, pid := range bench.Children() {

@@ -55,7 +55,7 @@ var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdo
 
 // documents returns the samples of the repository, and the documents and web pages in the folder of benchmark data.
 func documents(s settings, errs io.Writer) (samples, shared, pages []document, err error) {
-	if samples, err = list(s.documents, kindTestdata); err != nil {
+	if samples, err = listDocuments(s.documents, kindTestdata); err != nil {
 		return nil, nil, nil, err
 	}
 	if shared, err = sharedDocuments(s.data); err != nil {
@@ -83,7 +83,7 @@ func sharedDocuments(data string) ([]document, error) {
 		if !k.IsDir() {
 			continue
 		}
-		more, err := list(filepath.Join(data, "docs", k.Name()), k.Name())
+		more, err := listDocuments(filepath.Join(data, "docs", k.Name()), k.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ func sharedPages(data string) ([]document, error) {
 	return docs, nil
 }
 
-// list returns the documents of a folder.
-func list(folder, kind string) ([]document, error) {
+// listDocuments returns the documents of a folder.
+func listDocuments(folder, kind string) ([]document, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, fmt.Errorf("listing documents: %w", err)
@@ -121,7 +121,7 @@ func list(folder, kind string) ([]document, error) {
 	return docs, nil
 }
 
-// only returns the documents of one kind, or all if kind is "".
-func only(docs []document, kind string) []document {
+// ofKind returns the documents of one kind, or all if kind is "".
+func ofKind(docs []document, kind string) []document {
 	return slices.DeleteFunc(docs, func(d document) bool { return kind != "" && d.kind != kind })
 }

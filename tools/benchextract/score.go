@@ -183,11 +183,11 @@ func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extra
 		}
 		fmt.Fprintf(out, "| %s | %d | %.3f | %.3f | %d | %d | %d | %d |\n", kind, len(scores), bench.Median(scores), bench.Mean(scores), low, empty, refused, junk)
 	}
-	listOf(errs, "Documents without text that are not refused", silent)
-	listOf(errs, "Documents with text that are refused", failed)
+	writeList(errs, "Documents without text that are not refused", silent)
+	writeList(errs, "Documents with text that are refused", failed)
 }
 
-func listOf(out io.Writer, title string, items []string) {
+func writeList(out io.Writer, title string, items []string) {
 	if len(items) > 0 {
 		fmt.Fprintf(out, "\n%s: %s.\n", title, strings.Join(items, "; "))
 	}

@@ -40,17 +40,17 @@ type outcome struct {
 	cpu   time.Duration // processor time of the child; 0: unknown, or the child ended
 	peak  int64         // peak resident memory of the child in bytes; 0: unknown
 	size  int
-	death string // reason if a child died, a parser panicked or a limit was far exceeded; "": none of these
+	crash string // reason if a child died, a parser panicked or a limit was far exceeded; "": none of these
 }
 
-// harm reports whether the copy did forbidden damage: a parser panicked, its child died, or the error has no cause that
-// names the document.
-func (o outcome) harm() bool { return o.death != "" || o.err != nil && o.kind == "" }
+// isHarmful reports whether the copy did forbidden damage: a parser panicked, its child died, or the error has no cause
+// that names the document.
+func (o outcome) isHarmful() bool { return o.crash != "" || o.err != nil && o.kind == "" }
 
-// fault describes the harm.
-func (o outcome) fault() string {
-	if o.death != "" {
-		return o.death
+// describe describes the harm.
+func (o outcome) describe() string {
+	if o.crash != "" {
+		return o.crash
 	}
 	return o.err.Error()
 }
@@ -61,13 +61,13 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	docs := only(slices.Concat(samples, shared, pages), s.only)
+	docs := ofKind(slices.Concat(samples, shared, pages), s.only)
 	temp, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	deaths := &deathLog{}
+	deaths := &crashLog{}
 	before := runtime.NumGoroutine()
 	x := extract.New(extract.Options{
 		Concurrency: 1, MaxMemory: s.torture.memory, Timeout: s.torture.timeout, TempDir: temp, Log: slog.New(deaths),
@@ -79,8 +79,8 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 			return errors.Join(err, x.Close())
 		}
 		for _, o := range outcomes {
-			if o.harm() {
-				fmt.Fprintf(errs, "HARM %s/%s, %s: %.300s\n", d.kind, d.name, o.what, o.fault())
+			if o.isHarmful() {
+				fmt.Fprintf(errs, "HARM %s/%s, %s: %.300s\n", d.kind, d.name, o.what, o.describe())
 			}
 		}
 		all = append(all, outcomes...)
@@ -91,9 +91,9 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	if err := x.Close(); err != nil {
 		return err
 	}
-	left := leftBehind(temp, before)
+	left := findLeaks(temp, before)
 	reportTorture(out, all, left, s.torture)
-	harm := slices.ContainsFunc(all, outcome.harm)
+	harm := slices.ContainsFunc(all, outcome.isHarmful)
 	if harm || len(left) > 0 {
 		return errors.New("documents did harm: see the report")
 	}
@@ -101,7 +101,7 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 }
 
 // tortureOne reads all copies of one document. Its error is a failure of the test itself.
-func tortureOne(ctx context.Context, x *extract.Extractor, d document, s tortureSettings, deaths *deathLog) ([]outcome, error) {
+func tortureOne(ctx context.Context, x *extract.Extractor, d document, s tortureSettings, deaths *crashLog) ([]outcome, error) {
 	data, err := d.content()
 	if err != nil {
 		return nil, err
@@ -112,19 +112,19 @@ func tortureOne(ctx context.Context, x *extract.Extractor, d document, s torture
 			return nil, context.Cause(ctx)
 		}
 		deaths.take()
-		forgetPeaks()
+		resetPeaks()
 		used := usedTime(bench.Children()...)
 		start := time.Now()
 		_, err := x.Extract(ctx, extract.Request{Reader: bytes.NewReader(copied), Name: d.name})
-		o := outcome{doc: d, what: what, kind: extract.KindOf(err), err: err, wall: time.Since(start), cpu: max(0, usedTime(bench.Children()...)-used), peak: childPeak(), size: len(copied), death: deaths.take()}
-		if o.death == "" && err != nil && strings.Contains(err.Error(), "panic: ") {
-			o.death = err.Error()
+		o := outcome{doc: d, what: what, kind: extract.KindOf(err), err: err, wall: time.Since(start), cpu: max(0, usedTime(bench.Children()...)-used), peak: childPeak(), size: len(copied), crash: deaths.take()}
+		if o.crash == "" && err != nil && strings.Contains(err.Error(), "panic: ") {
+			o.crash = err.Error()
 		}
-		if limit := s.timeout / 3; o.death == "" && o.cpu > limit {
-			o.death = fmt.Sprintf("took %.1f s of processor time, more than a third of what it may", o.cpu.Seconds())
+		if limit := s.timeout / 3; o.crash == "" && o.cpu > limit {
+			o.crash = fmt.Sprintf("took %.1f s of processor time, more than a third of what it may", o.cpu.Seconds())
 		}
 		outcomes = append(outcomes, o)
-		if o.harm() && s.keep != "" {
+		if o.isHarmful() && s.keep != "" {
 			if err := keepFile(s.keep, o, copied); err != nil {
 				return nil, err
 			}
@@ -141,18 +141,18 @@ func keepFile(folder string, o outcome, data []byte) error {
 	h := fnv.New32a()
 	_, _ = h.Write(data) // a hash never fails
 	name := filepath.Join(folder, fmt.Sprintf("%s-%08x-%s", o.doc.kind, h.Sum32(), o.doc.name))
-	return errors.Join(os.WriteFile(name, data, 0o644), os.WriteFile(name+".why", []byte(o.what+"\n"+o.fault()+"\n"), 0o644))
+	return errors.Join(os.WriteFile(name, data, 0o644), os.WriteFile(name+".why", []byte(o.what+"\n"+o.describe()+"\n"), 0o644))
 }
 
-// deathLog is the log handler of an Extractor. It records warnings about children that died.
-type deathLog struct{ last string }
+// crashLog is the log handler of an Extractor. It records warnings about children that died.
+type crashLog struct{ last string }
 
-func (l *deathLog) Enabled(context.Context, slog.Level) bool { return true }
-func (l *deathLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l *deathLog) WithGroup(string) slog.Handler            { return l }
+func (l *crashLog) Enabled(context.Context, slog.Level) bool { return true }
+func (l *crashLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *crashLog) WithGroup(string) slog.Handler            { return l }
 
 // Handle implements slog.Handler. Only one document is read at a time, by the goroutine that logs.
-func (l *deathLog) Handle(_ context.Context, r slog.Record) error {
+func (l *crashLog) Handle(_ context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return nil
 	}
@@ -164,14 +164,14 @@ func (l *deathLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func (l *deathLog) take() string {
+func (l *crashLog) take() string {
 	last := l.last
 	l.last = ""
 	return last
 }
 
-// leftBehind lists processes, goroutines and files that remain after all documents were read.
-func leftBehind(temp string, goroutines int) []string {
+// findLeaks lists processes, goroutines and files that remain after all documents were read.
+func findLeaks(temp string, goroutines int) []string {
 	var left []string
 	if pids := bench.Children(); len(pids) > 0 {
 		left = append(left, fmt.Sprintf("processes %v", pids))
@@ -204,7 +204,7 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 			c.docs++
 		}
 		switch {
-		case o.harm():
+		case o.isHarmful():
 			c.harm++
 		case o.err == nil:
 			c.text++
@@ -223,12 +223,12 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 		fmt.Fprintf(out, " %s %d;", k, kinds[k])
 	}
 	fmt.Fprintf(out, "\n\nSlowest, by processor time:\n\n")
-	top(out, all, func(a, b outcome) int { return cmp.Compare(b.cpu, a.cpu) })
+	writeTop(out, all, func(a, b outcome) int { return cmp.Compare(b.cpu, a.cpu) })
 	fmt.Fprintf(out, "\nLargest in memory:\n\n")
-	top(out, all, func(a, b outcome) int { return cmp.Compare(b.peak, a.peak) })
+	writeTop(out, all, func(a, b outcome) int { return cmp.Compare(b.peak, a.peak) })
 	for _, o := range all {
-		if o.harm() {
-			fmt.Fprintf(out, "\nHarm: %s/%s, %s (%d bytes): %.600s\n", o.doc.kind, o.doc.name, o.what, o.size, o.fault())
+		if o.isHarmful() {
+			fmt.Fprintf(out, "\nHarm: %s/%s, %s (%d bytes): %.600s\n", o.doc.kind, o.doc.name, o.what, o.size, o.describe())
 		}
 	}
 	for _, l := range left {
@@ -236,8 +236,8 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 	}
 }
 
-// top writes the first ten documents of an order, each with its worst copy.
-func top(out io.Writer, all []outcome, order func(a, b outcome) int) {
+// writeTop writes the first ten documents of an order, each with its worst copy.
+func writeTop(out io.Writer, all []outcome, order func(a, b outcome) int) {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, order)
 	seen := map[document]bool{}

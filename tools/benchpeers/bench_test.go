@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-func TestAQuestionKnowsWhatIsNearestToIt(t *testing.T) {
+func TestAQuestionHasItsNearestRows(t *testing.T) {
 	t.Parallel()
 	w := newWorkload(rowsPerDocument*parts, 3)
 	for _, q := range w.questions {
@@ -46,7 +46,7 @@ func TestATextHasTheVectorOfItsMark(t *testing.T) {
 	w := newWorkload(rowsPerDocument*parts, 2)
 	for text, want := range map[string][]float32{
 		w.texts[17]: w.vectors[17], "# A title\n\n" + w.texts[5]: w.vectors[5], w.questions[1].text: w.questions[1].vector,
-		w.freshSet(1)[2].text: w.fresh[freshOnes+2].vector,
+		w.uniqueSet(1)[2].text: w.fresh[uniqueQuestions+2].vector,
 	} {
 		if got := w.vectorOf(text); !slices.Equal(got, want) {
 			t.Errorf("%.30q has another vector", text)
@@ -70,7 +70,7 @@ func TestRowsAreReadFromFragments(t *testing.T) {
 	}
 }
 
-func TestTheTablesTellRatiosAndWhoIsAbsent(t *testing.T) {
+func TestTheTablesShowRatiosAndMissingPeers(t *testing.T) {
 	t.Parallel()
 	fast, slow := figure{P50: 0.002, P99: 0.003, Rate: 400, Recall: 1}, figure{P50: 0.006, P99: 0.012, Rate: 100, CPU: 0.005, Recall: 0.5}
 	var b strings.Builder
@@ -110,12 +110,12 @@ func TestFlagsAreChecked(t *testing.T) {
 		}
 	}
 	s, err := parse([]string{"-peers", "chroma,fts5", "-each", "3s", "-alone"}, io.Discard)
-	if err != nil || !s.alone || !slices.Equal(s.peers, []string{"chroma", "fts5"}) || s.each != 3*time.Second {
+	if err != nil || !s.alone || !slices.Equal(s.peers, []string{"chroma", "fts5"}) || s.duration != 3*time.Second {
 		t.Errorf("settings %+v: %v", s, err)
 	}
 }
 
-func TestQuestionsThatAreAskedOnceComeToAnEnd(t *testing.T) {
+func TestUniqueQuestionsEnd(t *testing.T) {
 	t.Parallel()
 	questions := make([]question, warming+5)
 	for i := range questions {
@@ -123,7 +123,7 @@ func TestQuestionsThatAreAskedOnceComeToAnEnd(t *testing.T) {
 	}
 	var mu sync.Mutex
 	asked := make(map[string]int)
-	_, err := ask(t.Context(), asking{process: os.Getpid(), questions: questions, once: true, clients: 3, limit: time.Hour, one: func(_ context.Context, q question) ([]int, error) {
+	_, err := ask(t.Context(), querySettings{process: os.Getpid(), questions: questions, once: true, clients: 3, limit: time.Hour, one: func(_ context.Context, q question) ([]int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[q.text]++
@@ -139,7 +139,7 @@ func TestQuestionsThatAreAskedOnceComeToAnEnd(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatComeAgainWereAskedBefore(t *testing.T) {
+func TestRepeatedQuestionsWereAskedBefore(t *testing.T) {
 	t.Parallel()
 	questions := make([]question, 3*warming)
 	for i := range questions {
@@ -148,7 +148,7 @@ func TestQuestionsThatComeAgainWereAskedBefore(t *testing.T) {
 	var mu sync.Mutex
 	asked := make(map[string]int)
 	timed := 0
-	_, err := ask(t.Context(), asking{process: os.Getpid(), questions: questions, clients: 3, limit: time.Second,
+	_, err := ask(t.Context(), querySettings{process: os.Getpid(), questions: questions, clients: 3, limit: time.Second,
 		one: func(_ context.Context, q question) ([]int, error) {
 			mu.Lock()
 			defer mu.Unlock()

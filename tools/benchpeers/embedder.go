@@ -14,12 +14,12 @@ const embeddingModel = "workload"
 // Prefix of the mark of a row, before its number.
 const itemMark = "item"
 
-// marked finds the mark at the start of a text.
-var marked = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
+// itemPattern finds the mark at the start of a text.
+var itemPattern = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
 
 // vectorOf returns the vector of the first mark in a text.
 func (w *workload) vectorOf(text string) []float32 {
-	if m := marked.FindStringSubmatch(text); m != nil {
+	if m := itemPattern.FindStringSubmatch(text); m != nil {
 		n, err := strconv.Atoi(m[2])
 		switch {
 		case err != nil:

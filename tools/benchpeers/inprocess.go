@@ -63,7 +63,7 @@ func measureIndex(ctx context.Context, s settings, w *workload, dir, store strin
 		{"words", asked(words), nil},
 	} {
 		for _, clients := range clientCounts {
-			f, err := ask(ctx, asking{process: os.Getpid(), one: m.ask, truth: m.truth, questions: w.questions, clients: clients, limit: s.each})
+			f, err := ask(ctx, querySettings{process: os.Getpid(), one: m.ask, truth: m.truth, questions: w.questions, clients: clients, limit: s.duration})
 			if err != nil {
 				return result{}, fmt.Errorf("asking by %s: %w", m.name, err)
 			}

@@ -25,7 +25,7 @@ type settings struct {
 	venv      string
 	rows      int
 	questions int
-	each      time.Duration
+	duration  time.Duration
 	idle      time.Duration
 	peers     []string
 	alone     bool
@@ -79,14 +79,14 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.Peers(&s.venv, &s.alone, "peers")
 	flags.IntVar(&s.rows, "rows", 100_000, "chunks, a multiple of 10,000")
 	flags.IntVar(&s.questions, "questions", 200, "questions, which are asked in turn")
-	flags.DurationVar(&s.each, "each", 5*time.Second, "how long each figure is measured")
+	flags.DurationVar(&s.duration, "each", 5*time.Second, "how long each figure is measured")
 	flags.DurationVar(&s.idle, "idle", 40*time.Second, "how long nobody asks before memory is looked at")
 	flags.List(&s.peers, "peers", "", strings.Join(peerNames(), ","), "the peers, parted by commas", peerNames()...)
 	flags.Write(&s.write)
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
-	if s.rows < rowsPerDocument*parts || s.rows%(rowsPerDocument*parts) != 0 || s.questions < 1 || s.each <= 0 || s.idle < 0 {
+	if s.rows < rowsPerDocument*parts || s.rows%(rowsPerDocument*parts) != 0 || s.questions < 1 || s.duration <= 0 || s.idle < 0 {
 		return s, fmt.Errorf("-rows must be a multiple of %d, -questions and -each above 0, -idle not below", rowsPerDocument*parts)
 	}
 	return s, nil

@@ -62,7 +62,7 @@ func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io
 			r.Absent = firstLine(err.Error())
 			fmt.Fprintf(errs, "%s: %v\n", p.title, err)
 		}
-		r.tell(errs)
+		r.print(errs)
 		results = append(results, r)
 	}
 	return results
@@ -86,7 +86,7 @@ func (p store) measure(ctx context.Context, s settings, program, embedder, dir s
 	r := result{Name: p.title}
 	for _, step := range []string{"fill", "ask"} {
 		fmt.Fprintf(errs, "%s: %s …\n", p.title, step)
-		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(s.idle.Seconds())}
+		args := []string{step, dir, fmt.Sprint(s.duration.Seconds()), fmt.Sprint(s.idle.Seconds())}
 		var err error
 		if p.module {
 			_, err = bench.RunPeer(ctx, program, args, &r)

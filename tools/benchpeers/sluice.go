@@ -21,12 +21,12 @@ func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir s
 	if err != nil {
 		return nil, err
 	}
-	service.tell(errs)
+	service.print(errs)
 	alone, err := measureIndex(ctx, s, w, dir, store, errs)
 	if err != nil {
 		return nil, fmt.Errorf("measuring the index in process: %w", err)
 	}
-	alone.tell(errs)
+	alone.print(errs)
 	return []result{service, alone}, nil
 }
 
@@ -75,7 +75,7 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 		{"words", asked("lexical", common, nil), nil},
 	} {
 		for _, clients := range clientCounts {
-			f, err := ask(ctx, asking{process: svc.PID(), one: m.ask, truth: m.truth, questions: w.questions, clients: clients, limit: s.each})
+			f, err := ask(ctx, querySettings{process: svc.PID(), one: m.ask, truth: m.truth, questions: w.questions, clients: clients, limit: s.duration})
 			if err != nil {
 				return own, "", fmt.Errorf("asking by %s: %w", m.name, err)
 			}
@@ -85,7 +85,7 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 	set := 0
 	for _, mode := range []string{"hybrid", "dense"} {
 		for _, clients := range clientCounts {
-			f, err := ask(ctx, asking{process: svc.PID(), one: asked(mode, whole, nil), questions: w.freshSet(set), once: true, clients: clients, limit: s.each})
+			f, err := ask(ctx, querySettings{process: svc.PID(), one: asked(mode, whole, nil), questions: w.uniqueSet(set), once: true, clients: clients, limit: s.duration})
 			if err != nil {
 				return own, "", fmt.Errorf("asking by %s what was never asked: %w", mode, err)
 			}
@@ -126,7 +126,7 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	if err != nil {
 		return "", 0, err
 	}
-	rested, err := atRest(ctx, svc.PID())
+	rested, err := waitIdle(ctx, svc.PID())
 	if err != nil {
 		return "", 0, err
 	}
@@ -139,9 +139,9 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	return made.ID, took, err
 }
 
-// atRest waits until a process has been idle for some seconds. It returns the start of the idle time: merges that the
+// waitIdle waits until a process has been idle for some seconds. It returns the start of the idle time: merges that the
 // index does after the last write count as part of filling.
-func atRest(ctx context.Context, pid int) (since time.Time, err error) {
+func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 	const (
 		rest  = 4 * time.Second
 		every = 500 * time.Millisecond
@@ -207,8 +207,8 @@ type asker func(ctx context.Context, q question) ([]int, error)
 // Numbers of concurrent clients.
 var clientCounts = []int{1, 8}
 
-// asking describes how a process is queried.
-type asking struct {
+// querySettings describes how a process is queried.
+type querySettings struct {
 	process   int // process id
 	one       asker
 	truth     func(question) []int // the correct rows; nil: unknown
@@ -223,7 +223,7 @@ const warming = 10
 
 // ask runs the given number of clients, each of which asks a process one question after the other, until the time has
 // passed or the questions run out. Repeated questions are asked once before timing, as far as time permits.
-func ask(ctx context.Context, a asking) (figure, error) {
+func ask(ctx context.Context, a querySettings) (figure, error) {
 	questions, warm := a.questions, len(a.questions)
 	load := loadtest.Load{Clients: a.clients, For: a.limit, Grace: time.Minute}
 	if a.once {

@@ -28,8 +28,8 @@ type figure struct {
 	Recall   float64 // 0: no ground truth
 }
 
-// tell prints the figures so far, so that they are not lost if a long run fails.
-func (r result) tell(out io.Writer) {
+// print prints the figures so far, so that they are not lost if a long run fails.
+func (r result) print(out io.Writer) {
 	for _, way := range slices.Sorted(maps.Keys(r.Figures)) {
 		f := r.Figures[way]
 		fmt.Fprintf(out, "%s: %s: %s ms, %.0f answers/s\n", r.Name, way, times(f), f.Rate)

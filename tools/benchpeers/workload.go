@@ -26,8 +26,8 @@ const (
 	// Number of results per query.
 	best = 10
 	// Number of questions that are asked only once, per figure, and number of such figures.
-	freshOnes = 2_000
-	freshSets = 4
+	uniqueQuestions = 2_000
+	uniqueSets      = 4
 )
 
 // workload is the data that all stores get.
@@ -102,14 +102,16 @@ func newWorkload(rows, questions int) *workload {
 		q.filtered = w.nearestOf(q.vector, func(row int) bool { return partOf(row) == filteredPart })
 		w.questions = append(w.questions, q)
 	}
-	for i := range freshOnes * freshSets {
+	for i := range uniqueQuestions * uniqueSets {
 		w.fresh = append(w.fresh, question{vector: vector(), text: fmt.Sprintf("fresh%d %s", i, words(6))})
 	}
 	return w
 }
 
-// freshSet returns the questions of the n-th figure of questions asked only once.
-func (w *workload) freshSet(n int) []question { return w.fresh[n*freshOnes : (n+1)*freshOnes] }
+// uniqueSet returns the questions of the n-th figure of questions asked only once.
+func (w *workload) uniqueSet(n int) []question {
+	return w.fresh[n*uniqueQuestions : (n+1)*uniqueQuestions]
+}
 
 func unit(v []float64) []float32 {
 	var sum float64
@@ -216,7 +218,7 @@ func (w *workload) store(dir string) error {
 	}
 	data, err := json.Marshal(map[string]any{
 		"dimensions": dimensions, "best": best, "rows_per_document": rowsPerDocument, "parts": parts,
-		"filtered_part": filteredPart, "questions": questions, "fresh": fresh, "fresh_ones": freshOnes,
+		"filtered_part": filteredPart, "questions": questions, "fresh": fresh, "fresh_ones": uniqueQuestions,
 	})
 	if err != nil {
 		return err

@@ -17,10 +17,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestTheTableTellsHowManyTimesAsLongOthersTook(t *testing.T) {
+func TestTheTableShowsRelativeTimes(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	writeTable(&b, "no embedding model", gathered{paths: make([]string, 20), bytes: 2_500_000, made: true}, []result{
+	writeTable(&b, "no embedding model", inputFiles{paths: make([]string, 20), bytes: 2_500_000, made: true}, []result{
 		{Name: "Sluice, over HTTP", Took: 2, Files: 20, Chunks: 300, Words: 50}, {Name: "Slow", Took: 12, Files: 18, Chunks: 80}, {Name: "Gone", Absent: "not installed"},
 	})
 	for _, want := range []string{
@@ -33,10 +33,10 @@ func TestTheTableTellsHowManyTimesAsLongOthersTook(t *testing.T) {
 	}
 }
 
-func TestTheTableTellsHowMuchEveryoneEmbedded(t *testing.T) {
+func TestTheTableShowsEmbeddedTokens(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	writeTable(&b, "all embedded", gathered{paths: make([]string, 2)}, []result{
+	writeTable(&b, "all embedded", inputFiles{paths: make([]string, 2)}, []result{
 		{Name: "Sluice, over HTTP", Took: 2, Files: 2, Chunks: 30, Tokens: 4000}, {Name: "Slow", Took: 3, Files: 2, Chunks: 8, Tokens: 3000, CutTokens: 700},
 	})
 	for _, want := range []string{
@@ -57,7 +57,7 @@ func TestTokensAreCountedOfWhatTheServiceEmbeds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g, err := gather(files, "", 0)
+	g, err := listInputs(files, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,22 +79,22 @@ func TestTokensAreCountedOfWhatTheServiceEmbeds(t *testing.T) {
 	}
 }
 
-func TestFilesAreMadeUpOrSomebodys(t *testing.T) {
+func TestFilesAreGeneratedOrGiven(t *testing.T) {
 	t.Parallel()
-	made, err := gather("", t.TempDir(), 3)
+	made, err := listInputs("", t.TempDir(), 3)
 	if err != nil || len(made.paths) != 3 || made.bytes == 0 || !made.made {
 		t.Errorf("made up: %+v, %v", made, err)
 	}
-	theirs, err := gather(made.dir, "", 0)
+	theirs, err := listInputs(made.dir, "", 0)
 	if err != nil || len(theirs.paths) != 3 || theirs.bytes != made.bytes || theirs.made {
 		t.Errorf("somebody's: %+v, %v", theirs, err)
 	}
-	if _, err := gather(t.TempDir(), "", 0); err == nil {
+	if _, err := listInputs(t.TempDir(), "", 0); err == nil {
 		t.Error("an empty folder is taken")
 	}
 }
 
-func TestWordsCountOnceHoweverTheyAreSetOut(t *testing.T) {
+func TestWordsAreCountedOnceInAnyLayout(t *testing.T) {
 	t.Parallel()
 	found := make(wordSet)
 	for _, text := range []string{"Name: Anna; Price: 12.50", "| name | price |\n| Bob | 12.50 |"} {

@@ -28,7 +28,7 @@ var packages = []string{
 }
 
 // measurePeers ingests the files with every peer. A peer that fails is reported as such.
-func measurePeers(ctx context.Context, s settings, g gathered, model string, errs io.Writer) []result {
+func measurePeers(ctx context.Context, s settings, g inputFiles, model string, errs io.Writer) []result {
 	program, fault := bench.InstallPython(ctx, s.venv, packages, errs)
 	var results []result
 	for _, p := range peers {

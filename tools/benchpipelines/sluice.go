@@ -36,7 +36,7 @@ type result struct {
 }
 
 // compare ingests the files with every pipeline, Sluice first.
-func compare(ctx context.Context, s settings, g gathered, model, dir string, errs io.Writer) ([]result, error) {
+func compare(ctx context.Context, s settings, g inputFiles, model, dir string, errs io.Writer) ([]result, error) {
 	fmt.Fprintf(errs, "Sluice: %d files …\n", len(g.paths))
 	ours, err := measureSluice(ctx, s, g, model, dir)
 	if err != nil {
@@ -55,7 +55,7 @@ func compare(ctx context.Context, s settings, g gathered, model, dir string, err
 }
 
 // measureSluice uploads the files to a service that it starts in dir, and waits until all are searchable.
-func measureSluice(ctx context.Context, s settings, g gathered, model, dir string) (r result, err error) {
+func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir string) (r result, err error) {
 	r.Name = "Sluice, over HTTP"
 	var environ []string
 	if model != "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // writeTable writes the time of each pipeline. Sluice comes first; ratios are relative to its time.
-func writeTable(out io.Writer, title string, g gathered, results []result) {
+func writeTable(out io.Writer, title string, g inputFiles, results []result) {
 	what := "documents"
 	if g.made {
 		what = "made-up documents"

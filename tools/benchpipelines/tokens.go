@@ -14,7 +14,7 @@ import (
 
 // countTokens reads and chunks the files as the service does. It returns the number of tokens that the model embeds,
 // and the number that it drops because a text is too long.
-func countTokens(ctx context.Context, g gathered, model string) (tokens, cut int, err error) {
+func countTokens(ctx context.Context, g inputFiles, model string) (tokens, cut int, err error) {
 	embedder, err := transformer.Open(transformer.Config{Directory: model})
 	if err != nil {
 		return 0, 0, err

@@ -25,10 +25,10 @@ type passages map[string][]eval.Answer
 
 // Minimum length in bytes from which every repetition of an answer counts as an answer too. Reports repeat whole
 // paragraphs; a repeated name or number means nothing.
-const repeatable = 60
+const minRepeatedAnswer = 60
 
-// located reads the positions of the answers to a set's questions.
-func located(folder string, c bench.Collection) (passages, error) {
+// readAnswers reads the positions of the answers to a set's questions.
+func readAnswers(folder string, c bench.Collection) (passages, error) {
 	texts := map[string]string{}
 	for _, d := range c.Documents {
 		texts[d.ID] = d.Text
@@ -147,7 +147,7 @@ func (p passages) add(question, document string, texts map[string]string, answer
 		return fmt.Errorf("document %q does not hold the answer %.80q", document, answer)
 	}
 	places := []eval.Position{{Document: document, Start: at}}
-	for from := 0; len(answer) >= repeatable; {
+	for from := 0; len(answer) >= minRepeatedAnswer; {
 		i := strings.Index(text[from:], answer)
 		if i < 0 {
 			break

@@ -44,7 +44,7 @@ func TestWindowsHoldAllOfTheTextWithinTheirSize(t *testing.T) {
 	}
 }
 
-func TestAWindowsIdSaysWhereItIs(t *testing.T) {
+func TestTheIDOfAWindowHasItsPosition(t *testing.T) {
 	t.Parallel()
 	c := bench.Collection{Name: "x", Documents: []eval.Document{{ID: "a#b", Title: "T", Text: "one two three"}}}
 	cut := chunking{name: "w", size: 2}.cut(c)
@@ -69,7 +69,7 @@ func TestAWindowsIdSaysWhereItIs(t *testing.T) {
 func TestFragmentsAreFoundInTheirDocuments(t *testing.T) {
 	t.Parallel()
 	text := "Grüße.\r\n\r\nThe pump runs.  It stops.\r\n" + strings.Repeat("x ", 2000) + "The pump runs."
-	p := newPlaces([]eval.Document{{ID: "d", Text: text}})
+	p := newFragmentLocator([]eval.Document{{ID: "d", Text: text}})
 	second := strings.LastIndex(text, "The")
 	for name, c := range map[string]struct {
 		fragment service.Fragment
@@ -156,7 +156,7 @@ func TestAnswersAreLocated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.set.Documents = documents
-			got, err := located(folder, c.set)
+			got, err := readAnswers(folder, c.set)
 			if (err != nil) != (c.want == nil) {
 				t.Fatalf("the error is %v", err)
 			}
@@ -169,7 +169,7 @@ func TestAnswersAreLocated(t *testing.T) {
 	}
 }
 
-func TestTheTablesSayWhatHolds(t *testing.T) {
+func TestTheTablesReportBounds(t *testing.T) {
 	t.Parallel()
 	figures := func(ndcg float64) scores { return scores{ndcg: []float64{ndcg, ndcg}} }
 	s := settings{engines: []string{"embedded", "milvus"}, modes: []string{"hybrid", "dense"}}

@@ -60,13 +60,13 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.Path(&s.model, "model", "BENCH_MODEL", "", "the folder of a sentence-transformer (SLUICE_EMBED_DIR); without it, the built-in model")
 	flags.Path(&s.keep, "keep", "BENCH_KEEP", "", "a data directory that stays, and is taken up where it is there: content is not taken in twice")
 	flags.Path(&s.runs, "runs", "", "", "a folder for what was found: a file of question, document and score for each collection, engine and mode")
-	flags.IntVar(&s.top, "top", mostFragments, "fragments of one answer, of which figures take each document's best one; a search goes deeper where more are asked for")
+	flags.IntVar(&s.top, "top", maxFragments, "fragments of one answer, of which figures take each document's best one; a search goes deeper where more are asked for")
 	flags.Write(&s.write)
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
-	if s.top < 1 || s.top > mostFragments {
-		return s, fmt.Errorf("-top is %d, must be 1 to %d", s.top, mostFragments)
+	if s.top < 1 || s.top > maxFragments {
+		return s, fmt.Errorf("-top is %d, must be 1 to %d", s.top, maxFragments)
 	}
 	return s, nil
 }

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	mostFragments = 100 // per query
-	concurrent    = 4   // concurrent questions
+	maxFragments = 100 // per query
+	concurrent   = 4   // concurrent questions
 )
 
 // measure runs the requested measurements, prints the figures and writes them into the document.

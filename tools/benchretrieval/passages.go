@@ -57,7 +57,7 @@ func (b *measured) measurePassages(ctx context.Context, s settings, wanted []str
 		if err != nil {
 			return err
 		}
-		relevant, err := located(s.spans, c)
+		relevant, err := readAnswers(s.spans, c)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (b *measured) measurePassages(ctx context.Context, s settings, wanted []str
 func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collection, relevant passages, engine string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "%s engine, %s. Recall and precision in percent, with the interval of 95%%; characters are those returned on average.\n\n", engine, s.modes[0])
 	bench.Header(out, 2, "read", "chunking", "recall", "precision", "characters")
-	places := newPlaces(c.Documents)
+	places := newFragmentLocator(c.Documents)
 	answers := make([][][]service.Fragment, len(chunkings))
 	for i, w := range chunkings {
 		id, err := b.datastore(ctx, s, w.cut(c), engine, errs)

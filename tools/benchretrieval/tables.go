@@ -13,10 +13,10 @@ import (
 
 // Bounds that the figures are compared with.
 const (
-	gainBuiltIn = 0.01  // mean over English above BM25, with the built-in model
-	gainModel   = 0.035 // the same with a sentence-transformer
-	lossBound   = 0.01  // below BM25 on any collection
-	agreeBound  = 0.01  // difference between the engines on any collection
+	minGainBuiltIn      = 0.01  // mean over English above BM25, with the built-in model
+	minGainModel        = 0.035 // the same with a sentence-transformer
+	maxLoss             = 0.01  // below BM25 on any collection
+	maxEngineDifference = 0.01  // difference between the engines on any collection
 )
 
 // writeCollections writes the tables of the collections: figures per collection, means, and results of the bounds.
@@ -57,7 +57,7 @@ func writeEngine(out io.Writer, s settings, engine string, results []result) {
 	for _, r := range results {
 		row(r.name, r.questions(), []result{r})
 	}
-	inEnglish, others := parted(results)
+	inEnglish, others := splitByLanguage(results)
 	for _, g := range []struct {
 		name  string
 		group []result
@@ -102,10 +102,10 @@ func writeBounds(out io.Writer, s settings, engine string, results []result) {
 		fmt.Fprintf(out, "- %s, %s: %s: %s\n", engine, w.mode, fmt.Sprintf(format, args...), mark)
 	}
 	judged := slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.bm25 == 0 })
-	inEnglish, others := parted(judged)
-	least := gainBuiltIn
+	inEnglish, others := splitByLanguage(judged)
+	least := minGainBuiltIn
 	if s.model != "" {
-		least = gainModel
+		least = minGainModel
 	}
 	if len(inEnglish) > 0 {
 		g := gain(inEnglish, w)
@@ -117,12 +117,12 @@ func writeBounds(out io.Writer, s settings, engine string, results []result) {
 	}{{"English", inEnglish}, {"other", others}} {
 		var under []string
 		for _, r := range group.results {
-			if d := gain([]result{r}, w); d < -lossBound {
+			if d := gain([]result{r}, w); d < -maxLoss {
 				under = append(under, r.name+" "+signed(d))
 			}
 		}
 		if len(group.results) > 0 {
-			verdict(len(under) == 0, "no %s collection more than %.2f under BM25 (%s)", group.name, lossBound, bench.Or(strings.Join(under, ", "), "none of "+fmt.Sprint(len(group.results))))
+			verdict(len(under) == 0, "no %s collection more than %.2f under BM25 (%s)", group.name, maxLoss, bench.Default(strings.Join(under, ", "), "none of "+fmt.Sprint(len(group.results))))
 		}
 	}
 	if s.model != "" && slices.Contains(s.modes, "dense") && len(inEnglish) > 0 {
@@ -138,16 +138,16 @@ func writeBounds(out io.Writer, s settings, engine string, results []result) {
 		var apart []string
 		for _, r := range results {
 			for _, mode := range s.modes {
-				if d := r.ndcg(way{"milvus", mode}) - r.ndcg(way{"embedded", mode}); math.Abs(d) > agreeBound {
+				if d := r.ndcg(way{"milvus", mode}) - r.ndcg(way{"embedded", mode}); math.Abs(d) > maxEngineDifference {
 					apart = append(apart, r.name+" "+mode+" "+signed(d))
 				}
 			}
 		}
-		verdict(len(apart) == 0, "the engines agree within %.2f (%s)", agreeBound, bench.Or(strings.Join(apart, ", "), "everywhere"))
+		verdict(len(apart) == 0, "the engines agree within %.2f (%s)", maxEngineDifference, bench.Default(strings.Join(apart, ", "), "everywhere"))
 	}
 }
 
-func parted(results []result) (inEnglish, others []result) {
+func splitByLanguage(results []result) (inEnglish, others []result) {
 	for _, r := range results {
 		if slices.Contains(english, r.name) {
 			inEnglish = append(inEnglish, r)

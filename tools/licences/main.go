@@ -97,7 +97,7 @@ func document(modules []module) ([]byte, error) {
 	var faults []error
 	for _, m := range modules {
 		names, err := licences(m.dir)
-		if name, isStated := stated[m.path]; isStated && names == nil {
+		if name, isStated := declaredLicences[m.path]; isStated && names == nil {
 			names, err = []string{name}, nil
 		}
 		if err != nil {
@@ -110,8 +110,8 @@ func document(modules []module) ([]byte, error) {
 	return b.Bytes(), errors.Join(faults...)
 }
 
-// aText matches the names of files that must accompany a program: licences and notices.
-var aText = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([-._].*)?$`)
+// licenceFilePattern matches the names of files that must accompany a program: licences and notices.
+var licenceFilePattern = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([-._].*)?$`)
 
 // texts concatenates the licences and notices of all modules.
 func texts(modules []module) ([]byte, error) {
@@ -123,7 +123,7 @@ func texts(modules []module) ([]byte, error) {
 			return nil, fmt.Errorf("looking for the licence of %s: %w", m.path, err)
 		}
 		for _, f := range files {
-			if f.IsDir() || f.Name() == ofPictures || !aText.MatchString(f.Name()) || strings.HasSuffix(f.Name(), ".go") {
+			if f.IsDir() || f.Name() == logoLicence || !licenceFilePattern.MatchString(f.Name()) || strings.HasSuffix(f.Name(), ".go") {
 				continue
 			}
 			text, err := os.ReadFile(filepath.Join(m.dir, f.Name()))
@@ -136,15 +136,15 @@ func texts(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// stated are the licences of modules in a subdirectory of a repository, which do not contain the licence file in the
-// root.
-var stated = map[string]string{"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0"}
+// declaredLicences are the licences of modules in a subdirectory of a repository, which do not contain the licence file
+// in the root.
+var declaredLicences = map[string]string{"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0"}
 
-// ofPictures is the name of a file with the licence of images.
-const ofPictures = "LICENSE-LOGO"
+// logoLicence is the name of a file with the licence of images.
+const logoLicence = "LICENSE-LOGO"
 
-// aLicence matches the names of licence files.
-var aLicence = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying)([-._].*)?$`)
+// licenceNamePattern matches the names of licence files.
+var licenceNamePattern = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying)([-._].*)?$`)
 
 // licences returns the SPDX identifiers of the licences in a directory.
 func licences(dir string) ([]string, error) {
@@ -154,7 +154,7 @@ func licences(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, f := range files {
-		if f.IsDir() || f.Name() == ofPictures || !aLicence.MatchString(f.Name()) || strings.HasSuffix(f.Name(), ".go") {
+		if f.IsDir() || f.Name() == logoLicence || !licenceNamePattern.MatchString(f.Name()) || strings.HasSuffix(f.Name(), ".go") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, f.Name()))

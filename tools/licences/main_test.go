@@ -27,7 +27,7 @@ func TestLicencesAreKnownByTheirText(t *testing.T) {
 	}
 }
 
-func TestAModuleWithoutALicenceIsAFault(t *testing.T) {
+func TestAModuleWithoutALicenceIsAnError(t *testing.T) {
 	t.Parallel()
 	with, without := t.TempDir(), t.TempDir()
 	for dir, name := range map[string]string{with: "LICENSE.md", without: "license.go"} {

@@ -29,8 +29,8 @@ func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 // lockOf returns the lock that a running keeper holds. If it is free, the state file is from an earlier process.
 func lockOf(dir string) *flock.Flock { return flock.New(filepath.Join(dir, "lock")) }
 
-// keep runs the engines until the context ends.
-func keep(ctx context.Context, dir string) error {
+// runEngines runs the engines until the context ends.
+func runEngines(ctx context.Context, dir string) error {
 	lock := lockOf(dir)
 	// Other commands hold the lock briefly when they check whether a keeper is running.
 	patience, cancel := context.WithTimeout(ctx, 2*time.Second)

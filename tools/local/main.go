@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case "exec":
 		return execute(ctx, flags.Args(), stdout, stderr)
 	case commandKeep:
-		return keep(ctx, dir)
+		return runEngines(ctx, dir)
 	default:
 		fmt.Fprint(stderr, usage)
 		return fmt.Errorf("there is no command %q", args[0])

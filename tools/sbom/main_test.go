@@ -114,7 +114,7 @@ func TestTheVersionThatIsGivenIsThatOfTheProgramsAndTheWhole(t *testing.T) {
 	}
 }
 
-func TestWhatHoldsNoProgramIsRefused(t *testing.T) {
+func TestArchivesWithoutAProgramAreRefused(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(name, []byte("text"), 0o600); err != nil {

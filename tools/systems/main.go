@@ -33,10 +33,10 @@ import (
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 const (
-	programs = "./cmd/..."
-	ours     = "github.com/sluice/sluice/"
-	mostTold = 20 // faults per system
-	atOnce   = 2  // systems; more need gigabytes of memory
+	programs    = "./cmd/..."
+	modulePath  = "github.com/sluice/sluice/"
+	maxReported = 20 // faults per system
+	atOnce      = 2  // systems; more need gigabytes of memory
 )
 
 func main() {
@@ -83,7 +83,7 @@ type listed struct {
 	Error                 *struct{ Err string }
 }
 
-func (l listed) isOurs() bool { return strings.HasPrefix(l.ImportPath, ours) }
+func (l listed) isOurs() bool { return strings.HasPrefix(l.ImportPath, modulePath) }
 
 // check type-checks the packages that the pattern needs on the system, and returns their number.
 func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int, err error) {
@@ -109,7 +109,7 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 			Importer: imports{p.ImportMap, checked}, Sizes: types.SizesFor("gc", goarch), FakeImportC: true,
 			IgnoreFuncBodies: !p.isOurs(), // skip the function bodies of other modules, which are most of the work
 			Error: func(err error) {
-				if len(faults) < mostTold {
+				if len(faults) < maxReported {
 					faults = append(faults, err)
 				}
 			},

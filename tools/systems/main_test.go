@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWhatASystemLacksIsFound(t *testing.T) {
+func TestMissingSymbolsOfASystemAreFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{

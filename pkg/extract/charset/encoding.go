@@ -25,7 +25,7 @@ func Decode(data []byte, label string) (text, name string) {
 	var t Evidence
 	t.Add(data)
 	name, skip := t.Decide(label)
-	if stray := t.StrayEncoding(name); stray != nil {
+	if stray := t.InvalidEncoding(name); stray != nil {
 		return repairUTF8(data[skip:], stray), name
 	}
 	return DecodeWith(data[skip:], name)
@@ -59,7 +59,7 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 		return canonical, 0
 	}
 	guess, score := guessEncoding(t.sample)
-	if t.good > 0 && t.mixedScore() > score {
+	if t.validSequences > 0 && t.mixedScore() > score {
 		return "utf-8", 0
 	}
 	return guess, 0
@@ -68,16 +68,16 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 // isUTF8 reports whether the text is UTF-8; a few stray bytes of another encoding are tolerated. A text in another
 // encoding has more invalid bytes than valid multi-byte sequences, unless it is only a word or two.
 func (t *Evidence) isUTF8(label string) bool {
-	cut := len(t.carry) > 0 // the text ends within a sequence or is not UTF-8
+	cut := len(t.incomplete) > 0 // the text ends within a sequence or is not UTF-8
 	switch {
 	case t.Bad == 0:
-		return !cut || t.good >= 2
+		return !cut || t.validSequences >= 2
 	case label == "utf-8":
-		return t.good > t.Bad
+		return t.validSequences > t.Bad
 	case label == "":
-		return t.good >= 3 && t.good > t.Bad
+		return t.validSequences >= 3 && t.validSequences > t.Bad
 	}
-	return t.good >= 4 && t.good > 4*t.Bad
+	return t.validSequences >= 4 && t.validSequences > 4*t.Bad
 }
 
 var xmlDeclaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
@@ -208,12 +208,12 @@ func iso2022(data []byte) string {
 
 // Evidence collects evidence of the encoding of a text that is added in pieces. It keeps only a sample.
 type Evidence struct {
-	head      []byte // the first bytes
-	sample    []byte // pieces with non-ASCII bytes
-	good, Bad int    // valid multi-byte sequences of UTF-8, and bytes that cannot be UTF-8
-	Feeds     bool   // the text contains a form feed
-	carry     []byte // an incomplete sequence that the next piece may complete
-	stray     []byte // context of bytes that cannot be UTF-8
+	head                []byte // the first bytes
+	sample              []byte // pieces with non-ASCII bytes
+	validSequences, Bad int    // valid multi-byte sequences of UTF-8, and bytes that cannot be UTF-8
+	Feeds               bool   // the text contains a form feed
+	incomplete          []byte // an incomplete sequence that the next piece may complete
+	invalidContext      []byte // context of bytes that cannot be UTF-8
 }
 
 const (
@@ -236,9 +236,9 @@ func (t *Evidence) Add(piece []byte) {
 			t.sample = append(t.sample, part...)
 		}
 	}
-	if len(t.carry) > 0 {
-		piece = append(t.carry, piece...)
-		t.carry = nil
+	if len(t.incomplete) > 0 {
+		piece = append(t.incomplete, piece...)
+		t.incomplete = nil
 	}
 	for i := 0; i < len(piece); {
 		if piece[i] < utf8.RuneSelf {
@@ -246,15 +246,15 @@ func (t *Evidence) Add(piece []byte) {
 			continue
 		}
 		if !utf8.FullRune(piece[i:]) {
-			t.carry = append([]byte(nil), piece[i:]...)
+			t.incomplete = append([]byte(nil), piece[i:]...)
 			return
 		}
 		if _, n := utf8.DecodeRune(piece[i:]); n > 1 {
-			t.good++
+			t.validSequences++
 			i += n
 		} else {
 			t.Bad++
-			t.addStray(piece, i)
+			t.addInvalid(piece, i)
 			i++
 		}
 	}
@@ -270,19 +270,19 @@ func IsASCII(b []byte) bool {
 	return true
 }
 
-// sureBetter is the minimum lead in score of another encoding over the labelled one for the label to be ignored: half
+// minLead is the minimum lead in score of another encoding over the labelled one for the label to be ignored: half
 // the lead of text over neutral characters.
-const sureBetter = 0.5
+const minLead = 0.5
 
 // refutes reports whether the bytes are certainly not in the labelled encoding. Some senders put the same label on
 // everything.
 func (t *Evidence) refutes(name string) bool {
 	const enough = 6 // minimum number of non-ASCII sequences
-	if t.good+t.Bad < enough {
+	if t.validSequences+t.Bad < enough {
 		return false
 	}
 	best, _ := guessEncoding(t.sample)
-	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+sureBetter
+	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+minLead
 }
 
 // ByName returns the decoder for a name used by detectors or labels, and the canonical name.

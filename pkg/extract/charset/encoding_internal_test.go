@@ -159,8 +159,8 @@ func TestEvidenceIsTheSameInPieces(t *testing.T) {
 	for i := range data {
 		pieces.Add(data[i : i+1])
 	}
-	if whole.good != pieces.good || pieces.Bad != 0 {
-		t.Errorf("in pieces %d good and %d bad, whole %d and %d", pieces.good, pieces.Bad, whole.good, whole.Bad)
+	if whole.validSequences != pieces.validSequences || pieces.Bad != 0 {
+		t.Errorf("in pieces %d good and %d bad, whole %d and %d", pieces.validSequences, pieces.Bad, whole.validSequences, whole.Bad)
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 // worth or cost of a character reflects how reliably it distinguishes correct from wrong decoding. Only the order of
 // the values matters, and the test texts fix it.
 const (
-	worthRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, noise has all equally
-	worthKana   = 0.9  // half of any Japanese text is kana, and no other candidate decodes to runs of them
-	worthMark   = 0.4  // East Asian punctuation: every East Asian text contains it, but noise often does too
-	worthQuote  = 0.25 // quotation marks and dashes, which texts in all encodings contain
+	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, noise has all equally
+	scoreKana   = 0.9  // half of any Japanese text is kana, and no other candidate decodes to runs of them
+	scoreMark   = 0.4  // East Asian punctuation: every East Asian text contains it, but noise often does too
+	scoreQuote  = 0.25 // quotation marks and dashes, which texts in all encodings contain
 
 	costImpossible = 3.0 // an undefined byte, a control or private-use character: outweighs three good letters
 	costInWord     = 1.5 // a symbol between two letters: "zauwa¿yli"
@@ -31,7 +31,7 @@ const (
 	costFrame      = 0.2 // box drawing, common in files in DOS code pages, and symbols among two-byte characters
 
 	bonusLanguage = 0.25 // whatlanggo detects the alphabet's language for the whole text
-	leastSure     = 0.3  // minimum confidence of whatlanggo, which is near zero between related languages even if it is right
+	minConfidence = 0.3  // minimum confidence of whatlanggo, which is near zero between related languages even if it is right
 	bonusChardet  = 0.2  // maximum bonus from chardet's statistics: it only decides between nearly equal scores
 
 	// Priors reflect how common an encoding is, and decide between equal scores.
@@ -93,7 +93,7 @@ var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 			i := 0.0
 			for _, r := range a.letters {
 				if w[r] == 0 {
-					w[r] = 1 - (1-worthRarest)*i/n
+					w[r] = 1 - (1-scoreRarest)*i/n
 				}
 				i++
 			}
@@ -199,7 +199,7 @@ func languageBonus(text, lang string) float64 {
 		return 0
 	}
 	if info := whatlanggo.Detect(text[:min(len(text), 2000)]); info.Lang.Iso6393() == lang {
-		return bonusLanguage * max(info.Confidence, leastSure)
+		return bonusLanguage * max(info.Confidence, minConfidence)
 	}
 	return 0
 }
@@ -222,8 +222,8 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
 			sum -= costMisplaced // a tone mark or vowel sign without a base letter
 		case alphabet[lower] > 0:
-			// A single letter is no evidence, because it may be a currency sign in another code page. A word like "à" is the
-			// exception.
+			// A single letter is no evidence, because it may be a currency sign in another code page. A word like "à"
+			// is the exception.
 			if WordRune(prev) || WordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
 				sum += alphabet[lower]
 			}
@@ -233,13 +233,13 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 			if unicode.IsLower(r) && unicode.IsUpper(prev) && unicode.IsUpper(next) {
 				sum -= costCapital
 			}
-			if foreign(r, prev) {
+			if isMixedScript(r, prev) {
 				sum -= costMisplaced
 			}
 		case unicode.IsLetter(r) || unicode.IsMark(r):
 			sum -= costLetter
 		case strings.ContainsRune("’‘“”„«»–—…‚‹›•· ", r):
-			sum += worthQuote
+			sum += scoreQuote
 			if unicode.IsLetter(prev) && unicode.IsLetter(next) && r != '’' && r != '–' && r != '—' && r != '·' && r != '‘' && r != ' ' && r != '…' {
 				sum -= costMisplaced
 			}
@@ -259,8 +259,8 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 	return sum / float64(n)
 }
 
-// foreign reports whether a letter of a script other than Latin follows a Latin one directly.
-func foreign(r, prev rune) bool {
+// isMixedScript reports whether a letter of a script other than Latin follows a Latin one directly.
+func isMixedScript(r, prev rune) bool {
 	return unicode.IsLetter(prev) && unicode.Is(unicode.Latin, prev) && !unicode.Is(unicode.Latin, r) && !unicode.Is(unicode.Thai, r)
 }
 
@@ -280,12 +280,12 @@ func scoreWide(text string, common map[rune]float64) float64 {
 			sum += common[r]
 		case unicode.Is(unicode.Hiragana, r), unicode.Is(unicode.Katakana, r) && r < 0xff00:
 			if japanese {
-				sum += worthKana
+				sum += scoreKana
 			} else {
 				sum -= costSign
 			}
 		case r == 'ー' && japanese:
-			sum += worthKana
+			sum += scoreKana
 		case r >= 0xff61 && r <= 0xff9f: // half-width katakana: one byte each in Shift-JIS, so common in noise
 			sum -= costSign
 		case unicode.Is(unicode.Hangul, r):
@@ -295,7 +295,7 @@ func scoreWide(text string, common map[rune]float64) float64 {
 				sum -= costMisplaced
 			}
 		case r >= 0x3000 && r <= 0x303f, r >= 0xff01 && r <= 0xff5e, strings.ContainsRune("“”‘’…—·《》「」", r):
-			sum += worthMark
+			sum += scoreMark
 		case unicode.Is(unicode.Han, r):
 			switch {
 			case common['다'] > 0:

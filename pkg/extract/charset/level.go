@@ -7,22 +7,22 @@ import "unicode/utf8"
 type charLevel struct {
 	encoding    string
 	first, last byte // range of the first bytes of its characters
-	worth       float64
+	score       float64
 }
 
 // Worth of a character of the level; a frequent one is worth 1. A table of names has few frequent characters, and noise
 // can fall into the level by accident. The Korean level has a fifth of all syllables, so noise falls into it less
 // often.
 const (
-	worthLevel  = 0.5
-	worthKorean = 0.6
+	scoreLevel  = 0.5
+	scoreKorean = 0.6
 )
 
 var (
-	levelGB   = charLevel{"gb18030", 0xb0, 0xd7, worthLevel} // level 1 of GB 2312: 3,755 hanzi
-	levelJIS  = charLevel{"euc-jp", 0xb0, 0xcf, worthLevel}  // level 1 of JIS X 0208: 2,965 kanji
-	levelBig5 = charLevel{"big5", 0xa4, 0xc6, worthLevel}    // level 1 of Big5: 5,401 hanzi
-	levelKS   = charLevel{"euc-kr", 0xb0, 0xc8, worthKorean} // KS X 1001: 2,350 syllables, of 11,172
+	levelGB   = charLevel{"gb18030", 0xb0, 0xd7, scoreLevel} // level 1 of GB 2312: 3,755 hanzi
+	levelJIS  = charLevel{"euc-jp", 0xb0, 0xcf, scoreLevel}  // level 1 of JIS X 0208: 2,965 kanji
+	levelBig5 = charLevel{"big5", 0xa4, 0xc6, scoreLevel}    // level 1 of Big5: 5,401 hanzi
+	levelKS   = charLevel{"euc-kr", 0xb0, 0xc8, scoreKorean} // KS X 1001: 2,350 syllables, of 11,172
 )
 
 // weights maps each character of the level to its worth.
@@ -37,7 +37,7 @@ func (l charLevel) weights() map[rune]float64 {
 			}
 			decoded, err := dec.Bytes([]byte{lead, trail})
 			if r, size := utf8.DecodeRune(decoded); err == nil && r != utf8.RuneError && size == len(decoded) {
-				w[r] = l.worth
+				w[r] = l.score
 			}
 		}
 	}

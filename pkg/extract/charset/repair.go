@@ -9,40 +9,40 @@ import (
 )
 
 const (
-	straySample  = 8 << 10 // maximum bytes of context collected for all stray bytes
-	strayContext = 60      // bytes of context on either side of a stray byte
-	minStray     = 8       // minimum number of stray bytes for guessing their encoding
+	invalidSample       = 8 << 10 // maximum bytes of context collected for all stray bytes
+	invalidContextBytes = 60      // bytes of context on either side of a stray byte
+	minInvalid          = 8       // minimum number of stray bytes for guessing their encoding
 )
 
-// addStray collects a byte that cannot be UTF-8, with the words around it.
-func (t *Evidence) addStray(piece []byte, at int) {
-	if len(t.stray) >= straySample {
+// addInvalid collects a byte that cannot be UTF-8, with the words around it.
+func (t *Evidence) addInvalid(piece []byte, at int) {
+	if len(t.invalidContext) >= invalidSample {
 		return
 	}
 	start, end := at, at+1
-	for start > 0 && at-start < strayContext && piece[start-1] < utf8.RuneSelf && piece[start-1] != '\n' {
+	for start > 0 && at-start < invalidContextBytes && piece[start-1] < utf8.RuneSelf && piece[start-1] != '\n' {
 		start--
 	}
-	for end < len(piece) && end-at < strayContext && piece[end] < utf8.RuneSelf && piece[end] != '\n' {
+	for end < len(piece) && end-at < invalidContextBytes && piece[end] < utf8.RuneSelf && piece[end] != '\n' {
 		end++
 	}
-	if start == at && len(t.stray) > 0 && at > 0 && piece[at-1] >= utf8.RuneSelf {
-		t.stray = append(t.stray, piece[at:end]...) // the piece overlaps the one before
+	if start == at && len(t.invalidContext) > 0 && at > 0 && piece[at-1] >= utf8.RuneSelf {
+		t.invalidContext = append(t.invalidContext, piece[at:end]...) // the piece overlaps the one before
 		return
 	}
-	t.stray = append(append(t.stray, '\n'), piece[start:end]...)
+	t.invalidContext = append(append(t.invalidContext, '\n'), piece[start:end]...)
 }
 
-// StrayEncoding returns the encoding of the stray bytes in a UTF-8 text. It is nil if there are none, or if they are not
-// in a single-byte encoding.
-func (t *Evidence) StrayEncoding(name string) *charmap.Charmap {
-	if name != "utf-8" || t.Bad == 0 && len(t.carry) == 0 {
+// InvalidEncoding returns the encoding of the stray bytes in a UTF-8 text. It is nil if there are none, or if they are
+// not in a single-byte encoding.
+func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
+	if name != "utf-8" || t.Bad == 0 && len(t.incomplete) == 0 {
 		return nil
 	}
-	if t.Bad < minStray {
+	if t.Bad < minInvalid {
 		return charmap.Windows1252
 	}
-	guess, _ := guessEncoding(t.stray)
+	guess, _ := guessEncoding(t.invalidContext)
 	enc, _ := ByName(guess)
 	single, _ := enc.(*charmap.Charmap)
 	return single
@@ -54,7 +54,7 @@ const bonusSequence = 0.3
 
 // mixedScore returns the score of the sample as UTF-8 with stray bytes, comparable with the scores of other encodings.
 func (t *Evidence) mixedScore() float64 {
-	stray := t.StrayEncoding("utf-8")
+	stray := t.InvalidEncoding("utf-8")
 	if stray == nil {
 		return -costImpossible
 	}
@@ -67,21 +67,21 @@ func (t *Evidence) mixedScore() float64 {
 			}
 		}
 	}
-	return best + bonusSequence*float64(t.good)/float64(t.good+t.Bad)
+	return best + bonusSequence*float64(t.validSequences)/float64(t.validSequences+t.Bad)
 }
 
 // repairUTF8 decodes the stray bytes of a UTF-8 text in the given encoding.
 func repairUTF8(data []byte, stray *charmap.Charmap) string {
 	// The transformer returns no error of its own.
-	text, _, _ := transform.Bytes(&Repairer{Stray: stray}, data)
+	text, _, _ := transform.Bytes(&Repairer{Encoding: stray}, data)
 	return string(text)
 }
 
 // Repairer decodes UTF-8 mixed with bytes of a single-byte encoding, as in concatenated files and logs. The rest
 // of a truncated sequence becomes U+FFFD.
 type Repairer struct {
-	Stray *charmap.Charmap
-	prev  rune // the last character written
+	Encoding *charmap.Charmap
+	prev     rune // the last character written
 }
 
 // Reset implements transform.Transformer.
@@ -116,7 +116,7 @@ func (d *Repairer) decode(src []byte) (r rune, size int) {
 			follows++
 		}
 	}
-	r = d.Stray.DecodeByte(src[0])
+	r = d.Encoding.DecodeByte(src[0])
 	cut := follows > 1 || len(src) == 1 && src[0] >= 0xc2 && src[0] <= 0xf4 && (!unicode.IsLetter(d.prev) || unicode.IsUpper(r))
 	if cut || !unicode.IsGraphic(r) || r == utf8.RuneError || d.prev == utf8.RuneError && src[0] < 0xc0 {
 		return utf8.RuneError, follows

@@ -24,7 +24,7 @@ func read(p *format.Parser) error {
 	if err != nil {
 		return err
 	}
-	r := &reader{lines: &format.LineReader{R: src.Reader}, reach: maxRecordLines}
+	r := &reader{lines: &format.LineReader{R: src.Reader}, maxFieldLines: maxRecordLines}
 	if err := r.start(); err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func read(p *format.Parser) error {
 			return err
 		}
 	}
-	if r.broken > 0 {
-		p.Out.Warn("the quotation mark in line " + strconv.Itoa(r.broken) + " is never closed; it was read as an ordinary character")
+	if r.unclosedQuote > 0 {
+		p.Out.Warn("the quotation mark in line " + strconv.Itoa(r.unclosedQuote) + " is never closed; it was read as an ordinary character")
 	}
 	return w.Flush()
 }
@@ -71,18 +71,18 @@ func read(p *format.Parser) error {
 // is the header row, and its mark is removed.
 func preamble(p *format.Parser, r *reader) error {
 	width := r.width()
-	for len(r.ahead) > 0 {
-		line := r.ahead[0]
+	for len(r.lookahead) > 0 {
+		line := r.lookahead[0]
 		text := strings.TrimSpace(line.text)
 		if !strings.HasPrefix(text, "#") {
 			return nil
 		}
 		fields := splitRecord(text, r.sep)
 		if len(fields) == width && width > 1 {
-			r.ahead[0].text = strings.TrimLeft(text, "# ")
+			r.lookahead[0].text = strings.TrimLeft(text, "# ")
 			return nil
 		}
-		r.ahead = r.ahead[1:]
+		r.lookahead = r.lookahead[1:]
 		if text = strings.Trim(text, "# "); text == "" {
 			continue
 		}
@@ -94,11 +94,11 @@ func preamble(p *format.Parser, r *reader) error {
 }
 
 const (
-	sample         = 200       // lines read ahead to find the separator
-	sampleBytes    = 1 << 20   // bytes read ahead; the line that exceeds this is the last
-	sampleReach    = 50        // maximum lines of a quoted field in the sample
-	maxRecordLines = 500       // lines of one quoted field; a longer one has an unclosed quotation mark
-	maxRecordBytes = 512 << 10 // of one record
+	sample              = 200       // lines read ahead to find the separator
+	sampleBytes         = 1 << 20   // bytes read ahead; the line that exceeds this is the last
+	maxSampleFieldLines = 50        // maximum lines of a quoted field in the sample
+	maxRecordLines      = 500       // lines of one quoted field; a longer one has an unclosed quotation mark
+	maxRecordBytes      = 512 << 10 // of one record
 )
 
 // textLine is a line with its number in the file, from 1.
@@ -110,18 +110,18 @@ type textLine struct {
 // reader reads records of separated values according to RFC 4180, and common deviations: quotation marks within fields,
 // unbalanced ones, and rows with any number of fields are not errors.
 type reader struct {
-	lines  *format.LineReader
-	ahead  []textLine // lines read ahead
-	sep    rune
-	broken int // the first line with a quotation mark that is never closed; 0 for none
-	reach  int // maximum lines of a quoted field; reduced by each unclosed field
+	lines         *format.LineReader
+	lookahead     []textLine // lines read ahead
+	sep           rune
+	unclosedQuote int // the first line with a quotation mark that is never closed; 0 for none
+	maxFieldLines int // maximum lines of a quoted field; reduced by each unclosed field
 	// escaped is set if quotation marks in fields are escaped with backslashes.
 	escaped bool
 }
 
 // start reads the first lines and finds the separator.
 func (r *reader) start() error {
-	for size := 0; len(r.ahead) < sample && size < sampleBytes; {
+	for size := 0; len(r.lookahead) < sample && size < sampleBytes; {
 		line, ok, err := r.lines.Next()
 		if err != nil {
 			return err
@@ -130,18 +130,18 @@ func (r *reader) start() error {
 			break
 		}
 		size += len(line) + 1
-		r.ahead = append(r.ahead, textLine{line, r.lines.Number})
+		r.lookahead = append(r.lookahead, textLine{line, r.lines.Number})
 	}
-	if len(r.ahead) > 0 {
+	if len(r.lookahead) > 0 {
 		// The line "sep=;" that spreadsheets write before the data.
-		v, ok := strings.CutPrefix(strings.Trim(r.ahead[0].text, `"`), "sep=")
+		v, ok := strings.CutPrefix(strings.Trim(r.lookahead[0].text, `"`), "sep=")
 		if sep, size := utf8.DecodeRuneInString(v); ok && size > 0 && size == len(v) {
-			r.sep, r.ahead = sep, r.ahead[1:]
+			r.sep, r.lookahead = sep, r.lookahead[1:]
 			return nil
 		}
 	}
-	texts := make([]string, len(r.ahead))
-	for i, l := range r.ahead {
+	texts := make([]string, len(r.lookahead))
+	for i, l := range r.lookahead {
 		texts[i] = l.text
 	}
 	r.sep = findSeparator(texts)
@@ -150,8 +150,8 @@ func (r *reader) start() error {
 
 // width returns the most frequent number of fields in the lines read ahead.
 func (r *reader) width() int {
-	texts := make([]string, 0, len(r.ahead))
-	for _, l := range r.ahead {
+	texts := make([]string, 0, len(r.lookahead))
+	for _, l := range r.lookahead {
 		if !strings.HasPrefix(l.text, "#") {
 			texts = append(texts, l.text)
 		}
@@ -161,9 +161,9 @@ func (r *reader) width() int {
 }
 
 func (r *reader) line() (textLine, bool, error) {
-	if len(r.ahead) > 0 {
-		l := r.ahead[0]
-		r.ahead = r.ahead[1:]
+	if len(r.lookahead) > 0 {
+		l := r.lookahead[0]
+		r.lookahead = r.lookahead[1:]
 		return l, true, nil
 	}
 	text, ok, err := r.lines.Next()
@@ -181,7 +181,7 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	record.line(first.text)
 	var used []textLine
 	size := len(first.text)
-	for record.open && len(used) < r.reach && size < maxRecordBytes {
+	for record.open && len(used) < r.maxFieldLines && size < maxRecordBytes {
 		next, ok, err := r.line()
 		if err != nil {
 			return nil, 0, false, err
@@ -194,11 +194,11 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 		record.line(next.text)
 	}
 	if record.open {
-		if r.broken == 0 {
-			r.broken = first.number
+		if r.unclosedQuote == 0 {
+			r.unclosedQuote = first.number
 		}
-		r.reach /= 2
-		r.ahead = append(used, r.ahead...)
+		r.maxFieldLines /= 2
+		r.lookahead = append(used, r.lookahead...)
 		return strings.Split(first.text, string(r.sep)), first.number, true, nil
 	}
 	return record.fields, first.number, true, nil
@@ -213,7 +213,8 @@ type record struct {
 	quoted  []string // the lines of that field so far
 }
 
-// escapedQuote matches a quotation mark after a backslash that can neither close the field nor be half of a doubled one.
+// escapedQuote matches a quotation mark after a backslash that can neither close the field nor be half of a doubled
+// one.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line takes the next line of the record.
@@ -341,7 +342,7 @@ func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 		escaped = escaped || escapedQuote.MatchString(lines[i])
 		record := record{sep: sep, escaped: escaped}
 		record.line(lines[i])
-		for end := i + 1; record.open && end < min(len(lines), i+sampleReach); end++ {
+		for end := i + 1; record.open && end < min(len(lines), i+maxSampleFieldLines); end++ {
 			if record.line(lines[end]); !record.open {
 				i = end
 			}

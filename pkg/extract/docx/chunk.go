@@ -16,10 +16,10 @@ const maxChunkNesting = 2
 // chunk reads a whole document that is embedded in place of paragraphs: a web page, plain text, or another docx.
 func (w *walker) chunk(id string) {
 	rel, ok := w.rels[id]
-	if !ok || rel.External || w.r.nesting >= maxChunkNesting || w.r.once[rel.Target] {
+	if !ok || rel.External || w.r.nesting >= maxChunkNesting || w.r.seen[rel.Target] {
 		return
 	}
-	w.r.once[rel.Target] = true
+	w.r.seen[rel.Target] = true
 	data, err := w.r.a.Read(rel.Target)
 	var refused *format.Error
 	if errors.As(err, &refused) {

@@ -33,7 +33,7 @@ func (w *walker) controlProperties() control {
 		}
 		return false
 	})
-	if !named || w.furniture || w.tables > 0 || w.r.p.Src.PlainRows || utf8.RuneCountInString(c.label) > table.MaxLabel {
+	if !named || w.inHeaderOrFooter || w.tables > 0 || w.r.p.Src.PlainRows || utf8.RuneCountInString(c.label) > table.MaxLabel {
 		c.label = "" // in a table, the adjacent cell is the label
 	}
 	return c
@@ -73,8 +73,8 @@ func (w *walker) control() {
 	}
 }
 
-// told returns the text of the paragraph, with a label if it contains only the value of a content control.
-func (p *paragraph) told() string {
+// labelledText returns the text of the paragraph, with a label if it contains only the value of a content control.
+func (p *paragraph) labelledText() string {
 	text := p.trimmed()
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {
 		return text

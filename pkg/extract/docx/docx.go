@@ -22,7 +22,7 @@ type reader struct {
 	styles    styles
 	numbering *numbering
 	notes     *notes
-	once      map[string]bool // parts that were read, and texts of headers and footers
+	seen      map[string]bool // parts that were read, and texts of headers and footers
 	nesting   int             // nesting depth of embedded documents
 	titles    int             // body paragraphs with a title style
 	title     string          // the first of these
@@ -46,7 +46,7 @@ func read(p *format.Parser) error {
 func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error, nesting int) error {
 	main := a.MainPart(defaultDocxPart)
 	rels := a.Relations(main)
-	r := &reader{p: p, a: a, once: map[string]bool{}, notes: newDocxNotes(p.Lim.MaxText), nesting: nesting}
+	r := &reader{p: p, a: a, seen: map[string]bool{}, notes: newDocxNotes(p.Lim.MaxText), nesting: nesting}
 	var err error
 	if r.styles, err = readStyles(a, a.Related(rels, "styles", "word/styles.xml")); err != nil {
 		return err
@@ -57,7 +57,7 @@ func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error
 	if err := r.readNotes(rels); err != nil {
 		return err
 	}
-	if err := r.furniture(rels, "header", emit); err != nil {
+	if err := r.headersAndFooters(rels, "header", emit); err != nil {
 		return err
 	}
 	if err := r.body(main, rels, emit); err != nil {
@@ -67,10 +67,10 @@ func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error
 	if nesting == 0 && r.titles == 1 && p.Doc.Title == "" {
 		p.Doc.Title = r.title
 	}
-	if err := r.notes.tell(r.notes.order, emit); err != nil { // notes without a reference
+	if err := r.notes.emit(r.notes.order, emit); err != nil { // notes without a reference
 		return err
 	}
-	return r.furniture(rels, "footer", emit)
+	return r.headersAndFooters(rels, "footer", emit)
 }
 
 // body reads the body's XML with the docx library, or directly from the container if the library cannot open the file.
@@ -98,7 +98,7 @@ func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block
 // fitsLibrary reports whether the library can read the container safely. The library unpacks the parts below as a
 // whole, without limits, and finds the body only by its usual name.
 func fitsLibrary(a *ooxml.Package, main string) bool {
-	if main != defaultDocxPart || a.Twice {
+	if main != defaultDocxPart || a.HasDuplicates {
 		return false
 	}
 	var total uint64
@@ -113,19 +113,19 @@ func fitsLibrary(a *ooxml.Package, main string) bool {
 // maxLibraryBytes is the maximum unpacked size for the library, in bytes. Larger documents are read as a stream.
 const maxLibraryBytes = 64 << 20
 
-// furniture reads headers or footers. Identical ones are read once; page numbers are left out.
-func (r *reader) furniture(rels []ooxml.Relation, kind string, emit func(domain.Block) error) error {
+// headersAndFooters reads headers or footers. Identical ones are read once; page numbers are left out.
+func (r *reader) headersAndFooters(rels []ooxml.Relation, kind string, emit func(domain.Block) error) error {
 	for _, rel := range rels {
-		if rel.Kind() != kind || rel.External || r.once[rel.Target] {
+		if rel.Kind() != kind || rel.External || r.seen[rel.Target] {
 			continue
 		}
-		r.once[rel.Target] = true
-		w := &walker{r: r, rels: ooxml.ByID(r.a.Relations(rel.Target)), furniture: true}
+		r.seen[rel.Target] = true
+		w := &walker{r: r, rels: ooxml.ByID(r.a.Relations(rel.Target)), inHeaderOrFooter: true}
 		w.emit = func(b domain.Block) error {
-			if r.once["text "+b.Text] || format.CountLetters(b.Text) < 2 {
+			if r.seen["text "+b.Text] || format.CountLetters(b.Text) < 2 {
 				return nil
 			}
-			r.once["text "+b.Text] = true
+			r.seen["text "+b.Text] = true
 			if b.Kind == domain.BlockHeading { // the following blocks are not its section
 				b.Kind, b.Level = domain.BlockParagraph, 0
 			}

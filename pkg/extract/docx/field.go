@@ -13,7 +13,7 @@ import (
 type field struct {
 	code   strings.Builder
 	result bool // the code has ended
-	mute   bool // the result is not part of the text either
+	hidden bool // the result is not part of the text either
 	shown  string
 	para   *paragraph // paragraph in which the result begins
 	start  int        // offset of the result in it
@@ -26,10 +26,10 @@ const (
 	maxOpenFields = 100
 )
 
-// silent reports whether the current text is the code of a field or a result that is left out.
-func (w *walker) silent() bool {
+// inFieldCode reports whether the current text is the code of a field or a result that is left out.
+func (w *walker) inFieldCode() bool {
 	for _, f := range w.fields {
-		if !f.result || f.mute {
+		if !f.result || f.hidden {
 			return true
 		}
 	}
@@ -71,8 +71,8 @@ func (w *walker) turn(f *field) {
 	if w.para != nil {
 		f.start = w.para.text.Len()
 	}
-	if w.furniture && isPageField(f.code.String()) && w.para != nil {
-		f.mute, w.para.pageField = true, true
+	if w.inHeaderOrFooter && isPageField(f.code.String()) && w.para != nil {
+		f.hidden, w.para.pageField = true, true
 	}
 }
 
@@ -81,7 +81,7 @@ func (w *walker) endField(f *field) {
 	if f.shown != "" {
 		w.write(f.shown)
 	}
-	if f.para != nil && f.para == w.para && !w.silent() && !f.mute {
+	if f.para != nil && f.para == w.para && !w.inFieldCode() && !f.hidden {
 		f.para.addLink(f.start, hyperlinkTarget(f.code.String()))
 	}
 }

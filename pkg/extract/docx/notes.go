@@ -79,8 +79,8 @@ func (r *reader) readNotes(rels []ooxml.Relation) error {
 	return nil
 }
 
-// tell emits the notes with the keys that have not been emitted before.
-func (n *notes) tell(keys []string, emit func(domain.Block) error) error {
+// emit emits the notes with the keys that have not been emitted before.
+func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 	for _, key := range keys {
 		blocks := n.blocks[key]
 		delete(n.blocks, key)
@@ -93,9 +93,9 @@ func (n *notes) tell(keys []string, emit func(domain.Block) error) error {
 	return nil
 }
 
-// refer records that the open paragraph refers to a note, and writes the note's number in both places, as Word does. A
-// note with a custom mark has the mark in its text.
-func (w *walker) refer(element, id, ownMark string) {
+// addReference records that the open paragraph refers to a note, and writes the note's number in both places, as Word
+// does. A note with a custom mark has the mark in its text.
+func (w *walker) addReference(element, id, ownMark string) {
 	element = strings.TrimSuffix(element, "Reference")
 	key := noteKey(element, id)
 	if w.r.notes.marked[key] { // the note has been written or is pending

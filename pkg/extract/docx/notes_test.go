@@ -24,7 +24,7 @@ func of(t *testing.T, body, footnotes, endnotes string) []byte {
 	}, 1)
 }
 
-func TestDocxNotesFollowWhatRefersToThem(t *testing.T) {
+func TestDocxNotesFollowTheirReferences(t *testing.T) {
 	t.Parallel()
 	p := func(text, more string) string { return `<w:p><w:r><w:t>` + text + `</w:t></w:r>` + more + `</w:p>` }
 	heading := func(text string) string {
@@ -64,7 +64,7 @@ func TestDocxNotesFollowWhatRefersToThem(t *testing.T) {
 	}
 }
 
-func TestDamagedDocxNotesCostAWarning(t *testing.T) {
+func TestDamagedDocxNotesCauseAWarning(t *testing.T) {
 	t.Parallel()
 	body := `<w:p><w:r><w:t>Kept.</w:t><w:footnoteReference w:id="1"/></w:r></w:p>`
 	doc, err := readtest.Parse(t, "a.docx", of(t, body, `<w:footnote w:id="1"><w:p><w:r><w:t>Half</w:t></w:r></w:p></w:oops>`, ""))

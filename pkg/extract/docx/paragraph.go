@@ -16,7 +16,7 @@ type paragraph struct {
 	style        string
 	outline      int
 	numID, level string
-	joins        bool // its text continues in the next paragraph, because its mark was deleted or it is a drop cap
+	continues    bool // its text continues in the next paragraph, because its mark was deleted or it is a drop cap
 	pageField    bool // a page number was left out
 	notes        []string
 	links        []domain.BlockLink
@@ -40,7 +40,7 @@ func (p *paragraph) endRuby() {
 
 // write adds text to the open paragraph, unless it belongs to a field's code.
 func (w *walker) write(s string) {
-	if w.para == nil || s == "" || w.silent() {
+	if w.para == nil || s == "" || w.inFieldCode() {
 		return
 	}
 	w.para.endRuby()
@@ -80,14 +80,14 @@ func (w *walker) inline(e xml.StartElement) bool {
 	case "sdt":
 		w.control()
 	case "txbxContent":
-		w.aside(w.blocks)
+		w.textBox(w.blocks)
 	case "p": // a paragraph of a drawing
 		text := ooxml.ReadDrawnParagraph(w.sc, w.rels)
-		w.beside(domain.Block{Kind: domain.BlockParagraph, Text: text.Text, Links: text.Links})
+		w.emitAfter(domain.Block{Kind: domain.BlockParagraph, Text: text.Text, Links: text.Links})
 	case "del", "moveFrom", "delText", "delInstrText", "sdtPr", "sdtEndPr", "customXmlPr", "smartTagPr", "rPrChange", "Fallback", "sectPr":
 		w.sc.Skip()
 	default:
-		if !w.sign(e) && !w.drawing(e) {
+		if !w.symbol(e) && !w.drawing(e) {
 			w.inlines()
 		} else {
 			w.sc.Skip()
@@ -96,8 +96,8 @@ func (w *walker) inline(e xml.StartElement) bool {
 	return true
 }
 
-// sign reads an element that represents a character or a reference. It returns false for other elements.
-func (w *walker) sign(e xml.StartElement) bool {
+// symbol reads an element that represents a character or a reference. It returns false for other elements.
+func (w *walker) symbol(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "tab", "ptab":
 		w.write("\t")
@@ -108,12 +108,12 @@ func (w *walker) sign(e xml.StartElement) bool {
 	case "sym":
 		w.write(symbol(xmlscan.Attr(e, "font"), xmlscan.Attr(e, "char")))
 	case "commentReference":
-		if w.para != nil && !w.silent() {
+		if w.para != nil && !w.inFieldCode() {
 			w.para.notes = append(w.para.notes, noteKey("comment", xmlscan.Attr(e, "id")))
 		}
 	case "footnoteReference", "endnoteReference":
-		if w.para != nil && !w.silent() {
-			w.refer(e.Name.Local, xmlscan.Attr(e, "id"), xmlscan.Attr(e, "customMarkFollows"))
+		if w.para != nil && !w.inFieldCode() {
+			w.addReference(e.Name.Local, xmlscan.Attr(e, "id"), xmlscan.Attr(e, "customMarkFollows"))
 		}
 	default:
 		return false
@@ -129,35 +129,35 @@ func (w *walker) drawing(e xml.StartElement) bool {
 	case "relIds":
 		w.related(ooxml.RelationID(e, "dm"), ooxml.ReadDiagram)
 	case "docPr":
-		if said := ooxml.AltText(xmlscan.Attr(e, "descr")); said != "" && !w.furniture {
-			w.beside(domain.Block{Kind: domain.BlockParagraph, Text: said})
+		if said := ooxml.AltText(xmlscan.Attr(e, "descr")); said != "" && !w.inHeaderOrFooter {
+			w.emitAfter(domain.Block{Kind: domain.BlockParagraph, Text: said})
 		}
 	case "OLEObject":
 		w.r.a.Embeds(w.rels, ooxml.RelationID(e, "id"), xmlscan.Attr(e, "ProgID"))
 	case "textpath": // WordArt
-		w.beside(domain.Block{Kind: domain.BlockParagraph, Text: xmlscan.Attr(e, "string")})
+		w.emitAfter(domain.Block{Kind: domain.BlockParagraph, Text: xmlscan.Attr(e, "string")})
 	default:
 		return false
 	}
 	return true
 }
 
-// beside queues a block to be emitted after the open paragraph.
-func (w *walker) beside(b domain.Block) {
+// emitAfter queues a block to be emitted after the open paragraph.
+func (w *walker) emitAfter(b domain.Block) {
 	if strings.TrimSpace(b.Text) == "" {
 		return
 	}
-	w.aside(func() { w.send(b) })
+	w.textBox(func() { w.send(b) })
 }
 
 // related reads the part that a drawing refers to, once.
 func (w *walker) related(id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := w.rels[id]
-	if !ok || rel.External || w.r.once[rel.Target] {
+	if !ok || rel.External || w.r.seen[rel.Target] {
 		return
 	}
-	w.r.once[rel.Target] = true
-	w.aside(func() {
+	w.r.seen[rel.Target] = true
+	w.textBox(func() {
 		w.sc.Stop(w.r.a.Walk(rel.Target, func(sc *xmlscan.Scanner) { sc.Stop(read(sc, 0, w.emit)) }))
 	})
 }
@@ -194,7 +194,7 @@ func (w *walker) paragraphProperties() {
 			p.style = xmlscan.Attr(e, "val")
 		case "framePr":
 			if drop := xmlscan.Attr(e, "dropCap"); drop == "drop" || drop == "margin" {
-				p.joins = true // a drop cap: the first letter of the next paragraph
+				p.continues = true // a drop cap: the first letter of the next paragraph
 			}
 		case "outlineLvl":
 			p.outline = outlineLevel(xmlscan.Attr(e, "val"))
@@ -212,7 +212,7 @@ func (w *walker) paragraphProperties() {
 		case "rPr": // properties of the paragraph mark
 			w.sc.Each(func(e xml.StartElement) bool {
 				if e.Name.Local == "del" || e.Name.Local == "moveFrom" {
-					p.joins = true
+					p.continues = true
 				}
 				return false
 			})
@@ -263,7 +263,7 @@ func (w *walker) ruby() {
 		}
 		return true
 	})
-	if !w.silent() {
+	if !w.inFieldCode() {
 		p.readings = readings
 	}
 }

@@ -45,9 +45,9 @@ func (w *walker) table() {
 	w.tables--
 	w.sc.Stop(t.grid.Flush())
 	if w.tables == 0 {
-		due := w.due
-		w.due = nil
-		w.sc.Stop(w.r.notes.tell(due, w.emit))
+		due := w.tableNotes
+		w.tableNotes = nil
+		w.sc.Stop(w.r.notes.emit(due, w.emit))
 	}
 }
 

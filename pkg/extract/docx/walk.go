@@ -11,20 +11,20 @@ import (
 
 // walker converts one part of WordprocessingML to blocks.
 type walker struct {
-	r         *reader
-	sc        *xmlscan.Scanner
-	rels      map[string]ooxml.Relation // relationships of the part
-	emit      func(domain.Block) error
-	main      bool // the body of the main document, which may contain its title
-	furniture bool // a header or footer
+	r                *reader
+	sc               *xmlscan.Scanner
+	rels             map[string]ooxml.Relation // relationships of the part
+	emit             func(domain.Block) error
+	main             bool // the body of the main document, which may contain its title
+	inHeaderOrFooter bool // a header or footer
 
-	para   *paragraph // innermost open paragraph
-	fields []*field   // open fields, which can span paragraphs
-	carry  *paragraph // paragraph whose mark was deleted; the next one continues its text
-	bold   bool       // the open run is bold
-	mixed  bool       // a paragraph of the open cell is not entirely bold
-	tables int        // nesting depth of open tables
-	due    []string   // notes that the open tables refer to
+	para       *paragraph // innermost open paragraph
+	fields     []*field   // open fields, which can span paragraphs
+	carry      *paragraph // paragraph whose mark was deleted; the next one continues its text
+	bold       bool       // the open run is bold
+	mixed      bool       // a paragraph of the open cell is not entirely bold
+	tables     int        // nesting depth of open tables
+	tableNotes []string   // notes that the open tables refer to
 }
 
 // part walks a whole part. The scanner holds the error, if any.
@@ -43,7 +43,7 @@ func (w *walker) part(sc *xmlscan.Scanner) {
 func (w *walker) flush() {
 	if p := w.carry; p != nil {
 		w.carry = nil
-		p.joins = false
+		p.continues = false
 		w.finish(p)
 	}
 }
@@ -97,8 +97,8 @@ func (w *walker) choose(take func(e xml.StartElement) bool) {
 	w.emit = emit
 }
 
-// aside walks paragraphs of a text box inside another paragraph. They are emitted after that paragraph.
-func (w *walker) aside(walk func()) {
+// textBox walks paragraphs of a text box inside another paragraph. They are emitted after that paragraph.
+func (w *walker) textBox(walk func()) {
 	outer, emit, fields, carry := w.para, w.emit, w.fields, w.carry
 	w.para, w.fields, w.carry = nil, nil, nil
 	if outer != nil {
@@ -120,7 +120,7 @@ func (w *walker) paragraph() {
 	}
 	w.carry = nil
 	// A paragraph that continues the text of another has the properties of its own mark.
-	p.style, p.outline, p.numID, p.level, p.joins, p.pageField = "", 0, "", "", false, false
+	p.style, p.outline, p.numID, p.level, p.continues, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
 	w.inlines()
@@ -134,7 +134,7 @@ func (w *walker) paragraph() {
 
 // finish emits a paragraph as a block of its kind, then its notes and drawings.
 func (w *walker) finish(p *paragraph) {
-	if p.joins {
+	if p.continues {
 		w.carry = p
 		return
 	}
@@ -147,9 +147,9 @@ func (w *walker) finish(p *paragraph) {
 	b := domain.Block{Kind: domain.BlockParagraph, Text: p.trimmed(), Links: p.links}
 	n := w.headingLevel(p)
 	if n == 0 {
-		b.Text = p.told()
+		b.Text = p.labelledText()
 	}
-	if w.furniture && p.pageField && b.Text != "" && len(format.OneLine(b.Text)) <= maxPageWords {
+	if w.inHeaderOrFooter && p.pageField && b.Text != "" && len(format.OneLine(b.Text)) <= maxPageWords {
 		b.Text = "" // "Page of"
 	}
 	if numID != "" && numID != "0" {
@@ -175,10 +175,10 @@ func (w *walker) finish(p *paragraph) {
 		w.send(b)
 	}
 	if w.tables > 0 {
-		w.due = append(w.due, p.notes...) // emitted after the table, so that its rows stay together
+		w.tableNotes = append(w.tableNotes, p.notes...) // emitted after the table, so that its rows stay together
 		return
 	}
-	w.sc.Stop(w.r.notes.tell(p.notes, w.emit))
+	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
 // maxPageWords is the maximum length of the words around a page number in a line that is only a page number, in bytes.

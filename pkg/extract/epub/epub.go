@@ -43,8 +43,8 @@ type book struct {
 	items  map[string]item
 	spine  []item
 	titles map[string]heading // titles of parts in the table of contents, by zip.PartName
-	// locked holds the parts that are encrypted, by zip.PartName.
-	locked map[string]bool
+	// encrypted holds the parts that are encrypted, by zip.PartName.
+	encrypted map[string]bool
 }
 
 // item is a part in the list of the package document.
@@ -63,7 +63,7 @@ type heading struct {
 // read reads a book. Chapters without a heading of their own get that of the table of contents. Parts outside the
 // reading order come last.
 func read(p *format.Parser) error {
-	b := &book{p: p, a: zip.Opened(p), items: map[string]item{}, titles: map[string]heading{}, locked: map[string]bool{}}
+	b := &book{p: p, a: zip.Opened(p), items: map[string]item{}, titles: map[string]heading{}, encrypted: map[string]bool{}}
 	p.Doc.Route = "epub"
 	if err := b.readLocks(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func read(p *format.Parser) error {
 			if it.extra != extra || it.nav {
 				continue
 			}
-			if b.locked[zip.PartName(it.part)] {
+			if b.encrypted[zip.PartName(it.part)] {
 				locked++
 				continue
 			}
@@ -102,8 +102,8 @@ func read(p *format.Parser) error {
 func (b *book) readLocks() error {
 	return b.a.Walk("META-INF/encryption.xml", func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {
-			if e.Name.Local == "CipherReference" && len(b.locked) < format.MaxZipEntries {
-				b.locked[zip.PartName(unescape(xmlscan.Attr(e, "URI")))] = true
+			if e.Name.Local == "CipherReference" && len(b.encrypted) < format.MaxZipEntries {
+				b.encrypted[zip.PartName(unescape(xmlscan.Attr(e, "URI")))] = true
 			}
 			return false
 		})

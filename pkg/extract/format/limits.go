@@ -6,35 +6,37 @@ type Limits struct {
 	MaxInput int64 `json:"max_input"`
 	// MaxText is the maximum size of the text of all blocks, in bytes. Default 64 MiB.
 	MaxText int64 `json:"max_text"`
-	// MaxUnpacked is the maximum unpacked size of all parts of a container (docx, pptx, xlsx), in bytes. Default 512 MiB.
+	// MaxUnpacked is the maximum unpacked size of all parts of a container (docx, pptx, xlsx), in bytes. Default 512
+	// MiB.
 	MaxUnpacked int64 `json:"max_unpacked"`
-	// MaxBlocks is the maximum number of blocks (headings, paragraphs, list items, rows) of a document. Default 1,500,000.
+	// MaxBlocks is the maximum number of blocks (headings, paragraphs, list items, rows) of a document. Default
+	// 1,500,000.
 	MaxBlocks int `json:"max_blocks"`
 	// MaxPages is the maximum number of pages or slides read. Default 20,000.
 	MaxPages int `json:"max_pages"`
 	// MaxCells is the maximum number of cells read from one spreadsheet or CSV file. Default 5,000,000.
 	MaxCells int `json:"max_cells"`
-	// CacheDir is the folder for compiled code of the PDFium fallback, shared by all processes. If it is "", every child
-	// compiles the code again, which takes a few seconds and 300 MB for the first PDF that needs it.
+	// CacheDir is the folder for compiled code of the PDFium fallback, shared by all processes. If it is "", every
+	// child compiles the code again, which takes a few seconds and 300 MB for the first PDF that needs it.
 	CacheDir string `json:"cache_dir"`
 }
 
 // Fixed bounds.
 const (
-	MaxSheetRows  = 1 << 20   // rows of a sheet, the maximum of the format
-	MaxColumns    = 1024      // cells of a row that are read; more indicate a broken layout or an attack
-	MaxZipEntries = 20_000    // entries of a container
-	MaxPart       = 128 << 20 // unpacked bytes of one XML part
-	MaxDepth      = 512       // nesting of elements, values, lists
-	MaxRatio      = 400       // ratio of the unpacked to the packed size of a container above MinBomb
-	MinBomb       = 128 << 20 // unpacked bytes of a container up to which any ratio is accepted
-	MaxBlockBytes = 16 << 10  // bytes of a block; longer ones are split at white space
-	MaxURL        = 2 << 10   // bytes of a link's address; longer ones are left out
-	MaxLinkText   = 1 << 10   // bytes of a link's text that are kept
-	linkShare     = 4         // all links together may take 1/linkShare of MaxText
-	MaxTitle      = 1 << 10   // bytes of a title
-	maxLanguage   = 64        // bytes of a language
-	maxWarning    = 300       // bytes of a warning
+	MaxSheetRows    = 1 << 20   // rows of a sheet, the maximum of the format
+	MaxColumns      = 1024      // cells of a row that are read; more indicate a broken layout or an attack
+	MaxZipEntries   = 20_000    // entries of a container
+	MaxPart         = 128 << 20 // unpacked bytes of one XML part
+	MaxDepth        = 512       // nesting of elements, values, lists
+	MaxRatio        = 400       // ratio of the unpacked to the packed size of a container above MinBomb
+	MinBomb         = 128 << 20 // unpacked bytes of a container up to which any ratio is accepted
+	MaxBlockBytes   = 16 << 10  // bytes of a block; longer ones are split at white space
+	MaxURL          = 2 << 10   // bytes of a link's address; longer ones are left out
+	MaxLinkText     = 1 << 10   // bytes of a link's text that are kept
+	maxLinkFraction = 4         // all links together may take 1/maxLinkFraction of MaxText
+	MaxTitle        = 1 << 10   // bytes of a title
+	maxLanguage     = 64        // bytes of a language
+	maxWarning      = 300       // bytes of a warning
 )
 
 // DefaultLimits returns the limits that apply if the caller sets none.

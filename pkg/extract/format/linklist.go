@@ -10,8 +10,8 @@ const (
 	minLinkedPercent = 60
 	// minListingPercent is the minimum share of code in the text of a source listing.
 	minListingPercent = 80
-	// backLink is the text of Sphinx's links from a definition in a source listing to its documentation.
-	backLink = "[docs]"
+	// docsLink is the text of Sphinx's links from a definition in a source listing to its documentation.
+	docsLink = "[docs]"
 )
 
 // linkCount counts a document's letters: in total, in links, and in code.
@@ -25,7 +25,7 @@ func (c *linkCount) add(b domain.Block) {
 	letters, linked := CountLetters(b.Text), 0
 	for _, l := range b.Links {
 		linked += CountLetters(l.Text)
-		if b.Kind == domain.BlockCode && l.Text == backLink {
+		if b.Kind == domain.BlockCode && l.Text == docsLink {
 			c.back++
 		}
 	}

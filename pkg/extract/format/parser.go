@@ -62,7 +62,7 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 		emitted = emit(b)
 		return emitted
 	}
-	if w := r.misnamed(src.Name, p.Doc.MIMEType); w != "" {
+	if w := r.misnamedWarning(src.Name, p.Doc.MIMEType); w != "" {
 		p.Out.Warn(w)
 	}
 	if err := r.read(p, head); err != nil {
@@ -79,8 +79,8 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 		return nil, Errorf(NoText, "the file contains no text")
 	}
 	// If there are several such headings, or several pages, each heading is the title of only a part.
-	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.tops == 1 && p.Doc.Pages <= 1 {
-		p.Doc.Title = p.Out.top
+	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.topHeadings == 1 && p.Doc.Pages <= 1 {
+		p.Doc.Title = p.Out.firstHeading
 	}
 	p.Doc.Title = Cut(OneLine(cleanText(p.Doc.Title, domain.BlockHeading)), MaxTitle)
 	p.Doc.Language = Cut(OneLine(cleanText(p.Doc.Language, domain.BlockHeading)), maxLanguage)

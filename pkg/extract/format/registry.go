@@ -29,8 +29,8 @@ type Format struct {
 	Sniff func(head []byte, named string) bool
 	// Inside returns the type of the format whose parts the opened zip file has, or "". It is only for packed formats.
 	Inside func(p *Parser) string
-	// Flat recognises the variant of a packed format that is a single text file, which ReadFlat reads. It is nil if there
-	// is no such variant.
+	// Flat recognises the variant of a packed format that is a single text file, which ReadFlat reads. It is nil if
+	// there is no such variant.
 	Flat     func(head []byte) bool
 	ReadFlat func(p *Parser) error
 	// Read reads a document: it passes blocks to the sink and records the document's metadata.
@@ -125,9 +125,9 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 	return Errorf(Unsupported, "files of type %s cannot be read; upload %s", mimeType, oneOf(labels))
 }
 
-// misnamed returns a warning for a file that has the name of a binary format but other content, such as a page that
-// reports a failed download. It returns "" if name and content agree or the name has no known extension.
-func (r *Registry) misnamed(name, found string) string {
+// misnamedWarning returns a warning for a file that has the name of a binary format but other content, such as a page
+// that reports a failed download. It returns "" if name and content agree or the name has no known extension.
+func (r *Registry) misnamedWarning(name, found string) string {
 	named, is := r.Named(name), r.byType(found)
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {
 		return ""

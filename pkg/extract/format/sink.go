@@ -11,18 +11,18 @@ import (
 // Sink receives blocks from a parser, cleans and bounds them, and passes on each at once, so that a document is never
 // held in memory as a whole.
 type Sink struct {
-	Emit      func(domain.Block) error
-	Left      int64 // remaining bytes of text
-	Max       int64
-	blocks    int
-	maxBlocks int    // 0 for no bound
-	links     int64  // bytes of links so far; links beyond 1/linkShare of Max are dropped
-	offset    int    // offset of the next block's text in the document's text
-	Letters   int    // letters and digits of all blocks; a document without any has no text
-	tops      int    // headings of level 1, except names of sheets
-	top       string // the first of these
-	body      linkCount
-	Warnings  []string
+	Emit         func(domain.Block) error
+	Left         int64 // remaining bytes of text
+	Max          int64
+	blocks       int
+	maxBlocks    int    // 0 for no bound
+	links        int64  // bytes of links so far; links beyond 1/maxLinkFraction of Max are dropped
+	offset       int    // offset of the next block's text in the document's text
+	Letters      int    // letters and digits of all blocks; a document without any has no text
+	topHeadings  int    // headings of level 1, except names of sheets
+	firstHeading string // the first of these
+	body         linkCount
+	Warnings     []string
 }
 
 // Add passes on a block. It returns a TooLarge *Error if the document has more text than allowed, or the error of emit.
@@ -32,8 +32,8 @@ func (s *Sink) Add(b domain.Block) error {
 	s.body.add(b)
 	b.Links = s.boundLinks(b.Links)
 	if b.Kind == domain.BlockHeading && b.Level == 1 && b.Sheet == "" && b.Text != "" {
-		if s.tops++; s.tops == 1 {
-			s.top = b.Text
+		if s.topHeadings++; s.topHeadings == 1 {
+			s.firstHeading = b.Text
 		}
 	}
 	for b.Text != "" {
@@ -67,7 +67,7 @@ func (s *Sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
 		if l.URL == "" || len(l.URL) > MaxURL {
 			continue
 		}
-		if s.links += int64(len(l.URL) + len(l.Text)); s.links > s.Max/linkShare || len(kept) == domain.MaxBlockLinks {
+		if s.links += int64(len(l.URL) + len(l.Text)); s.links > s.Max/maxLinkFraction || len(kept) == domain.MaxBlockLinks {
 			break
 		}
 		kept = append(kept, l)

@@ -68,11 +68,11 @@ func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	name, skip := evidence.Decide(cmp.Or(p.DeclaredCharset(), standard))
 	raw := io.NewSectionReader(p.Src.Data, int64(skip), p.Src.Size-int64(skip))
 	var text io.Reader
-	if stray := evidence.StrayEncoding(name); stray != nil {
+	if stray := evidence.InvalidEncoding(name); stray != nil {
 		if evidence.Bad > 0 {
 			p.Out.Warn("the text is UTF-8 except for " + strconv.Itoa(evidence.Bad) + " " + Plural(evidence.Bad, "byte, which was", "bytes, which were") + " read as " + strings.ToLower(stray.String()))
 		}
-		text = transform.NewReader(raw, &charset.Repairer{Stray: stray})
+		text = transform.NewReader(raw, &charset.Repairer{Encoding: stray})
 	} else {
 		enc := unicode.UTF8
 		if name != "utf-8" {

@@ -11,27 +11,27 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// gram is the number of consecutive words that are compared. Shorter sequences match by accident.
-const gram = 4
+// shingleWords is the number of consecutive words that are compared. Shorter sequences match by accident.
+const shingleWords = 4
 
 // extractIndex finds texts of a page in the output of an article extractor. Extractors find the main content but lose
 // its structure: heading levels, tables, code, lists. So the extract only selects content, which is read from the page
 // itself.
 type extractIndex struct {
-	grams map[[gram]string]int
+	grams map[[shingleWords]string]int
 	lines map[string]bool // whole blocks of fewer than gram words
 }
 
 // indexExtract indexes the text of an extract.
 func indexExtract(n *html.Node) *extractIndex {
-	x := &extractIndex{grams: map[[gram]string]int{}, lines: map[string]bool{}}
+	x := &extractIndex{grams: map[[shingleWords]string]int{}, lines: map[string]bool{}}
 	words := wordsOf(nodeText(n))
-	for i := range len(words) - gram + 1 {
-		x.grams[[gram]string(words[i:i+gram])]++
+	for i := range len(words) - shingleWords + 1 {
+		x.grams[[shingleWords]string(words[i:i+shingleWords])]++
 	}
 	var line strings.Builder
 	end := func() {
-		if words := wordsOf(line.String()); len(words) > 0 && len(words) < 2*gram {
+		if words := wordsOf(line.String()); len(words) > 0 && len(words) < 2*shingleWords {
 			x.lines[strings.Join(words, " ")] = true
 		}
 		line.Reset()
@@ -56,18 +56,18 @@ func indexExtract(n *html.Node) *extractIndex {
 	return x
 }
 
-// has reports whether the extract contains most of a text.
-func (x *extractIndex) has(text string) bool {
+// contains reports whether the extract contains most of a text.
+func (x *extractIndex) contains(text string) bool {
 	words := wordsOf(text)
 	if len(words) == 0 {
 		return false
 	}
-	if len(words) < gram {
+	if len(words) < shingleWords {
 		return x.lines[strings.Join(words, " ")]
 	}
-	found, n := 0, len(words)-gram+1
+	found, n := 0, len(words)-shingleWords+1
 	for i := range n {
-		if x.grams[[gram]string(words[i:i+gram])] > 0 {
+		if x.grams[[shingleWords]string(words[i:i+shingleWords])] > 0 {
 			found++
 		}
 	}
@@ -103,9 +103,9 @@ func wordsOf(s string) []string {
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := make([]bool, len(blocks))
 	for i, b := range blocks {
-		keep[i] = x.has(b.Text)
+		keep[i] = x.contains(b.Text)
 	}
-	x.tellOnce(blocks, keep)
+	x.dropRepeats(blocks, keep)
 	parents := map[*html.Node]int{} // number of kept blocks in each element
 	first, last := len(blocks), -1
 	for i, k := range keep {
@@ -116,41 +116,41 @@ func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	}
 	for i := first + 1; i < last; i++ {
 		if !keep[i] {
-			keep[i] = rescued(blocks[i], parents, t)
+			keep[i] = isPartOfContent(blocks[i], parents, t)
 		}
 	}
 	// A heading is kept if the block after it is kept.
 	for i := len(blocks) - 2; i >= 0; i-- {
-		if blocks[i].Kind == domain.BlockHeading && !keep[i] && keep[i+1] && related(blocks[i].node, blocks[i+1].node) {
+		if blocks[i].Kind == domain.BlockHeading && !keep[i] && keep[i+1] && inSameSection(blocks[i].node, blocks[i+1].node) {
 			keep[i] = true
 		}
 	}
 	return keep
 }
 
-// tellOnce drops blocks that repeat text of the extract outside the element with most of it, such as teasers of the
+// dropRepeats drops blocks that repeat text of the extract outside the element with most of it, such as teasers of the
 // page itself in lists of recent pages.
-func (x *extractIndex) tellOnce(blocks []block, keep []bool) {
+func (x *extractIndex) dropRepeats(blocks []block, keep []bool) {
 	center := centerOf(blocks, keep)
-	told := map[[gram]string]int{}
+	told := map[[shingleWords]string]int{}
 	var outside []int
 	for i, b := range blocks {
 		if !keep[i] {
 			continue
 		}
 		words := wordsOf(b.Text)
-		for j := range len(words) - gram + 1 {
-			told[[gram]string(words[j:j+gram])]++
+		for j := range len(words) - shingleWords + 1 {
+			told[[shingleWords]string(words[j:j+shingleWords])]++
 		}
-		if !within(b.node, center) {
+		if !isWithin(b.node, center) {
 			outside = append(outside, i)
 		}
 	}
 	for _, i := range outside {
 		words := wordsOf(blocks[i].Text)
-		over, n := 0, len(words)-gram+1
+		over, n := 0, len(words)-shingleWords+1
 		for j := range n {
-			if g := [gram]string(words[j : j+gram]); told[g] > x.grams[g] {
+			if g := [shingleWords]string(words[j : j+shingleWords]); told[g] > x.grams[g] {
 				over++
 			}
 		}
@@ -159,7 +159,7 @@ func (x *extractIndex) tellOnce(blocks []block, keep []bool) {
 		}
 		keep[i] = false
 		for j := range n {
-			told[[gram]string(words[j:j+gram])]--
+			told[[shingleWords]string(words[j:j+shingleWords])]--
 		}
 	}
 }
@@ -184,15 +184,15 @@ func centerOf(blocks []block, keep []bool) *html.Node {
 		}
 		for n := b.node; n != nil; n = n.Parent {
 			if letters[n]*4 >= total*3 {
-				return deepest(n, letters, total)
+				return deepestWithMost(n, letters, total)
 			}
 		}
 	}
 	return nil
 }
 
-// deepest descends from an element with most of the text as long as a single child contains most of it.
-func deepest(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
+// deepestWithMost descends from an element with most of the text as long as a single child contains most of it.
+func deepestWithMost(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	for c := n.FirstChild; c != nil; {
 		if letters[c]*4 >= total*3 {
 			n, c = c, c.FirstChild
@@ -203,7 +203,7 @@ func deepest(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	return n
 }
 
-func within(n, outer *html.Node) bool {
+func isWithin(n, outer *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		if n == outer {
 			return true
@@ -212,9 +212,9 @@ func within(n, outer *html.Node) bool {
 	return false
 }
 
-// rescued reports whether a block that the extractor lost belongs to the content: code, rows, quotations and list items
-// in the same part of the page as kept blocks.
-func rescued(b block, parents map[*html.Node]int, t *pageTree) bool {
+// isPartOfContent reports whether a block that the extractor lost belongs to the content: code, rows, quotations and
+// list items in the same part of the page as kept blocks.
+func isPartOfContent(b block, parents map[*html.Node]int, t *pageTree) bool {
 	n := b.node
 	switch b.Kind {
 	case domain.BlockCode:
@@ -248,14 +248,14 @@ func rescued(b block, parents map[*html.Node]int, t *pageTree) bool {
 	return false
 }
 
-// related reports whether a heading and the block after it are in the same part of the page.
-func related(heading, next *html.Node) bool {
+// inSameSection reports whether a heading and the block after it are in the same part of the page.
+func inSameSection(heading, next *html.Node) bool {
 	up := heading.Parent
 	for range 2 {
 		if up == nil {
 			return false
 		}
-		if within(next, up) {
+		if isWithin(next, up) {
 			return true
 		}
 		up = up.Parent

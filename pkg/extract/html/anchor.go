@@ -49,13 +49,13 @@ func headingAnchors(doc *html.Node) map[*html.Node]string {
 
 // anchorScan is one pass over a page in document order.
 type anchorScan struct {
-	owner   map[string]*html.Node // the element of each id
-	text    int                   // visible letters and digits so far
-	element int                   // elements so far
-	open    []openElement         // open elements, innermost last
-	marks   []anchorChoice        // up to maxMarks links and spans with an id and no text, and no text between them
-	behind  *html.Node            // permalink after the last heading; it does not belong to the next one
-	found   map[*html.Node][]anchorChoice
+	owner             map[string]*html.Node // the element of each id
+	text              int                   // visible letters and digits so far
+	element           int                   // elements so far
+	open              []openElement         // open elements, innermost last
+	marks             []anchorChoice        // up to maxMarks links and spans with an id and no text, and no text between them
+	trailingPermalink *html.Node            // permalink after the last heading; it does not belong to the next one
+	found             map[*html.Node][]anchorChoice
 }
 
 // anchorChoice is a candidate for the anchor of a heading.
@@ -140,7 +140,7 @@ func (a *anchorScan) walk(n *html.Node) {
 		a.open = append(a.open, openElement{node: c, at: at, text: text})
 		a.walk(c)
 		a.open = a.open[:len(a.open)-1]
-		if (c.DataAtom == atom.A || c.DataAtom == atom.Span) && a.text == text && c != a.behind {
+		if (c.DataAtom == atom.A || c.DataAtom == atom.Span) && a.text == text && c != a.trailingPermalink {
 			if id := a.id(c); id != "" {
 				a.addMark(anchorChoice{id: id, at: at, text: text})
 			}
@@ -181,7 +181,7 @@ func (a *anchorScan) within(n *html.Node) (choices []anchorChoice) {
 func (a *anchorScan) heading(n *html.Node, level int) {
 	choices := a.within(n)
 	if link := permalinkBehind(n); link != nil {
-		a.behind = link
+		a.trailingPermalink = link
 		if id := a.id(link); id != "" {
 			choices = append(choices, anchorChoice{id: id})
 		}

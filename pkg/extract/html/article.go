@@ -14,9 +14,9 @@ import (
 
 // Limits of the parts of an article, in letters.
 const (
-	asideLetters  = 600 // of an aside recognised only by its name
-	labelLetters  = 80  // of a line before or after the text that is not a sentence
-	bylineLetters = 120 // of a line that names the author or the date
+	maxAsideLetters  = 600 // of an aside recognised only by its name
+	labelLetters     = 80  // of a line before or after the text that is not a sentence
+	maxBylineLetters = 120 // of a line that names the author or the date
 )
 
 // article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks
@@ -26,7 +26,7 @@ func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, 
 	keep := make([]bool, len(blocks))
 	if body := t.articleBody(region); body != nil {
 		for i, b := range blocks {
-			keep[i] = within(b.node, body)
+			keep[i] = isWithin(b.node, body)
 		}
 	} else if keep = p.readable(page, blocks, t); keep == nil {
 		return nil
@@ -47,7 +47,7 @@ func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, 
 		if !keep[i] {
 			continue
 		}
-		if t.inAside(b.node, body, limit, aside) || t.besidesProse(b, self) {
+		if t.inAside(b.node, body, limit, aside) || t.isMetadataLine(b, self) {
 			keep[i] = false
 			continue
 		}
@@ -95,7 +95,7 @@ func (t *pageTree) articleBody(region *html.Node) *html.Node {
 		if marks++; marks > most {
 			return nil
 		}
-		if found != nil && within(n, found) || remark(n) {
+		if found != nil && isWithin(n, found) || remark(n) {
 			continue
 		}
 		if found != nil {
@@ -130,7 +130,7 @@ func remark(n *html.Node) bool {
 var remarkWords = format.WordSet(`comment comments commentlist disqus respond replies`)
 
 // named reports whether a class or id of an element has one of the words.
-func named(n *html.Node, words map[string]bool) bool { return hinted(n, weight{}, words) }
+func named(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
 
 // asideWords are the names of parts between the paragraphs of an article that do not belong to its text.
 var asideWords = format.WordSet(`related recommended recommendations recommendation trending popular promo promoted similar upsell suggested sponsored outbrain
@@ -154,7 +154,7 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 		return false
 	}
 	if isBlockElement(n.DataAtom) && !isHeading(n.DataAtom) || n.DataAtom == 0 {
-		little := w.prose() < asideLetters && w.prose() < limit
+		little := w.prose() < maxAsideLetters && w.prose() < limit
 		aside = little && (n.DataAtom == atom.Aside || named(n, asideWords)) || w.links >= 3 && w.linkDensity() >= 60 && w.prose() < limit
 	}
 	aside = aside || t.inAside(n.Parent, body, limit, known)
@@ -162,17 +162,17 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	return aside
 }
 
-// besidesProse reports lines that do not belong to the text of an article: the date, the author, the page's own
+// isMetadataLine reports lines that do not belong to the text of an article: the date, the author, the page's own
 // address.
-func (t *pageTree) besidesProse(b block, self string) bool {
-	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= bylineLetters {
+func (t *pageTree) isMetadataLine(b block, self string) bool {
+	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= maxBylineLetters {
 		return false
 	}
 	if self != "" && b.Text == self {
 		return true
 	}
 	w := t.weights[b.node]
-	if w.letters >= 2*bylineLetters {
+	if w.letters >= 2*maxBylineLetters {
 		return false // the element contains more than this line
 	}
 	if w.links > 0 && w.linkDensity() >= 80 {

@@ -7,19 +7,19 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// gutters are the classes that highlighters give to line numbers and buttons in code.
-var gutters = []string{
+// lineNumberClasses are the classes that highlighters give to line numbers and buttons in code.
+var lineNumberClasses = []string{
 	"lineno", "linenos", "linenodiv", "line-number", "line-numbers", "line-numbers-rows", "linenumber", "lnt", "gutter", "rouge-gutter",
 	"blob-num", "hljs-ln-numbers", "code-gutter", "cm-gutters", "CodeMirror-gutter", "copy", "copybtn", "copy-button", "copy-btn", "btn-copy",
 	"clipboard", "code-copy", "zeroclipboard-container", "buttonGroup", "toolbar-item", "linenos-col", "react-syntax-highlighter-line-number",
 }
 
-func isGutter(n *html.Node) bool {
+func isLineNumber(n *html.Node) bool {
 	class := attr(n, "class")
 	if class == "" {
 		return false
 	}
-	for _, g := range gutters {
+	for _, g := range lineNumberClasses {
 		// A pre with class line-numbers is the code itself: its numbers are drawn by CSS.
 		if hasClass(n, g) && n.DataAtom != atom.Pre && n.DataAtom != atom.Code && n.DataAtom != atom.Table {
 			return true
@@ -42,7 +42,7 @@ func codeText(n *html.Node) string {
 			switch {
 			case c.Type == html.TextNode:
 				b.WriteString(c.Data)
-			case c.Type != html.ElementNode || isGutter(c):
+			case c.Type != html.ElementNode || isLineNumber(c):
 			case c.DataAtom == atom.Br:
 				b.WriteByte('\n')
 			case c.DataAtom == atom.Button, c.DataAtom == atom.Style, c.DataAtom == atom.Script, c.DataAtom == atom.Svg, attr(c, "aria-hidden") == "true":

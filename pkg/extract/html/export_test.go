@@ -4,4 +4,4 @@ package html
 var Attr = attr
 
 // Gram is the number of words looked for in a row.
-const Gram = gram
+const Gram = shingleWords

@@ -20,8 +20,8 @@ const (
 	maxWeighedNodes = 500_000 // on larger pages, only elements such as nav and footer are left out
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is the size of visible text below which an article is read whole, in bytes. Article extractors take
-	// short text for a failure and fall back on guesses that lose structure, and there is little to leave out.
+	// minArticleText is the size of visible text below which an article is read whole, in bytes. Article extractors
+	// take short text for a failure and fall back on guesses that lose structure, and there is little to leave out.
 	minArticleText = 1000
 )
 
@@ -81,7 +81,7 @@ func (p *reader) page() error {
 	p.Doc.Route = "html/all/" + enc
 	w := &walker{p: p, base: p.pageBase(doc)}
 	if visible > 0 {
-		w.skip, w.alts = chrome, true
+		w.skip, w.readAlts = isSurrounding, true
 	}
 	if err := w.run(doc); err != nil {
 		return err
@@ -155,7 +155,7 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 			switch {
 			case c.Type == html.TextNode:
 				visible += len(strings.TrimSpace(c.Data))
-			case c.Type == html.ElementNode && !invisible(c) && !chrome(c):
+			case c.Type == html.ElementNode && !invisible(c) && !isSurrounding(c):
 				walk(c)
 			}
 		}

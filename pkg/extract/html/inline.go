@@ -92,7 +92,7 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 		case c.DataAtom == atom.Math:
 			b.WriteString(mathText(c))
 		case c.DataAtom == atom.Img:
-			if alt := w.shown(c); alt != "" {
+			if alt := w.imageDescription(c); alt != "" {
 				b.WriteString(" " + alt + " ")
 			}
 		case isBlockElement(c.DataAtom):
@@ -182,11 +182,11 @@ func rubyText(n *html.Node) string {
 func mathText(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.Data == "annotation" && strings.Contains(attr(c, "encoding"), "tex") {
-			return " " + plainTeX(format.OneLine(nodeText(c))) + " "
+			return " " + simplifyTeX(format.OneLine(nodeText(c))) + " "
 		}
 	}
 	if alt := format.OneLine(attr(n, "alttext")); alt != "" {
-		return " " + plainTeX(alt) + " "
+		return " " + simplifyTeX(alt) + " "
 	}
 	var b strings.Builder
 	for c := range n.Descendants() {
@@ -197,8 +197,8 @@ func mathText(n *html.Node) string {
 	return " " + b.String() + " "
 }
 
-// plainTeX removes commands that only set the size of a formula.
-func plainTeX(s string) string {
+// simplifyTeX removes commands that only set the size of a formula.
+func simplifyTeX(s string) string {
 	if inner, ok := strings.CutPrefix(s, `{\displaystyle `); ok && strings.HasSuffix(inner, "}") {
 		return strings.TrimSpace(inner[:len(inner)-1])
 	}
@@ -221,7 +221,7 @@ func (w *walker) decoration(n *html.Node) bool {
 		}
 		return !w.factsOf(n).wordy
 	case atom.Sup:
-		return (hasClass(n, "reference") || marksNote(n)) && w.factsOf(n).size() < 12
+		return (hasClass(n, "reference") || isNoteReference(n)) && w.factsOf(n).size() < 12
 	case atom.Summary:
 		return hasClass(n, "hideme")
 	case atom.Label, atom.Legend:
@@ -240,8 +240,8 @@ func (w *walker) decoration(n *html.Node) bool {
 	return false
 }
 
-// marksNote reports whether an element contains only a link to a note on the same page.
-func marksNote(n *html.Node) bool {
+// isNoteReference reports whether an element contains only a link to a note on the same page.
+func isNoteReference(n *html.Node) bool {
 	c := n.FirstChild
 	return c != nil && c.NextSibling == nil && c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#")
 }

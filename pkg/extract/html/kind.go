@@ -14,8 +14,8 @@ var generators = []string{
 	"mediawiki", "dokuwiki", "xwiki", "moinmoin", "pukiwiki", "discourse", "phpbb", "vbulletin", "xenforo", "nodebb", "flarum", "mybb", "smf", "invision",
 }
 
-// wholeMarks are classes and ids of the main part of a page in the themes of such programs.
-var wholeMarks = []string{
+// mainPartClasses are classes and ids of the main part of a page in the themes of such programs.
+var mainPartClasses = []string{
 	"theme-doc-markdown", "rst-content", "documentwrapper", "md-content", "vp-doc", "rustdoc", "contents-wrapper", "markdown-section", "mw-parser-output",
 	"mw-content-text", "bodyContent", "topic-body", "crawler-post", "postbody", "viewtopic", "js-post-body", "s-prose", "postcontent", "message-body",
 	"product-details", "product_page", "single-product", "product-single", "swagger-ui", "javadoc", "api-content", "bd-article", "sl-markdown-content",
@@ -31,24 +31,24 @@ func declaresArticle(f *pageFacts, doc *html.Node) bool {
 			return false
 		}
 	}
-	if strings.HasPrefix(f.first("og:type"), "product") || f.types["TechArticle"] || f.types["QAPage"] || f.types["DiscussionForumPosting"] || marked(doc) {
+	if strings.HasPrefix(f.first("og:type"), "product") || f.types["TechArticle"] || f.types["QAPage"] || f.types["DiscussionForumPosting"] || hasMainPartClass(doc) {
 		return false
 	}
 	article := strings.HasPrefix(f.first("og:type"), "article")
 	for t := range f.types {
 		article = article || strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting")
 	}
-	return article || entries(doc) == 1
+	return article || countEntries(doc) == 1
 }
 
-// marked reports whether an element has a class or id in wholeMarks.
-func marked(doc *html.Node) bool {
+// hasMainPartClass reports whether an element has a class or id in mainPartClasses.
+func hasMainPartClass(doc *html.Node) bool {
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || n.DataAtom != atom.Div && n.DataAtom != atom.Main && n.DataAtom != atom.Article && n.DataAtom != atom.Body && n.DataAtom != atom.Section {
 			continue
 		}
 		id := attr(n, "id")
-		for _, m := range wholeMarks {
+		for _, m := range mainPartClasses {
 			if id == m || hasClass(n, m) {
 				return true
 			}
@@ -57,8 +57,8 @@ func marked(doc *html.Node) bool {
 	return false
 }
 
-// entries counts blog entries that are marked with microformats.
-func entries(doc *html.Node) int {
+// countEntries counts blog entries that are marked with microformats.
+func countEntries(doc *html.Node) int {
 	count := 0
 	for n := range doc.Descendants() {
 		if hasClass(n, "hentry") || hasClass(n, "h-entry") {

@@ -18,7 +18,7 @@ func listItems(n int, behind string) string {
 	return b.String()
 }
 
-func TestPagesThatListLinksAreTold(t *testing.T) {
+func TestLinkListsAreRecognised(t *testing.T) {
 	t.Parallel()
 	prose := strings.Repeat(`<p>Words that say something of their own, and a <a href="more.html">link</a>.</p>`, 20)
 	for name, test := range map[string]struct {

@@ -33,7 +33,7 @@ func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	main := inRegion(blocks, region)
 	if page != "" && visible >= minArticleText && declaresArticle(f, doc) {
 		if keep := p.article(page, blocks, main, t, region, f.link); keep != nil {
-			p.untitle(blocks, keep)
+			p.dropTitle(blocks, keep)
 			return p.emitChosen("article", blocks, keep)
 		}
 	}
@@ -44,7 +44,7 @@ func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]block, error) {
 	var blocks []block
 	w := &walker{
-		p: p, base: p.pageBase(doc), alts: true,
+		p: p, base: p.pageBase(doc), readAlts: true,
 		skip: func(n *html.Node) bool { return drop[n] },
 		take: func(b block) error {
 			blocks = append(blocks, b)
@@ -55,9 +55,9 @@ func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]b
 	return blocks, err
 }
 
-// untitle drops the title of an article and its repetitions, because a document stores the title separately from its
+// dropTitle drops the title of an article and its repetitions, because a document stores the title separately from its
 // text.
-func (p *reader) untitle(blocks []block, keep []bool) {
+func (p *reader) dropTitle(blocks []block, keep []bool) {
 	title, left := lettersOf(p.Doc.Title), 0
 	for i, b := range blocks {
 		if !keep[i] {
@@ -81,7 +81,7 @@ func inRegion(blocks []block, region *html.Node) []bool {
 	keep := make([]bool, len(blocks))
 	titled := false
 	for i, b := range blocks {
-		keep[i] = within(b.node, region) || isPageTitle(b.node)
+		keep[i] = isWithin(b.node, region) || isPageTitle(b.node)
 		titled = titled || keep[i] && b.Kind == domain.BlockHeading && b.Level == 1
 	}
 	for i, b := range blocks {
@@ -99,7 +99,7 @@ func inRegion(blocks []block, region *html.Node) []bool {
 func keepHeadingBefore(blocks []block, keep []bool, region *html.Node) {
 	for i := slices.Index(keep, true) - 1; i >= 0; i-- {
 		if b := blocks[i]; b.Kind == domain.BlockHeading {
-			keep[i] = b.node.Parent != nil && within(region, b.node.Parent)
+			keep[i] = b.node.Parent != nil && isWithin(region, b.node.Parent)
 			return
 		}
 	}
@@ -123,7 +123,7 @@ func (p *reader) emitChosen(route string, blocks []block, keep []bool) (bool, er
 		if !keep[i] {
 			continue
 		}
-		if err := p.Out.Add(b.shown(p.Src.PlainRows)); err != nil {
+		if err := p.Out.Add(b.emitted(p.Src.PlainRows)); err != nil {
 			return true, err
 		}
 	}

@@ -98,9 +98,9 @@ func TestSmallPagesKeepTheirStructure(t *testing.T) {
 	}
 }
 
-// TestPagesOfEveryLengthAreToldOnce grows a page past the length from which main content is looked for: each of its
+// TestPagesOfEveryLengthAreReadOnce grows a page past the length from which main content is looked for: each of its
 // paragraphs must be found once whatever reads it.
-func TestPagesOfEveryLengthAreToldOnce(t *testing.T) {
+func TestPagesOfEveryLengthAreReadOnce(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder
 	page.WriteString("<html><body><nav><a>Home</a></nav><h1>Riverbank almanac</h1>")

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// chrome reports elements that surround the content of a page.
-func chrome(n *html.Node) bool {
+// isSurrounding reports elements that surround the content of a page.
+func isSurrounding(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Button:
 		return true

@@ -13,14 +13,14 @@ import (
 // the date of the last change.
 const maxAfterPager = 100
 
-// turnsPage recognises the links to the previous and the next page at the end of the content without a name, as GitBook
+// isPager recognises the links to the previous and the next page at the end of the content without a name, as GitBook
 // writes them: one or two links that hold all of the text, each a label and then the title of the page.
-func (s *surveyor) turnsPage(n *html.Node, w weight) bool {
+func (s *boilerplateFinder) isPager(n *html.Node, w weight) bool {
 	if w.links == 0 || w.links > 2 || w.prose() > 0 || w.headings > 0 || w.letters > 300 {
 		return false
 	}
 	for c := range n.Descendants() {
-		if c.DataAtom == atom.A && attr(c, "href") != "" && !labelsNeighbour(c) {
+		if c.DataAtom == atom.A && attr(c, "href") != "" && !isNeighbourLabel(c) {
 			return false
 		}
 	}
@@ -35,9 +35,9 @@ func (s *surveyor) turnsPage(n *html.Node, w weight) bool {
 	return true
 }
 
-// labelsNeighbour reports whether the first text in a link is the label of the previous or the next page, and more
+// isNeighbourLabel reports whether the first text in a link is the label of the previous or the next page, and more
 // follows.
-func labelsNeighbour(link *html.Node) bool {
+func isNeighbourLabel(link *html.Node) bool {
 	label := ""
 	for c := range link.Descendants() {
 		text := ""

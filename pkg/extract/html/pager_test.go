@@ -2,7 +2,7 @@ package html_test
 
 import "testing"
 
-func TestLinksToTheNeighboursOfAPageAreLeftOut(t *testing.T) {
+func TestPagersAreLeftOut(t *testing.T) {
 	t.Parallel()
 	link := func(label, title string) string {
 		return `<a href="/x"><span><span>` + label + `</span><span>` + title + `</span></span></a>`

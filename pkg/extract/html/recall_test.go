@@ -59,7 +59,7 @@ func TestASectionIsNotDroppedForItsName(t *testing.T) {
 	}
 }
 
-func TestWhatAReaderCanHaveShownIsRead(t *testing.T) {
+func TestContentThatAReaderCanRevealIsRead(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"an answer behind a heading":              `<h3>How?</h3><div style="height:0; display: none">` + prose(1, "needle") + `</div>`,
@@ -106,7 +106,7 @@ func TestWhatAReaderCanHaveShownIsRead(t *testing.T) {
 	wantText(t, page+tests["a slot of a shadow tree"], "+[heading] needle", "-none")
 }
 
-func TestWhatIsHiddenForGoodStaysHidden(t *testing.T) {
+func TestPermanentlyHiddenContentIsNotRead(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"a menu that a button opens":              `<button aria-controls=m1>Main menu</button><div id=m1 hidden><ul><li><a href=/a>Flood one</a><li><a href=/b>Flood two</a><li><a href=/c>Flood three</a></ul></div>`,
@@ -135,8 +135,8 @@ func TestWhatIsHiddenForGoodStaysHidden(t *testing.T) {
 	}
 }
 
-// TestSurroundingsAreToldByStructure reads pages that mark nothing: neither main, nor navigation, nor names.
-func TestSurroundingsAreToldByStructure(t *testing.T) {
+// TestBoilerplateIsRecognisedByStructure reads pages that mark nothing: neither main, nor navigation, nor names.
+func TestBoilerplateIsRecognisedByStructure(t *testing.T) {
 	t.Parallel()
 	menu := `<div class=x1><ul><li><a href=/1>Flood one</a><li><a href=/2>Flood two</a><li><a href=/3>Flood three</a><li><a href=/4>Flood four</a></ul></div>`
 	content := `<div class=x2><h1>Guide</h1>` + prose(6, "wheel") + `<h2>See also</h2><ul><li><a href=/5>needle one</a><li><a href=/6>needle two</a><li><a href=/7>needle three</a><li><a href=/8>four</a></ul></div>`
@@ -177,7 +177,7 @@ func TestTheArticleIsNotTakenForAComment(t *testing.T) {
 	}
 }
 
-func TestLinkedDataIsTheContentOfAPageWithoutAny(t *testing.T) {
+func TestLinkedDataReplacesMissingContent(t *testing.T) {
 	t.Parallel()
 	faq := `<script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":"Organization","name":"Mill Ltd."},{"@type":"FAQPage","mainEntity":[` +
 		`{"@type":"Question","name":"Why does it turn?","acceptedAnswer":{"@type":"Answer","text":"<p>The <b>river</b> turns it.</p>"}}]}]}</script>`
@@ -191,7 +191,7 @@ func TestLinkedDataIsTheContentOfAPageWithoutAny(t *testing.T) {
 	wantText(t, faq+"<main><h1>Guide</h1>"+prose(4, "wheel")+"</main>", "+wheel", "-river")
 }
 
-func TestAPageIsReadThatScriptsShow(t *testing.T) {
+func TestScriptRenderedPagesAreRead(t *testing.T) {
 	t.Parallel()
 	for name, page := range map[string]string{
 		"the body":              `<body style="display: none"><h1>Guide</h1>` + prose(4, "needle") + `</body>`,

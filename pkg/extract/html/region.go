@@ -105,7 +105,7 @@ func weigh(doc *html.Node) *pageTree {
 					w.headings++
 					w.clear.headings++
 				}
-				if chrome(c) {
+				if isSurrounding(c) {
 					w.clear = clearWeight{}
 				}
 				t.weights[c] = w
@@ -163,7 +163,8 @@ func firstHref(n *html.Node) string {
 	return ""
 }
 
-// regionMarks are the classes and ids of the elements that themes without a main element put the content of a page into.
+// regionMarks are the classes and ids of the elements that themes without a main element put the content of a page
+// into.
 var regionMarks = format.WordSet(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
 	theme-doc-markdown vp-doc md-content markdown-section`)
 
@@ -193,16 +194,16 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 		}
 	}
 	walk(doc)
-	if n := t.around(mains); n != nil {
+	if n := t.commonParent(mains); n != nil {
 		return n
 	}
 	for i, candidates := range [][]*html.Node{mains, marked, articles, bodies} {
 		for _, n := range candidates {
 			const fromArticles = 2
-			if i >= fromArticles && !t.subject(n, doc) {
+			if i >= fromArticles && !t.hasMainHeading(n, doc) {
 				continue // a comment may be longer than the article
 			}
-			if t.holdsHalf(n) {
+			if t.hasHalf(n) {
 				return n
 			}
 		}
@@ -210,8 +211,8 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 	return doc
 }
 
-// around returns the element around several main elements with text, nil if there is one or none.
-func (t *pageTree) around(mains []*html.Node) *html.Node {
+// commonParent returns the element around several main elements with text, nil if there is one or none.
+func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	var common *html.Node
 	count := 0
 	for _, n := range mains {
@@ -221,7 +222,7 @@ func (t *pageTree) around(mains []*html.Node) *html.Node {
 		if count++; common == nil {
 			common = n
 		}
-		for common != nil && !within(n, common) {
+		for common != nil && !isWithin(n, common) {
 			common = common.Parent
 		}
 	}
@@ -231,8 +232,9 @@ func (t *pageTree) around(mains []*html.Node) *html.Node {
 	return common
 }
 
-// subject reports whether an element contains the main heading of the page or, without one, nearly all of its text.
-func (t *pageTree) subject(n, doc *html.Node) bool {
+// hasMainHeading reports whether an element contains the main heading of the page or, without one, nearly all of its
+// text.
+func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
 	if remark(n) {
 		return false
 	}
@@ -240,8 +242,8 @@ func (t *pageTree) subject(n, doc *html.Node) bool {
 	return all.titles > 0 && w.titles == all.titles || w.clear.prose()*5 >= t.total.prose()*4
 }
 
-// holdsHalf reports whether an element holds half of the page's prose or, on a page of links, half of its text.
-func (t *pageTree) holdsHalf(n *html.Node) bool {
+// hasHalf reports whether an element holds half of the page's prose or, on a page of links, half of its text.
+func (t *pageTree) hasHalf(n *html.Node) bool {
 	w := t.weights[n].clear
 	if w.prose()*2 >= t.total.prose() && w.prose() >= shellLetters {
 		return true

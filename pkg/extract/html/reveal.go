@@ -80,7 +80,7 @@ func (r *revealer) measure(doc *html.Node) {
 				if inLink {
 					sum.linked += l
 				}
-			case c.Type == html.ElementNode && !unseen(c):
+			case c.Type == html.ElementNode && !isNeverText(c):
 				w := walk(c, inLink || c.DataAtom == atom.A && attr(c, "href") != "")
 				if field(c) {
 					w.fields++
@@ -110,13 +110,13 @@ var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 // ignored.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || chrome(c) && !isButton(c) {
+		if c.Type != html.ElementNode || isSurrounding(c) && !isButton(c) {
 			continue
 		}
 		if len(r.controls) < maxControls {
 			r.noteControl(c)
 		}
-		if concealed(c) {
+		if isHidden(c) {
 			if key := rowKey(c); key != "" {
 				r.rows[key]++
 			}
@@ -187,14 +187,14 @@ func (r *revealer) walk(n *html.Node) {
 		if isHeading(c.DataAtom) {
 			readButtons(c)
 		}
-		if chrome(c) && !isButton(c) || unseen(c) {
+		if isSurrounding(c) && !isButton(c) || isNeverText(c) {
 			continue
 		}
 		if c.DataAtom == atom.Button && r.describes(c) {
 			rename(c, atom.Div)
 		}
-		if concealed(c) || c.DataAtom == atom.Span && r.measured[c].letters >= minHiddenSpan && invisible(c) {
-			if !r.panel(c) || !r.asked(c) {
+		if isHidden(c) || c.DataAtom == atom.Span && r.measured[c].letters >= minHiddenSpan && invisible(c) {
+			if !r.panel(c) || !r.canOpen(c) {
 				continue
 			}
 			unhide(c)
@@ -229,8 +229,8 @@ func textBesideButtons(n *html.Node) bool {
 	return false
 }
 
-// unseen reports elements that never contain text for readers.
-func unseen(n *html.Node) bool {
+// isNeverText reports elements that never contain text for readers.
+func isNeverText(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe, atom.Object, atom.Canvas,
 		atom.Select, atom.Datalist, atom.Textarea:
@@ -239,9 +239,9 @@ func unseen(n *html.Node) bool {
 	return false
 }
 
-// concealed reports hidden elements that a page could show.
-func concealed(n *html.Node) bool {
-	if unseen(n) {
+// isHidden reports hidden elements that a page could show.
+func isHidden(n *html.Node) bool {
+	if isNeverText(n) {
 		return false
 	}
 	return n.DataAtom == atom.Dialog || isBlockElement(n.DataAtom) && invisible(n) || modal(n)
@@ -269,9 +269,9 @@ func (r *revealer) panel(n *html.Node) bool {
 	return true
 }
 
-// asked reports whether a reader can open a hidden element.
-func (r *revealer) asked(n *html.Node) bool {
-	if id := attr(n, "id"); id != "" && r.controls[id] != nil && !within(r.controls[id], n) {
+// canOpen reports whether a reader can open a hidden element.
+func (r *revealer) canOpen(n *html.Node) bool {
+	if id := attr(n, "id"); id != "" && r.controls[id] != nil && !isWithin(r.controls[id], n) {
 		return true
 	}
 	if n.DataAtom == atom.Dialog {
@@ -281,20 +281,20 @@ func (r *revealer) asked(n *html.Node) bool {
 	if modal(n) {
 		return false
 	}
-	if enclosing(n, atom.Form) == nil && r.continues(n) {
+	if enclosing(n, atom.Form) == nil && r.isMoreControl(n) {
 		return true
 	}
 	if n.DataAtom == atom.Span {
 		return false
 	}
 	prev := previousElement(n)
-	if label := labelBefore(n); label != nil && r.pressed(label, n) {
+	if label := labelBefore(n); label != nil && r.isPanelLabel(label, n) {
 		return true
 	}
 	if key := rowKey(n); key != "" && r.rows[key] >= 2 && prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters {
 		return true
 	}
-	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && named(n, panelWords) || oneOfSeveral(n)
+	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && named(n, panelWords) || hasVisibleSibling(n)
 }
 
 // panelWords are names of elements that a reader opens by the text before them.
@@ -314,10 +314,10 @@ func labelBefore(n *html.Node) *html.Node {
 	return nil
 }
 
-// pressed reports whether an element looks like the label of a panel: a heading, a question, a button with words.
-func (r *revealer) pressed(n, panel *html.Node) bool {
+// isPanelLabel reports whether an element looks like the label of a panel: a heading, a question, a button with words.
+func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 	w := r.measured[n]
-	if w.letters == 0 || w.letters > maxLabelLetters || w.fields > 0 || chrome(n) && !isButton(n) {
+	if w.letters == 0 || w.letters > maxLabelLetters || w.fields > 0 || isSurrounding(n) && !isButton(n) {
 		return false
 	}
 	text := strings.TrimSpace(startText(n))
@@ -337,8 +337,8 @@ func (r *revealer) pressed(n, panel *html.Node) bool {
 var moreWords = format.WordSet(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
 	altro tutto meer alles mer vis pokaż więcej`)
 
-// continues reports whether the control of a hidden element follows it or its list: "Read more".
-func (r *revealer) continues(n *html.Node) bool {
+// isMoreControl reports whether the control of a hidden element follows it or its list: "Read more".
+func (r *revealer) isMoreControl(n *html.Node) bool {
 	const levels = 3
 	for range levels {
 		if next := nextElement(n); next != nil && !invisible(next) {
@@ -376,8 +376,8 @@ func (r *revealer) describes(button *html.Node) bool {
 	return false
 }
 
-// oneOfSeveral reports whether a sibling of the same kind is visible, like the open panel of a set of tabs.
-func oneOfSeveral(n *html.Node) bool {
+// hasVisibleSibling reports whether a sibling of the same kind is visible, like the open panel of a set of tabs.
+func hasVisibleSibling(n *html.Node) bool {
 	if attr(n, "class") == "" || n.DataAtom == atom.Li || n.DataAtom == atom.Tr {
 		return false
 	}
@@ -424,7 +424,7 @@ func (r *revealer) label(n *html.Node) {
 		l := r.measured[b].letters
 		named := hasAttr(b, "aria-controls") || hasAttr(b, "aria-expanded") || len(strings.Fields(startText(b))) > 1
 		if l > 0 && l <= maxLabelLetters && named {
-			if headed(b) {
+			if inHeading(b) {
 				rename(b, atom.Span)
 			} else {
 				rename(b, atom.Div)
@@ -434,8 +434,8 @@ func (r *revealer) label(n *html.Node) {
 	}
 }
 
-// headed reports whether an element is inside a heading.
-func headed(n *html.Node) bool {
+// inHeading reports whether an element is inside a heading.
+func inHeading(n *html.Node) bool {
 	for n = n.Parent; n != nil; n = n.Parent {
 		if isHeading(n.DataAtom) {
 			return true

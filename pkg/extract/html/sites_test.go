@@ -364,8 +364,9 @@ func meanF1(results []siteResult) float64 {
 	return sum / float64(max(1, len(results)))
 }
 
-// TestTheGateSeesWhatIsLost holds the gate against a page whose extraction lacks a section and has a menu too many.
-func TestTheGateSeesWhatIsLost(t *testing.T) {
+// TestTheRecallGateDetectsLosses holds the gate against a page whose extraction lacks a section and has a menu too
+// many.
+func TestTheRecallGateDetectsLosses(t *testing.T) {
 	t.Parallel()
 	page := `<body><div class=menu>Home Download</div><div role=main><h1>Guide<a class=headerlink>#</a></h1><p>Open the <b>valve</b> first.</p>` +
 		`<section><h2>Cookies</h2><pre>a = 1</pre></section></div></body>`

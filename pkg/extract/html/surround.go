@@ -15,9 +15,9 @@ import (
 func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	drop := map[*html.Node]bool{}
 	root, beside := t.content(region)
-	s := surveyor{t: t, theme: themeOf(doc), beside: beside, root: root, drop: drop}
-	s.walk(doc, false, nowhere)
-	s.leading(root)
+	s := boilerplateFinder{t: t, theme: themeOf(doc), siblings: beside, root: root, drop: drop}
+	s.walk(doc, false, noSide)
+	s.dropLeadingLists(root)
 	return drop
 }
 
@@ -30,7 +30,7 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 		var heavy *html.Node
 		most, all := 0, 0
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.Type != html.ElementNode || invisible(c) || chrome(c) {
+			if c.Type != html.ElementNode || invisible(c) || isSurrounding(c) {
 				continue
 			}
 			p := t.weights[c].clear.prose()
@@ -39,13 +39,13 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 				heavy, most = c, p
 			}
 		}
-		if heavy == nil || most*10 < all*6 || !t.mayHold(heavy, n) {
+		if heavy == nil || most*10 < all*6 || !t.holdsHeadings(heavy, n) {
 			return n, beside
 		}
-		at := before
+		at := beforeContent
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			if c == heavy {
-				at = behind
+				at = afterContent
 			} else if c.Type == html.ElementNode {
 				beside[c] = at
 			}
@@ -54,9 +54,9 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 	}
 }
 
-// mayHold reports whether a child contains the main headings of its parent or, without any, all headings and nearly all
-// prose.
-func (t *pageTree) mayHold(child, parent *html.Node) bool {
+// holdsHeadings reports whether a child contains the main headings of its parent or, without any, all headings and
+// nearly all prose.
+func (t *pageTree) holdsHeadings(child, parent *html.Node) bool {
 	switch child.DataAtom {
 	case atom.P, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.Li, atom.Blockquote, atom.Figure, atom.Details,
 		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
@@ -73,46 +73,46 @@ func (t *pageTree) mayHold(child, parent *html.Node) bool {
 type side int
 
 const (
-	nowhere side = iota
-	before
-	behind
+	noSide side = iota
+	beforeContent
+	afterContent
 )
 
-// surveyor finds the elements that surround the content.
-type surveyor struct {
-	t      *pageTree
-	theme  pageTheme
-	root   *html.Node          // element with the content
-	beside map[*html.Node]side // siblings of the elements around root
-	drop   map[*html.Node]bool
+// boilerplateFinder finds the elements that surround the content.
+type boilerplateFinder struct {
+	t        *pageTree
+	theme    pageTheme
+	root     *html.Node          // element with the content
+	siblings map[*html.Node]side // siblings of the elements around root
+	drop     map[*html.Node]bool
 
 	sections int // number of headings passed in the content, without h1
 }
 
-func (s *surveyor) walk(n *html.Node, inRoot bool, at side) {
+func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || invisible(c) {
 			continue
 		}
-		in, by := inRoot || c == s.root, max(at, s.beside[c])
+		in, by := inRoot || c == s.root, max(at, s.siblings[c])
 		if in && isHeading(c.DataAtom) && c.DataAtom != atom.H1 && s.t.weights[c].letters > 0 {
 			s.sections++
 		}
-		if chrome(c) || s.surrounds(c, in, by) {
+		if isSurrounding(c) || s.isBoilerplate(c, in, by) {
 			s.drop[c] = true
 			continue
 		}
 		// A long list of links after the content may be the purpose of the page: it is kept whole.
-		if s.beside[c] == behind && s.t.weights[c].linkDensity() >= 50 && container(c) {
-			by = nowhere
+		if s.siblings[c] == afterContent && s.t.weights[c].linkDensity() >= 50 && container(c) {
+			by = noSide
 		}
 		s.walk(c, in, by)
 	}
 }
 
-// surrounds reports whether an element surrounds the content, judged by its structure.
-func (s *surveyor) surrounds(n *html.Node, inRoot bool, at side) bool {
-	if !container(n) && (n.DataAtom != atom.Td || at == nowhere) {
+// isBoilerplate reports whether an element surrounds the content, judged by its structure.
+func (s *boilerplateFinder) isBoilerplate(n *html.Node, inRoot bool, at side) bool {
+	if !container(n) && (n.DataAtom != atom.Td || at == noSide) {
 		return false
 	}
 	w := s.t.weights[n]
@@ -125,7 +125,7 @@ func (s *surveyor) surrounds(n *html.Node, inRoot bool, at side) bool {
 	if w.titles > 0 {
 		return false
 	}
-	if (!inRoot || s.sections < 2) && s.t.contents(n, w) || n.DataAtom == atom.Form && w.letters < 200 && w.headings == 0 || consent(n, w) {
+	if (!inRoot || s.sections < 2) && s.t.contents(n, w) || n.DataAtom == atom.Form && w.letters < 200 && w.headings == 0 || isConsentRequest(n, w) {
 		return true
 	}
 	switch attr(n, "role") {
@@ -136,13 +136,13 @@ func (s *surveyor) surrounds(n *html.Node, inRoot bool, at side) bool {
 			return true
 		}
 	}
-	if at != nowhere && s.besideContent(n, w, at) {
+	if at != noSide && s.isBoilerplateOutside(n, w, at) {
 		return true
 	}
 	if inRoot {
-		return s.smallPart(n, w) || s.turnsPage(n, w)
+		return s.isBoilerplateInside(n, w) || s.isPager(n, w)
 	}
-	return n.DataAtom != atom.Span && hinted(n, w, hintWords) && thin(w)
+	return n.DataAtom != atom.Span && matchesHint(n, w, hintWords) && isMostlyControls(w)
 }
 
 // container reports elements that group parts of a page.
@@ -160,28 +160,28 @@ func (t *pageTree) much(w weight) bool {
 	return w.letters*5 > t.total.letters*2 && w.prose()*5 > t.total.prose()
 }
 
-// besideContent recognises lists of links, and notices with buttons, outside the content.
-func (s *surveyor) besideContent(n *html.Node, w weight, at side) bool {
+// isBoilerplateOutside recognises lists of links, and notices with buttons, outside the content.
+func (s *boilerplateFinder) isBoilerplateOutside(n *html.Node, w weight, at side) bool {
 	if w.controls >= 2 && w.letters < 250*w.controls && w.letters < 1000 {
 		return true
 	}
 	if n.DataAtom == atom.Span || w.links == 0 || w.linkDensity() < 50 {
 		return false
 	}
-	return at == before || w.letters*2 < s.t.weights[s.root].prose()
+	return at == beforeContent || w.letters*2 < s.t.weights[s.root].prose()
 }
 
-// smallPart recognises small parts inside the content, such as pagers and share buttons: their class names them, and
-// they contain almost nothing but links, buttons and fields.
-func (s *surveyor) smallPart(n *html.Node, w weight) bool {
-	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !hinted(n, weight{headings: 1}, hintWords) {
+// isBoilerplateInside recognises small parts inside the content, such as pagers and share buttons: their class names
+// them, and they contain almost nothing but links, buttons and fields.
+func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
+	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !matchesHint(n, weight{headings: 1}, hintWords) {
 		return false
 	}
 	switch {
 	case w.fields > 0:
 		return w.prose() < 200
 	case w.headings > 0:
-		return w.linkDensity() >= 50 && hinted(n, w, otherPages) && !namedAfterHeading(n)
+		return w.linkDensity() >= 50 && matchesHint(n, w, otherPages) && !namedAfterHeading(n)
 	case w.links > 0:
 		return w.linkDensity() >= 60 && w.letters < 300
 	}
@@ -195,16 +195,16 @@ func namedAfterHeading(n *html.Node) bool {
 	return h != nil && id != "" && (id == lettersOf(nodeText(h)) || n.DataAtom == atom.Section)
 }
 
-// thin reports whether an element contains almost nothing but links and buttons.
-func thin(w weight) bool {
+// isMostlyControls reports whether an element contains almost nothing but links and buttons.
+func isMostlyControls(w weight) bool {
 	if w.controls > 0 {
 		return w.prose() < 600
 	}
 	return w.links > 0 && w.linkDensity() >= 40
 }
 
-// consent reports requests for consent: buttons and a text about cookies.
-func consent(n *html.Node, w weight) bool {
+// isConsentRequest reports requests for consent: buttons and a text about cookies.
+func isConsentRequest(n *html.Node, w weight) bool {
 	return w.controls >= 2 && w.letters < 2000 && strings.Contains(strings.ToLower(startText(n)), "cookie")
 }
 
@@ -228,7 +228,7 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 	default:
 		return false
 	}
-	if !onlyJumps(w) || w.links > maxContents || w.headings > 1 || len(t.headings) == 0 {
+	if !hasOnlyPageLinks(w) || w.links > maxContents || w.headings > 1 || len(t.headings) == 0 {
 		return false
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -237,7 +237,7 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 		if part.links == w.links && part.letters == w.letters && container(c) {
 			return t.contents(c, part) // n only wraps it
 		}
-		if part.links == w.links && part.prose() > 0 && part.prose() < w.prose() && onlyJumps(part) {
+		if part.links == w.links && part.prose() > 0 && part.prose() < w.prose() && hasOnlyPageLinks(part) {
 			return false
 		}
 	}
@@ -250,25 +250,25 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 			continue
 		}
 		links++
-		if t.heads(lettersOf(nodeText(c))) {
+		if t.isHeadingText(lettersOf(nodeText(c))) {
 			told++
 		}
 	}
 	return told*10 >= links*8
 }
 
-// onlyJumps reports whether an element contains links to the same page and at most a label.
-func onlyJumps(w weight) bool {
+// hasOnlyPageLinks reports whether an element contains links to the same page and at most a label.
+func hasOnlyPageLinks(w weight) bool {
 	return w.links >= 3 && w.fragments*10 >= w.links*9 && w.linkDensity() >= 75
 }
 
-// heads reports whether a link has the text of a heading, with or without a number before it.
-func (t *pageTree) heads(link string) bool {
+// isHeadingText reports whether a link has the text of a heading, with or without a number before it.
+func (t *pageTree) isHeadingText(link string) bool {
 	return t.headings[link] || t.headings[strings.TrimLeftFunc(link, unicode.IsDigit)]
 }
 
-// leading drops lists of links before the first heading or paragraph.
-func (s *surveyor) leading(root *html.Node) {
+// dropLeadingLists drops lists of links before the first heading or paragraph.
+func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 	most := s.t.weights[root].letters / 4
 	var walk func(n *html.Node) bool // false after the first content
 	walk = func(n *html.Node) bool {
@@ -404,9 +404,9 @@ var otherPages = format.WordSet(`related recommended recommendations recommendat
 // every element in it.
 const maxNameBytes = 2000
 
-// hinted reports whether a class or an id has one of the words. The id of an element with headings is ignored, because
-// it is usually generated from a heading.
-func hinted(n *html.Node, w weight, words map[string]bool) bool {
+// matchesHint reports whether a class or an id has one of the words. The id of an element with headings is ignored,
+// because it is usually generated from a heading.
+func matchesHint(n *html.Node, w weight, words map[string]bool) bool {
 	name := format.Cut(attr(n, "class"), maxNameBytes)
 	if w.headings == 0 {
 		name += " " + format.Cut(attr(n, "id"), maxNameBytes)

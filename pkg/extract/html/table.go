@@ -47,7 +47,7 @@ func (w *walker) table(t *html.Node) {
 	was := w.at
 	w.at = t
 	defer func() { w.at = was }()
-	for c := range ownNodes(t) {
+	for c := range tableElements(t) {
 		if c.DataAtom == atom.Caption {
 			w.emit(domain.Block{Kind: domain.BlockParagraph, Text: w.inline(c), Links: w.linksIn(c)}, c)
 		}
@@ -69,15 +69,15 @@ func (w *walker) table(t *html.Node) {
 
 // layout reads the cells of a layout table one after another.
 func (w *walker) layout(t *html.Node) {
-	for n := range ownNodes(t) {
+	for n := range tableElements(t) {
 		if (n.DataAtom == atom.Td || n.DataAtom == atom.Th || n.DataAtom == atom.Caption) && !w.skipped(n, t) {
 			w.block(n)
 		}
 	}
 }
 
-// ownNodes iterates over the elements of a table, except those of nested tables.
-func ownNodes(table *html.Node) func(yield func(*html.Node) bool) {
+// tableElements iterates over the elements of a table, except those of nested tables.
+func tableElements(table *html.Node) func(yield func(*html.Node) bool) {
 	return func(yield func(*html.Node) bool) {
 		var walk func(n *html.Node) bool
 		walk = func(n *html.Node) bool {
@@ -95,7 +95,7 @@ func ownNodes(table *html.Node) func(yield func(*html.Node) bool) {
 // skipped reports whether an element, or an ancestor of it within the table, is left out.
 func (w *walker) skipped(n, table *html.Node) bool {
 	for ; n != nil && n != table; n = n.Parent {
-		if invisible(n) || isGutter(n) || w.skip != nil && w.skip(n) {
+		if invisible(n) || isLineNumber(n) || w.skip != nil && w.skip(n) {
 			return true
 		}
 	}
@@ -111,7 +111,7 @@ func (w *walker) grid(t *html.Node) []gridRow {
 	var rows []gridRow
 	var covers []cover
 	size := 0
-	for tr := range ownNodes(t) {
+	for tr := range tableElements(t) {
 		if tr.DataAtom != atom.Tr || w.skipped(tr, t) {
 			continue
 		}
@@ -138,7 +138,7 @@ func (w *walker) grid(t *html.Node) []gridRow {
 			}
 		}
 		for c := tr.FirstChild; c != nil; c = c.NextSibling {
-			if c.DataAtom != atom.Td && c.DataAtom != atom.Th || invisible(c) || isGutter(c) || w.skip != nil && w.skip(c) {
+			if c.DataAtom != atom.Td && c.DataAtom != atom.Th || invisible(c) || isLineNumber(c) || w.skip != nil && w.skip(c) {
 				continue
 			}
 			covered()
@@ -239,7 +239,7 @@ func (w *walker) emitPairs(rows []gridRow) {
 // mergeHeads joins the header rows into one: group names, then column names.
 func mergeHeads(rows []gridRow) []gridRow {
 	heads := 0
-	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || reachesDown(rows[heads-1], rows[heads]))) {
+	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || spansInto(rows[heads-1], rows[heads]))) {
 		heads++
 	}
 	const most = 4
@@ -260,8 +260,8 @@ func mergeHeads(rows []gridRow) []gridRow {
 	return append([]gridRow{merged}, rows[heads:]...)
 }
 
-// reachesDown reports whether a cell of the upper row spans into the lower row.
-func reachesDown(upper, lower gridRow) bool {
+// spansInto reports whether a cell of the upper row spans into the lower row.
+func spansInto(upper, lower gridRow) bool {
 	for i, c := range lower.cells {
 		if !c.first && c.text != "" && i < len(upper.cells) && upper.cells[i].text == c.text {
 			return true
@@ -304,7 +304,7 @@ func (w *walker) emitRows(rows []gridRow) {
 	}
 	var pairs *table.PairColumns
 	if head < 0 {
-		pairs = table.Headless(texts)
+		pairs = table.FindPairColumns(texts)
 	}
 	for i, r := range kept {
 		named := strings.Join(texts[i], "\t")

@@ -12,8 +12,8 @@ import (
 // maxNoticeLetters is the maximum length of a noscript element that only asks for JavaScript.
 const maxNoticeLetters = 400
 
-// attachShadows replaces templates of declarative shadow trees by their content, and moves the children of the host into
-// its slots.
+// attachShadows replaces templates of declarative shadow trees by their content, and moves the children of the host
+// into its slots.
 func attachShadows(n *html.Node) {
 	var template *html.Node
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -89,7 +89,7 @@ func expandNoscript(doc *html.Node) {
 // describesImage reports whether an image in an element has a description.
 func describesImage(n *html.Node) bool {
 	for c := range n.Descendants() {
-		if c.DataAtom == atom.Img && informative(attr(c, "alt")) {
+		if c.DataAtom == atom.Img && isInformativeAlt(attr(c, "alt")) {
 			return true
 		}
 	}

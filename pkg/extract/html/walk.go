@@ -14,25 +14,25 @@ import (
 // walker converts a tree of HTML to blocks. Recursion is safe, because the parser of golang.org/x/net limits the depth
 // of trees to 512.
 type walker struct {
-	p    *reader
-	base *url.URL              // base of relative addresses; nil if unknown
-	skip func(*html.Node) bool // elements to leave out in addition to invisible ones; may be nil
-	alts bool                  // read descriptions of pictures
-	take func(block) error     // receives the blocks; nil for the sink
+	p        *reader
+	base     *url.URL              // base of relative addresses; nil if unknown
+	skip     func(*html.Node) bool // elements to leave out in addition to invisible ones; may be nil
+	readAlts bool                  // read descriptions of pictures
+	take     func(block) error     // receives the blocks; nil for the sink
 
-	buf    strings.Builder
-	links  []domain.BlockLink
-	at     *html.Node      // block element of the text in buf
-	lists  []list          // open lists, innermost last
-	marker string          // number of the list item whose text follows
-	item   bool            // the text in buf belongs to a list item
-	told   map[string]bool // picture descriptions already written
-	tabs   []string        // labels of tabs whose panels follow
-	inCode bool            // the text is in inline code
-	entry  string          // anchor of the term that is being defined; "" outside definitions
-	around string          // entry around the innermost definition list
-	facts  map[*html.Node]nodeFacts
-	err    error
+	buf         strings.Builder
+	links       []domain.BlockLink
+	at          *html.Node      // block element of the text in buf
+	lists       []list          // open lists, innermost last
+	marker      string          // number of the list item whose text follows
+	item        bool            // the text in buf belongs to a list item
+	writtenAlts map[string]bool // picture descriptions already written
+	tabs        []string        // labels of tabs whose panels follow
+	inCode      bool            // the text is in inline code
+	entry       string          // anchor of the term that is being defined; "" outside definitions
+	around      string          // entry around the innermost definition list
+	facts       map[*html.Node]nodeFacts
+	err         error
 }
 
 // block is a block and the element it was read from.
@@ -42,8 +42,8 @@ type block struct {
 	named        string // for table rows, the text with column names; "" if it is the same
 }
 
-// shown returns the block as it is emitted.
-func (b block) shown(plain bool) domain.Block {
+// emitted returns the block as it is emitted.
+func (b block) emitted(plain bool) domain.Block {
 	if !plain && b.named != "" {
 		b.Text = b.named
 	}
@@ -97,7 +97,7 @@ func (w *walker) put(b block) {
 		w.err = w.take(b)
 		return
 	}
-	w.err = w.p.Out.Add(b.shown(w.p.Src.PlainRows))
+	w.err = w.p.Out.Add(b.emitted(w.p.Src.PlainRows))
 }
 
 func (w *walker) children(n *html.Node) {
@@ -270,27 +270,28 @@ func (w *walker) enter(n *html.Node) {
 
 // image writes the description of a picture if it is a phrase, not the name of a file or logo.
 func (w *walker) image(n *html.Node) {
-	if alt := w.shown(n); alt != "" {
+	if alt := w.imageDescription(n); alt != "" {
 		w.buf.WriteString(" " + alt + " ")
 	}
 }
 
-// shown returns the description of a picture. It is "" if there is none or if the text next to the picture repeats it.
-func (w *walker) shown(img *html.Node) string {
+// imageDescription returns the description of a picture. It is "" if there is none or if the text next to the picture
+// repeats it.
+func (w *walker) imageDescription(img *html.Node) string {
 	alt := format.OneLine(attr(img, "alt"))
-	if !w.alts || !informative(alt) {
+	if !w.readAlts || !isInformativeAlt(alt) {
 		return ""
 	}
-	if w.told[alt] {
+	if w.writtenAlts[alt] {
 		return ""
 	}
 	if a := enclosing(img, atom.A); a != nil && len(strings.Fields(alt)) < 4 {
 		return "" // the label of a link
 	}
-	if w.told == nil {
-		w.told = map[string]bool{}
+	if w.writtenAlts == nil {
+		w.writtenAlts = map[string]bool{}
 	}
-	w.told[alt] = true
+	w.writtenAlts[alt] = true
 	const near = 3
 	n := img.Parent
 	for range near {
@@ -322,8 +323,8 @@ func startText(n *html.Node) string {
 	return b.String()
 }
 
-// informative reports whether a description of a picture has useful content.
-func informative(alt string) bool {
+// isInformativeAlt reports whether a description of a picture has useful content.
+func isInformativeAlt(alt string) bool {
 	words := strings.Fields(alt)
 	lower := strings.ToLower(alt)
 	for _, ext := range []string{".jpg", ".jpeg", ".png", ".gif", ".svg", ".webp"} {

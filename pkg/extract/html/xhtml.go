@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// void is the set of elements without an end tag in HTML.
-var void = format.WordSet("area base basefont bgsound br col command embed frame hr image img input keygen link meta param source track wbr")
+// voidElements is the set of elements without an end tag in HTML.
+var voidElements = format.WordSet("area base basefont bgsound br col command embed frame hr image img input keygen link meta param source track wbr")
 
 // ExpandXHTML rewrites the empty elements of an XHTML page for HTML parsers: <script/> becomes <script></script>. An
 // HTML parser would read the former as a start tag, and the rest of the page as its content.
@@ -24,7 +24,7 @@ func ExpandXHTML(page string) string {
 		if kind == html.SelfClosingTagToken {
 			start := raw[:len(raw)-len("/>")]
 			out.Write(start)
-			if name, _ := z.TagName(); !void[string(name)] {
+			if name, _ := z.TagName(); !voidElements[string(name)] {
 				out.WriteString("></")
 				out.Write(name)
 				out.WriteByte('>')

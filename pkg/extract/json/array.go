@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// shownNumbers is the number of values shown of a longer run of numbers: the thousandth coordinate is not searched
-	// for.
-	shownNumbers = 8
-	// manyNumbers is the minimum length of a run of numbers that is shortened.
-	manyNumbers = 64
+	// maxShownNumbers is the number of values shown of a longer run of numbers: the thousandth coordinate is not
+	// searched for.
+	maxShownNumbers = 8
+	// minShortenedRun is the minimum length of a run of numbers that is shortened.
+	minShortenedRun = 64
 	// listedScalars is the maximum number of values of an array in one pair.
 	listedScalars = 1000
 )
@@ -31,15 +31,15 @@ func (l *list) add(text string, number bool) {
 		l.texts, l.size = append(l.texts, text), l.size+len(text)
 		return
 	}
-	if l.numbers++; l.numbers <= manyNumbers {
+	if l.numbers++; l.numbers <= minShortenedRun {
 		l.texts = append(l.texts, text)
 	}
 }
 
 // endRun shortens a long run of numbers.
 func (l *list) endRun() {
-	if l.numbers > manyNumbers {
-		l.texts = append(l.texts[:len(l.texts)-manyNumbers+shownNumbers], "… ("+strconv.Itoa(l.numbers)+" numbers)")
+	if l.numbers > minShortenedRun {
+		l.texts = append(l.texts[:len(l.texts)-minShortenedRun+maxShownNumbers], "… ("+strconv.Itoa(l.numbers)+" numbers)")
 	}
 	l.numbers = 0
 }

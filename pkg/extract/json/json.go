@@ -70,7 +70,7 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 		valid = true // a word was cut at the end of the head
 	}
 	named := strings.ToLower(path.Ext(p.Src.Name))
-	return w.values > 1 || w.begun > 1 || named == ".jsonl" || named == ".ndjson", w.structured, valid
+	return w.values > 1 || w.topLevelValues > 1 || named == ".jsonl" || named == ".ndjson", w.hasStructure, valid
 }
 
 // record collects the "path: value" pairs of one block.
@@ -116,13 +116,13 @@ func (r *record) flush(out *format.Sink) error {
 
 // walker converts tokens to blocks. It holds at most one record.
 type walker struct {
-	p          *format.Parser
-	scan       *scanner
-	lines      bool // a sequence of values: each is a row
-	values     int  // top-level values read to their end
-	begun      int  // top-level values begun
-	structured bool // there was an object or an array
-	depth      int
+	p              *format.Parser
+	scan           *scanner
+	lines          bool // a sequence of values: each is a row
+	values         int  // top-level values read to their end
+	topLevelValues int  // top-level values begun
+	hasStructure   bool // there was an object or an array
+	depth          int
 }
 
 func (w *walker) run() error {
@@ -137,9 +137,9 @@ func (w *walker) run() error {
 		case ',':
 			continue // values separated by commas
 		}
-		w.begun++
+		w.topLevelValues++
 		if tok == '{' || tok == '[' {
-			w.structured = true
+			w.hasStructure = true
 		} else if !w.lines && w.values == 0 && tok == word && !isJSONValue(w.scan.text) {
 			return w.brokenAt("unknown value")
 		}

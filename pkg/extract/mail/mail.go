@@ -98,7 +98,7 @@ type reader struct {
 	left        int64 // remaining budget of decoded bytes
 	parts       int
 	attachments int
-	over        bool // a bound on parts was exceeded; a warning is emitted
+	exceeded    bool // a bound on parts was exceeded; a warning is emitted
 }
 
 // message reads a message: the header as text, then the body. level is the heading level of the subject.
@@ -336,7 +336,7 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 		return m.p.Piece(format.TypeHTML, strings.NewReader(text))
 	}
 	if strings.EqualFold(params["format"], "flowed") {
-		text = unflow(text, strings.EqualFold(params["delsp"], "yes"))
+		text = joinFlowed(text, strings.EqualFold(params["delsp"], "yes"))
 	}
 	q := *m.p
 	q.Doc = &domain.Document{}
@@ -344,8 +344,9 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 	return q.ReadAs(format.TypeText)
 }
 
-// unflow joins the lines of a text with format=flowed (RFC 3676): a line that ends in a space continues on the next.
-func unflow(text string, noSpace bool) string {
+// joinFlowed joins the lines of a text with format=flowed (RFC 3676): a line that ends in a space continues on the
+// next.
+func joinFlowed(text string, noSpace bool) string {
 	var b strings.Builder
 	quoted := 0
 	flows := false

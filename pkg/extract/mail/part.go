@@ -80,8 +80,8 @@ func (m *reader) split(part mimePart) []mimePart {
 			return parts
 		}
 		if m.parts++; m.parts > maxMailParts {
-			if !m.over {
-				m.over = true
+			if !m.exceeded {
+				m.exceeded = true
 				m.p.Out.Warn("the message has too many parts; the rest were skipped")
 			}
 			return parts

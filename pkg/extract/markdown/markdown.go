@@ -50,7 +50,7 @@ func read(p *format.Parser) error {
 	if err := p.Out.Paragraph(front, 0); err != nil {
 		return err
 	}
-	if why := tangled(body); why != "" {
+	if why := tooExpensive(body); why != "" {
 		p.Out.Warn("the Markdown was read as plain text: " + why)
 		return p.Piece(format.TypeText, strings.NewReader(body))
 	}

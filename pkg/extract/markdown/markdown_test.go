@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-func TestMarkdownIsReadAsItsReadersSeeIt(t *testing.T) {
+func TestMarkdownIsReadAsRendered(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, want string }{
 		"headings of both kinds":         {"# One {#one}\n\nTwo\n---\n", "heading 1: One\nheading 2: Two"},

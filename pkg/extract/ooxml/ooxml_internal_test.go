@@ -2,7 +2,7 @@ package ooxml
 
 import "testing"
 
-func TestTitlesThatProgramsGiveAreNoTitles(t *testing.T) {
+func TestDefaultTitlesAreIgnored(t *testing.T) {
 	t.Parallel()
 	for title, want := range map[string]bool{
 		"PowerPoint Presentation": true, "Présentation PowerPoint": true, "Untitled 2": true, "Slide 1": true, "": true,

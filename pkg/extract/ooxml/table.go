@@ -83,8 +83,8 @@ func (w *Table) Flush() error {
 	}
 	at, depth := w.headerAt(rows)
 	if at < 0 {
-		w.pairs = table.Headless(texts)
-	} else if c, ok := table.PairsOf(texts); ok && at == 0 && depth == 1 && !bolder(rows, 0) && (c.KnownFirst(texts) || w.Styled && c.Differ(texts)) {
+		w.pairs = table.FindPairColumns(texts)
+	} else if c, ok := table.PairsOf(texts); ok && at == 0 && depth == 1 && !isBoldHeader(rows, 0) && (c.KnownFirst(texts) || w.Styled && c.HasMixedKinds(texts)) {
 		at, w.pairs = -1, &c // the style highlights the first row, even if it is not a header
 	}
 	for i, row := range rows {
@@ -108,7 +108,7 @@ func (w *Table) Flush() error {
 
 // sheetAbove returns the number of rows with properties and values at the start.
 func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
-	if w.Plain && !w.Inner || w.Named > 0 && !w.Styled || bolder(rows, 0) {
+	if w.Plain && !w.Inner || w.Named > 0 && !w.Styled || isBoldHeader(rows, 0) {
 		return 0
 	}
 	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].wide() })
@@ -133,7 +133,7 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 		return at, depth
 	}
 	at, depth = table.HeaderRows(texts)
-	if at >= 0 && (width > 2 || bolder(rows, at)) {
+	if at >= 0 && (width > 2 || isBoldHeader(rows, at)) {
 		return at, depth
 	}
 	return -1, 0
@@ -146,7 +146,7 @@ func mergedOfficeHeader(rows []Row) (at, depth int) {
 	if at < 0 || !rows[at].wide() {
 		return -1, 0
 	}
-	for depth = 1; at+depth < len(rows) && rows[at+depth].goesOn(); depth++ {
+	for depth = 1; at+depth < len(rows) && rows[at+depth].continuesAbove(); depth++ {
 	}
 	if depth < 2 || depth > table.MaxHeaderRows || at+depth >= len(rows) {
 		return -1, 0
@@ -166,13 +166,13 @@ func (r *Row) wide() bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Span > 1 })
 }
 
-// goesOn reports whether a cell of the row is merged with the cell above it.
-func (r *Row) goesOn() bool {
+// continuesAbove reports whether a cell of the row is merged with the cell above it.
+func (r *Row) continuesAbove() bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Below })
 }
 
-// bolder reports whether the row is bold and the next row is not.
-func bolder(rows []Row, at int) bool {
+// isBoldHeader reports whether the row is bold and the next row is not.
+func isBoldHeader(rows []Row, at int) bool {
 	return at+1 < len(rows) && allBold(rows[at]) && !allBold(rows[at+1])
 }
 

@@ -20,9 +20,9 @@ type slideFrame struct {
 
 // slideBox is the text of a shape or of a group of shapes.
 type slideBox struct {
-	holder bool // a placeholder, whose order in the file follows the layout
-	frame  slideFrame
-	blocks []domain.Block
+	isPlaceholder bool // a placeholder, whose order in the file follows the layout
+	frame         slideFrame
+	blocks        []domain.Block
 }
 
 // maxFrameUnits is the largest coordinate of a frame. Slides are at most 51,206,400 units wide.
@@ -141,8 +141,8 @@ func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 		})
 	} else {
 		ordered := slices.Clone(placed)
-		orderBoxes(ordered, boxesRunLeft(placed))
-		if !plain || clearlyInverted(placed, ordered) {
+		orderBoxes(ordered, isRightToLeft(placed))
+		if !plain || isClearlyInverted(placed, ordered) {
 			placed = ordered
 		}
 	}
@@ -152,10 +152,10 @@ func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	return blocks
 }
 
-// clearlyInverted reports whether more than a third of the pairs of boxes, none of them a placeholder, change their
+// isClearlyInverted reports whether more than a third of the pairs of boxes, none of them a placeholder, change their
 // order.
-func clearlyInverted(file, ordered []slideBox) bool {
-	if slices.ContainsFunc(file, func(b slideBox) bool { return b.holder }) {
+func isClearlyInverted(file, ordered []slideBox) bool {
+	if slices.ContainsFunc(file, func(b slideBox) bool { return b.isPlaceholder }) {
 		return false
 	}
 	at := make(map[*domain.Block]int, len(ordered))
@@ -176,12 +176,12 @@ func clearlyInverted(file, ordered []slideBox) bool {
 // orderBoxes sorts boxes in place.
 func orderBoxes(boxes []slideBox, leftward bool) {
 	for len(boxes) > 1 {
-		down := func(f slideFrame) (float64, float64) { return shrunk(f.y, f.height) }
+		down := func(f slideFrame) (float64, float64) { return withoutMargins(f.y, f.height) }
 		across := func(f slideFrame) (float64, float64) {
 			if leftward {
-				return shrunk(-f.x-f.width, f.width)
+				return withoutMargins(-f.x-f.width, f.width)
 			}
-			return shrunk(f.x, f.width)
+			return withoutMargins(f.x, f.width)
 		}
 		row, rowGap := widestGap(boxes, down)
 		column, columnGap := widestGap(boxes, across)
@@ -198,8 +198,9 @@ func orderBoxes(boxes []slideBox, leftward bool) {
 	}
 }
 
-// shrunk returns an interval without its margins. Boxes are larger than their text, so their margins may overlap.
-func shrunk(start, size float64) (from, to float64) {
+// withoutMargins returns an interval without its margins. Boxes are larger than their text, so their margins may
+// overlap.
+func withoutMargins(start, size float64) (from, to float64) {
 	const margin = 0.1
 	return start + margin*size, start + (1-margin)*size
 }
@@ -228,8 +229,8 @@ func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at 
 	return at, gap
 }
 
-// boxesRunLeft reports whether most letters in the boxes are of a script that is written from right to left.
-func boxesRunLeft(boxes []slideBox) bool {
+// isRightToLeft reports whether most letters in the boxes are of a script that is written from right to left.
+func isRightToLeft(boxes []slideBox) bool {
 	left, right := 0, 0
 	for _, b := range boxes {
 		for _, block := range b.blocks {

@@ -17,8 +17,8 @@ type reader struct {
 	p *format.Parser
 	a *ooxml.Package
 	// once holds masters and layouts that were read, and texts of footers: text that is on every slide is written once.
-	once  map[string]bool
-	apart bool // the next block has no heading, because its slide has no title
+	once           map[string]bool
+	withoutHeading bool // the next block has no heading, because its slide has no title
 	// frames holds the positions of the placeholders of layouts and masters, by part.
 	frames map[string]map[string]slideFrame
 }
@@ -117,7 +117,7 @@ func (r *reader) slide(part string, number int) error {
 		r.p.Out.Warn(fmt.Sprintf("slide %d is hidden; it was indexed too", number))
 	}
 	if s.title != "" {
-		if number == 1 && s.opens && r.p.Doc.Title == "" {
+		if number == 1 && s.isTitleSlide && r.p.Doc.Title == "" {
 			r.p.Doc.Title = format.OneLine(s.title)
 		}
 		if err := r.p.Out.Add(domain.Block{Kind: domain.BlockHeading, Level: 1, Text: format.OneLine(s.title), Page: number, Links: s.titleLinks}); err != nil {
@@ -125,8 +125,8 @@ func (r *reader) slide(part string, number int) error {
 		}
 	}
 	r.a.EmbedsRest(s.list)
-	r.apart = s.title == ""
-	if err := r.tell(s.blocks); err != nil {
+	r.withoutHeading = s.title == ""
+	if err := r.emit(s.blocks); err != nil {
 		return err
 	}
 	if inherits {
@@ -154,7 +154,7 @@ func (r *reader) comments(rels []ooxml.Relation, number int) error {
 				if e.Name.Local != "cm" {
 					return false
 				}
-				sc.Stop(r.tell(readSlideComment(sc, number)))
+				sc.Stop(r.emit(readSlideComment(sc, number)))
 				return true
 			})
 		})
@@ -188,9 +188,9 @@ func readSlideComment(sc *xmlscan.Scanner, number int) []domain.Block {
 	return append(own, replies...)
 }
 
-func (r *reader) tell(blocks []domain.Block) error {
+func (r *reader) emit(blocks []domain.Block) error {
 	for _, b := range blocks {
-		b.Apart, r.apart = r.apart, false
+		b.Apart, r.withoutHeading = r.withoutHeading, false
 		if err := r.p.Out.Add(b); err != nil {
 			return err
 		}
@@ -206,13 +206,13 @@ func (r *reader) inherited(rels []ooxml.Relation, number int) error {
 			return nil
 		}
 		s := r.newSlide(part, number)
-		s.ground = true
+		s.isLayout = true
 		if !r.once[part] {
 			r.once[part] = true
 			if err := s.walk(part, func(root xml.StartElement) { r.once["alone "+part] = xmlscan.Attr(root, "showMasterSp") == "0" }); err != nil {
 				return err
 			}
-			if err := r.tell(s.blocks); err != nil {
+			if err := r.emit(s.blocks); err != nil {
 				return err
 			}
 		}
@@ -236,7 +236,7 @@ func (r *reader) notes(rels []ooxml.Relation, number int) error {
 			return err
 		}
 		if len(s.blocks) > 0 {
-			return r.tell(s.blocks)
+			return r.emit(s.blocks)
 		}
 	}
 	return nil

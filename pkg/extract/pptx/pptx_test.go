@@ -87,7 +87,7 @@ func TestPptxReadsHiddenSlidesWithAWarning(t *testing.T) {
 	}
 }
 
-func TestPptxReadsWhatStandsOnEverySlideOnce(t *testing.T) {
+func TestPptxReadsRepeatedTextOnce(t *testing.T) {
 	t.Parallel()
 	footer := extracttest.Shape("ftr", extracttest.Drawn("", "Nordlys Pumps"))
 	doc := readtest.MustParse(t, "a.pptx", extracttest.Slides(t, []string{"|" + extracttest.Shape("", extracttest.Drawn("", "a")) + footer, "|" + extracttest.Shape("", extracttest.Drawn("", "b")) + footer, `showMasterSp="0"|` + extracttest.Shape("", extracttest.Drawn("", "c"))},
@@ -110,7 +110,7 @@ func TestPptxWithoutAListOfSlidesIsReadByTheirNames(t *testing.T) {
 	}
 }
 
-func TestPptxKeepsWhatStandsBeforeDamage(t *testing.T) {
+func TestPptxKeepsTextBeforeDamage(t *testing.T) {
 	t.Parallel()
 	doc := readtest.MustParse(t, "a.pptx", extracttest.Office(t, extracttest.Part{"ppt/slides/slide1.xml", strings.Replace(extracttest.SlidePart("sld", extracttest.Shape("", extracttest.Drawn("", "kept"))), "</p:spTree>", "<p:sp", 1)}))
 	if len(doc.Blocks) != 1 || doc.Blocks[0].Text != "kept" || len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "slide 1 is damaged") {
@@ -138,7 +138,7 @@ func TestTheTitleOfAPresentationIsThatOfItsTitleSlide(t *testing.T) {
 	}
 }
 
-func TestASlideWithoutATitleStandsUnderNoHeading(t *testing.T) {
+func TestASlideWithoutATitleHasNoHeading(t *testing.T) {
 	t.Parallel()
 	doc := readtest.MustParse(t, "a.pptx", extracttest.Slides(t, []string{"|" + extracttest.Shape("title", extracttest.Drawn("", "Refunds")) + extracttest.Shape("", extracttest.Drawn("", "a")), "|" + extracttest.Shape("", extracttest.Drawn("", "b")) + extracttest.Shape("", extracttest.Drawn("", "c")),
 		"|" + extracttest.Shape("title", extracttest.Drawn("", "Shipping")) + extracttest.Shape("", extracttest.Drawn("", "d"))}))

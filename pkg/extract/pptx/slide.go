@@ -14,18 +14,18 @@ import (
 // slideWalker collects the text of one slide, layout, master or notes page. Shapes are in reading order, and the title
 // comes first.
 type slideWalker struct {
-	r          *reader
-	page       int
-	list       []ooxml.Relation
-	rels       map[string]ooxml.Relation // relationships by id
-	ground     bool                      // a layout or master, whose placeholders contain prompts, not text
-	isNotes    bool
-	title      string
-	titleLinks []domain.BlockLink
-	opens      bool // the slide is a title slide
-	blocks     []domain.Block
-	boxes      []slideBox // shapes of the open group, or of the slide
-	count      int        // number of blocks in all boxes
+	r            *reader
+	page         int
+	list         []ooxml.Relation
+	rels         map[string]ooxml.Relation // relationships by id
+	isLayout     bool                      // a layout or master, whose placeholders contain prompts, not text
+	isNotes      bool
+	title        string
+	titleLinks   []domain.BlockLink
+	isTitleSlide bool // the slide is a title slide
+	blocks       []domain.Block
+	boxes        []slideBox // shapes of the open group, or of the slide
+	count        int        // number of blocks in all boxes
 }
 
 func (r *reader) newSlide(part string, number int) *slideWalker {
@@ -148,17 +148,17 @@ func (s *slideWalker) textShape(sc *xmlscan.Scanner) {
 		}
 		return false
 	})
-	if s.ground && holder != "" {
+	if s.isLayout && holder != "" {
 		return
 	}
 	box := &s.boxes[len(s.boxes)-1]
-	if box.holder = holder != ""; box.holder && !box.frame.known {
+	if box.isPlaceholder = holder != ""; box.isPlaceholder && !box.frame.known {
 		box.frame = s.r.inheritedFrame(s.list, holder, index)
 	}
 	switch holder {
 	case "title", "ctrTitle":
 		if !s.isNotes {
-			s.opens = s.opens || holder == "ctrTitle"
+			s.isTitleSlide = s.isTitleSlide || holder == "ctrTitle"
 			s.heading(paragraphs)
 			return
 		}
@@ -256,7 +256,7 @@ func (s *slideWalker) picture(sc *xmlscan.Scanner) {
 		}
 		return false
 	})
-	if said != "" && !s.ground {
+	if said != "" && !s.isLayout {
 		s.put(domain.Block{Kind: domain.BlockParagraph, Text: said})
 	}
 }

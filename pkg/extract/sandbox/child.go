@@ -50,14 +50,14 @@ func RunIfAsked(read ParseFunc) {
 	}
 	out := os.Stdout
 	os.Stdout = os.Stderr // output printed by a library must not get between frames
-	// A terminal's Ctrl-C and a service manager's stop signal also reach the children. The parent stops them itself after
-	// finishing its documents; a child that died earlier would look as if the document had killed it.
+	// A terminal's Ctrl-C and a service manager's stop signal also reach the children. The parent stops them itself
+	// after finishing its documents; a child that died earlier would look as if the document had killed it.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	if err := limitMemory(memory); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	defer runtime.KeepAlive(spareHeap())
+	defer runtime.KeepAlive(newBallast())
 	debug.SetMemoryLimit(memory / 2)
 	debug.SetMaxStack(maxStack)
 	folders := []string{os.TempDir()}
@@ -110,14 +110,14 @@ func (c *childServer) serve(in io.Reader) error {
 		if err := c.answer(req); err != nil {
 			return err
 		}
-		tidy()
+		releaseMemory()
 	}
 	return nil
 }
 
-// grown reports whether the process has so much memory mapped that the next document would have too little. Go never
+// hasGrown reports whether the process has so much memory mapped that the next document would have too little. Go never
 // releases address space.
-func (c *childServer) grown() bool {
+func (c *childServer) hasGrown() bool {
 	const share = 4
 	return c.memory > 0 && addressSpace() > c.memory/share
 }
@@ -136,7 +136,7 @@ func (c *childServer) answer(req Request) error {
 	batch := &blockBatch{w: c.out}
 	src := format.Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows}
 	doc, err := c.parse(context.Background(), src, req.Limits, batch.add)
-	if errors.Is(err, format.ErrPanic) || c.grown() {
+	if errors.Is(err, format.ErrPanic) || c.hasGrown() {
 		if err := writeFrame(c.out, frameSpent, true); err != nil {
 			return err
 		}

@@ -25,15 +25,15 @@ type Worker struct {
 	in     io.WriteCloser
 	Out    *bufio.Reader
 	stderr *headBuffer
-	docs   *handover
+	files  *handover
 	Dir    string // folder for its temporary files
 	Read   int    // number of documents read
 	Spent  bool   // must be replaced: a parser panicked in it, or its memory has grown
 	Dead   bool
-	over   chan struct{} // closed to end the child
+	stop   chan struct{} // closed to end the child
 	ended  chan struct{} // closed once the child has ended
-	// Missing lists the rights that the system does not let the child give up. It is known once the child has accepted a
-	// document.
+	// Missing lists the rights that the system does not let the child give up. It is known once the child has accepted
+	// a document.
 	Missing []string
 }
 
@@ -65,7 +65,7 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	//nolint:noctx // the child outlives the document that it was started for; stop ends it
-	w := &Worker{cmd: exec.Command(exe), stderr: &headBuffer{}, docs: docs, Dir: dir, over: make(chan struct{}), ended: make(chan struct{})}
+	w := &Worker{cmd: exec.Command(exe), stderr: &headBuffer{}, files: docs, Dir: dir, stop: make(chan struct{}), ended: make(chan struct{})}
 	// The child does not inherit the parent's environment, which contains secrets.
 	w.cmd.Env = []string{
 		ChildMarker + "=" + strconv.FormatInt(maxMemory, 10), childCache + "=" + cache, "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir,
@@ -104,7 +104,7 @@ func (w *Worker) start() error {
 		if err != nil {
 			return
 		}
-		<-w.over
+		<-w.stop
 		// Errors only mean that the child has already ended, or describe its exit.
 		_ = w.cmd.Process.Kill()
 		_ = w.cmd.Wait()
@@ -122,9 +122,9 @@ func (w *Worker) Stop() {
 	}
 	w.Dead = true
 	_ = w.in.Close() // the child has ended, or the kill ends it
-	close(w.over)
+	close(w.stop)
 	<-w.ended
-	w.docs.close()
+	w.files.close()
 	_ = os.RemoveAll(w.Dir)
 }
 
@@ -143,7 +143,7 @@ func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory
 	detach := context.AfterFunc(ctx, func() { _ = w.cmd.Process.Kill() })
 	defer detach()
 
-	err := w.docs.give(f)
+	err := w.files.give(f)
 	if err == nil {
 		err = writeFrame(w.in, frameRequest, req)
 	}

@@ -26,7 +26,7 @@ func HeaderRows(rows [][]string) (at, depth int) {
 		if Filled(r)*5 < width*3 || Filled(r) < 2 || isTitle(rows[i:]) {
 			continue
 		}
-		if i == len(rows)-1 || !namesColumns(r) || repeats(r, rows[i+1:]) || ProseRow(r, rows[i+1:]) {
+		if i == len(rows)-1 || !namesColumns(r) || hasRepeats(r, rows[i+1:]) || ProseRow(r, rows[i+1:]) {
 			return -1, 0
 		}
 		return i, 1
@@ -137,9 +137,9 @@ func valuesBelow(rows [][]string) bool {
 	return false
 }
 
-// repeats reports whether a word of the row occurs again below it in the same column. Values repeat, names do not.
+// hasRepeats reports whether a word of the row occurs again below it in the same column. Values repeat, names do not.
 // Repetitions of the whole header, as in concatenated files, are ignored.
-func repeats(row []string, below [][]string) bool {
+func hasRepeats(row []string, below [][]string) bool {
 	hits := 0
 	for _, r := range below {
 		same := 0

@@ -55,11 +55,11 @@ func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	return c, pairs >= 2 && pairs*2 >= len(rows)
 }
 
-// Headless finds the columns of labels and values in a table without a marked header. It returns nil if there are none,
-// or if the first row may still name columns because there are numbers below its word.
-func Headless(rows [][]string) *PairColumns {
+// FindPairColumns finds the columns of labels and values in a table without a marked header. It returns nil if there
+// are none, or if the first row may still name columns because there are numbers below its word.
+func FindPairColumns(rows [][]string) *PairColumns {
 	c, ok := PairsOf(rows)
-	if !ok || valuesBelow(rows) && !c.Differ(rows) && !c.known(rows) {
+	if !ok || valuesBelow(rows) && !c.HasMixedKinds(rows) && !c.known(rows) {
 		return nil
 	}
 	return &c
@@ -108,9 +108,9 @@ func (c PairColumns) colons(rows [][]string) bool {
 	return with*2 > all
 }
 
-// Differ reports whether the kinds of the values differ from row to row. Those of properties do, those of a column do
-// not. The first pair is ignored, because it can be a header.
-func (c PairColumns) Differ(rows [][]string) bool {
+// HasMixedKinds reports whether the kinds of the values differ from row to row. Those of properties do, those of a
+// column do not. The first pair is ignored, because it can be a header.
+func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	at := slices.IndexFunc(rows, func(r []string) bool { return c.label < len(r) && c.value < len(r) && r[c.value] != "" })
 	if at < 0 || namesValues(rows[at][c.value]) {
 		return false

@@ -13,7 +13,7 @@ import (
 func TestRowsWithoutCellsAreNoPairs(t *testing.T) {
 	t.Parallel()
 	for _, rows := range [][][]string{nil, {nil, nil}, {{"", ""}, {""}, nil}} {
-		if _, ok := PairsOf(rows); ok || Headless(rows) != nil {
+		if _, ok := PairsOf(rows); ok || FindPairColumns(rows) != nil {
 			t.Errorf("%q are taken for pairs", rows)
 		}
 	}

@@ -112,7 +112,7 @@ func (w *Writer) decide(ended bool) error {
 	if n := w.sheetAbove(rows, cells); n > 0 {
 		w.pairs, w.Header = nil, nil
 		for _, r := range rows[:n] {
-			if err := w.emit(r, PairsLine(r.shown())); err != nil {
+			if err := w.emit(r, PairsLine(r.textWithLinks())); err != nil {
 				return err
 			}
 		}
@@ -122,7 +122,7 @@ func (w *Writer) decide(ended bool) error {
 	if w.isDoubleSheet(rows) {
 		w.pairs, w.Header = nil, nil
 		for _, r := range rows {
-			if err := w.emit(r, PairsLine(r.shown())); err != nil {
+			if err := w.emit(r, PairsLine(r.textWithLinks())); err != nil {
 				return err
 			}
 		}
@@ -144,13 +144,13 @@ func (w *Writer) decide(ended bool) error {
 			w.Header = JoinHeaders(names)
 		}
 		if i < at && Filled(r.Cells) < Filled(cells[at+depth-1]) { // a title of the table below
-			if err := w.emit(r, strings.Join(r.shown(), "\t")); err != nil {
+			if err := w.emit(r, strings.Join(r.textWithLinks(), "\t")); err != nil {
 				return err
 			}
 			continue
 		}
 		if i >= at && i < at+depth {
-			if err := w.emit(r, strings.Join(r.shown(), "\t")); err != nil {
+			if err := w.emit(r, strings.Join(r.textWithLinks(), "\t")); err != nil {
 				return err
 			}
 			continue
@@ -190,7 +190,7 @@ func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	if len(rows) > 1 && rows[0].allMarked() && !rows[1].allMarked() {
 		return nil
 	}
-	if at < 0 || c.colons(cells) || labelsMarked(rows, c) || c.Differ(cells) || c.known(cells) {
+	if at < 0 || c.colons(cells) || labelsMarked(rows, c) || c.HasMixedKinds(cells) || c.known(cells) {
 		return &c
 	}
 	return nil
@@ -221,14 +221,14 @@ func labelsMarked(rows []Row, c PairColumns) bool {
 
 func (w *Writer) write(r Row) error {
 	if w.pairs != nil && !w.Plain {
-		if text, ok := w.pairs.Line(r.shown()); ok {
+		if text, ok := w.pairs.Line(r.textWithLinks()); ok {
 			return w.emit(r, text)
 		}
 	}
 	if w.Plain || w.Header == nil || w.isNote(r.Cells) {
-		return w.emit(r, strings.Join(r.shown(), "\t"))
+		return w.emit(r, strings.Join(r.textWithLinks(), "\t"))
 	}
-	return w.emit(r, NamedCells(w.Header, r.shown()))
+	return w.emit(r, NamedCells(w.Header, r.textWithLinks()))
 }
 
 // NamedCells formats a row as "column: value; …", which can be found and understood alone.
@@ -263,9 +263,9 @@ func (w *Writer) emit(r Row, text string) error {
 	return w.Out.Add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.Page, Sheet: w.Sheet, Row: r.Number, Links: r.Links})
 }
 
-// shown returns the cells, each followed by its link address unless the text contains it. The number of addresses is
-// limited to the number of links that a block can have.
-func (r *Row) shown() []string {
+// textWithLinks returns the cells, each followed by its link address unless the text contains it. The number of
+// addresses is limited to the number of links that a block can have.
+func (r *Row) textWithLinks() []string {
 	if r.Targets == nil {
 		return r.Cells
 	}

@@ -139,7 +139,7 @@ func TestRowsOfLabelsAndValuesAreNoRecords(t *testing.T) {
 	}
 }
 
-func TestAmountsAreKnownByTheirUnits(t *testing.T) {
+func TestAmountsAreRecognisedByTheirUnits(t *testing.T) {
 	t.Parallel()
 	for text, unit := range map[string]string{"16 A": "A", "5kg": "kg", "€ 1,000": "€", "1.5 %": "%", "-3.5": "", "≥ 10 mm": "mm", "230V": "V", "1 000,50 kr": "kr"} {
 		if got, ok := amountUnit(text); got != unit || !ok {

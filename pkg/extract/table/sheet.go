@@ -87,13 +87,13 @@ func pairIn(row []string) (c PairColumns, ok bool) {
 // labelledCells reports whether a row holds several properties, each a label followed by its value. Labels end with a
 // colon, or are common property names.
 func labelledCells(row []string) bool {
-	return colonCells(row) || alternate(row, func(s string) bool { return isLabel(s) && isProperty(s) })
+	return colonCells(row) || alternatesLabels(row, func(s string) bool { return isLabel(s) && isProperty(s) })
 }
 
-func colonCells(row []string) bool { return alternate(row, IsColonLabel) }
+func colonCells(row []string) bool { return alternatesLabels(row, IsColonLabel) }
 
-// alternate reports whether the cells of a row are several labels, each followed by a cell that is not one.
-func alternate(row []string, label func(string) bool) bool {
+// alternatesLabels reports whether the cells of a row are several labels, each followed by a cell that is not one.
+func alternatesLabels(row []string, label func(string) bool) bool {
 	labels, expect := 0, true
 	for _, cell := range row {
 		if cell == "" {
@@ -125,8 +125,8 @@ func (w *Writer) HoldsSheet(rows []Row) bool {
 	return ok && (c.colons(cells) || labelsMarked(rows, c) || c.known(cells)) || w.isDoubleSheet(rows) || w.sheetAbove(rows, cells) > 0
 }
 
-// isDoubleSheet reports whether each row has two properties, each followed by its value. Their labels end in colons, are
-// bold, or are common property names.
+// isDoubleSheet reports whether each row has two properties, each followed by its value. Their labels end in colons,
+// are bold, or are common property names.
 func (w *Writer) isDoubleSheet(rows []Row) bool {
 	const fewest, columns = 2, 4
 	var at []int // columns of label, value, label and value

@@ -25,7 +25,7 @@ const (
 	codeDate                     // a run of y, m, d, h or s
 	codeElapsed                  // a run of h, m or s that does not restart after a day, an hour or a minute
 	codeFraction                 // fraction of a second, with its decimal point
-	codeHalf                     // "AM/PM" or "A/P"
+	codeAMPM                     // "AM/PM" or "A/P"
 )
 
 // codeToken is a piece of a section of a number format.
@@ -36,14 +36,14 @@ type codeToken struct {
 
 // codeSection is one of up to four sections of a number format. Each applies to certain numbers.
 type codeSection struct {
-	tokens    []codeToken
-	condition string // "<", ">=" …; "" if there is none
-	bound     float64
-	thousands bool // digits are grouped
-	shift     int  // power of ten by which percent signs and commas shift the decimal point
-	places    int  // decimal places, or digits of a fraction of a second
-	dated     bool // it formats a date or time
-	foreign   bool // it uses features left to excelize: fractions, eras, names in other languages
+	tokens        []codeToken
+	condition     string // "<", ">=" …; "" if there is none
+	bound         float64
+	thousands     bool // digits are grouped
+	shift         int  // power of ten by which percent signs and commas shift the decimal point
+	places        int  // decimal places, or digits of a fraction of a second
+	dated         bool // it formats a date or time
+	needsExcelize bool // it uses features left to excelize: fractions, eras, names in other languages
 }
 
 // numberCode is a parsed number format, called a format code in Excel.
@@ -110,7 +110,7 @@ func parseSection(code string) (s codeSection, rest string) {
 			s.shift += 2
 			literal("%")
 		case c == '/' && was:
-			s.foreign = true
+			s.needsExcelize = true
 		default:
 			size = s.word(code, size)
 		}
@@ -127,7 +127,7 @@ func (s *codeSection) word(code string, size int) int {
 	for _, w := range []struct {
 		word string
 		part codePart
-	}{{"general", codeGeneral}, {"am/pm", codeHalf}, {"a/p", codeHalf}, {"e+", codeExponent}, {"e-", codeExponent}} {
+	}{{"general", codeGeneral}, {"am/pm", codeAMPM}, {"a/p", codeAMPM}, {"e+", codeExponent}, {"e-", codeExponent}} {
 		if len(code) >= len(w.word) && strings.EqualFold(code[:len(w.word)], w.word) {
 			s.tokens = append(s.tokens, codeToken{w.part, code[:len(w.word)]})
 			return len(w.word)
@@ -144,7 +144,7 @@ func (s *codeSection) word(code string, size int) int {
 		s.tokens = append(s.tokens, codeToken{codeDate, strings.ToLower(code[:n])})
 		return n
 	case c == 'e', c == 'g', c == 'b', c == 'a': // era years, day names in other languages
-		s.foreign = true
+		s.needsExcelize = true
 	default:
 		s.tokens = append(s.tokens, codeToken{codeLiteral, code[:size]})
 	}
@@ -166,9 +166,9 @@ func (s *codeSection) bracket(inside string) {
 	case inside[0] == '$':
 		currency, language, _ := strings.Cut(inside[1:], "-")
 		s.tokens = append(s.tokens, codeToken{codeLiteral, currency})
-		s.foreign = s.foreign || !isEnglish(language)
+		s.needsExcelize = s.needsExcelize || !isEnglish(language)
 	case strings.HasPrefix(lower, "dbnum"):
-		s.foreign = true
+		s.needsExcelize = true
 	}
 }
 
@@ -186,7 +186,7 @@ func isEnglish(language string) bool {
 // matters only in dates.
 func (s *codeSection) finish() {
 	for _, t := range s.tokens {
-		s.dated = s.dated || t.part == codeDate || t.part == codeElapsed || t.part == codeHalf
+		s.dated = s.dated || t.part == codeDate || t.part == codeElapsed || t.part == codeAMPM
 	}
 	if s.dated {
 		s.datedTokens()
@@ -230,7 +230,7 @@ func (s *codeSection) datedTokens() {
 		case codeDigit, codeExponent:
 			t.part = codeLiteral
 		case codeGeneral:
-			s.foreign = true
+			s.needsExcelize = true
 		}
 		kept = append(kept, t)
 	}
@@ -249,7 +249,7 @@ func (c numberCode) of(n float64) (s *codeSection, signed bool) {
 		var takes bool
 		switch {
 		case s.condition != "":
-			takes, signed = s.holds(n), s.bound <= 0 && s.condition == "<" || s.bound < 0 && (s.condition == "<=" || s.condition == "=")
+			takes, signed = s.matches(n), s.bound <= 0 && s.condition == "<" || s.bound < 0 && (s.condition == "<=" || s.condition == "=")
 		case i == 0 && !last:
 			takes = n > 0 || n == 0 && len(sections) == 2
 		default:
@@ -267,8 +267,8 @@ func (s *codeSection) isText() bool {
 	return slices.ContainsFunc(s.tokens, func(t codeToken) bool { return t.part == codeGeneral && t.text == "@" })
 }
 
-// holds reports whether the section's condition is true for the number.
-func (s *codeSection) holds(n float64) bool {
+// matches reports whether the section's condition is true for the number.
+func (s *codeSection) matches(n float64) bool {
 	switch c := cmp.Compare(n, s.bound); s.condition {
 	case "<":
 		return c < 0

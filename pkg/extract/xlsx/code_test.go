@@ -85,7 +85,7 @@ func FuzzNumberFormat(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, code string, n float64) {
 		section, signed := parseCode(format.Cut(code, 1<<10)).of(n)
-		if section == nil || section.foreign || n != n || n > 1e308 || n < -1e308 {
+		if section == nil || section.needsExcelize || n != n || n > 1e308 || n < -1e308 {
 			return
 		}
 		text, ok := section.date(n, false)

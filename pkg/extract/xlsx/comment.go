@@ -33,8 +33,8 @@ type cellName struct{ row, column int } // from 1
 
 // cellRemark holds the comments on a cell.
 type cellRemark struct {
-	about string // values of the first cell of the row and of the commented cell
-	lines []string
+	context string // values of the first cell of the row and of the commented cell
+	lines   []string
 }
 
 // readRemarks collects the comments on the sheet: threads and notes. Notes on cells with threads are copies for old
@@ -124,8 +124,8 @@ func (s *sheetRemarks) add(cell cellName, text string) {
 	s.texts[cell].lines = append(s.texts[cell].lines, text)
 }
 
-// meet records the values of a row's commented cells, so that the comments can repeat what they refer to.
-func (s *sheetRemarks) meet(row table.Row) {
+// recordRow records the values of a row's commented cells, so that the comments can repeat what they refer to.
+func (s *sheetRemarks) recordRow(row table.Row) {
 	if s == nil {
 		return
 	}
@@ -139,12 +139,12 @@ func (s *sheetRemarks) meet(row table.Row) {
 		if own != "" && own != first {
 			about = append(about, format.OneLine(own))
 		}
-		s.texts[cell].about = format.Cut(strings.Join(about, "; "), table.MaxMergedText)
+		s.texts[cell].context = format.Cut(strings.Join(about, "; "), table.MaxMergedText)
 	}
 }
 
-// tellRemarks writes the comments after the rows of the sheet.
-func (r *sheetReader) tellRemarks() error {
+// emitRemarks writes the comments after the rows of the sheet.
+func (r *sheetReader) emitRemarks() error {
 	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.a.ReadsComments() {
 		return nil
 	}
@@ -157,8 +157,8 @@ func (r *sheetReader) tellRemarks() error {
 		if err != nil {
 			continue
 		}
-		if remark.about != "" {
-			name += " (" + remark.about + ")"
+		if remark.context != "" {
+			name += " (" + remark.context + ")"
 		}
 		if err := r.name(); err != nil {
 			return err

@@ -133,8 +133,8 @@ func (s *sheetStyles) close() {
 	}
 }
 
-// marks reports whether the style of a cell highlights it.
-func (s *sheetStyles) marks(style string) bool {
+// isHighlighted reports whether the style of a cell highlights it.
+func (s *sheetStyles) isHighlighted(style string) bool {
 	n, err := strconv.Atoi(style)
 	return err == nil && n >= 0 && n < len(s.marked) && s.marked[n]
 }
@@ -198,8 +198,8 @@ func (s *sheetStyles) format(value string, n float64, code string) (string, erro
 	switch {
 	case section == nil:
 		return generalNumber(n), nil
-	case section.foreign:
-		return s.foreign(value, code)
+	case section.needsExcelize:
+		return s.formatWithExcelize(value, code)
 	case section.dated:
 		shown, ok := section.date(n, s.date1904)
 		if !ok {
@@ -210,8 +210,8 @@ func (s *sheetStyles) format(value string, n float64, code string) (string, erro
 	return section.number(n, signed), nil
 }
 
-// foreign applies a format with excelize, in a scratch sheet with one column per format.
-func (s *sheetStyles) foreign(value, code string) (shown string, err error) {
+// formatWithExcelize applies a format with excelize, in a scratch sheet with one column per format.
+func (s *sheetStyles) formatWithExcelize(value, code string) (shown string, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("applying format %q: %v", code, x)

@@ -31,18 +31,18 @@ const (
 
 // sheetReader reads the rows of a sheet.
 type sheetReader struct {
-	w       *workbook
-	ref     sheetRef
-	name    func() error // writes the sheet's name; called before its first row
-	links   map[string]string
-	remarks *sheetRemarks
-	headers map[int]bool           // header rows of tables and filters
-	merged  map[int][]table.Merged // by first row
-	above   map[int]mergedText     // by column: merged text that spans the following rows
-	rows    *table.Writer
-	row     int // number of the last row
-	lacking bool
-	unknown int // formulas without a result
+	w              *workbook
+	ref            sheetRef
+	name           func() error // writes the sheet's name; called before its first row
+	links          map[string]string
+	remarks        *sheetRemarks
+	headers        map[int]bool           // header rows of tables and filters
+	merged         map[int][]table.Merged // by first row
+	above          map[int]mergedText     // by column: merged text that spans the following rows
+	rows           *table.Writer
+	row            int // number of the last row
+	lacking        bool
+	missingResults int // formulas without a result
 }
 
 // mergedText is the text of a cell that spans rows below its own.
@@ -80,13 +80,13 @@ func (r *sheetReader) read() error {
 	if r.lacking {
 		out.Warn(fmt.Sprintf("cells of sheet %q refer to texts that are missing from the file; they were skipped", r.ref.name))
 	}
-	if r.unknown > 0 {
-		out.Warn(fmt.Sprintf("sheet %q: skipped %d formulas because the file does not store their results; open it in a spreadsheet program, save it and upload it again", r.ref.name, r.unknown))
+	if r.missingResults > 0 {
+		out.Warn(fmt.Sprintf("sheet %q: skipped %d formulas because the file does not store their results; open it in a spreadsheet program, save it and upload it again", r.ref.name, r.missingResults))
 	}
 	if err := r.rows.Flush(); err != nil {
 		return err
 	}
-	return r.tellRemarks()
+	return r.emitRemarks()
 }
 
 // readRow reads the row whose start was returned last.
@@ -129,7 +129,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 		}
 		row.Cells[column] = text
 		if !r.rows.Decided {
-			mark(&row, column, r.w.styles.marks(xmlscan.Attr(e, "s")))
+			mark(&row, column, r.w.styles.isHighlighted(xmlscan.Attr(e, "s")))
 		}
 		if r.links[ref] != "" {
 			link = r.links[ref]
@@ -149,10 +149,10 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 	if table.Filled(row.Cells) == 0 {
 		return r.rows.Gap()
 	}
-	r.remarks.meet(row)
+	r.remarks.recordRow(row)
 	row.Merged = r.merged[number]
 	if !r.rows.Plain {
-		r.cover(&row)
+		r.fillMerged(&row)
 	}
 	if gap {
 		if err := r.rows.Gap(); err != nil {
@@ -173,9 +173,9 @@ func mark(r *table.Row, column int, marked bool) {
 	r.Marked = append(r.Marked[:column], marked)
 }
 
-// cover copies the texts of merged cells from above into a row, and records the merged cells that begin in it. Long
-// texts are not repeated.
-func (r *sheetReader) cover(row *table.Row) {
+// fillMerged copies the texts of merged cells from above into a row, and records the merged cells that begin in it.
+// Long texts are not repeated.
+func (r *sheetReader) fillMerged(row *table.Row) {
 	for column, m := range r.above {
 		if m.last < row.Number {
 			delete(r.above, column)
@@ -272,7 +272,7 @@ func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link 
 	if trimmed == "" {
 		if computed && inline == "" {
 			if inline = linked; inline == "" {
-				r.unknown++
+				r.missingResults++
 			}
 		}
 		return inline, link

@@ -39,7 +39,7 @@ func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 		case codeFraction:
 			width := len(token.text) - 1
 			fmt.Fprintf(&b, ".%0*d", width, t.fraction/pow10(s.places-width))
-		case codeHalf:
+		case codeAMPM:
 			b.WriteString(t.half(token.text))
 		case codeElapsed:
 			unit := map[byte]float64{'h': 3600, 'm': 60, 's': 1}[token.text[0]]
@@ -54,7 +54,7 @@ func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 // timeOf returns the date and time of a number, rounded to the fraction of a second that the section shows.
 func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	for _, token := range s.tokens {
-		t.hasHalf = t.hasHalf || token.part == codeHalf
+		t.hasHalf = t.hasHalf || token.part == codeAMPM
 		t.showsClock = t.showsClock || token.part != codeLiteral && token.part != codeDate || token.part == codeDate && strings.ContainsAny(token.text, "hs")
 	}
 	last := lastDay

@@ -35,7 +35,7 @@ type workbook struct {
 type sheetRef struct {
 	name, part string
 	hidden     bool
-	unseen     bool // "very hidden": only a macro can show it
+	veryHidden bool // "very hidden": only a macro can show it
 }
 
 // Format is the format of Excel workbooks.
@@ -79,7 +79,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	for _, s := range w.sheets {
-		if s.unseen {
+		if s.veryHidden {
 			p.Out.Warn(fmt.Sprintf("sheet %q cannot be unhidden by users (\"very hidden\") and was skipped", s.name))
 			continue
 		}
@@ -114,7 +114,7 @@ func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 b
 					return true
 				}
 				s := sheetRef{name: format.OneLine(xmlscan.Attr(e, "name"))}
-				s.hidden, s.unseen = xmlscan.Attr(e, "state") == "hidden", xmlscan.Attr(e, "state") == "veryHidden"
+				s.hidden, s.veryHidden = xmlscan.Attr(e, "state") == "hidden", xmlscan.Attr(e, "state") == "veryHidden"
 				if r, ok := rels[ooxml.RelationID(e, "id")]; ok {
 					s.part = r.Target
 				}
@@ -163,7 +163,7 @@ func (w *workbook) sheet(s sheetRef) error {
 // drawnSheets reads the drawings of the visible sheets.
 func (w *workbook) drawnSheets() error {
 	for _, s := range w.sheets {
-		if s.unseen {
+		if s.veryHidden {
 			continue
 		}
 		if err := w.drawings(s, w.namer(s)); err != nil {

@@ -54,7 +54,7 @@ func TestCellsAreReadAsShown(t *testing.T) {
 	}
 }
 
-func TestSheetsAreReadAsTheyStand(t *testing.T) {
+func TestSheetsAreReadInOrder(t *testing.T) {
 	t.Parallel()
 	rows := extracttest.Cells(2, "name", "age") + extracttest.Cells(3, "Ann", "31")
 	const want = "heading 1: Data\ntable_row row 2: name\tage\ntable_row row 3: name: Ann; age: 31"

@@ -17,12 +17,12 @@ import (
 
 // Archive is an opened zip file whose declared sizes have been checked.
 type Archive struct {
-	P     *format.Parser
-	Files map[string]*zip.File // by PartName
-	Twice bool                 // two parts have the same name
-	cut   bool                 // truncated: its directory or the end of a part is lost
-	Left  int64                // remaining bytes that may be unpacked
-	max   int64
+	P             *format.Parser
+	Files         map[string]*zip.File // by PartName
+	HasDuplicates bool                 // two parts have the same name
+	cut           bool                 // truncated: its directory or the end of a part is lost
+	Left          int64                // remaining bytes that may be unpacked
+	max           int64
 }
 
 // Format reads a zip file as the packed format that its parts belong to.
@@ -33,7 +33,7 @@ func read(p *format.Parser) error {
 	zr, whole := zip.NewReader(p.Src.Data, p.Src.Size)
 	if whole != nil {
 		var err error
-		if zr, err = salvage(p, whole); err != nil {
+		if zr, err = recoverParts(p, whole); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 		}
 		name := PartName(f.Name)
 		if a.Files[name] != nil {
-			a.Twice = true
+			a.HasDuplicates = true
 			p.Out.Warn(fmt.Sprintf("the file contains part %q more than once; only the first was read", format.Cut(name, 100)))
 			continue
 		}

@@ -69,9 +69,9 @@ func (f *Flags) Path(p *string, name, env, value, usage string) {
 // List adds a flag for a comma-separated list. Each item must be one of the known items, if any are given.
 func (f *Flags) List(p *[]string, name, env, value, usage string, known ...string) {
 	value, usage = fromEnvironment(env, value, usage)
-	*p = items(value)
-	f.Func(name, usage+" (default "+Or(value, "all")+")", func(text string) error {
-		*p = items(text)
+	*p = splitList(value)
+	f.Func(name, usage+" (default "+Default(value, "all")+")", func(text string) error {
+		*p = splitList(text)
 		for _, item := range *p {
 			if len(known) > 0 && !slices.Contains(known, item) {
 				return fmt.Errorf("%q is none of %s", item, strings.Join(known, ", "))
@@ -85,10 +85,10 @@ func fromEnvironment(env, value, usage string) (string, string) {
 	if env == "" {
 		return value, usage
 	}
-	return Or(os.Getenv(env), value), usage + "; also " + env
+	return Default(os.Getenv(env), value), usage + "; also " + env
 }
 
-func items(text string) []string {
+func splitList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
@@ -111,8 +111,8 @@ func (f *Flags) Parse(args []string) error {
 	return nil
 }
 
-// Or returns value, or otherwise if value is "".
-func Or(value, otherwise string) string {
+// Default returns value, or otherwise if value is "".
+func Default(value, otherwise string) string {
 	if value == "" {
 		return otherwise
 	}

@@ -83,7 +83,7 @@ const maxName = 500
 
 // NameOf returns the title of a document, or its id if it has none. A longer title is cut.
 func NameOf(d eval.Document) string {
-	name := []rune(Or(strings.TrimSpace(d.Title), d.ID))
+	name := []rune(Default(strings.TrimSpace(d.Title), d.ID))
 	return string(name[:min(len(name), maxName)])
 }
 

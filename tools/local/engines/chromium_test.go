@@ -48,7 +48,7 @@ esac`})
 	}
 }
 
-func TestWhyThereIsNoChromiumIsSaid(t *testing.T) {
+func TestAMissingChromiumIsExplained(t *testing.T) {
 	for name, test := range map[string]struct {
 		scripts map[string]string
 		want    string

@@ -142,7 +142,7 @@ func current(replicas []*jetstream.PeerInfo) bool {
 }
 
 // Both servers listen on the same fixed ports, each in its own namespace.
-func TestMilvusIsOneOfTwoOnThisMachineAndKeepsItsDataThroughAKill(t *testing.T) {
+func TestTwoMilvusServersKeepTheirDataThroughAKill(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
 	first, err := StartMilvus(ctx, t.TempDir(), MilvusOptions{})
@@ -258,7 +258,7 @@ func TestForTestGivesEachTestADatabaseOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestBrokerGivesAllWhoAskTheSameEngine(t *testing.T) {
+func TestTheBrokerSharesEngines(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
 	set, err := NewSet(ctx)
@@ -321,7 +321,7 @@ func orphanIfAsked() {
 	select {}
 }
 
-func TestEnginesDieWithTheirParentAndLeaveNothing(t *testing.T) {
+func TestEnginesEndWithTheirParent(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "engines")
 	cmd := exec.CommandContext(deadline(t), "/proc/self/exe")

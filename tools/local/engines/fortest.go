@@ -78,8 +78,8 @@ func ChromiumForTest(t testing.TB) string {
 	return find(ctx, t, EnvChromium, askChromium, (*Set).chromiumPath)
 }
 
-// own is the set of this process, for tests without a broker. It is created on first use.
-var own struct {
+// localSet is the set of this process, for tests without a broker. It is created on first use.
+var localSet struct {
 	sync.Mutex
 	set *Set
 }
@@ -95,16 +95,16 @@ func find(ctx context.Context, t testing.TB, variable, name string, start func(*
 		if socket := os.Getenv(EnvBroker); socket != "" {
 			return askBroker(ctx, socket, name)
 		}
-		own.Lock()
-		defer own.Unlock()
-		if own.set == nil {
+		localSet.Lock()
+		defer localSet.Unlock()
+		if localSet.set == nil {
 			set, err := NewSet(context.Background()) // for all tests of this process, not only for this one
 			if err != nil {
 				return "", err
 			}
-			own.set = set
+			localSet.set = set
 		}
-		return start(own.set)
+		return start(localSet.set)
 	}
 	addr, err := address()
 	if err != nil {
@@ -125,21 +125,21 @@ type Tests interface{ Run() int }
 //	}
 //
 // Without it, their guards stop them when the process has ended.
-func Stopping(m Tests) Tests { return stopping{m} }
+func Stopping(m Tests) Tests { return stoppingTests{m} }
 
-type stopping struct{ tests Tests }
+type stoppingTests struct{ tests Tests }
 
-func (s stopping) Run() int {
+func (s stoppingTests) Run() int {
 	code := s.tests.Run()
-	own.Lock()
-	defer own.Unlock()
-	if own.set == nil {
+	localSet.Lock()
+	defer localSet.Unlock()
+	if localSet.set == nil {
 		return code
 	}
-	if err := own.set.Stop(); err != nil {
+	if err := localSet.set.Stop(); err != nil {
 		_, _ = os.Stderr.WriteString("stopping the engines of the tests: " + err.Error() + "\n")
 		return max(code, 1)
 	}
-	own.set = nil
+	localSet.set = nil
 	return code
 }

@@ -77,7 +77,7 @@ func (g *guard) runProgram(words <-chan string) error {
 		return err
 	}
 	if g.spec.Isolated {
-		if err := furnishNamespace(); err != nil {
+		if err := setUpNamespace(); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (g *guard) end(word string, exited <-chan string) {
 	if g.listener != nil {
 		_ = g.listener.Close()
 	}
-	if word != wordKill && g.spec.StopSignal != 0 {
+	if word != commandKill && g.spec.StopSignal != 0 {
 		if g.engine.Signal(g.spec.StopSignal) == nil {
 			timer := time.NewTimer(stopTimeout)
 			select {

@@ -15,12 +15,14 @@ import (
 // executable returns the path of the running program, which works even if the file was deleted, as after `go run`.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// apart starts a guard in a new session, so that terminal signals only reach the parent.
-func apart() surroundings { return surroundings{attr: &syscall.SysProcAttr{Setsid: true}} }
+// inNewSession starts a guard in a new session, so that terminal signals only reach the parent.
+func inNewSession() processAttributes {
+	return processAttributes{attr: &syscall.SysProcAttr{Setsid: true}}
+}
 
-// isolated starts a guard in new network and mount namespaces. Without root it also needs a user namespace.
-func isolated() surroundings {
-	s := surroundings{attr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS}, wayOut: wayOutIsolated}
+// inNamespaces starts a guard in new network and mount namespaces. Without root it also needs a user namespace.
+func inNamespaces() processAttributes {
+	s := processAttributes{attr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS}, remedy: isolatedRemedy}
 	if os.Geteuid() != 0 {
 		s.attr.Cloneflags |= unix.CLONE_NEWUSER
 		s.attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
@@ -29,15 +31,15 @@ func isolated() surroundings {
 	return s
 }
 
-// User id that root gets in the namespaces of notRoot; any number but 0 works.
+// User id that root gets in the namespaces of asOrdinaryUser; any number but 0 works.
 const ordinaryID = 1000
 
-// notRoot starts a process that runs as an ordinary user in its namespace, for programs that refuse to run as root. Its
-// files belong to the real user.
-func notRoot() surroundings {
-	s := apart()
+// asOrdinaryUser starts a process that runs as an ordinary user in its namespace, for programs that refuse to run as
+// root. Its files belong to the real user.
+func asOrdinaryUser() processAttributes {
+	s := inNewSession()
 	if os.Geteuid() == 0 {
-		s.wayOut = wayOutNotRoot
+		s.remedy = notRootRemedy
 		s.attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWIPC
 		s.attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: ordinaryID, HostID: 0, Size: 1}}
 		s.attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: ordinaryID, HostID: os.Getegid(), Size: 1}}
@@ -101,14 +103,14 @@ func children() []int {
 	return pids
 }
 
-// furnishNamespace brings loopback up and mounts an empty directory on /run, where Milvus keeps a file with a fixed
+// setUpNamespace brings loopback up and mounts an empty directory on /run, where Milvus keeps a file with a fixed
 // name and a lock.
-func furnishNamespace() error {
+func setUpNamespace() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("making the mount namespace private: %w (%s)", err, wayOutIsolated)
+		return fmt.Errorf("making the mount namespace private: %w (%s)", err, isolatedRemedy)
 	}
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", 0, "size=1m"); err != nil {
-		return fmt.Errorf("mounting an empty /run: %w (%s)", err, wayOutIsolated)
+		return fmt.Errorf("mounting an empty /run: %w (%s)", err, isolatedRemedy)
 	}
 	sock, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -121,7 +123,7 @@ func furnishNamespace() error {
 	}
 	req.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	if err := unix.IoctlIfreq(sock, unix.SIOCSIFFLAGS, req); err != nil {
-		return fmt.Errorf("bringing loopback up: %w (%s)", err, wayOutIsolated)
+		return fmt.Errorf("bringing loopback up: %w (%s)", err, isolatedRemedy)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (g *guard) runNATS(words <-chan string) error {
 			}
 			ready = nil
 		case word := <-words:
-			if word == wordKill {
+			if word == commandKill {
 				return killSelf() // no deferred calls, no flush: the server ends as in a crash
 			}
 			shutDown(srv)

@@ -12,12 +12,12 @@ var errNotLinux = errors.New("engines are started on Linux only")
 
 func executable() (string, error) { return "", errNotLinux }
 
-func apart() surroundings                  { return surroundings{} }
-func isolated() surroundings               { return surroundings{} }
-func notRoot() surroundings                { return surroundings{} }
+func inNewSession() processAttributes      { return processAttributes{} }
+func inNamespaces() processAttributes      { return processAttributes{} }
+func asOrdinaryUser() processAttributes    { return processAttributes{} }
 func diesWithThread() *syscall.SysProcAttr { return nil }
 
-func adoptOrphans() error     { return errNotLinux }
-func furnishNamespace() error { return errNotLinux }
+func adoptOrphans() error   { return errNotLinux }
+func setUpNamespace() error { return errNotLinux }
 
 func killAll(engine *os.Process) { _ = engine.Kill() }

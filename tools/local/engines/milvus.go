@@ -61,7 +61,7 @@ func StartMilvus(ctx context.Context, dir string, o MilvusOptions) (*Milvus, err
 			return nil, err
 		}
 		defer l.Close()
-		return launchChild(ctx, s, isolated(), l)
+		return launchChild(ctx, s, inNamespaces(), l)
 	}}
 	if err := m.start(ctx); err != nil {
 		return nil, err

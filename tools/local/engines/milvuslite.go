@@ -46,7 +46,7 @@ func StartMilvusLite(ctx context.Context, dir string, o MilvusLiteOptions) (*Mil
 	}
 	m := &MilvusLite{addr: addr}
 	m.Process = &Process{name: "Milvus Lite", launch: func(ctx context.Context) (*child, error) {
-		return launchChild(ctx, s, apart(), nil)
+		return launchChild(ctx, s, inNewSession(), nil)
 	}}
 	if err := m.start(ctx); err != nil {
 		return nil, err

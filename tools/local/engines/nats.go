@@ -94,7 +94,7 @@ func StartNATS(ctx context.Context, dir string, o NATSOptions) (*NATS, error) {
 			s.RemoveIfOrphaned = own.Dir
 		}
 		n.Servers[i] = &NATSServer{addr: loopback(own.Port), Process: &Process{name: own.Name, launch: func(ctx context.Context) (*child, error) {
-			return launchChild(ctx, s, apart(), nil)
+			return launchChild(ctx, s, inNewSession(), nil)
 		}}}
 	}
 	faults := make([]error, len(n.Servers))

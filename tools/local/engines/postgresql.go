@@ -88,12 +88,12 @@ func StartPostgreSQL(ctx context.Context, dir string, o PostgreSQLOptions) (*Pos
 		s.RemoveIfOrphaned = dir
 	}
 	p.Process = &Process{name: "PostgreSQL", launch: func(ctx context.Context) (*child, error) {
-		c, err := launchChild(ctx, s, notRoot(), nil)
+		c, err := launchChild(ctx, s, asOrdinaryUser(), nil)
 		if err != nil {
 			return nil, err
 		}
 		if err := p.answers(ctx); err != nil {
-			return nil, errors.Join(err, c.end(wordKill))
+			return nil, errors.Join(err, c.end(commandKill))
 		}
 		return c, nil
 	}}
@@ -218,7 +218,7 @@ func initialise(ctx context.Context, bin, data, passwordFile string) error {
 		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	cmd.Dir = filepath.Dir(data)
-	where := notRoot()
+	where := asOrdinaryUser()
 	cmd.SysProcAttr = where.attr
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if cmd.ProcessState == nil {

@@ -39,12 +39,12 @@ func (p *Process) start(ctx context.Context) error {
 
 // Kill ends the engine as in a crash, with SIGKILL to all its processes, and returns when they have ended. If the
 // engine is not running, it does nothing.
-func (p *Process) Kill() error { return p.end(wordKill) }
+func (p *Process) Kill() error { return p.end(commandKill) }
 
 // Stop ends the engine in the fastest orderly way, and returns when all its processes have ended. Milvus and Milvus
 // Lite are killed, because they take over a minute to stop, or do not stop. If the engine is not running, it does
 // nothing.
-func (p *Process) Stop() error { return p.end(wordStop) }
+func (p *Process) Stop() error { return p.end(commandStop) }
 
 func (p *Process) end(word string) error {
 	p.mu.Lock()
@@ -77,12 +77,12 @@ type child struct {
 	done chan struct{}
 }
 
-// ownEnd is the time after which a guard that has not ended its engine is killed, which also kills the engine.
-const ownEnd = stopTimeout + 10*time.Second
+// guardTimeout is the time after which a guard that has not ended its engine is killed, which also kills the engine.
+const guardTimeout = stopTimeout + 10*time.Second
 
 // launchChild starts a guard for the engine and returns when the engine is ready. The guard gets a copy of the
 // listener, if there is one; the caller closes its own.
-func launchChild(ctx context.Context, s spec, where surroundings, listener *net.TCPListener) (*child, error) {
+func launchChild(ctx context.Context, s spec, where processAttributes, listener *net.TCPListener) (*child, error) {
 	if _, guarded := os.LookupEnv(guardMarker); guarded {
 		return nil, errNoGuard
 	}
@@ -125,16 +125,16 @@ func launchChild(ctx context.Context, s spec, where surroundings, listener *net.
 		_ = cmd.Wait() // the exit status does not matter: all reports have been read
 	}()
 	if _, err := words.Write(append(order, '\n')); err != nil {
-		return nil, errors.Join(fmt.Errorf("telling the guard what to run: %w", err), c.end(wordKill))
+		return nil, errors.Join(fmt.Errorf("telling the guard what to run: %w", err), c.end(commandKill))
 	}
 	select {
 	case r := <-reports:
 		if !r.Ready {
-			return nil, errors.Join(errors.New(r.Fault+logTail(s.Log)), c.end(wordKill))
+			return nil, errors.Join(errors.New(r.Fault+logTail(s.Log)), c.end(commandKill))
 		}
 		return c, nil
 	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), c.end(wordKill))
+		return nil, errors.Join(ctx.Err(), c.end(commandKill))
 	}
 }
 
@@ -167,7 +167,7 @@ func watch(out io.Reader, reports chan<- report, log string) {
 func (c *child) end(word string) error {
 	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has ended
 	_ = c.words.Close()
-	timer := time.NewTimer(ownEnd)
+	timer := time.NewTimer(guardTimeout)
 	defer timer.Stop()
 	select {
 	case <-c.done:
@@ -175,7 +175,7 @@ func (c *child) end(word string) error {
 	case <-timer.C:
 		_ = c.cmd.Process.Kill()
 		<-c.done
-		return fmt.Errorf("its guard did not end within %s and was killed", ownEnd)
+		return fmt.Errorf("its guard did not end within %s and was killed", guardTimeout)
 	}
 }
 

@@ -53,21 +53,21 @@ var ErrStopped = errors.New("engines: the set is stopped")
 
 // PostgreSQL returns the set's PostgreSQL.
 func (s *Set) PostgreSQL() (*PostgreSQL, error) {
-	return ask(s, &s.postgresql, func(ctx context.Context) (*PostgreSQL, error) {
+	return start(s, &s.postgresql, func(ctx context.Context) (*PostgreSQL, error) {
 		return StartPostgreSQL(ctx, filepath.Join(s.dir, "postgresql"), PostgreSQLOptions{Temporary: true})
 	})
 }
 
 // Milvus returns the set's Milvus.
 func (s *Set) Milvus() (*Milvus, error) {
-	return ask(s, &s.milvus, func(ctx context.Context) (*Milvus, error) {
+	return start(s, &s.milvus, func(ctx context.Context) (*Milvus, error) {
 		return StartMilvus(ctx, filepath.Join(s.dir, "milvus"), MilvusOptions{Temporary: true})
 	})
 }
 
 // MilvusLite returns the set's Milvus Lite.
 func (s *Set) MilvusLite() (*MilvusLite, error) {
-	return ask(s, &s.milvusLite, func(ctx context.Context) (*MilvusLite, error) {
+	return start(s, &s.milvusLite, func(ctx context.Context) (*MilvusLite, error) {
 		return StartMilvusLite(ctx, filepath.Join(s.dir, "milvus-lite"), MilvusLiteOptions{Temporary: true})
 	})
 }
@@ -107,8 +107,8 @@ func (s *Set) chromiumPath() (string, error) {
 	return c.path, c.err
 }
 
-// ask returns the engine, and starts it if necessary.
-func ask[E interface{ Stop() error }](s *Set, o *once[E], start func(context.Context) (E, error)) (E, error) {
+// start returns the engine, and starts it if necessary.
+func start[E interface{ Stop() error }](s *Set, o *once[E], start func(context.Context) (E, error)) (E, error) {
 	o.Lock()
 	defer o.Unlock()
 	if o.done {

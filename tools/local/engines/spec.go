@@ -38,8 +38,8 @@ const (
 
 // Words that the parent sends to a guard. The end of the input without a word means that the parent is dead.
 const (
-	wordStop = "stop"
-	wordKill = "kill"
+	commandStop = "stop"
+	commandKill = "kill"
 )
 
 // report is a line of JSON from the guard to its parent: first whether the program is ready, later that it has ended by

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOnlyMarkdownThatWasMadeToHurtIsTangled(t *testing.T) {
+func TestOnlyHostileMarkdownIsTooExpensive(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		text string
@@ -28,7 +28,7 @@ func TestOnlyMarkdownThatWasMadeToHurtIsTangled(t *testing.T) {
 			return b.String()
 		}(), true},
 	} {
-		if got := tangled(tt.text); got != "" != tt.want {
+		if got := tooExpensive(tt.text); got != "" != tt.want {
 			t.Errorf("%s: tangled says %q, want something: %v", name, got, tt.want)
 		}
 	}
@@ -41,7 +41,7 @@ func TestOnlyMarkdownThatWasMadeToHurtIsTangled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := tangled(strings.Repeat(string(data)+"\n\n", 50)); why != "" {
+		if why := tooExpensive(strings.Repeat(string(data)+"\n\n", 50)); why != "" {
 			t.Errorf("%s, fifty times over: %s", file, why)
 		}
 	}

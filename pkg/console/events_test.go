@@ -13,22 +13,22 @@ import (
 	"testing"
 )
 
-// deaf passes all on but the news of datasources: who asks for them is answered, and told nothing. Each watch says on begun that it is
-// there, and goes on until cut is sent to; while held, none is answered.
-type deaf struct {
+// eventBlocker passes all on but the news of datasources: who asks for them is answered, and told nothing. Each watch
+// says on begun that it is there, and goes on until cut is sent to; while held, none is answered.
+type eventBlocker struct {
 	*httptest.Server
 	begun, cut chan struct{}
 	held       atomic.Bool
 }
 
-func deafen(t *testing.T, base string) *deaf {
+func blockEvents(t *testing.T, base string) *eventBlocker {
 	t.Helper()
 	to, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pass := httputil.NewSingleHostReverseProxy(to)
-	d := &deaf{begun: make(chan struct{}, 100), cut: make(chan struct{})}
+	d := &eventBlocker{begun: make(chan struct{}, 100), cut: make(chan struct{})}
 	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !strings.HasSuffix(r.URL.Path, "/events"):
@@ -52,9 +52,9 @@ func deafen(t *testing.T, base string) *deaf {
 	return d
 }
 
-// TestNewsThatGetsLostIsMadeUpFor shows a list that is told of nothing at all, and yet is right: what came before the watch began, while
-// it was cut off, and without being told.
-func TestNewsThatGetsLostIsMadeUpFor(t *testing.T) {
+// TestLostEventsAreCaughtUp shows a list that is told of nothing at all, and yet is right: what came before the watch
+// began, while it was cut off, and without being told.
+func TestLostEventsAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var store struct{ ID string }
@@ -74,7 +74,7 @@ func TestNewsThatGetsLostIsMadeUpFor(t *testing.T) {
 	}
 	ids := add("first", "second", "third")
 
-	d := deafen(t, s.base)
+	d := blockEvents(t, s.base)
 	d.held.Store(true)
 	c := open(&service{TB: t, base: d.URL})
 	c.signIn()
@@ -106,8 +106,9 @@ func TestNewsThatGetsLostIsMadeUpFor(t *testing.T) {
 	c.until(`document.querySelector('.counts').innerText.includes('Searchable: 6')`)
 }
 
-// TestOnlyWhatMayFareBetterIsSentAgain drops a file that no service would take, and one that this one has no room for just now.
-func TestOnlyWhatMayFareBetterIsSentAgain(t *testing.T) {
+// TestOnlyRetryableUploadsAreSentAgain drops a file that no service would take, and one that this one has no room for
+// just now.
+func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var store struct{ ID string }
@@ -156,8 +157,8 @@ func TestOnlyWhatMayFareBetterIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadIsNotTriedAgain has a file fail by its content, and a page by how the service is set up.
-func TestWhatCannotBeReadIsNotTriedAgain(t *testing.T) {
+// TestUnreadableFilesAreNotRetried has a file fail by its content, and a page by how the service is set up.
+func TestUnreadableFilesAreNotRetried(t *testing.T) {
 	t.Parallel()
 	s := start(t, "SLUICE_ALLOW_PRIVATE_ADDRESSES=false")
 	var store struct{ ID string }
@@ -172,7 +173,7 @@ func TestWhatCannotBeReadIsNotTriedAgain(t *testing.T) {
 	c := open(s)
 	c.signIn()
 	c.at("#/datastores/" + store.ID)
-	c.sees(".drop")
+	c.waitVisible(".drop")
 	c.drop(".drop", broken)
 	c.until(`document.querySelectorAll('.sources .chip.error').length === 2`)
 	for name, offered := range map[string]bool{"A page": true, "broken.pdf": false} {

@@ -17,9 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestTheZoo has children with the limits that services give them read files that were made to hurt. Each ends as the named kind of failure, or with the text that it is about; none by the time or the memory that a
-// child may take, and none with something in its text that is from outside of the file.
-func TestTheZoo(t *testing.T) {
+// TestHostileDocuments has children with the limits that services give them read files that were made to hurt. Each
+// ends as the named kind of failure, or with the text that it is about; none by the time or the memory that a child may
+// take, and none with something in its text that is from outside of the file.
+func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		name string
@@ -28,11 +29,11 @@ func TestTheZoo(t *testing.T) {
 		text string // what is read where want is empty
 		not  string // what must not be
 	}{
-		"a container whose entries overlap":                      {"overlap.docx", overlapping, format.TooLarge, "", ""},
+		"a container whose entries overlap":                      {"overlap.docx", overlappingZip, format.TooLarge, "", ""},
 		"a container in a container in a container":              {"nested.docx", nestedContainers, "", "outermost", "innermost"},
-		"entities that unfold to a milliard of laughs in a docx": {"laughs.docx", laughs("word/document.xml", "w"), "", "kept", "lollol"},
-		"the same in a pptx":                                     {"laughs.pptx", laughs("ppt/slides/slide1.xml", "a"), "", "kept", "lollol"},
-		"the same in the shared strings of a workbook":           {"laughs.xlsx", laughingWorkbook, "", "kept", "lollol"},
+		"entities that unfold to a milliard of laughs in a docx": {"laughs.docx", entityBombIn("word/document.xml", "w"), "", "kept", "lollol"},
+		"the same in a pptx":                                     {"laughs.pptx", entityBombIn("ppt/slides/slide1.xml", "a"), "", "kept", "lollol"},
+		"the same in the shared strings of a workbook":           {"laughs.xlsx", entityBombWorkbook, "", "kept", "lollol"},
 		"external entities in a document":                        {"external.docx", externalEntities, "", "kept", "root:"},
 		"relations that lead out of the container":               {"relations.docx", climbingRelations, "", "kept", "root:"},
 		"parts named like paths of the system":                   {"paths.docx", climbingParts, "", "kept", "root:"},
@@ -41,8 +42,8 @@ func TestTheZoo(t *testing.T) {
 		"a sheet that merges everything with everything":         {"merged.xlsx", mergesEverything, "", "near", ""},
 		"a workbook with thirty thousand sheets of one part":     {"sheets.xlsx", sheetsOfOnePart, "", "near", ""},
 		"a table whose cells span millions":                      {"spans.docx", spansWithoutEnd, "", "near", ""},
-		"an HTML table whose cells span millions":                {"spans.html", plain(`<html><body><p>Kept text of the page.</p><table>` + strings.Repeat(`<tr><td colspan=2000000000 rowspan=2000000000>near</td></tr>`, 500) + `</table></body></html>`), "", "near", ""},
-		"a part that is packed as a bomb and says it is small":   {"liar.docx", liar, format.Damaged, "", ""},
+		"an HTML table whose cells span millions":                {"spans.html", rawBytes(`<html><body><p>Kept text of the page.</p><table>` + strings.Repeat(`<tr><td colspan=2000000000 rowspan=2000000000>near</td></tr>`, 500) + `</table></body></html>`), "", "near", ""},
+		"a part that is packed as a bomb and says it is small":   {"liar.docx", falseSizeZip, format.Damaged, "", ""},
 		"a PDF stream that unpacks to a thousand times its size": {"bomb.pdf", flateBomb, "", "Hello", ""},
 		"a PDF stream that was packed ten times":                 {"filters.pdf", filterChain, "", "Hello", ""},
 		"a PDF of object streams that hold each other":           {"objects.pdf", objectStreamLoop, "", "Hello", ""},
@@ -52,26 +53,26 @@ func TestTheZoo(t *testing.T) {
 		"a PDF whose outline is a ring":                          {"outline.pdf", ringOutline, "", "Hello", ""},
 		"a PDF that is a page of HTML as well":                   {"polyglot.pdf", polyglotPDF, "", "Hello", "<script"},
 		"a container with a page of HTML before it":              {"polyglot.html", polyglotZip, format.Unsupported, "", ""},
-		"a picture that says it is text":                         {"image.txt", plain("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00"), format.Unsupported, "", ""},
+		"a picture that says it is text":                         {"image.txt", rawBytes("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00"), format.Unsupported, "", ""},
 		"a program that says it is text":                         {"program.txt", program, format.Unsupported, "", ""},
-		"a name that is a path":                                  {"../../../etc/passwd", plain("These words are kept."), "", "kept", "root:"},
-		"a name of line breaks and zeros":                        {"a\r\nX-Evil: 1\x00.txt", plain("These words are kept."), "", "kept", ""},
+		"a name that is a path":                                  {"../../../etc/passwd", rawBytes("These words are kept."), "", "kept", "root:"},
+		"a name of line breaks and zeros":                        {"a\r\nX-Evil: 1\x00.txt", rawBytes("These words are kept."), "", "kept", ""},
 		"lists nested by indentation, without end":               {"lists.md", indentedLists, "", "kept", ""},
-		"brackets that open and never close":                     {"brackets.md", plain("These words are kept. " + strings.Repeat("[", 300_000)), "", "kept", ""},
-		"emphasis that opens and never closes":                   {"stars.md", plain("These words are kept. " + strings.Repeat("*a _b ", 150_000)), "", "kept", ""},
-		"links within links":                                     {"links.md", plain("These words are kept. " + strings.Repeat("[a](", 100_000)), "", "kept", ""},
-		"addresses in angles that never close":                   {"angles.md", plain("These words are kept. " + strings.Repeat("[a](<b c ", 50_000)), "", "kept", ""},
-		"references without end":                                 {"references.md", plain("These words are kept.\n\n" + strings.Repeat("[a]: b\n", 100_000)), "", "kept", ""},
-		"strokes without end":                                    {"tildes.md", plain("These words are kept. " + strings.Repeat("~~", 100_000)), "", "kept", ""},
-		"a table of a hundred thousand columns":                  {"wide.md", plain(strings.Repeat("| a ", 100_000) + "|\n" + strings.Repeat("|---", 100_000) + "|\n" + strings.Repeat("| near ", 100_000) + "|\n"), "", "near", ""},
-		"an element with a million attributes":                   {"attributes.html", plain("<html><body><p " + strings.Repeat(`a="b" `, 1_000_000) + ">These words are kept in a page.</p></body></html>"), "", "kept", ""},
-		"formatting that each paragraph opens again":             {"adoption.html", plain("<html><body><p>These words are kept in a page." + strings.Repeat("<p><b><i><u><font>", 20_000) + "</body></html>"), "", "kept", ""},
-		"numbers of a million digits":                            {"digits.json", plain(`{"kept": "words", "n": ` + strings.Repeat("9", 1_000_000) + "}"), "", "kept", ""},
-		"a million keys of the same name":                        {"keys.json", plain(`{"kept": "words"` + strings.Repeat(`,"a":1`, 1_000_000) + "}"), "", "kept", ""},
-		"a quote of csv that never closes":                       {"quote.csv", plain("name,note\nkept,\"" + strings.Repeat("a,b\n", 1_000_000)), "", "kept", ""},
-		"a line of ten million commas":                           {"commas.csv", plain("kept" + strings.Repeat(",", 10_000_000) + "\nnear,b\n"), format.TooLarge, "", ""},
-		"text of marks that stack on one letter":                 {"zalgo.txt", plain("These words are kept a" + strings.Repeat("\u0301", 1_000_000)), "", "kept", ""},
-		"UTF-16 of half characters":                              {"half.txt", plain("\xff\xfek\x00e\x00p\x00t\x00" + strings.Repeat("\x00\xd8", 100_000)), "", "kept", ""},
+		"brackets that open and never close":                     {"brackets.md", rawBytes("These words are kept. " + strings.Repeat("[", 300_000)), "", "kept", ""},
+		"emphasis that opens and never closes":                   {"stars.md", rawBytes("These words are kept. " + strings.Repeat("*a _b ", 150_000)), "", "kept", ""},
+		"links within links":                                     {"links.md", rawBytes("These words are kept. " + strings.Repeat("[a](", 100_000)), "", "kept", ""},
+		"addresses in angles that never close":                   {"angles.md", rawBytes("These words are kept. " + strings.Repeat("[a](<b c ", 50_000)), "", "kept", ""},
+		"references without end":                                 {"references.md", rawBytes("These words are kept.\n\n" + strings.Repeat("[a]: b\n", 100_000)), "", "kept", ""},
+		"strokes without end":                                    {"tildes.md", rawBytes("These words are kept. " + strings.Repeat("~~", 100_000)), "", "kept", ""},
+		"a table of a hundred thousand columns":                  {"wide.md", rawBytes(strings.Repeat("| a ", 100_000) + "|\n" + strings.Repeat("|---", 100_000) + "|\n" + strings.Repeat("| near ", 100_000) + "|\n"), "", "near", ""},
+		"an element with a million attributes":                   {"attributes.html", rawBytes("<html><body><p " + strings.Repeat(`a="b" `, 1_000_000) + ">These words are kept in a page.</p></body></html>"), "", "kept", ""},
+		"formatting that each paragraph opens again":             {"adoption.html", rawBytes("<html><body><p>These words are kept in a page." + strings.Repeat("<p><b><i><u><font>", 20_000) + "</body></html>"), "", "kept", ""},
+		"numbers of a million digits":                            {"digits.json", rawBytes(`{"kept": "words", "n": ` + strings.Repeat("9", 1_000_000) + "}"), "", "kept", ""},
+		"a million keys of the same name":                        {"keys.json", rawBytes(`{"kept": "words"` + strings.Repeat(`,"a":1`, 1_000_000) + "}"), "", "kept", ""},
+		"a quote of csv that never closes":                       {"quote.csv", rawBytes("name,note\nkept,\"" + strings.Repeat("a,b\n", 1_000_000)), "", "kept", ""},
+		"a line of ten million commas":                           {"commas.csv", rawBytes("kept" + strings.Repeat(",", 10_000_000) + "\nnear,b\n"), format.TooLarge, "", ""},
+		"text of marks that stack on one letter":                 {"zalgo.txt", rawBytes("These words are kept a" + strings.Repeat("\u0301", 1_000_000)), "", "kept", ""},
+		"UTF-16 of half characters":                              {"half.txt", rawBytes("\xff\xfek\x00e\x00p\x00t\x00" + strings.Repeat("\x00\xd8", 100_000)), "", "kept", ""},
 	}
 	x := extract.NewTestExtractor(t, extract.Options{Concurrency: 2, CacheDir: extracttest.Compiled})
 	for name, tt := range tests {
@@ -99,7 +100,7 @@ func TestTheZoo(t *testing.T) {
 	}
 }
 
-func plain(s string) func(testing.TB) []byte { return func(testing.TB) []byte { return []byte(s) } }
+func rawBytes(s string) func(testing.TB) []byte { return func(testing.TB) []byte { return []byte(s) } }
 
 // program begins as one for Linux does, and goes on with bytes in no order.
 func program(testing.TB) []byte {
@@ -121,9 +122,9 @@ func documentWith(t testing.TB, others map[string]string) []byte {
 	return extracttest.Zip(t, parts, 1)
 }
 
-// overlapping is a container whose directory names one packed part thousands of times over, as David Fifield's
+// overlappingZip is a container whose directory names one packed part thousands of times over, as David Fifield's
 // bombs do (https://www.usenix.org/conference/woot19/presentation/fifield): small as a file, gigabytes unpacked.
-func overlapping(t testing.TB) []byte {
+func overlappingZip(t testing.TB) []byte {
 	t.Helper()
 	body := bytes.Repeat([]byte("<w:p/>"), 1<<17)
 	var packed bytes.Buffer
@@ -165,8 +166,8 @@ func overlapping(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// liar says in its directory that its part, which unpacks to a gigabyte, has a thousand bytes.
-func liar(t testing.TB) []byte {
+// falseSizeZip says in its directory that its part, which unpacks to a gigabyte, has a thousand bytes.
+func falseSizeZip(t testing.TB) []byte {
 	data := extracttest.Zip(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800)
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
 	binary.LittleEndian.PutUint32(data[at+24:], 1000)
@@ -181,17 +182,17 @@ func nestedContainers(t testing.TB) []byte {
 	return data
 }
 
-const laughter = `<!DOCTYPE l [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">` +
+const entityBomb = `<!DOCTYPE l [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">` +
 	`<!ENTITY d "&c;&c;&c;&c;&c;&c;&c;&c;&c;&c;"><!ENTITY e "&d;&d;&d;&d;&d;&d;&d;&d;&d;&d;"><!ENTITY f "&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;">` +
 	`<!ENTITY g "&f;&f;&f;&f;&f;&f;&f;&f;&f;&f;"><!ENTITY h "&g;&g;&g;&g;&g;&g;&g;&g;&g;&g;"><!ENTITY i "&h;&h;&h;&h;&h;&h;&h;&h;&h;&h;">]>`
 
-func laughs(part, prefix string) func(testing.TB) []byte {
+func entityBombIn(part, prefix string) func(testing.TB) []byte {
 	return func(t testing.TB) []byte {
 		body := fmt.Sprintf(`<%[1]s:document xmlns:%[1]s="x"><%[1]s:p><%[1]s:r><%[1]s:t>kept &i;</%[1]s:t></%[1]s:r></%[1]s:p></%[1]s:document>`, prefix)
 		if prefix == "a" {
 			body = `<p:sld xmlns:p="p" xmlns:a="a"><p:cSld><p:spTree><p:sp><p:txBody><a:p><a:r><a:t>kept &i;</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>`
 		}
-		return extracttest.Zip(t, map[string]string{part: laughter + body}, 1)
+		return extracttest.Zip(t, map[string]string{part: entityBomb + body}, 1)
 	}
 }
 
@@ -210,9 +211,9 @@ func workbookOf(t testing.TB, sheet string, others map[string]string) []byte {
 	return extracttest.Zip(t, parts, 1)
 }
 
-func laughingWorkbook(t testing.TB) []byte {
+func entityBombWorkbook(t testing.TB) []byte {
 	return workbookOf(t, `<sheetData><row r="1"><c r="A1" t="s"><v>0</v></c></row></sheetData>`, map[string]string{
-		"xl/sharedStrings.xml": laughter + `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si><t>kept &i;</t></si></sst>`,
+		"xl/sharedStrings.xml": entityBomb + `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si><t>kept &i;</t></si></sst>`,
 	})
 }
 

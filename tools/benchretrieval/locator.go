@@ -9,29 +9,29 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// places locates fragments in their documents.
-type places map[string]*squeezed
+// fragmentLocator locates fragments in their documents.
+type fragmentLocator map[string]*condensed
 
-// squeezed holds a document's letters and digits. Ingestion may change white space, and joins words hyphenated at the
+// condensed holds a document's letters and digits. Ingestion may change white space, and joins words hyphenated at the
 // end of a line.
-type squeezed struct {
+type condensed struct {
 	text string
 	at   []int // offset of each byte in the document
 	size int   // length of the document in bytes
 }
 
-func newPlaces(documents []eval.Document) places {
-	p := places{}
+func newFragmentLocator(documents []eval.Document) fragmentLocator {
+	p := fragmentLocator{}
 	for _, d := range documents {
-		s := squeeze(d.Text)
+		s := condense(d.Text)
 		p[d.ID] = &s
 	}
 	return p
 }
 
-func squeeze(text string) squeezed {
+func condense(text string) condensed {
 	var b strings.Builder
-	s := squeezed{size: len(text)}
+	s := condensed{size: len(text)}
 	for i, r := range text {
 		if !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) {
 			continue
@@ -48,7 +48,7 @@ func squeeze(text string) squeezed {
 
 // of returns the document of a fragment and its ranges there. A fragment merged from neighbours may have several, each
 // of at least one line. It returns no ranges if the fragment cannot be located.
-func (p places) of(f service.Fragment, w chunking) (document string, spans []eval.Span, err error) {
+func (p fragmentLocator) of(f service.Fragment, w chunking) (document string, spans []eval.Span, err error) {
 	document, offset := f.CustomID, f.Offset
 	if w.size > 0 {
 		var window eval.Span
@@ -74,8 +74,8 @@ func (p places) of(f service.Fragment, w chunking) (document string, spans []eva
 }
 
 // find returns the range of the text nearest to the offset in the document.
-func (s *squeezed) find(text string, offset int) (eval.Span, bool) {
-	part := squeeze(text).text
+func (s *condensed) find(text string, offset int) (eval.Span, bool) {
+	part := condense(text).text
 	if part == "" {
 		return eval.Span{}, false
 	}
@@ -92,6 +92,6 @@ func (s *squeezed) find(text string, offset int) (eval.Span, bool) {
 	return s.span(at, len(part)), true
 }
 
-func (s *squeezed) span(from, length int) eval.Span {
+func (s *condensed) span(from, length int) eval.Span {
 	return eval.Span{Start: s.at[from], End: s.at[from+length-1] + 1}
 }

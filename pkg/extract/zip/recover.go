@@ -18,14 +18,14 @@ const (
 	localSignature  = "PK\x03\x04"
 )
 
-// maxSalvage is the maximum size of a container without a directory that is repacked in memory, in bytes.
-const maxSalvage = 64 << 20
+// maxRecovered is the maximum size of a container without a directory that is repacked in memory, in bytes.
+const maxRecovered = 64 << 20
 
-// salvage opens a container whose directory is lost. The directory is at the end, so truncated uploads and downloads
-// lack it. The parts are found by their local headers and repacked; the last one may be incomplete.
-func salvage(p *format.Parser, cause error) (*zip.Reader, error) {
+// recoverParts opens a container whose directory is lost. The directory is at the end, so truncated uploads and
+// downloads lack it. The parts are found by their local headers and repacked; the last one may be incomplete.
+func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	what := p.Formats.PackedNames() + " file"
-	if p.Src.Size > maxSalvage {
+	if p.Src.Size > maxRecovered {
 		return nil, format.NotA(what, cause)
 	}
 	data, err := p.Src.Bytes()

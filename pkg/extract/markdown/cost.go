@@ -7,13 +7,13 @@ import "strings"
 // gigabytes. The costs are upper estimates, in steps of one or two nanoseconds. Ordinary documents stay a factor of a
 // hundred below them.
 const (
-	maxOpenBlocks = 500_000     // blocks that are open, summed over all lines, beyond freeBlocks in each
-	freeBlocks    = 32          // blocks that may be open in a line without counting
+	maxOpenBlocks = 500_000     // blocks that are open, summed over all lines, beyond maxFreeBlocks in each
+	maxFreeBlocks = 32          // blocks that may be open in a line without counting
 	maxLookahead  = 100_000_000 // bytes searched for closing brackets and quotes
 )
 
-// tangled returns the reason why a Markdown text is too expensive to parse, or "".
-func tangled(text string) string {
+// tooExpensive returns the reason why a Markdown text is too expensive to parse, or "".
+func tooExpensive(text string) string {
 	open, blocks, ahead, references := 0, 0, 0, 0
 	blank := true
 	for line := range strings.Lines(text) {
@@ -28,7 +28,7 @@ func tangled(text string) string {
 			open = min(open, indent/2+1)
 		}
 		blank = false
-		if blocks += max(0, open-freeBlocks); blocks > maxOpenBlocks {
+		if blocks += max(0, open-maxFreeBlocks); blocks > maxOpenBlocks {
 			return "lists or quotes are nested too deeply"
 		}
 		if inner[0] == '[' && strings.Contains(inner, "]:") {

@@ -1,0 +1,28 @@
+package engines
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// processAttributes are the attributes with which a process is started.
+type processAttributes struct {
+	attr   *syscall.SysProcAttr
+	remedy string // advice if the system refuses the attributes; "" if it never does
+}
+
+// Advice for systems that refuse namespaces.
+const (
+	isolatedRemedy = "Milvus runs in namespaces of its own, which this system does not permit: run as a user who may make them, " +
+		"or start Milvus elsewhere and give its address in TEST_MILVUS_ADDR"
+	notRootRemedy = "PostgreSQL does not run as root, and this system does not let root be another user in a namespace: " +
+		"run as an ordinary user, or start PostgreSQL elsewhere and give its address in TEST_POSTGRES_URL"
+)
+
+// explain adds the advice to the error of a start.
+func (s processAttributes) explain(err error) error {
+	if s.remedy == "" {
+		return fmt.Errorf("starting a process: %w", err)
+	}
+	return fmt.Errorf("starting a process: %w (%s)", err, s.remedy)
+}
