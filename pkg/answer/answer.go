@@ -15,9 +15,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/citation"
-	"github.com/sluice/sluice/pkg/answer/followup"
 	"github.com/sluice/sluice/pkg/answer/language"
-	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -54,7 +52,8 @@ type Options struct {
 
 	// Composes means that the models write their own answers. Before a search, a model then rewrites follow-up
 	// questions to stand alone (otherwise words of the earlier questions are added), and prompts that include no
-	// documents cause no search.
+	// documents cause no search. If nothing relevant is found, a model translates the question into the language of the
+	// documents, once, and is asked even if that finds nothing, unless the agent restricts knowledge.
 	Composes bool
 
 	lockTime time.Duration // for tests; default defaultLockTime
@@ -157,15 +156,13 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	}
 	draft, explanation, err := a.prepare(ctx, req, s, emit != nil)
 	ans.Explanation = explanation
-	if !draft.prompt.NoDatastores {
-		ans.EmbedTokens = int64(chunk.Tokens(draft.prompt.Search))
-	}
+	ans.EmbedTokens = draft.embedTokens
 	ans.PromptTokens, ans.CompletionTokens = draft.rewriting.PromptTokens, draft.rewriting.CompletionTokens
 	if err != nil {
 		return ans, a.timedOut(outer, err)
 	}
 	var out outcome
-	if draft.grounded && len(draft.prompt.Fragments) == 0 {
+	if draft.declined {
 		out.delivery = citation.NewDelivery(chat.Prompt{}, emit)
 		err = out.delivery.Write(language.PhrasesFor(req.Query, s.history, nil).NoAnswer)
 	} else {
@@ -211,9 +208,8 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 
 // prepare retrieves the fragments and collects the parts of the prompt.
 func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d promptDraft, e *domain.Explanation, err error) {
-	d.style, d.history, d.instructions = req.style(), s.history, req.Instructions
-	p := &d.prompt
-	*p = chat.Prompt{
+	d.style, d.history, d.instructions, d.ignored = req.style(), s.history, req.Instructions, req.reportIgnored
+	d.prompt = chat.Prompt{
 		Model:    req.model(),
 		Stream:   stream,
 		Params:   req.params(),
@@ -227,77 +223,10 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 	if a.opts.Composes && !d.style.grounded() {
 		stores = nil // a model that sees no documents needs no search
 	}
-	p.NoDatastores = len(stores) == 0
-	if len(stores) > 0 {
-		var rewriters []chat.Model
-		if a.opts.Composes {
-			rewriters = a.deps.Models.Models(req.model())
-		}
-		p.Search, d.rewriting = followup.Search(ctx, req.Query, req.model(), s.history, rewriters, a.deps.Log)
-		found, err := a.deps.Retriever.Retrieve(ctx, retrieve.Request{
-			WorkspaceID: req.Agent.WorkspaceID,
-			Datastores:  stores,
-			Query:       p.Search,
-			TopK:        a.opts.Fragments,
-			Filters:     req.Filters,
-			Explain:     req.Explain,
-		})
-		if err != nil {
-			return d, nil, fmt.Errorf("retrieving for the answer: %w", err)
-		}
-		bar := a.opts.MinScore
-		if p.Search != req.Query {
-			bar *= followUpShare
-		}
-		p.Fragments = a.relevant(found, bar, language.Codes(p.Search))
-		if len(p.Fragments) == 0 && !a.opts.Composes {
-			p.Fragments = a.relevant(found, bar*quotableShare, nil)
-		}
-		p.TermWeights, p.Candidates, e = found.TermWeights, found.Candidates, found.Explanation
+	if d.prompt.NoDatastores = len(stores) == 0; d.prompt.NoDatastores {
+		return d, nil, nil
 	}
-	d.grounded = len(stores) > 0 && d.style.grounded()
-	return d, e, nil
-}
-
-// datastores returns the agent's datastores, without those deleted since.
-func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain.Datastore, error) {
-	var out []domain.Datastore
-	for _, id := range agent.DatastoreIDs {
-		ds, err := a.deps.Datastores.Datastore(ctx, agent.WorkspaceID, id)
-		if domain.CodeOf(err) == domain.CodeNotFound {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading datastore %s of agent %s: %w", id, agent.ID, err)
-		}
-		out = append(out, ds)
-	}
-	return out, nil
-}
-
-// Fraction of MinScore required for follow-up questions. Their search includes words of earlier questions, and a
-// fragment need not contain all of them.
-const followUpShare = 0.6
-
-// Fraction of MinScore required of a fragment if none is relevant and no model composes the answer. The built-in
-// answerer itself checks that its quotations contain the words of the question, and uses the score as one signal among
-// others. ADR 43.
-const quotableShare = 0.4
-
-// relevant returns the fragments whose relevance in any stage of the search is at least bar, or that contain one of the
-// codes, best first, within the token budget.
-func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) []domain.Fragment {
-	var out []domain.Fragment
-	budget := a.opts.ContextTokens
-	for i, f := range found.Fragments {
-		if found.Relevance(i) < bar && !language.HoldsCode(f.Text, codes) {
-			continue
-		}
-		budget -= chunk.Tokens(f.Text)
-		if budget < 0 && len(out) > 0 {
-			break
-		}
-		out = append(out, f)
-	}
-	return out
+	e, err = a.search(ctx, req, stores, &d)
+	d.declined = len(d.prompt.Fragments) == 0 && d.style.grounded() && (!a.opts.Composes || req.Agent.RestrictsKnowledge())
+	return d, e, err
 }

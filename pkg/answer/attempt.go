@@ -58,11 +58,19 @@ func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d promptDraft, 
 // callModel sends one prompt to a model.
 func (a *Answerer) callModel(ctx context.Context, m chat.Model, d promptDraft, p chat.Prompt, emit func(string) error) (out outcome, err error) {
 	out.delivery = citation.NewDelivery(p, emit)
+	all := func(ignored []string) []string {
+		if asked := d.prompt.Params.MaxTokens; asked != nil && *asked != *p.Params.MaxTokens && !slices.Contains(ignored, "maxTokens") {
+			return append(slices.Clip(ignored), "maxTokens")
+		}
+		return ignored
+	}
+	p.Begin = func(ignored []string) { d.ignored(all(ignored)) }
+	if !a.opts.Composes {
+		d.ignored(modelParameters)
+	}
 	out.completion, err = m.Provider.Complete(ctx, p, out.delivery.Write)
 	c := &out.completion
-	if asked := d.prompt.Params.MaxTokens; asked != nil && *asked != *p.Params.MaxTokens && !slices.Contains(c.Ignored, "maxTokens") {
-		c.Ignored = append(c.Ignored, "maxTokens")
-	}
+	c.Ignored = all(c.Ignored)
 	out.explained = domain.ExplainedModel{
 		Name: c.Model, PromptTokens: c.PromptTokens, CompletionTokens: c.CompletionTokens, Estimated: c.Estimated, Cut: c.Cut,
 		Ignored: c.Ignored, Fragments: len(p.Fragments), LeftOut: len(d.prompt.Fragments) - len(p.Fragments),

@@ -14,7 +14,9 @@ type promptDraft struct {
 	style        promptStyle
 	instructions string // the caller's, after all others
 	history      []chat.Turn
-	grounded     bool            // without fragments there is no answer
+	declined     bool            // no model is asked, because nothing relevant was found
+	embedTokens  int64           // of the searches, estimated
+	ignored      func([]string)  // takes the names of parameters that the model does not support
 	rewriting    chat.Completion // usage of the model that rewrote the query
 }
 
@@ -22,7 +24,7 @@ type promptDraft struct {
 func (d promptDraft) write(fragments []domain.Fragment, history []chat.Turn) chat.Prompt {
 	p := d.prompt
 	p.Fragments, p.Earlier = fragments, d.history
-	p.System, p.Messages = d.style.prompt(materials{question: p.Question, fragments: fragments, history: history})
+	p.System, p.Messages = d.style.prompt(materials{question: p.Question, fragments: fragments, history: history, searched: !d.prompt.NoDatastores})
 	p.System = join(p.System, d.instructions)
 	return p
 }

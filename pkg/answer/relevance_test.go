@@ -13,10 +13,10 @@ func TestTheBuiltInAnswererGetsFragmentsOfLowerScores(t *testing.T) {
 		composes bool
 		asked    bool
 	}{
-		"a model is not asked about what is hardly relevant":      {DefaultMinScore - 0.1, true, false},
-		"the built-in answerer looks at it":                       {DefaultMinScore - 0.1, false, true},
-		"nobody is asked about what has nothing of the question":  {DefaultMinScore*quotableShare - 0.01, false, false},
-		"a model is asked about what is as relevant as it should": {DefaultMinScore, true, true},
+		"a model is asked although nothing is relevant":        {DefaultMinScore - 0.1, true, true},
+		"the built-in answerer looks at it":                    {DefaultMinScore - 0.1, false, true},
+		"the built-in answerer gets nothing without the words": {DefaultMinScore*quotableShare - 0.01, false, false},
+		"a model is asked about relevant fragments":            {DefaultMinScore, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

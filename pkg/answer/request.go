@@ -39,6 +39,10 @@ type Request struct {
 	// Instructions are added after the system prompt, unchanged: placeholders in them are not replaced.
 	Instructions string
 
+	// Ignored, if not nil, is called before the first piece of the answer with the names of the parameters of the
+	// request that are not passed on to the model or were changed. It is not called if there are none.
+	Ignored func(names []string)
+
 	Temperature      *float64
 	ModelName        *string
 	MaxTokens        *int
@@ -133,6 +137,21 @@ func (r Request) model() string {
 		return domain.DefaultModelName
 	}
 }
+
+// reportIgnored passes the names of ignored parameters to r.Ignored, without those that only the agent has set.
+func (r Request) reportIgnored(names []string) {
+	set := map[string]bool{
+		"temperature": r.Temperature != nil, "topP": r.TopP != nil, "maxTokens": r.MaxTokens != nil,
+		"presencePenalty": r.PresencePenalty != nil, "frequencyPenalty": r.FrequencyPenalty != nil,
+	}
+	own := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !set[name] })
+	if len(own) > 0 && r.Ignored != nil {
+		r.Ignored(own)
+	}
+}
+
+// modelParameters are the API names of the parameters that have no effect without a language model.
+var modelParameters = []string{"temperature", "topP", "presencePenalty", "frequencyPenalty", "maxTokens"}
 
 func (r Request) params() chat.Params {
 	p := chat.Params{

@@ -42,7 +42,7 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 		return nil, err
 	}
 	if before != nil {
-		return answerJSON(renderAnswerText(*before)), nil
+		return answerJSON(renderAnswerText(*before), nil), nil
 	}
 	t, err := s.newAgentRequest(ctx, agent, body)
 	if err != nil {
@@ -52,16 +52,20 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 	if body.Streaming != nil && *body.Streaming {
 		return func(w http.ResponseWriter) error { return s.streamAnswer(ctx, w, t) }, nil
 	}
+	var ignored *string
+	t.onIgnored(agentNames, func(names string) { ignored = &names })
 	answer, err := t.ask(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	return answerJSON(answer), nil
+	return answerJSON(answer, ignored), nil
 }
 
-func answerJSON(answer AgentAnswer) written {
+func answerJSON(answer AgentAnswer, ignored *string) written {
 	return func(w http.ResponseWriter) error {
-		return QueryAgent200JSONResponse{AgentAnswerJSONResponse(answer)}.VisitQueryAgentResponse(w)
+		return QueryAgent200JSONResponse{AgentAnswerJSONResponse{
+			Body: answer, Headers: AgentAnswerResponseHeaders{SluiceIgnoredParameters: ignored},
+		}}.VisitQueryAgentResponse(w)
 	}
 }
 

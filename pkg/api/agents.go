@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -48,7 +50,7 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 	patch := agentPatch(AgentPatch{
 		Name: &b.Name, Description: b.Description, ModelName: b.ModelName, Temperature: b.Temperature, Visibility: b.Visibility,
 		SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt, PromptType: b.PromptType, PromptTemplate: b.PromptTemplate,
-		DatastoreIds: b.DatastoreIds, Tools: b.Tools, AllowedOrigins: b.AllowedOrigins,
+		DatastoreIds: b.DatastoreIds, Tools: b.Tools, AllowedOrigins: b.AllowedOrigins, RestrictKnowledge: b.RestrictKnowledge,
 	}, extra)
 	agent := domain.Agent{
 		ID: idempotency.ID(ctx, s.NewID, "agent"), WorkspaceID: caller.Workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
@@ -120,6 +122,11 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	}
 	if b.AllowedOrigins != nil {
 		p.AllowedOrigins = new(originsOf(*b.AllowedOrigins))
+	}
+	if b.RestrictKnowledge != nil {
+		all := domain.AgentExtra{domain.RestrictKnowledge: json.RawMessage(strconv.FormatBool(*b.RestrictKnowledge))}
+		maps.Copy(all, extra)
+		extra = all
 	}
 	if len(extra) > 0 {
 		p.Extra = &extra

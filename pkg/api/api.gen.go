@@ -726,12 +726,13 @@ type Agent struct {
 	PromptTemplate string `json:"promptTemplate"`
 
 	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
-	PromptType   PromptType  `json:"promptType"`
-	SystemPrompt string      `json:"systemPrompt"`
-	Temperature  float64     `json:"temperature"`
-	Tools        []AgentTool `json:"tools"`
-	UpdatedAt    time.Time   `json:"updatedAt"`
-	UserPrompt   string      `json:"userPrompt"`
+	PromptType        PromptType  `json:"promptType"`
+	RestrictKnowledge bool        `json:"restrictKnowledge"`
+	SystemPrompt      string      `json:"systemPrompt"`
+	Temperature       float64     `json:"temperature"`
+	Tools             []AgentTool `json:"tools"`
+	UpdatedAt         time.Time   `json:"updatedAt"`
+	UserPrompt        string      `json:"userPrompt"`
 
 	// Visibility something public may be queried without a key
 	Visibility           Visibility             `json:"visibility"`
@@ -774,6 +775,9 @@ type AgentCreate struct {
 	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
+	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
+	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
+
 	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
@@ -814,6 +818,9 @@ type AgentPatch struct {
 
 	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
+
+	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
+	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
 	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
@@ -2933,6 +2940,14 @@ func (a *Agent) UnmarshalJSON(b []byte) error {
 		delete(object, "promptType")
 	}
 
+	if raw, found := object["restrictKnowledge"]; found {
+		err = json.Unmarshal(raw, &a.RestrictKnowledge)
+		if err != nil {
+			return fmt.Errorf("error reading 'restrictKnowledge': %w", err)
+		}
+		delete(object, "restrictKnowledge")
+	}
+
 	if raw, found := object["systemPrompt"]; found {
 		err = json.Unmarshal(raw, &a.SystemPrompt)
 		if err != nil {
@@ -3047,6 +3062,11 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 	object["promptType"], err = json.Marshal(a.PromptType)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'promptType': %w", err)
+	}
+
+	object["restrictKnowledge"], err = json.Marshal(a.RestrictKnowledge)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'restrictKnowledge': %w", err)
 	}
 
 	object["systemPrompt"], err = json.Marshal(a.SystemPrompt)
@@ -5245,10 +5265,18 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/docs", wrapper.GetDocs)
 }
 
-type AgentAnswerJSONResponse AgentAnswer
+type AgentAnswerResponseHeaders struct {
+	SluiceIgnoredParameters *string
+}
+type AgentAnswerJSONResponse struct {
+	Body AgentAnswer
+
+	Headers AgentAnswerResponseHeaders
+}
 type AgentAnswerTexteventStreamResponse struct {
 	Body io.Reader
 
+	Headers       AgentAnswerResponseHeaders
 	ContentLength int64
 }
 
@@ -5575,10 +5603,13 @@ type QueryAgentAlias200JSONResponse struct{ AgentAnswerJSONResponse }
 func (response QueryAgentAlias200JSONResponse) VisitQueryAgentAliasResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SluiceIgnoredParameters != nil {
+		w.Header().Set("Sluice-Ignored-Parameters", fmt.Sprint(*response.Headers.SluiceIgnoredParameters))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -5593,6 +5624,9 @@ func (response QueryAgentAlias200TexteventStreamResponse) VisitQueryAgentAliasRe
 	w.Header().Set("Content-Type", "text/event-stream")
 	if response.ContentLength != 0 {
 		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.SluiceIgnoredParameters != nil {
+		w.Header().Set("Sluice-Ignored-Parameters", fmt.Sprint(*response.Headers.SluiceIgnoredParameters))
 	}
 	w.WriteHeader(200)
 
@@ -6229,10 +6263,13 @@ type QueryAgent200JSONResponse struct{ AgentAnswerJSONResponse }
 func (response QueryAgent200JSONResponse) VisitQueryAgentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SluiceIgnoredParameters != nil {
+		w.Header().Set("Sluice-Ignored-Parameters", fmt.Sprint(*response.Headers.SluiceIgnoredParameters))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6247,6 +6284,9 @@ func (response QueryAgent200TexteventStreamResponse) VisitQueryAgentResponse(w h
 	w.Header().Set("Content-Type", "text/event-stream")
 	if response.ContentLength != 0 {
 		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.SluiceIgnoredParameters != nil {
+		w.Header().Set("Sluice-Ignored-Parameters", fmt.Sprint(*response.Headers.SluiceIgnoredParameters))
 	}
 	w.WriteHeader(200)
 
@@ -12125,15 +12165,25 @@ type CreateChatCompletionResponseObject interface {
 	VisitCreateChatCompletionResponse(w http.ResponseWriter) error
 }
 
-type CreateChatCompletion200JSONResponse ChatCompletion
+type CreateChatCompletion200ResponseHeaders struct {
+	SluiceIgnoredParameters *string
+}
+
+type CreateChatCompletion200JSONResponse struct {
+	Body    ChatCompletion
+	Headers CreateChatCompletion200ResponseHeaders
+}
 
 func (response CreateChatCompletion200JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SluiceIgnoredParameters != nil {
+		w.Header().Set("Sluice-Ignored-Parameters", fmt.Sprint(*response.Headers.SluiceIgnoredParameters))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -12141,6 +12191,7 @@ func (response CreateChatCompletion200JSONResponse) VisitCreateChatCompletionRes
 
 type CreateChatCompletion200TexteventStreamResponse struct {
 	Body          io.Reader
+	Headers       CreateChatCompletion200ResponseHeaders
 	ContentLength int64
 }
 
@@ -12149,6 +12200,9 @@ func (response CreateChatCompletion200TexteventStreamResponse) VisitCreateChatCo
 	w.Header().Set("Content-Type", "text/event-stream")
 	if response.ContentLength != 0 {
 		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.SluiceIgnoredParameters != nil {
+		w.Header().Set("Sluice-Ignored-Parameters", fmt.Sprint(*response.Headers.SluiceIgnoredParameters))
 	}
 	w.WriteHeader(200)
 

@@ -55,8 +55,12 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 		c.usage = r.Body.StreamOptions != nil && orZero(r.Body.StreamOptions.IncludeUsage)
 		return written(func(w http.ResponseWriter) error { return s.streamChat(ctx, w, t, c) }), nil
 	}
+	var ignored *string
+	t.onIgnored(openAINames, func(names string) { ignored = &names })
 	answer, err := t.answer(ctx, nil)
-	return CreateChatCompletion200JSONResponse(c.whole(answer)), err
+	return CreateChatCompletion200JSONResponse{
+		Body: c.whole(answer), Headers: CreateChatCompletion200ResponseHeaders{SluiceIgnoredParameters: ignored},
+	}, err
 }
 
 // model returns the agent of that id, if the caller may query it.
@@ -239,6 +243,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	events := sse.New(w, s.options.WriteTimeout)
 	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
+	t.onIgnored(openAINames, func(names string) { events.SetHeader(ignoredHeader, names) })
 	send := func(chunk any) error {
 		encoded, err := json.Marshal(chunk)
 		if err != nil {

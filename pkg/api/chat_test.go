@@ -45,6 +45,7 @@ func (s *service) chatted() *answer.Request {
 	var got answer.Request
 	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		got = r
+		got.Ignored = nil
 		a, err := tokens("The trial", " lasts", " 30 days [1].")(ctx, r, emit)
 		if r.Ephemeral {
 			a.ConversationID = ""

@@ -169,7 +169,7 @@ func TestConfiguredOriginsMayCallEveryEndpoint(t *testing.T) {
 	if a.header.Get("Access-Control-Allow-Origin") != "https://app.example" || a.header.Get("Vary") != "Origin" {
 		t.Errorf("%v", a.header)
 	}
-	for _, told := range []string{"Content-Disposition", "Idempotent-Replayed", "Retry-After", "X-Request-Id"} {
+	for _, told := range []string{"Content-Disposition", "Idempotent-Replayed", "Retry-After", "Sluice-Ignored-Parameters", "X-Request-Id"} {
 		if !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), told) {
 			t.Errorf("%s may not be read: %v", told, a.header)
 		}

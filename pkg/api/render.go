@@ -22,13 +22,15 @@ func renderAgent(a domain.Agent) Agent {
 		Tools:          make([]AgentTool, len(a.DatastoreIDs)),
 		AllowedOrigins: append([]string{}, a.AllowedOrigins...),
 		CreatedAt:      a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
-		PromptType: PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // both mean the same, with a template and without
+		RestrictKnowledge: a.RestrictsKnowledge(),
+		PromptType:        PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // both mean the same, with a template and without
 	}
 	if len(a.Extra) > 0 {
 		out.AdditionalProperties = make(map[string]any, len(a.Extra))
 		for name, v := range a.Extra {
 			out.AdditionalProperties[name] = v
 		}
+		delete(out.AdditionalProperties, domain.RestrictKnowledge)
 	}
 	for i, id := range a.DatastoreIDs {
 		out.Tools[i] = AgentTool{Type: AgentToolTypeDatastore, DatastoreId: id}

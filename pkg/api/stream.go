@@ -21,6 +21,7 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *age
 	events := sse.New(w, s.options.WriteTimeout)
 	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
+	t.onIgnored(agentNames, func(names string) { events.SetHeader(ignoredHeader, names) })
 	tokens := sse.TokenWriter{Buffer: t.holds, Send: func(text string) error { return events.Send("answer", text) }}
 	answer, err := t.ask(ctx, tokens.Write)
 	if err == nil {

@@ -723,12 +723,13 @@ type Agent struct {
 	PromptTemplate string `json:"promptTemplate"`
 
 	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
-	PromptType   PromptType  `json:"promptType"`
-	SystemPrompt string      `json:"systemPrompt"`
-	Temperature  float64     `json:"temperature"`
-	Tools        []AgentTool `json:"tools"`
-	UpdatedAt    time.Time   `json:"updatedAt"`
-	UserPrompt   string      `json:"userPrompt"`
+	PromptType        PromptType  `json:"promptType"`
+	RestrictKnowledge bool        `json:"restrictKnowledge"`
+	SystemPrompt      string      `json:"systemPrompt"`
+	Temperature       float64     `json:"temperature"`
+	Tools             []AgentTool `json:"tools"`
+	UpdatedAt         time.Time   `json:"updatedAt"`
+	UserPrompt        string      `json:"userPrompt"`
 
 	// Visibility something public may be queried without a key
 	Visibility           Visibility             `json:"visibility"`
@@ -771,6 +772,9 @@ type AgentCreate struct {
 	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
+	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
+	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
+
 	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
@@ -811,6 +815,9 @@ type AgentPatch struct {
 
 	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
+
+	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
+	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
 	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
@@ -2930,6 +2937,14 @@ func (a *Agent) UnmarshalJSON(b []byte) error {
 		delete(object, "promptType")
 	}
 
+	if raw, found := object["restrictKnowledge"]; found {
+		err = json.Unmarshal(raw, &a.RestrictKnowledge)
+		if err != nil {
+			return fmt.Errorf("error reading 'restrictKnowledge': %w", err)
+		}
+		delete(object, "restrictKnowledge")
+	}
+
 	if raw, found := object["systemPrompt"]; found {
 		err = json.Unmarshal(raw, &a.SystemPrompt)
 		if err != nil {
@@ -3044,6 +3059,11 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 	object["promptType"], err = json.Marshal(a.PromptType)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'promptType': %w", err)
+	}
+
+	object["restrictKnowledge"], err = json.Marshal(a.RestrictKnowledge)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'restrictKnowledge': %w", err)
 	}
 
 	object["systemPrompt"], err = json.Marshal(a.SystemPrompt)

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"time"
@@ -46,6 +47,16 @@ type Agent struct {
 
 // AgentExtra holds the unknown fields of an agent, unchanged: clients of other services store settings in them.
 type AgentExtra map[string]json.RawMessage
+
+// RestrictKnowledge is the name of the field that restricts an agent to its documents. It is stored in Agent.Extra,
+// because clients of other services sent it before it had an effect.
+const RestrictKnowledge = "restrictKnowledge"
+
+// RestrictsKnowledge reports whether the agent declines messages about which its documents contain nothing, without
+// asking a model.
+func (a Agent) RestrictsKnowledge() bool {
+	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
+}
 
 // MaxAgentExtraBytes limits the extra fields of an agent, as JSON.
 const MaxAgentExtraBytes = 16 << 10

@@ -67,6 +67,10 @@ type Prompt struct {
 	Candidates int // number of chunks from which the fragments were selected; 0: unknown
 
 	NoDatastores bool // the agent has no datastores
+
+	// Begin, if not nil, is called by providers of language models before the first piece of an answer, with the API
+	// names of the parameters that the model rejected or changed.
+	Begin func(ignored []string)
 }
 
 // Estimated tokens of the markup around a message.

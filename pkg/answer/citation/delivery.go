@@ -24,14 +24,15 @@ type Delivery struct {
 	Failed    error // the error of emit
 }
 
-// NewDelivery returns a Delivery for the answer to a prompt. If the prompt contains no documents, only the reader or
-// the operator can have asked for a link, so links are not checked.
+// NewDelivery returns a Delivery for the answer to a prompt. If the agent has no documents, only the reader or the
+// operator can have asked for a link, so links are not checked. Without documents in the prompt, earlier answers may
+// still contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, cites: newCitationFilter(len(p.Fragments)), emit: emit}
 	for _, f := range p.Fragments {
 		d.cites.learnArrays(f.Text)
 	}
-	if len(p.Fragments) > 0 {
+	if !p.NoDatastores {
 		d.links = newLinkFilter(addressesOf(p))
 	}
 	return d

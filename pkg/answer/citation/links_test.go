@@ -131,7 +131,7 @@ func TestTheLinkFilterBuffersOnlyPossibleLinks(t *testing.T) {
 func TestWithoutDocumentsLinksAreTheModelsOwn(t *testing.T) {
 	t.Parallel()
 	const text = "![x](https://anywhere.example/?q=1)"
-	if got := deliver(t, chat.Prompt{}, text, 3); got != text {
+	if got := deliver(t, chat.Prompt{NoDatastores: true}, text, 3); got != text {
 		t.Errorf("got %q", got)
 	}
 }

@@ -100,7 +100,7 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 
 	adjusted := 0
 	for attempt := 1; ; {
-		r := &Reply{stallTimer: watch, next: c.limits.NextToken, emit: emit}
+		r := &Reply{stallTimer: watch, next: c.limits.NextToken, emit: emit, begin: prompt.Begin}
 		err := ask(ctx, r)
 		if err == nil {
 			err = r.emptyError()
@@ -148,6 +148,7 @@ type Reply struct {
 	stallTimer *time.Timer
 	next       time.Duration
 	emit       func(string) error
+	begin      func(ignored []string) // called before the first piece; may be nil
 	emitErr    error
 	begun      bool // whether a piece has been passed on
 	estimated  int64
@@ -172,6 +173,9 @@ func (r *Reply) Pass(text string) error {
 		return nil
 	}
 	r.stallTimer.Stop() // the time that emit takes is not the server's
+	if !r.begun && r.begin != nil {
+		r.begin(r.Ignored)
+	}
 	r.begun = true
 	r.estimated += int64(chunk.Tokens(text))
 	r.emitErr = r.emit(text)

@@ -22,7 +22,7 @@ var agentQueryPath = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/
 const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
-	ExposedHeaders = "Content-Disposition, Idempotent-Replayed, Mcp-Session-Id, Retry-After, X-Request-Id"
+	ExposedHeaders = "Content-Disposition, Idempotent-Replayed, Mcp-Session-Id, Retry-After, Sluice-Ignored-Parameters, X-Request-Id"
 	corsMaxAge     = "600" // seconds that browsers need not ask again
 )
 

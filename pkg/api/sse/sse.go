@@ -72,6 +72,15 @@ func (e *Stream) write(text string) error {
 	return nil
 }
 
+// SetHeader sets a header of the response. It has no effect after the stream has opened.
+func (e *Stream) SetHeader(name, value string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.opened {
+		e.w.Header().Set(name, value)
+	}
+}
+
 // IsOpen reports whether something has been written, so that the status is sent.
 func (e *Stream) IsOpen() bool {
 	e.mu.Lock()

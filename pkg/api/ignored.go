@@ -1,0 +1,36 @@
+package api
+
+import "strings"
+
+// ignoredHeader names the parameters of a query that the model does not support or that were changed.
+const ignoredHeader = "Sluice-Ignored-Parameters"
+
+// agentNames returns a parameter's name in agent queries, which is that of package answer.
+func agentNames(name string) string { return name }
+
+// openAINames returns a parameter's name in chat completions.
+func openAINames(name string) string {
+	switch name {
+	case "topP":
+		return "top_p"
+	case "maxTokens":
+		return "max_tokens"
+	case "presencePenalty":
+		return "presence_penalty"
+	case "frequencyPenalty":
+		return "frequency_penalty"
+	default:
+		return name
+	}
+}
+
+// onIgnored calls set with the value of the header, before the first piece of the answer, if there are such parameters.
+func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
+	t.request.Ignored = func(names []string) {
+		renamed := make([]string, len(names))
+		for i, name := range names {
+			renamed[i] = rename(name)
+		}
+		set(strings.Join(renamed, ", "))
+	}
+}
