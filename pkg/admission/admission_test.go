@@ -33,7 +33,7 @@ func TestTheLimitIsNotExceeded(t *testing.T) {
 		const limit, waiting, clients = 3, 4, 100
 		g := admission.New(admission.Options{Limit: limit, Waiting: waiting, OverloadTimeout: time.Second})
 		var mu sync.Mutex
-		var within, most, served, refused int
+		var within, peak, served, refused int
 		var all sync.WaitGroup
 		for range clients {
 			all.Go(func() {
@@ -46,7 +46,7 @@ func TestTheLimitIsNotExceeded(t *testing.T) {
 				}
 				within++
 				served++
-				most = max(most, within)
+				peak = max(peak, within)
 				mu.Unlock()
 				time.Sleep(10 * time.Millisecond)
 				mu.Lock()
@@ -56,8 +56,8 @@ func TestTheLimitIsNotExceeded(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if most != limit || served != limit+waiting || refused != clients-limit-waiting {
-			t.Errorf("%d were within at once, %d served, %d refused", most, served, refused)
+		if peak != limit || served != limit+waiting || refused != clients-limit-waiting {
+			t.Errorf("%d were within at once, %d served, %d refused", peak, served, refused)
 		}
 		for range limit { // every place has been given back
 			if !g.Enter(t.Context()) {
@@ -336,7 +336,7 @@ func TestBackpressureEnds(t *testing.T) {
 		}
 		stop()
 		<-refusals
-		var nobody *admission.Backpressure
-		nobody.Wait(t.Context())
+		var none *admission.Backpressure
+		none.Wait(t.Context())
 	})
 }

@@ -21,14 +21,14 @@ func (c *Backpressure) Wait(ctx context.Context) {
 		return
 	}
 	began := time.Now()
-	patience := time.NewTimer(c.MaxWait)
-	defer patience.Stop()
+	timeout := time.NewTimer(c.MaxWait)
+	defer timeout.Stop()
 	for left := c.remaining(); left > 0; left = c.remaining() {
 		quiet := time.NewTimer(left)
 		select {
 		case <-quiet.C:
 			continue
-		case <-patience.C:
+		case <-timeout.C:
 		case <-ctx.Done():
 		}
 		quiet.Stop()

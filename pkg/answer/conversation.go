@@ -146,9 +146,9 @@ func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 		return nil
 	}
 	last := max(0, len(messages)-2)
-	most := budget
+	limit := budget
 	if historyTokens(messages[last:]) > budget {
-		most = budget / 2
+		limit = budget / 2
 	}
 	var turns []chat.Turn
 	for i, m := range slices.Backward(messages) {
@@ -157,7 +157,7 @@ func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 			continue
 		}
 		if i >= last {
-			text = truncateTokens(text, most)
+			text = truncateTokens(text, limit)
 		}
 		if budget -= chunk.Tokens(text); budget < 0 || text == "" {
 			break

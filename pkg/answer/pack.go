@@ -43,8 +43,8 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	if window <= 0 {
 		return p, nil
 	}
-	room := window*usableTenths/10 - d.answerTokens(m, window)
-	for p.Tokens() > room {
+	budget := window*usableTenths/10 - d.answerTokens(m, window)
+	for p.Tokens() > budget {
 		switch {
 		case len(history) > 2:
 			history = withoutOldest(history)
@@ -55,7 +55,7 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 		default:
 			return p, &domain.Error{Code: domain.CodeInvalid, Err: chat.ErrTooLong, Message: fmt.Sprintf(
 				"the prompts and the question take about %d tokens, and the model's window of %d has room for %d beside the answer: shorten systemPrompt, userPrompt or query, or lower maxTokens",
-				p.Tokens(), window, max(room, 0))}
+				p.Tokens(), window, max(budget, 0))}
 		}
 		p = d.write(fragments, history)
 	}

@@ -19,9 +19,9 @@ import (
 func TestKeysThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	past, soon := s.clock.Now().Add(-time.Hour), s.clock.Now().Add(time.Hour)
+	past, expiry := s.clock.Now().Add(-time.Hour), s.clock.Now().Add(time.Hour)
 	expired := s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeWrite}, ExpiresAt: &past})
-	expiring := s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeWrite}, ExpiresAt: &soon})
+	expiring := s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeWrite}, ExpiresAt: &expiry})
 	for name, header := range map[string]string{
 		"none":           "",
 		"unknown":        "Bearer " + domain.NewKey(),

@@ -138,7 +138,7 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 }
 
 // agentsOf lists the agents that the caller may query and that belong to the workspace, newest first, up to a number.
-func (s *server) agentsOf(ctx context.Context, caller access.Caller, most int) ([]domain.Agent, error) {
+func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) ([]domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) {
 		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
@@ -148,11 +148,11 @@ func (s *server) agentsOf(ctx context.Context, caller access.Caller, most int) (
 	}
 	var all []domain.Agent
 	for cursor := ""; ; {
-		agents, next, err := s.Agents.Agents(ctx, caller.Workspace(), catalog.Page{Limit: min(catalog.MaxPageSize, most-len(all)), Cursor: cursor})
+		agents, next, err := s.Agents.Agents(ctx, caller.Workspace(), catalog.Page{Limit: min(catalog.MaxPageSize, limit-len(all)), Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, agents...); next == "" || len(all) >= most {
+		if all = append(all, agents...); next == "" || len(all) >= limit {
 			return all, nil
 		}
 		cursor = next

@@ -113,17 +113,17 @@ func TestAChosenIDOpensNoConversationOfAnotherVisitor(t *testing.T) {
 	}
 	nothing("another agent", s.asks(other, "x", id))
 	nothing("another workspace", stranger.asks(theirs, "x", id))
-	nobodyKnown, known := s.as(""), stranger
-	nothing("a public agent without a key", nobodyKnown.asks(ours, "a", id))
-	nothing("a public agent without a key again", nobodyKnown.asks(ours, "a", id))
+	noneKnown, known := s.as(""), stranger
+	nothing("a public agent without a key", noneKnown.asks(ours, "a", id))
+	nothing("a public agent without a key again", noneKnown.asks(ours, "a", id))
 	nothing("a public agent with another workspace's key", known.asks(ours, "b", id))
-	nothing("one visitor", nobodyKnown.asks(ours, "anna's", id, object{"visitorId": "anna"}))
-	nothing("another visitor", nobodyKnown.asks(ours, "bert's", id, object{"visitorId": "bert"}))
-	if got := nobodyKnown.asks(ours, "more", id, object{"visitorId": "anna"}); got.text("answer") != "before: anna's" {
+	nothing("one visitor", noneKnown.asks(ours, "anna's", id, object{"visitorId": "anna"}))
+	nothing("another visitor", noneKnown.asks(ours, "bert's", id, object{"visitorId": "bert"}))
+	if got := noneKnown.asks(ours, "more", id, object{"visitorId": "anna"}); got.text("answer") != "before: anna's" {
 		t.Errorf("a visitor does not find the conversation again: %v", got)
 	}
-	first := nobodyKnown.asks(ours, "first", "chat-2")
-	if got := nobodyKnown.asks(ours, "second", "chat-2", object{"visitorId": first.text("visitorId")}); got.text("answer") != "before: first" {
+	first := noneKnown.asks(ours, "first", "chat-2")
+	if got := noneKnown.asks(ours, "second", "chat-2", object{"visitorId": first.text("visitorId")}); got.text("answer") != "before: first" {
 		t.Errorf("the visitor that was answered does not find it again: %v", got)
 	}
 	if got := s.asks(ours, "more", id); got.text("answer") != "before: our secret" {
@@ -131,8 +131,8 @@ func TestAChosenIDOpensNoConversationOfAnotherVisitor(t *testing.T) {
 	}
 	// What the id stands for in the catalog is no way in, either.
 	inside := domain.CallerConversationID(s.ws, ours, "", id)
-	nothing("the inner id", nobodyKnown.asks(ours, "x", inside))
-	nothing("its UUID", nobodyKnown.asks(ours, "x", strings.TrimPrefix(inside, "caller:")))
+	nothing("the inner id", noneKnown.asks(ours, "x", inside))
+	nothing("its UUID", noneKnown.asks(ours, "x", strings.TrimPrefix(inside, "caller:")))
 	if got := s.call("GET", "/conversations/"+inside, nil).want(200).object(); got.text("title") != "x" { // the one that was named so just now
 		t.Errorf("the inner id reads %v", got)
 	}

@@ -169,9 +169,9 @@ func TestConfiguredOriginsMayCallEveryEndpoint(t *testing.T) {
 	if a.header.Get("Access-Control-Allow-Origin") != "https://app.example" || a.header.Get("Vary") != "Origin" {
 		t.Errorf("%v", a.header)
 	}
-	for _, told := range []string{"Content-Disposition", "Idempotent-Replayed", "Retry-After", "Sluice-Ignored-Parameters", "X-Request-Id"} {
-		if !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), told) {
-			t.Errorf("%s may not be read: %v", told, a.header)
+	for _, notified := range []string{"Content-Disposition", "Idempotent-Replayed", "Retry-After", "Sluice-Ignored-Parameters", "X-Request-Id"} {
+		if !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), notified) {
+			t.Errorf("%s may not be read: %v", notified, a.header)
 		}
 	}
 	p := s.preflight("https://other.example", "/datastores").problem(403)

@@ -160,11 +160,11 @@ func (s *server) datasource(ctx context.Context, caller access.Caller, id string
 
 // titleOf names a text by its beginning.
 func titleOf(text string) string {
-	const most = 80
+	const limit = 80
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	runes := []rune(strings.TrimSpace(line))
-	if len(runes) > most {
-		return string(runes[:most-1]) + "…"
+	if len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
 	}
 	return string(runes)
 }

@@ -82,9 +82,9 @@ func TestHostileRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
 	}
-	const mostJSON, mostUpload = 1 << 20, 1 << 20
+	const maxJSON, maxUpload = 1 << 20, 1 << 20
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
-		o.ReadTimeout, o.MaxJSONBytes, o.MaxUploadBytes = 300*time.Millisecond, mostJSON, mostUpload
+		o.ReadTimeout, o.MaxJSONBytes, o.MaxUploadBytes = 300*time.Millisecond, maxJSON, maxUpload
 	})
 	agents := "/agents"
 	withBody := func(body string) sender { return all(s.post(agents, "application/json", length(len(body))) + body) }

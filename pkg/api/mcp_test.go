@@ -131,7 +131,7 @@ func TestFaultsInArgumentsAreReportedAsInBodies(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	session := s.mcp("/mcp", nil)
-	const nobody = "0198c0de-0000-7000-8000-00000000dead"
+	const none = "0198c0de-0000-7000-8000-00000000dead"
 	for name, c := range map[string]struct {
 		tool      string
 		arguments object
@@ -144,15 +144,15 @@ func TestFaultsInArgumentsAreReportedAsInBodies(t *testing.T) {
 		"a number as a text":      {"search", object{"query": "a", "topK": "5"}, `topK: is "5"; it must be a whole number`},
 		"a fraction":              {"search", object{"query": "a", "topK": 1.5}, "topK: is 1.5; it must be a whole number"},
 		"too many":                {"search", object{"query": "a", "topK": 500}, "topK: 500 is above the maximum of 100"},
-		"one for a list":          {"search", object{"query": "a", "datastores": nobody}, `datastores: is "` + nobody + `"; it must be an array`},
+		"one for a list":          {"search", object{"query": "a", "datastores": none}, `datastores: is "` + none + `"; it must be an array`},
 		"several faults":          {"search", object{"topK": 0, "limit": 3}, "query: is required\ntopK: 0 is below the minimum of 1\nlimit: is not known; it must be one of datastores, filters, query, topK"},
 		"another way of writing":  {"search", object{"query": "a", "top_k": 3}, "top_k: is not known; did you mean topK?"},
 		"a filter with a slip":    {"search", object{"query": "a", "filters": object{"custom_id": "x"}}, "filters.custom_id: is not known; did you mean filters.custom_ids?"},
 		"a filter by an object":   {"search", object{"query": "a", "filters": object{"metadata": object{"a": object{}}}}, "filters.metadata.a: is an object; it must be a string, a number, true or false, or an array of them"},
-		"no such datastore":       {"search", object{"query": "a", "datastores": []string{nobody}}, `no datastore with id "` + nobody + `"; leave datastores out to search all`},
+		"no such datastore":       {"search", object{"query": "a", "datastores": []string{none}}, `no datastore with id "` + none + `"; leave datastores out to search all`},
 		"nothing to fetch":        {"fetch", object{}, "id: is required"},
 		"a question, not a query": {"ask", object{"query": "a"}, "question: is required\nquery: is not known; it must be one of agent, conversationId, question"},
-		"no such agent":           {"ask", object{"question": "a", "agent": nobody}, `no agent with id "` + nobody + `"; leave agent out to be told which there are`},
+		"no such agent":           {"ask", object{"question": "a", "agent": none}, `no agent with id "` + none + `"; leave agent out to be told which there are`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := s.in(t).tool(session, c.tool, c.arguments, nil); got != c.want {

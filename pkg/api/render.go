@@ -46,8 +46,8 @@ func renderDatastore(d domain.Datastore) Datastore {
 }
 
 func renderChunking(c domain.Chunking) Chunking {
-	target, most := c.Sizes()
-	return Chunking{TargetTokens: target, MaxTokens: most}
+	target, limit := c.Sizes()
+	return Chunking{TargetTokens: target, MaxTokens: limit}
 }
 
 func renderMove(m domain.Move, p domain.MoveProgress) *DatastoreMove {
@@ -160,8 +160,8 @@ func renderKey(k domain.APIKey) Key {
 	}
 }
 
-// optional returns nil for the zero value, which makes the field null. Use it only for fields that Chaindesk's interface does
-// not have: there, an empty string field is "", and an empty date is absent.
+// optional returns nil for the zero value, which makes the field null. Use it only for fields that Chaindesk's
+// interface does not have: there, an empty string field is "", and an empty date is absent.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -291,7 +291,7 @@ func TestAClientThatStopsReadingIsDisconnected(t *testing.T) {
 	s.open("POST", "/agents/"+s.newAgent()+"/query", `{"query":"q","streaming":true}`)
 	select {
 	case sent := <-stopped:
-		if most := 32 << 20; sent > most { // what the buffers of both ends of the connection hold, and no more
+		if limit := 32 << 20; sent > limit { // what the buffers of both ends of the connection hold, and no more
 			t.Errorf("%d bytes were taken from the answerer", sent)
 		}
 	case <-time.After(20 * time.Second):

@@ -94,19 +94,19 @@ func TestAWatchEndsAtOnceForHEAD(t *testing.T) {
 func TestWatchersAreNotifiedOfChangesByRequests(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	var told []string
+	var notified []string
 	s.watcher.changed = func(datastoreID, datasourceID string) {
 		if datastoreID != s.datastore {
 			t.Errorf("those who watch %s were told", datastoreID)
 		}
-		told = append(told, datasourceID)
+		notified = append(notified, datasourceID)
 	}
 	made := s.newText(s.datastore, "of a new document")
 	s.call("PATCH", "/datasources/"+s.datasource, object{"name": "Renamed"}).want(200)
 	s.call("POST", "/datasources/"+s.datasource+"/resync", nil).want(200)
 	s.call("DELETE", "/datasources/"+s.datasource, nil).want(200)
 	s.call("DELETE", "/datasources/"+s.datasource, nil).problem(404)
-	if got, want := strings.Join(told, " "), strings.Join([]string{made, s.datasource, s.datasource, s.datasource}, " "); got != want {
+	if got, want := strings.Join(notified, " "), strings.Join([]string{made, s.datasource, s.datasource, s.datasource}, " "); got != want {
 		t.Errorf("told of %s, want %s", got, want)
 	}
 }

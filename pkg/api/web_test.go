@@ -85,8 +85,8 @@ func TestACrawlCanBeStopped(t *testing.T) {
 
 func TestWebContentIsRefetchedOnSchedule(t *testing.T) {
 	t.Parallel()
-	told := 0
-	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Scheduled = func() { told++ } })
+	notified := 0
+	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Scheduled = func() { notified++ } })
 	store := s.newDatastore()
 	site := s.newSite(store, object{"refresh": " 0 3 * * 1-5 ", "exclude": []string{"/old/"}})
 	config := func(a *response) object { return a.want(200).object()["config"].(map[string]any) }
@@ -101,8 +101,8 @@ func TestWebContentIsRefetchedOnSchedule(t *testing.T) {
 	if got["refresh"] != nil || got["max_pages"] != 20.0 {
 		t.Errorf("after the schedule was taken away the config is %v", got)
 	}
-	if told != 3 {
-		t.Errorf("the scheduler was told %d times of three changes", told)
+	if notified != 3 {
+		t.Errorf("the scheduler was told %d times of three changes", notified)
 	}
 	refreshes, _, err := s.catalog.Refreshes(t.Context(), "", 10)
 	must(t, err)

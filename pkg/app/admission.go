@@ -53,11 +53,11 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	if slices.ContainsFunc(chatProviders(c), chatProvider.configured) {
 		answers = composedPerProcessor
 	}
-	gate := func(limit, perProcessor int, patience time.Duration) *admission.Gate {
+	gate := func(limit, perProcessor int, timeout time.Duration) *admission.Gate {
 		limit = cmp.Or(limit, perProcessor*count)
 		return admission.New(admission.Options{
 			Limit: limit, Waiting: waitingPerPermit * limit,
-			OverloadTimeout: patience, Burst: burstTimeout * patience, Interval: burstInterval * patience,
+			OverloadTimeout: timeout, Burst: burstTimeout * timeout, Interval: burstInterval * timeout,
 		})
 	}
 	g := &admissionGates{

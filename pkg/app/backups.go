@@ -49,7 +49,7 @@ func (s *Service) prepareBackups(ctx context.Context) error {
 }
 
 // with serves backups to the operator, and passes all other requests to next.
-func (b *backups) with(who operator, next http.Handler) http.Handler {
+func (b *backups) with(caller operator, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != backupsource.Path {
 			next.ServeHTTP(w, r)
@@ -57,7 +57,7 @@ func (b *backups) with(who operator, next http.Handler) http.Handler {
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		switch {
-		case !who.sent(r):
+		case !caller.sent(r):
 			b.tell(r, "refused", backup.Report{})
 			problem.Refuse(w, domain.CodeUnauthorized, "a backup needs the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY, or that of "+datadir.Operator+" in the data directory")
 		case r.Method != http.MethodPost:

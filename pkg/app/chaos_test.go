@@ -56,9 +56,9 @@ func (e *entry) text(version int) string {
 }
 
 // TestAFleetSurvivesChaos kills and stops every process of a fleet and every engine behind it, one or two at a time, at
-// random moments, while documents are created, replaced and deleted and pages are crawled. In the end everything that was
-// accepted is synched in its last version, what was deleted is gone, and the index holds the rows that the catalog knows
-// and no others.
+// random moments, while documents are created, replaced and deleted and pages are crawled. In the end everything that
+// was accepted is synched in its last version, what was deleted is gone, and the index holds the rows that the catalog
+// knows and no others.
 func TestAFleetSurvivesChaos(t *testing.T) {
 	const clients = 4
 	documents := 500 * max(1, int(chaosTime(t)/time.Minute)) // so that there is work all the time
@@ -164,8 +164,8 @@ func (f *fleet) put(ctx context.Context, store string, e *entry) {
 // disturb strikes until ctx ends, and leaves everything running. It returns how often each was struck.
 func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 	blows := map[string]int{}
-	down := func(least, most int) {
-		timer := time.NewTimer(time.Duration(least+random.IntN(most-least)) * time.Millisecond)
+	down := func(minimum, limit int) {
+		timer := time.NewTimer(time.Duration(minimum+random.IntN(limit-minimum)) * time.Millisecond)
 		defer timer.Stop()
 		select {
 		case <-ctx.Done():
@@ -203,7 +203,7 @@ func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 }
 
 // strike kills a process, or asks it to stop, and starts it again after a while.
-func (f *fleet) strike(p *program, random *rand.Rand, down func(least, most int)) string {
+func (f *fleet) strike(p *program, random *rand.Rand, down func(minimum, limit int)) string {
 	how := "killed"
 	if random.IntN(3) == 0 {
 		how = "stopped"
@@ -319,7 +319,8 @@ func (f *fleet) checkIndex(store string) {
 	if report.Missing > 0 {
 		f.t.Errorf("%d datasources have not all of their rows", report.Missing)
 	}
-	// A run that was cut short and then overtaken by one that failed is all that may have left rows: an audit finds them.
+	// A run that was cut short and then overtaken by one that failed is all that may have left rows: an audit finds
+	// them.
 	f.t.Logf("the audit found %d rows to sweep", report.StrayRows)
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)

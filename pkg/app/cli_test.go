@@ -221,8 +221,8 @@ func TestFailuresHaveAMessageAndAnExitCode(t *testing.T) {
 
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	nobody := httptest.NewServer(http.NotFoundHandler())
-	nobody.Close()
+	none := httptest.NewServer(http.NotFoundHandler())
+	none.Close()
 	for name, test := range map[string]struct {
 		ctx     context.Context
 		address string
@@ -241,7 +241,7 @@ func TestFailuresHaveAMessageAndAnExitCode(t *testing.T) {
 		"a filter that is none":         {args: []string{"query", "x", "--datastore", "Mixed", "--filter", "team"}, exit: cli.Misused, says: "must be key=value"},
 		"a mode that is none":           {args: []string{"query", "x", "--datastore", "Mixed", "--mode", "fast"}, exit: cli.Failed, says: "mode"},
 		"a key that is not valid":       {args: []string{"datastores", "list", "--key", "sk_wrong"}, exit: cli.Forbidden, says: "SLUICE_API_KEY or --key gives the key"},
-		"nobody there":                  {address: nobody.URL, args: []string{"datastores", "list"}, exit: cli.Unavailable, says: "does the service run"},
+		"nobody there":                  {address: none.URL, args: []string{"datastores", "list"}, exit: cli.Unavailable, says: "does the service run"},
 		"an address that is none":       {args: []string{"datastores", "list", "--url", "here"}, exit: cli.Misused, says: "is not the address of a service"},
 		"a file that is not there":      {args: []string{"ingest", "/no/such/file", "--datastore", "Mixed"}, exit: cli.NotFound, says: "there is no file or folder"},
 		"a site that is a file":         {args: []string{"ingest", dir, "--site", "--datastore", "Mixed"}, exit: cli.Misused, says: "--site is for web addresses"},

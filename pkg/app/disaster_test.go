@@ -118,15 +118,15 @@ func (p *program) swept() {
 	})
 }
 
-func (p *program) eventually(patience time.Duration, otherwise string, ok func() bool) {
+func (p *program) eventually(timeout time.Duration, otherwise string, ok func() bool) {
 	p.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
 	for !ok() {
 		select {
 		case <-deadline:
-			p.t.Fatalf("after %v %s\n%s", patience, otherwise, tail(p.stderr.String(), 3000))
+			p.t.Fatalf("after %v %s\n%s", timeout, otherwise, tail(p.stderr.String(), 3000))
 		case <-poll.C:
 		}
 	}

@@ -28,8 +28,8 @@ var (
 
 func (g filtering) value() any { return filterValues[g.IntN(len(filterValues))] }
 
-func (g filtering) values(least, most int) []any {
-	list := make([]any, least+g.IntN(most-least+1))
+func (g filtering) values(minimum, limit int) []any {
+	list := make([]any, minimum+g.IntN(limit-minimum+1))
 	for i := range list {
 		list[i] = g.value()
 	}

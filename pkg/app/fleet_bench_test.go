@@ -11,7 +11,8 @@ import (
 )
 
 // BenchmarkFleetIngest measures how ingestion grows with ingestors when the embedding server is what is waited for: it
-// takes 50 ms for every request. Each ingestor works on one document at a time, so that four of them leave this machine room for the engines.
+// takes 50 ms for every request. Each ingestor works on one document at a time, so that four of them leave this machine
+// room for the engines.
 func BenchmarkFleetIngest(b *testing.B) {
 	const embedding = 50 * time.Millisecond
 	for _, ingestors := range []int{1, 2, 4} {
@@ -54,9 +55,9 @@ func texts(prefix string, n int) map[string]any {
 }
 
 // quiet waits until no datasource of the datastore waits for anything, and asks as little as it can.
-func (p *program) quiet(store string, patience time.Duration) {
+func (p *program) quiet(store string, timeout time.Duration) {
 	p.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	poll := time.NewTicker(100 * time.Millisecond)
 	defer poll.Stop()
 	for _, status := range []string{"unsynched", "pending", "running"} {
@@ -68,7 +69,7 @@ func (p *program) quiet(store string, patience time.Duration) {
 			}
 			select {
 			case <-deadline:
-				p.t.Fatalf("after %v %s is still %s", patience, page.Data[0].Name, status)
+				p.t.Fatalf("after %v %s is still %s", timeout, page.Data[0].Name, status)
 			case <-poll.C:
 			}
 		}

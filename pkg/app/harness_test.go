@@ -323,9 +323,9 @@ func (p *program) sources(storeID, search string) ([]source, error) {
 }
 
 // settled waits until no datasource of the datastore waits for anything, and returns them.
-func (p *program) settled(storeID string, patience time.Duration) []source {
+func (p *program) settled(storeID string, timeout time.Duration) []source {
 	p.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
 	for {
@@ -342,7 +342,7 @@ func (p *program) settled(storeID string, patience time.Duration) []source {
 		}
 		select {
 		case <-deadline:
-			p.t.Fatalf("after %v %d of %d datasources still wait: %.2000s", patience, len(waiting), len(all), strings.Join(waiting, ", "))
+			p.t.Fatalf("after %v %d of %d datasources still wait: %.2000s", timeout, len(waiting), len(all), strings.Join(waiting, ", "))
 		case <-poll.C:
 		}
 	}

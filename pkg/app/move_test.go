@@ -38,9 +38,9 @@ func (p *program) moveTo(store string, change string) (s datastoreInfo) {
 }
 
 // moved waits until the datastore has arrived, and returns the progress that it saw on the way.
-func (p *program) moved(store, engine string, patience time.Duration) (seen []string) {
+func (p *program) moved(store, engine string, timeout time.Duration) (seen []string) {
 	p.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
 	for {
@@ -57,7 +57,7 @@ func (p *program) moved(store, engine string, patience time.Duration) (seen []st
 		}
 		select {
 		case <-deadline:
-			p.t.Fatalf("after %v the datastore has not arrived: %+v\n%s", patience, *s.Move, tail(p.stderr.String(), 3000))
+			p.t.Fatalf("after %v the datastore has not arrived: %+v\n%s", timeout, *s.Move, tail(p.stderr.String(), 3000))
 		case <-poll.C:
 		}
 	}

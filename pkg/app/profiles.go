@@ -22,14 +22,14 @@ func withProfiles(key string, next http.Handler) http.Handler {
 	profiles.HandleFunc("GET "+profilesPath+"profile", pprof.Profile)
 	profiles.HandleFunc("GET "+profilesPath+"symbol", pprof.Symbol)
 	profiles.HandleFunc("GET "+profilesPath+"trace", pprof.Trace)
-	who := newOperator(key)
+	caller := newOperator(key)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, profilesPath) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
-		if !who.sent(r) {
+		if !caller.sent(r) {
 			problem.Refuse(w, domain.CodeUnauthorized, "profiles need the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY")
 			return
 		}

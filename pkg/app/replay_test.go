@@ -87,13 +87,13 @@ func TestAReplayReusesVectors(t *testing.T) {
 	// settle waits until both have settled, and checks what has been done since the last time.
 	generations := map[string][]uint64{}
 	var embedded, fetched int64
-	settle := func(what string, anew []string, embeds, fetch int64) {
+	settle := func(what string, again []string, embeds, fetch int64) {
 		t.Helper()
 		for _, store := range []string{first, second} {
 			p.settled(store, time.Minute)
 			now := p.generations(store)
 			before := generations[store]
-			if wrote := len(before) == 0 || slices.Min(now) > slices.Max(before); wrote != slices.Contains(anew, store) {
+			if wrote := len(before) == 0 || slices.Min(now) > slices.Max(before); wrote != slices.Contains(again, store) {
 				t.Errorf("%s: datastore %d was written anew: %v", what, slices.Index([]string{first, second}, store)+1, wrote)
 			}
 			generations[store] = now

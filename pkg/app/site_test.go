@@ -113,9 +113,9 @@ func (p *program) site(id string) (c crawled, err error) {
 }
 
 // siteIs waits until the site's datasource is as demanded. A process that cannot be reached may have been killed.
-func (p *program) siteIs(id, what string, patience time.Duration, is func(crawled) bool) crawled {
+func (p *program) siteIs(id, what string, timeout time.Duration, is func(crawled) bool) crawled {
 	p.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
 	var last crawled
@@ -132,15 +132,15 @@ func (p *program) siteIs(id, what string, patience time.Duration, is func(crawle
 		}
 		select {
 		case <-deadline:
-			p.t.Fatalf("after %v the site is not %s, but %s (%s): %+v\n%s", patience, what, last.Status, last.Error, last.Crawl, p.waiting(last))
+			p.t.Fatalf("after %v the site is not %s, but %s (%s): %+v\n%s", timeout, what, last.Status, last.Error, last.Crawl, p.waiting(last))
 		case <-poll.C:
 		}
 	}
 }
 
-func (p *program) siteSettles(id string, patience time.Duration) crawled {
+func (p *program) siteSettles(id string, timeout time.Duration) crawled {
 	p.t.Helper()
-	return p.siteIs(id, "settled", patience, crawled.settled)
+	return p.siteIs(id, "settled", timeout, crawled.settled)
 }
 
 // waiting lists pages of the site that wait, for messages.
@@ -283,8 +283,8 @@ func (p *program) checkFacts(site crawled, store string, s *crawltest.Site, way 
 	}
 	expected := s.Expected(way)
 	pages := slices.DeleteFunc(slices.Sorted(maps.Keys(expected)), func(u string) bool { return expected[u].Outcome != crawltest.Synched })
-	const most = 400
-	step := len(pages)/most + 1
+	const limit = 400
+	step := len(pages)/limit + 1
 	for i, u := range pages {
 		if i%step != 0 {
 			continue

@@ -143,8 +143,8 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 	t.Logf("killed %d crawlers and %d api processes: %d requests in %v, of which %d again, %d of them for shorter ways that were found late: %v",
 		kills, stops, s.Answered(), took.Round(time.Millisecond), extra, nearer, again)
 	t.Logf("the api process took %s of memory at most", c.api.memory())
-	if most := (kills + stops*crawlersOfAll) * crawlersAtOnce; extra > most+nearer {
-		t.Errorf("%d pages were fetched again, %d for their links, and at most %d were under way at the kills", extra, nearer, most)
+	if limit := (kills + stops*crawlersOfAll) * crawlersAtOnce; extra > limit+nearer {
+		t.Errorf("%d pages were fetched again, %d for their links, and at most %d were under way at the kills", extra, nearer, limit)
 	}
 }
 

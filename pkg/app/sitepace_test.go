@@ -49,8 +49,8 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	for i := range requests {
 		for k := i + 1; k < len(requests); k++ {
 			apart := requests[k].Start.Sub(requests[i].Start)
-			if least := time.Duration(k-i)*delay - slack; apart < least {
-				t.Fatalf("requests %d to %d came within %v, which is to take %v at least:\n%s", i, k, apart, least, timetable(requests))
+			if minimum := time.Duration(k-i)*delay - slack; apart < minimum {
+				t.Fatalf("requests %d to %d came within %v, which is to take %v at least:\n%s", i, k, apart, minimum, timetable(requests))
 			}
 			if k == i+1 {
 				shortest = min(shortest, apart)

@@ -108,7 +108,7 @@ func checkSoak(t *testing.T, rows []soakRow) {
 	}
 	third := len(rows) / 3
 	early, late := rows[1:1+third], rows[len(rows)-third:]
-	least := func(of []soakRow, what func(soakRow) float64) float64 {
+	minimum := func(of []soakRow, what func(soakRow) float64) float64 {
 		all := make([]float64, len(of))
 		for i, r := range of {
 			all[i] = what(r)
@@ -126,7 +126,7 @@ func checkSoak(t *testing.T, rows []soakRow) {
 		{"disk in MB", func(r soakRow) float64 { return r.disk }, soakDisk, soakDiskMore},
 		{"median latency in ms", func(r soakRow) float64 { return r.p50 }, soakSlower, soakSlowerMore},
 	} {
-		from, to := least(early, c.what), least(late, c.what)
+		from, to := minimum(early, c.what), minimum(late, c.what)
 		t.Logf("%s: %.1f in the first third, %.1f in the last", c.name, from, to)
 		if to > c.times*from+c.more {
 			t.Errorf("%s grew from %.1f to %.1f", c.name, from, to)

@@ -21,10 +21,11 @@ const (
 	benchTokens   = 500                   // 10 s
 )
 
-// BenchmarkStreams has 200 clients read answers at once that a provider writes at 50 tokens a second, by both protocols. It
-// reports the time from a token's leaving the provider to its whole being with the client, median and 99th percentile, and
-// of that what clients that ask the provider itself see already; the process's memory per stream, of the most that it had
-// resident; and how long after all clients have vanished at once no goroutine of theirs is left.
+// BenchmarkStreams has 200 clients read answers at once that a provider writes at 50 tokens a second, by both
+// protocols. It reports the time from a token's leaving the provider to its whole being with the client, median and
+// 99th percentile, and of that what clients that ask the provider itself see already; the process's memory per stream,
+// of the most that it had resident; and how long after all clients have vanished at once no goroutine of theirs is
+// left.
 func BenchmarkStreams(b *testing.B) {
 	for _, model := range []string{"llm_3_5_turbo", "llm_4"} {
 		b.Run(map[string]string{"llm_3_5_turbo": "openai", "llm_4": "anthropic"}[model], func(b *testing.B) {
@@ -78,13 +79,13 @@ func benchmarkStreams(b *testing.B, model string) {
 	used := p.cpu()
 	done := make(chan []time.Duration)
 	go func() { done <- through(b.Context(), benchStreams) }()
-	var most float64
+	var limit float64
 	var latencies []time.Duration
 	for latencies == nil {
 		select {
 		case latencies = <-done:
 		case <-time.After(200 * time.Millisecond):
-			most = max(most, p.resident())
+			limit = max(limit, p.resident())
 		}
 	}
 	used = p.cpu() - used
@@ -108,7 +109,7 @@ func benchmarkStreams(b *testing.B, model string) {
 	report(0.5, direct, "ms/token-direct-p50")
 	report(0.99, direct, "ms/token-direct-p99")
 	b.ReportMetric(used*1e6/float64(len(latencies)), "µs-cpu/token")
-	b.ReportMetric((most-idle)*1000/benchStreams, "KB/stream")
+	b.ReportMetric((limit-idle)*1000/benchStreams, "KB/stream")
 	b.ReportMetric(float64(left.Milliseconds()), "ms-until-no-goroutine-left")
 }
 
@@ -181,28 +182,28 @@ func (p *program) goroutines(tb testing.TB) int {
 // idleGoroutines is the most goroutines that the process has within a second in which the provider has no stream open.
 func (p *program) idleGoroutines(tb testing.TB, open *atomic.Int64) int {
 	tb.Helper()
-	most := 0
+	limit := 0
 	for quiet := time.Now(); time.Since(quiet) < time.Second; time.Sleep(50 * time.Millisecond) {
 		if open.Load() > 0 {
-			quiet, most = time.Now(), 0
+			quiet, limit = time.Now(), 0
 			continue
 		}
-		most = max(most, p.goroutines(tb))
+		limit = max(limit, p.goroutines(tb))
 	}
-	return most
+	return limit
 }
 
-// waitForGoroutines waits until the process has no more goroutines than it had, and the provider has no stream open, and
-// returns how long that took.
+// waitForGoroutines waits until the process has no more goroutines than it had, and the provider has no stream open,
+// and returns how long that took.
 func (p *program) waitForGoroutines(tb testing.TB, before int, open *atomic.Int64) time.Duration {
 	tb.Helper()
-	const patience = 20 * time.Second
+	const timeout = 20 * time.Second
 	now := 0
-	for began := time.Now(); time.Since(began) < patience; time.Sleep(10 * time.Millisecond) { // a process of its own has no signal to wait for
+	for began := time.Now(); time.Since(began) < timeout; time.Sleep(10 * time.Millisecond) { // a process of its own has no signal to wait for
 		if now = p.goroutines(tb); now <= before && open.Load() == 0 {
 			return time.Since(began)
 		}
 	}
-	tb.Fatalf("after %s there are %d goroutines, %d before, and %d streams open at the provider", patience, now, before, open.Load())
+	tb.Fatalf("after %s there are %d goroutines, %d before, and %d streams open at the provider", timeout, now, before, open.Load())
 	return 0
 }

@@ -34,11 +34,11 @@ func TestCachedDataIsNeverOlderThanTheLastCommit(t *testing.T) {
 					return
 				default:
 				}
-				least := written.Load()
+				minimum := written.Load()
 				d, err := c.Datastore(ctx, ws, id)
 				var n int64
-				if _, scanErr := fmt.Sscan(d.Name, &n); err != nil || scanErr != nil || n < least {
-					t.Errorf("the datastore is called %q after it was called %d: %v", d.Name, least, err)
+				if _, scanErr := fmt.Sscan(d.Name, &n); err != nil || scanErr != nil || n < minimum {
+					t.Errorf("the datastore is called %q after it was called %d: %v", d.Name, minimum, err)
 					return
 				}
 				answered.Add(1)

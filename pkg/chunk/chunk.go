@@ -32,8 +32,8 @@ type Chunker struct {
 
 // New returns a Chunker. Zero fields of the options are set to their defaults.
 func New(opts Options) *Chunker {
-	target, most := domain.Chunking{TargetTokens: opts.TargetTokens, MaxTokens: opts.MaxTokens}.Sizes()
-	opts.TargetTokens, opts.MaxTokens = target, max(target, most)
+	target, limit := domain.Chunking{TargetTokens: opts.TargetTokens, MaxTokens: opts.MaxTokens}.Sizes()
+	opts.TargetTokens, opts.MaxTokens = target, max(target, limit)
 	if opts.MaxChunks <= 0 {
 		opts.MaxChunks = DefaultMaxChunks
 	}

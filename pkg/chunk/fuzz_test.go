@@ -17,8 +17,8 @@ func FuzzChunks(f *testing.F) {
 	f.Add("lone\x1eltwo\x1el"+strings.Repeat("w", 3000)+"\x1ep   \x1ep"+strings.Repeat(" ", 20_000)+"x", 1, 1)
 	f.Add("pOne."+strings.Repeat(")", 9000)+"\u0600two. Three.", 4, 4)
 	f.Add("tA\tB\x1et"+strings.Repeat("1\t", 500)+"\x1etC\tD", 8, 9)
-	f.Fuzz(func(t *testing.T, src string, target, most int) {
-		if !utf8.ValidString(src) || len(src) > 200_000 || target < 1 || target > 1000 || most > 2000 {
+	f.Fuzz(func(t *testing.T, src string, target, limit int) {
+		if !utf8.ValidString(src) || len(src) > 200_000 || target < 1 || target > 1000 || limit > 2000 {
 			t.Skip()
 		}
 		doc := &domain.Document{Title: "T"}
@@ -39,7 +39,7 @@ func FuzzChunks(f *testing.F) {
 			}
 			doc.Blocks = append(doc.Blocks, b)
 		}
-		opts := Options{TargetTokens: target, MaxTokens: most}
+		opts := Options{TargetTokens: target, MaxTokens: limit}
 		chunks, err := New(opts).Chunks(doc)
 		if err != nil {
 			t.Fatal(err)

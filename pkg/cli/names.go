@@ -56,9 +56,9 @@ func Find(what, wanted string, each func(add func(id, name string)) error) (id s
 
 // firstNames lists the first of many names.
 func firstNames(names []string) string {
-	const most = 8
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	const limit = 8
+	if len(names) > limit {
+		return strings.Join(names[:limit], ", ") + fmt.Sprintf(" and %d more", len(names)-limit)
 	}
 	return strings.Join(names, ", ")
 }

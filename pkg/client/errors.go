@@ -110,10 +110,10 @@ func retryAfter(h http.Header) time.Duration {
 
 // shortened returns the beginning of another server's answer.
 func shortened(s string) string {
-	const most = 200
+	const limit = 200
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + "…"
 	}
 	return s
 }

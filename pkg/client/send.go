@@ -41,11 +41,11 @@ type sender struct {
 
 // Do implements HttpRequestDoer.
 func (s *sender) Do(req *http.Request) (*http.Response, error) {
-	how, _ := req.Context().Value(optionsContext).(requestOptions)
-	s.dress(req, how)
+	opts, _ := req.Context().Value(optionsContext).(requestOptions)
+	s.dress(req, opts)
 	isLost := false // the service may have processed an earlier attempt
 	for attempt := 1; ; attempt++ {
-		resp, err := s.attempt(req, how)
+		resp, err := s.attempt(req, opts)
 		if err == nil {
 			return resp, nil
 		}
@@ -54,7 +54,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: req}, nil
 		}
 		isLost = isLost || answered && refused.Status >= 500 || !answered && !isUnsent(err)
-		if attempt >= s.attempts || req.Context().Err() != nil || !isRetryable(err, !how.noRetry) {
+		if attempt >= s.attempts || req.Context().Err() != nil || !isRetryable(err, !opts.noRetry) {
 			return nil, err
 		}
 		delay := backoff(attempt)
@@ -81,17 +81,17 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 }
 
 // dress adds the common headers to a request.
-func (s *sender) dress(req *http.Request, how requestOptions) {
+func (s *sender) dress(req *http.Request, opts requestOptions) {
 	if s.key != "" {
 		req.Header.Set("Authorization", "Bearer "+s.key)
 	}
 	req.Header.Set("User-Agent", s.agent)
-	if req.Method != http.MethodPost || how.noRetry || req.Header.Get("Idempotency-Key") != "" {
+	if req.Method != http.MethodPost || opts.noRetry || req.Header.Get("Idempotency-Key") != "" {
 		return
 	}
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
-		if s.attempts == 1 || how.read {
+		if s.attempts == 1 || opts.read {
 			// No retry needs to be recognised. Storing a key costs the service two commits, which is more than a
 			// search.
 			return
@@ -103,7 +103,7 @@ func (s *sender) dress(req *http.Request, how requestOptions) {
 
 // attempt performs one attempt. Without an error, the response is a success, and its body has been read unless it is a
 // stream.
-func (s *sender) attempt(req *http.Request, how requestOptions) (*http.Response, error) {
+func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	moving := &idleTimer{limit: s.idleTimeout, timer: time.AfterFunc(s.idleTimeout, func() { cancel(ErrIdleTimeout) })}
 	end := func() {
@@ -121,16 +121,16 @@ func (s *sender) attempt(req *http.Request, how requestOptions) (*http.Response,
 		return nil, err
 	}
 	resp.Body = &idleTimeoutBody{ReadCloser: resp.Body, timer: moving, ctx: ctx, end: end}
-	isSuccess := resp.StatusCode/100 == 2 || resp.StatusCode == how.accept
-	if isSuccess && how.stream {
+	isSuccess := resp.StatusCode/100 == 2 || resp.StatusCode == opts.accept
+	if isSuccess && opts.stream {
 		moving.timer.Stop()
 		return resp, nil
 	}
-	most := int64(maxProblem)
+	limit := int64(maxProblem)
 	if isSuccess {
-		most = s.maxBody
+		limit = s.maxBody
 	}
-	body, err := readAll(resp.Body, most, isSuccess)
+	body, err := readAll(resp.Body, limit, isSuccess)
 	switch {
 	case err != nil && isSuccess:
 		return nil, fmt.Errorf("reading the answer of %s: %w", s.base, err)
@@ -154,14 +154,14 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 }
 
 // readAll reads a body completely and closes it. A longer body results in an error, or is cut off.
-func readAll(body io.ReadCloser, most int64, whole bool) ([]byte, error) {
+func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	defer body.Close()
-	b, err := io.ReadAll(io.LimitReader(body, most+1))
-	if int64(len(b)) > most {
+	b, err := io.ReadAll(io.LimitReader(body, limit+1))
+	if int64(len(b)) > limit {
 		if whole {
-			return nil, &tooLargeError{most}
+			return nil, &tooLargeError{limit}
 		}
-		b = b[:most]
+		b = b[:limit]
 	}
 	return b, err
 }

@@ -115,9 +115,9 @@ func (s *service) callWith(header http.Header, method, path string, body, into a
 }
 
 // settled waits until a datastore has so many datasources that wait for nothing.
-func (s *service) settled(store string, n int, patience time.Duration) {
+func (s *service) settled(store string, n int, timeout time.Duration) {
 	s.Helper()
-	waitUntil(s, patience, fmt.Sprintf("%d datasources are settled", n), func() bool {
+	waitUntil(s, timeout, fmt.Sprintf("%d datasources are settled", n), func() bool {
 		var counts map[string]int
 		s.call(http.MethodGet, "/datastores/"+store+"/counts", nil, &counts)
 		return counts["synched"]+counts["error"]+counts["skipped"] >= n && counts["total"] >= n

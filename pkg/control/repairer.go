@@ -127,8 +127,8 @@ func (r *Repairer) reschedule(ctx context.Context, say Note) error {
 	return err
 }
 
-// summary returns the last line of a repair. agree is whether the repair was complete and found no differences.
-func (r Report) summary(agree bool) string {
+// summary returns the last line of a repair. consistent is whether the repair was complete and found no differences.
+func (r Report) summary(consistent bool) string {
 	var parts []string
 	part := func(n int64, format string) {
 		if n > 0 {
@@ -145,7 +145,7 @@ func (r Report) summary(agree bool) string {
 	part(int64(r.StrayOriginals), "stray originals: %d")
 	line := formatCount(r.Datasources, "datasource") + " looked at"
 	switch {
-	case agree:
+	case consistent:
 		line += ": index, originals, job log and catalog agree"
 	case len(parts) > 0:
 		line += ": " + strings.Join(parts, ", ")

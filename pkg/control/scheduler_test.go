@@ -197,12 +197,12 @@ func TestSchedulerRefetchesDueDatasources(t *testing.T) {
 	t.Parallel()
 	b, conn := openJobs(t)
 	gone, row := refreshOf("24h"), refreshOf("24h")
-	told, changed := make(chan string, 10), make(changes, 10)
+	notified, changed := make(chan string, 10), make(changes, 10)
 	known := &refreshes{due: func(id string, at time.Time) (bool, error) {
 		if age := time.Since(at); age < -time.Second || age > time.Minute {
 			t.Errorf("due at %s", at)
 		}
-		told <- id
+		notified <- id
 		return id == row.DatasourceID, nil
 	}}
 	known.set(row)
@@ -217,7 +217,7 @@ func TestSchedulerRefetchesDueDatasources(t *testing.T) {
 		if _, err := conn.JetStream().Publish(t.Context(), fmt.Sprintf("due.%s.%s", r.DatastoreID, r.DatasourceID), nil); err != nil {
 			t.Fatal(err)
 		}
-		if id := waitFor(t, told); id != r.DatasourceID {
+		if id := waitFor(t, notified); id != r.DatasourceID {
 			t.Errorf("told of %s, want %s", id, r.DatasourceID)
 		}
 	}

@@ -74,27 +74,27 @@ func TestBreaker_treats_endless_retry_later_as_failure(t *testing.T) {
 	t.Parallel()
 	var b breaker
 	now := time.Unix(0, 0)
-	told := func(after time.Duration) bool {
+	reported := func(after time.Duration) bool {
 		b.pauseUntil("a", "a is busy", now.Add(after), now)
 		_, fails := b.pauseReason("a", now)
 		now = now.Add(after)
 		return fails
 	}
 	for n := range maxRefusals {
-		if told(10 * time.Minute) {
+		if reported(10 * time.Minute) {
 			t.Errorf("refusal %d within an hour counts as a failure", n+1)
 		}
 	}
-	if !told(time.Hour) && !told(time.Minute) {
+	if !reported(time.Hour) && !reported(time.Minute) {
 		t.Error("refusals for more than an hour do not")
 	}
 	b.served("a")
 	for n := range maxRefusals - 1 {
-		if told(24 * time.Hour) {
+		if reported(24 * time.Hour) {
 			t.Errorf("refusal %d after an answer does, as it asks for a day", n+1)
 		}
 	}
-	if !told(time.Minute) {
+	if !reported(time.Minute) {
 		t.Error("the third, after days, does not")
 	}
 }

@@ -23,11 +23,11 @@ type gate struct {
 
 // enter waits for a slot, up to the patience. leave is nil if none became free, or if the expected wait in the queue is
 // too long. width 0 means no limit; least is the minimum interval between two requests to the host.
-func (g *gates) enter(ctx context.Context, host string, width int, least time.Duration, p maxWaits) (leave func(), err error) {
+func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil
 	}
-	at := g.join(host, width, least, p.queue)
+	at := g.join(host, width, minimum, p.queue)
 	if at == nil {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (g *gates) enter(ctx context.Context, host string, width int, least time.Du
 
 // join adds a request to the queue. It returns nil if the expected wait exceeds the limit, according to the recent pace
 // of the queue or the time since it last moved.
-func (g *gates) join(host string, width int, least, limit time.Duration) *gate {
+func (g *gates) join(host string, width int, minimum, limit time.Duration) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.hosts[host]
@@ -67,7 +67,7 @@ func (g *gates) join(host string, width int, least, limit time.Duration) *gate {
 		g.hosts[host] = at
 	}
 	if ahead := at.users - width + 1; ahead > 0 {
-		if max(least, at.pace, time.Since(at.moved))*time.Duration(ahead) > limit {
+		if max(minimum, at.pace, time.Since(at.moved))*time.Duration(ahead) > limit {
 			return nil
 		}
 	}

@@ -52,7 +52,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 		nested []string
 		maybe  []sitemap.Entry
 	)
-	most := d.budget.Limits.Files
+	limit := d.budget.Limits.Files
 	err = sitemap.Read(a.body, d.crawler.opts.MaxSitemapBytes, d.budget, func(e sitemap.Entry) error {
 		if limit := d.budget.Entry(); limit != "" {
 			return d.limitReached(limit)
@@ -66,7 +66,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 			maybe = append(maybe, e)
 		case !e.Sitemap:
 			return d.entry(ctx, onto, e)
-		case len(nested) < most:
+		case len(nested) < limit:
 			nested = append(nested, e.Loc)
 		default:
 			return errTooManySitemaps
@@ -80,7 +80,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	case errors.Is(err, sitemap.ErrTextSpent):
 		return d.limitReached(d.budget.TextSpent())
 	case errors.Is(err, errTooManySitemaps):
-		d.problem("%s lists more than %d sitemaps; the rest were skipped", base, most)
+		d.problem("%s lists more than %d sitemaps; the rest were skipped", base, limit)
 	case errors.Is(err, sitemap.ErrTooManyEntries):
 		d.problem("%s has more than %d entries; the rest were skipped", base, sitemap.MaxEntries)
 	default:
@@ -266,10 +266,10 @@ var errLimitReached = errors.New("the limit for all sitemaps of a site is reache
 // limitReached adds, as the first problem, that a limit of all sitemaps together was reached. It returns
 // errLimitReached.
 func (d *discovery) limitReached(limit string) error {
-	const most = maxProblems - 1
+	const maximum = maxProblems - 1
 	p := d.result.Problems
 	d.result.Problems = append([]string{fmt.Sprintf(
 		"Only a part of the sitemaps was read: %s, which is the limit for one site. The remaining entries were skipped.", limit)},
-		p[:min(len(p), most)]...)
+		p[:min(len(p), maximum)]...)
 	return errLimitReached
 }

@@ -276,7 +276,7 @@ func (p *plan) start(it *planned) {
 
 // fetch fetches a page. It retries in cases in which a crawl would reschedule the job.
 func (p *plan) fetch(it *planned) planResult {
-	patience := planTimeout
+	maxWait := planTimeout
 	for try := 1; ; {
 		r := p.fetchOnce(it)
 		var e *Error
@@ -290,7 +290,7 @@ func (p *plan) fetch(it *planned) planResult {
 			}
 			pause = max(pause, p.pause)
 		}
-		if patience -= max(pause, time.Millisecond); patience < 0 {
+		if maxWait -= max(pause, time.Millisecond); maxWait < 0 {
 			return r
 		}
 		select {

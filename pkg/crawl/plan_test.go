@@ -59,9 +59,9 @@ func comparePlan(t *testing.T, s *crawltest.Site, way crawltest.Way, got map[str
 	want := s.Expected(way)
 	for u, e := range want {
 		d := decisionOf(e)
-		g, told := got[u]
+		g, reported := got[u]
 		switch {
-		case d == PlanLeftOut && !told: // not seen, or another spelling
+		case d == PlanLeftOut && !reported: // not seen, or another spelling
 		case g.Decision != d:
 			t.Errorf("%s: %q (%s), want %q (%s)", u, g.Decision, g.Reason, d, e.Reason)
 		case e.InFavourOf != "" && !strings.Contains(g.Reason, e.InFavourOf+"."):

@@ -80,19 +80,19 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
-	patience := p.maxWaitsOf(ctx)
+	maxWait := p.maxWaitsOf(ctx)
 	if d := p.breaker.pauseLeft(host, p.now()); d > p.maxWait {
 		return nil, p.deferred(u, host, delay, p.retries.next(host, d, pace.Delay, p.now()))
 	}
 	began := time.Now()
-	leave, err := p.gates.enter(ctx, host, pace.Concurrency, pace.Delay, patience)
+	leave, err := p.gates.enter(ctx, host, pace.Concurrency, pace.Delay, maxWait)
 	switch {
 	case err != nil:
 		return nil, err
 	case leave == nil:
 		return nil, p.deferred(u, host, delay, p.retries.next(host, max(pace.Delay, minDeferral), pace.Delay, p.now()))
 	}
-	slot, err := p.reserve(ctx, host, u, pace, delay, patience.slot-time.Since(began))
+	slot, err := p.reserve(ctx, host, u, pace, delay, maxWait.slot-time.Since(began))
 	if err != nil {
 		leave()
 		return nil, err
@@ -101,16 +101,16 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 }
 
 // reserve requests a slot until one is granted, and waits for its start.
-func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, delay, patience time.Duration) (domain.HostSlot, error) {
+func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, delay, maxWait time.Duration) (domain.HostSlot, error) {
 	for {
-		patience = max(patience, 0)
-		slot, err := p.slots.Reserve(ctx, host, pace, patience)
+		maxWait = max(maxWait, 0)
+		slot, err := p.slots.Reserve(ctx, host, pace, maxWait)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return domain.HostSlot{}, context.Cause(ctx)
 		case err != nil:
 			return domain.HostSlot{}, transient(u, "%s was not fetched: crawlers cannot coordinate their requests to %s at the moment", u, host).withCause(err)
-		case !slot.Granted && slot.Wait > patience:
+		case !slot.Granted && slot.Wait > maxWait:
 			return domain.HostSlot{}, p.deferred(u, host, delay, p.retries.next(host, max(slot.Wait, minDeferral), pace.Delay, p.now()))
 		}
 		wait := slot.Wait
@@ -126,7 +126,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 		if slot.Granted {
 			return slot, nil
 		}
-		patience -= wait
+		maxWait -= wait
 	}
 }
 
@@ -210,16 +210,16 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 }
 
 // retryLater records that the host itself asked to come back later.
-func (p *politeness) retryLater(ctx context.Context, host, how string, after time.Duration) {
+func (p *politeness) retryLater(ctx context.Context, host, reason string, after time.Duration) {
 	now := p.now()
 	until := now.Add(after)
-	p.breaker.pauseUntil(host, how+" and asks for a pause", until, now)
+	p.breaker.pauseUntil(host, reason+" and asks for a pause", until, now)
 	p.announcePause(ctx, host, until)
 }
 
 // failed counts a request without a response or with an error status (status 0: no response). It returns how long the
 // host is paused, or 0 if, as far as is known, only the page fails.
-func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http.Request, how string, status int) time.Duration {
+func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http.Request, reason string, status int) time.Duration {
 	host := req.URL.Host
 	held, suspect := p.breaker.fail(host, p.now())
 	if !suspect {
@@ -233,7 +233,7 @@ func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http
 		p.breaker.succeeded(host, "", p.now())
 		return 0
 	}
-	return p.pauseHost(ctx, host, how)
+	return p.pauseHost(ctx, host, reason)
 }
 
 // Time limit for a probe of a suspected host.
@@ -267,9 +267,9 @@ func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.
 }
 
 // pauseHost pauses a host that fails or rejects the crawler, each time for longer, and returns for how long.
-func (p *politeness) pauseHost(ctx context.Context, host, how string) time.Duration {
-	d := p.breaker.trip(host, how, p.now())
-	p.log.DebugContext(ctx, "host paused", "host", host, "for", d, "reason", how)
+func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Duration {
+	d := p.breaker.trip(host, reason, p.now())
+	p.log.DebugContext(ctx, "host paused", "host", host, "for", d, "reason", reason)
 	p.announcePause(ctx, host, p.now().Add(d))
 	return d
 }

@@ -267,7 +267,7 @@ func TestFetch_does_not_wait_long_for_the_robots_that_another_asks_for(t *testin
 
 func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 	t.Parallel()
-	var now, most atomic.Int32
+	var now, limit atomic.Int32
 	s := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			return
@@ -275,8 +275,8 @@ func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for {
-			m := most.Load()
-			if n <= m || most.CompareAndSwap(m, n) {
+			m := limit.Load()
+			if n <= m || limit.CompareAndSwap(m, n) {
 				break
 			}
 		}
@@ -298,7 +298,7 @@ func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if m := most.Load(); m != 3 {
+	if m := limit.Load(); m != 3 {
 		t.Errorf("%d requests at once", m)
 	}
 }

@@ -281,9 +281,9 @@ type countingSlots struct {
 	n *atomic.Int32
 }
 
-func (c countingSlots) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error) {
+func (c countingSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	c.n.Add(1)
-	return c.HostSlots.Reserve(ctx, host, pace, patience)
+	return c.HostSlots.Reserve(ctx, host, pace, maxWait)
 }
 
 // publicConn is a connection to a server that seems to lie on the public internet.

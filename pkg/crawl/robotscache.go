@@ -75,8 +75,8 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 	if a := accessTo(ctx, u); a != nil {
 		key += " " + a.digest // a robots.txt read with credentials must not be used without them
 	}
-	patience := time.NewTimer(c.polite.maxWaitsOf(ctx).slot)
-	defer patience.Stop()
+	maxWait := time.NewTimer(c.polite.maxWaitsOf(ctx).slot)
+	defer maxWait.Stop()
 	for {
 		c.mu.Lock()
 		e := c.hosts[key]
@@ -95,7 +95,7 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 		}
 		select {
 		case <-e.ready:
-		case <-patience.C:
+		case <-maxWait.C:
 			p := c.polite
 			return robots.File{}, p.deferred(u.String(), u.Host, 0, p.retries.next(u.Host, minDeferral, p.pace.Delay, c.now()))
 		case <-ctx.Done():

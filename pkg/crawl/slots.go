@@ -11,9 +11,9 @@ import (
 // HostSlots schedules requests to hosts. All crawlers that share one keep to a host's pace together. Package slotstest
 // contains tests for all implementations.
 type HostSlots interface {
-	// Reserve reserves the next slot at the host if it starts within the patience. It does not wait for the start: the
+	// Reserve reserves the next slot at the host if it starts within maxWait. It does not wait for the start: the
 	// caller must wait for HostSlot.Wait. A slot that is not granted uses no capacity, and its Wait is positive.
-	Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error)
+	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
 	// Hold blocks all turns at the host until the given time. It never shortens an existing hold.
 	Hold(ctx context.Context, host string, until time.Time) error
 }
@@ -46,7 +46,7 @@ func NewLocalSlots(now func() time.Time) *LocalSlots {
 }
 
 // Reserve implements Slots. It does not block; it returns only errors of ctx.
-func (l *LocalSlots) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error) {
+func (l *LocalSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	if err := ctx.Err(); err != nil {
 		return domain.HostSlot{}, err
 	}
@@ -56,7 +56,7 @@ func (l *LocalSlots) Reserve(ctx context.Context, host string, pace domain.Pace,
 	h := l.host(host, now)
 	start := latest(now, latest(h.next, h.held))
 	wait := start.Sub(now)
-	if wait > patience {
+	if wait > maxWait {
 		return domain.HostSlot{Wait: wait}, nil
 	}
 	if pace.Concurrency <= 0 {

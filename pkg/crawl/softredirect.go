@@ -70,7 +70,7 @@ type softRedirects struct {
 }
 
 func (l *softRedirects) addScript(text string) {
-	if room := maxScriptText - l.script.Len(); len(text) <= room {
+	if capacity := maxScriptText - l.script.Len(); len(text) <= capacity {
 		l.script.WriteString(text)
 		l.script.WriteByte('\n')
 	}

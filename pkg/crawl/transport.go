@@ -65,8 +65,8 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := h.client.opts.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, *h.budget)
 	defer cancel()
-	var told guardResult
-	ctx = withGuardResult(ctx, &told)
+	var reported guardResult
+	ctx = withGuardResult(ctx, &reported)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		h.private = guard.IsPrivate(i.Conn.RemoteAddr())
 	}})
@@ -78,7 +78,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	defer res.Body.Close()
 	if h.client.opts.httpProxy() {
-		h.private = told.private
+		h.private = reported.private
 	}
 	if err := h.store(req, res); err != nil {
 		timedOut := ctx.Err() != nil && h.ctx.Err() == nil

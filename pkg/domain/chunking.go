@@ -25,18 +25,18 @@ const (
 )
 
 // Sizes returns both sizes with defaults filled in.
-func (c Chunking) Sizes() (target, most int) {
-	target, most = c.TargetTokens, c.MaxTokens
+func (c Chunking) Sizes() (target, limit int) {
+	target, limit = c.TargetTokens, c.MaxTokens
 	if target <= 0 {
 		target = DefaultChunkTokens
-		if most > 0 {
-			target = min(target, most)
+		if limit > 0 {
+			target = min(target, limit)
 		}
 	}
-	if most <= 0 {
-		most = max(target, min(target*DefaultMaxChunkTokens/DefaultChunkTokens, MaxChunkTokens))
+	if limit <= 0 {
+		limit = max(target, min(target*DefaultMaxChunkTokens/DefaultChunkTokens, MaxChunkTokens))
 	}
-	return target, most
+	return target, limit
 }
 
 // Check returns a fault if a size is out of bounds, or if the target exceeds the maximum. Faults name the fields of the
@@ -50,9 +50,9 @@ func (c Chunking) Check() []FieldError {
 	}
 	bound(FieldTargetTokens, c.TargetTokens)
 	bound(FieldMaxTokens, c.MaxTokens)
-	if target, most := c.Sizes(); len(faults) == 0 && most < target {
+	if target, limit := c.Sizes(); len(faults) == 0 && limit < target {
 		faults = append(faults, FieldError{Field: FieldMaxTokens,
-			Message: fmt.Sprintf("is %d, less than the %d of %s; send both", most, target, FieldTargetTokens)})
+			Message: fmt.Sprintf("is %d, less than the %d of %s; send both", limit, target, FieldTargetTokens)})
 	}
 	return faults
 }

@@ -21,8 +21,8 @@ func TestChunkingSizes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if target, most := test.chunking.Sizes(); target != test.target || most != test.most {
-				t.Errorf("sizes are %d and %d, want %d and %d", target, most, test.target, test.most)
+			if target, limit := test.chunking.Sizes(); target != test.target || limit != test.most {
+				t.Errorf("sizes are %d and %d, want %d and %d", target, limit, test.target, test.most)
 			}
 			fault := ""
 			if faults := test.chunking.Check(); len(faults) > 0 {

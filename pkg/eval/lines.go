@@ -29,15 +29,15 @@ func (e *lineError) Unwrap() error { return e.err }
 // eachLine calls take with each non-blank line and its number, from 1, and adds the line to errors. It removes carriage
 // returns at line ends, and a byte order mark before the first line. It fails if the lines have more than most bytes in
 // total.
-func eachLine(r io.Reader, what string, most int64, take func(n int, line []byte) error) error {
+func eachLine(r io.Reader, what string, limit int64, take func(n int, line []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxLine)
 	n, all := 0, int64(0)
 	for lines.Scan() {
 		n++
 		line := lines.Bytes()
-		if all += int64(len(line)); all > most {
-			return &lineError{what, n, fmt.Errorf("there are more than %d MiB up to here", most>>20)}
+		if all += int64(len(line)); all > limit {
+			return &lineError{what, n, fmt.Errorf("there are more than %d MiB up to here", limit>>20)}
 		}
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))

@@ -132,8 +132,8 @@ func TestReadRunReadsAWrittenRun(t *testing.T) {
 
 func TestTheSizeOfFilesIsBounded(t *testing.T) {
 	t.Parallel()
-	read := func(most int64) (lines int, err error) {
-		err = eachLine(strings.NewReader("ab\n\ncd\n"), "questions", most, func(int, []byte) error { lines++; return nil })
+	read := func(limit int64) (lines int, err error) {
+		err = eachLine(strings.NewReader("ab\n\ncd\n"), "questions", limit, func(int, []byte) error { lines++; return nil })
 		return lines, err
 	}
 	if lines, err := read(4); lines != 2 || err != nil {

@@ -109,9 +109,9 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 			if doc.Pages != tt.pages || last.Page != tt.pages || found != tt.pages || !strings.HasPrefix(doc.Route, tt.route) {
 				t.Errorf("%d pages by %q, the last block on page %d, %d times a line of every page; want %d by %q", doc.Pages, doc.Route, last.Page, found, tt.pages, tt.route)
 			}
-			const most = 150 << 10 // KiB
-			if peak := peakMemory(t, x.Idle[0].Process().Pid); peak > most {
-				t.Errorf("the child had %d KiB of memory, want at most %d", peak, most)
+			const limit = 150 << 10 // KiB
+			if peak := peakMemory(t, x.Idle[0].Process().Pid); peak > limit {
+				t.Errorf("the child had %d KiB of memory, want at most %d", peak, limit)
 			} else {
 				t.Logf("the child had %d MiB at most", peak>>10)
 			}
@@ -119,8 +119,8 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	}
 }
 
-// peakMemory is the most memory that a living process ever had, in KiB. What is told of one that has ended counts the memory
-// of the process that started it, too.
+// peakMemory is the most memory that a living process ever had, in KiB. What is told of one that has ended counts the
+// memory of the process that started it, too.
 func peakMemory(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

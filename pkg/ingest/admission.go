@@ -41,11 +41,11 @@ func NewAdmission(readers, long int) *Admission {
 	}
 }
 
-// read calls the function to read a document, and waits until there is room for it. The caller must call leave when it
+// read calls the function to read a document, and waits until it is admitted. The caller must call leave when it
 // no longer needs the document.
 //
-// A document that waits for room still occupies a reading slot, so that few documents wait in memory. There is no
-// deadlock: documents that have room never wait for a reading slot.
+// A document that waits for admission still occupies a reading slot, so that few documents wait in memory. There is no
+// deadlock: admitted documents never wait for a reading slot.
 func (r *Admission) read(ctx context.Context, read func() (*domain.Document, error)) (doc *domain.Document, leave func(), err error) {
 	if r == nil {
 		doc, err = read()

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// admissionTest is documents that go through a room at the same moment.
+// admissionTest is a set of documents that are admitted at the same moment.
 type admissionTest struct {
 	t         *testing.T
 	admission *Admission
@@ -20,8 +20,8 @@ type admissionTest struct {
 	failed    chan error
 }
 
-func newAdmissionTest(t *testing.T, room *Admission, ctx context.Context) *admissionTest {
-	return &admissionTest{t: t, admission: room, ctx: ctx, reading: make(chan struct{}, 100), inside: make(chan func(), 100), failed: make(chan error, 100)}
+func newAdmissionTest(t *testing.T, admission *Admission, ctx context.Context) *admissionTest {
+	return &admissionTest{t: t, admission: admission, ctx: ctx, reading: make(chan struct{}, 100), inside: make(chan func(), 100), failed: make(chan error, 100)}
 }
 
 // comes has n documents of so much text come.
@@ -100,17 +100,17 @@ func TestAWaitingDocumentOccupiesItsReader(t *testing.T) {
 func TestAFailedOrCancelledDocumentFreesItsWeight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		room := NewAdmission(1, 1)
+		admission := NewAdmission(1, 1)
 		damaged := errors.New("damaged")
-		if _, _, err := room.read(t.Context(), func() (*domain.Document, error) { return nil, damaged }); !errors.Is(err, damaged) {
+		if _, _, err := admission.read(t.Context(), func() (*domain.Document, error) { return nil, damaged }); !errors.Is(err, damaged) {
 			t.Errorf("the error is %v", err)
 		}
-		first := newAdmissionTest(t, room, t.Context())
+		first := newAdmissionTest(t, admission, t.Context())
 		first.comes(1, longText)
 		first.want(1, 1)
 		ctx, cancel := context.WithCancel(t.Context())
-		gone := newAdmissionTest(t, room, ctx)
-		gone.comes(3, longText) // one waits for room, the others to be read
+		gone := newAdmissionTest(t, admission, ctx)
+		gone.comes(3, longText) // one waits for admission, the others to be read
 		gone.want(0, 1)
 		cancel()
 		synctest.Wait()
@@ -118,7 +118,7 @@ func TestAFailedOrCancelledDocumentFreesItsWeight(t *testing.T) {
 			t.Errorf("%d of 3 have gone", len(gone.failed))
 		}
 		first.empty()
-		last := newAdmissionTest(t, room, t.Context())
+		last := newAdmissionTest(t, admission, t.Context())
 		last.comes(1, longText)
 		last.want(1, 1)
 		last.empty()

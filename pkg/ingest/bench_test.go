@@ -64,16 +64,16 @@ func BenchmarkUnchangedContent(b *testing.B) {
 	}
 	read()
 	first := len(model.texts)
-	var most uint64
+	var limit uint64
 	for b.Loop() {
 		read()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		most = max(most, m.HeapSys)
+		limit = max(limit, m.HeapSys)
 	}
 	if len(model.texts) != first {
 		b.Errorf("%d texts were embedded again", len(model.texts)-first)
 	}
 	b.ReportMetric(float64(chunks*b.N)/b.Elapsed().Seconds(), "chunks/s")
-	b.ReportMetric(float64(most)/(1<<20), "heap-MB")
+	b.ReportMetric(float64(limit)/(1<<20), "heap-MB")
 }

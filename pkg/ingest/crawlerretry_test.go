@@ -17,7 +17,7 @@ import (
 func TestCrawlerClassifiesErrors(t *testing.T) {
 	t.Parallel()
 	denied := &crawl.Error{Permanent: true, StatusCode: 403, Message: "https://pumps.example/a may not be read"}
-	soon := &crawl.Error{Deferred: true, RetryAfter: time.Second / 2, Message: "the host is being asked by others"}
+	shortWait := &crawl.Error{Deferred: true, RetryAfter: time.Second / 2, Message: "the host is being asked by others"}
 	gone := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host does not answer", Err: errDown}
 	down := &crawl.Error{StatusCode: 502, Message: "the server has a fault"}
 	for name, test := range map[string]struct {
@@ -26,7 +26,7 @@ func TestCrawlerClassifiesErrors(t *testing.T) {
 		want  error
 	}{
 		"a page that may not be read is final":            {denied, 0, jobs.Permanent(denied)},
-		"a host whose turn comes soon costs nothing":      {soon, 0, jobs.Snooze(time.Second/2, soon)},
+		"a host whose turn comes soon costs nothing":      {shortWait, 0, jobs.Snooze(time.Second/2, shortWait)},
 		"what is not about the page comes again as usual": {errDown, 0, errDown},
 		"what has failed for hours is given up": {down, defaultTries - 1,
 			jobs.Permanent(fmt.Errorf("gave up after 20 attempts; the last error: %w", down))},

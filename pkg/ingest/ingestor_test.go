@@ -75,13 +75,13 @@ func TestProgressOfALongDocumentIsReportedOnceASecond(t *testing.T) {
 		if err := p.handle(t, ingestJob()); err != nil {
 			t.Fatal(err)
 		}
-		var told []string
+		var reported []string
 		for _, ev := range p.log.events {
 			line := fmt.Sprintf("%v %s", ev.At.Sub(begun), ev.Type)
 			if ev.Progress != nil {
 				line += fmt.Sprintf(" %s %d of %d", ev.Progress.Stage, ev.Progress.Done, ev.Progress.Total)
 			}
-			told = append(told, line)
+			reported = append(reported, line)
 		}
 		total := 4*batchRows + 1
 		want := []string{
@@ -89,7 +89,7 @@ func TestProgressOfALongDocumentIsReportedOnceASecond(t *testing.T) {
 			fmt.Sprintf("1.5s progress indexing %d of %d", 2*batchRows, total),
 			"2.7s synched",
 		}
-		if diff := cmp.Diff(want, told); diff != "" {
+		if diff := cmp.Diff(want, reported); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -371,8 +371,8 @@ func TestIngestorClassifiesErrors(t *testing.T) {
 		t.Parallel()
 		p, job := newPipeline(1), ingestJob()
 		tests["a document that cannot be read is final"].spoil(p, &job)
-		var told *domain.Error
-		if err := p.handle(t, job); !errors.As(err, &told) || told.Message != "the file is damaged" {
+		var reported *domain.Error
+		if err := p.handle(t, job); !errors.As(err, &reported) || reported.Message != "the file is damaged" {
 			t.Errorf("err = %v", err)
 		}
 	})

@@ -45,8 +45,8 @@ type attemptStore struct {
 	patience time.Duration
 }
 
-func newAttemptStore(js jetstream.JetStream, patience time.Duration) *attemptStore {
-	return &attemptStore{js: js, entries: quorum.Reader{JS: js, Stream: streamAttempts, Timeout: patience}, patience: patience}
+func newAttemptStore(js jetstream.JetStream, maxWait time.Duration) *attemptStore {
+	return &attemptStore{js: js, entries: quorum.Reader{JS: js, Stream: streamAttempts, Timeout: maxWait}, patience: maxWait}
 }
 
 func attemptKey(generation uint64) string { return strconv.FormatUint(generation, 10) }

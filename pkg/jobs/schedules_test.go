@@ -75,10 +75,10 @@ func due(t testing.TB, b *Broker, h DueHandler) (stop func()) {
 	return stop
 }
 
-func dueInto(told chan<- dueMessage) DueHandler {
+func dueInto(reported chan<- dueMessage) DueHandler {
 	return func(ctx context.Context, datastoreID, datasourceID string, at time.Time) error {
 		select {
-		case told <- dueMessage{datastoreID, datasourceID, at}:
+		case reported <- dueMessage{datastoreID, datasourceID, at}:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -90,12 +90,12 @@ func TestAScheduledDatasourceBecomesDueRepeatedly(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	store, src := domain.NewID(), domain.NewID()
-	told := make(chan dueMessage, 10)
-	due(t, b, dueInto(told))
+	reported := make(chan dueMessage, 10)
+	due(t, b, dueInto(reported))
 	began := time.Now()
 	setSchedule(t, b, store, src, everySecond)
 	for i := range 3 {
-		got := receive(t, told, "what is due")
+		got := receive(t, reported, "what is due")
 		if got.datastoreID != store || got.datasourceID != src || got.at.Before(began) || got.at.After(time.Now().Add(time.Second)) {
 			t.Errorf("told %d: %+v", i, got)
 		}
@@ -110,13 +110,13 @@ func TestAScheduledDatasourceBecomesDueRepeatedly(t *testing.T) {
 		t.Errorf("something is still due: %v", err)
 	}
 	// Another schedule that comes twice says that the removed one would have come too.
-	for len(told) > 0 {
-		<-told
+	for len(reported) > 0 {
+		<-reported
 	}
 	other := domain.NewID()
 	setSchedule(t, b, store, other, everySecond)
 	for range 2 {
-		if got := receive(t, told, "what is due"); got.datasourceID != other {
+		if got := receive(t, reported, "what is due"); got.datasourceID != other {
 			t.Errorf("told of a datasource whose schedule was removed: %+v", got)
 		}
 	}
@@ -209,7 +209,7 @@ func TestWhatIsDueComesAgainUntilItIsTaken(t *testing.T) {
 	b := newBroker(t)
 	store, src := domain.NewID(), domain.NewID()
 	d := &dueReader{broker: b, retry: backoff{min: time.Millisecond, max: 2 * time.Millisecond}}
-	told := make(chan dueMessage, 10)
+	reported := make(chan dueMessage, 10)
 	tries := 0
 	d.handler = func(ctx context.Context, datastoreID, datasourceID string, at time.Time) error {
 		switch tries++; tries {
@@ -218,7 +218,7 @@ func TestWhatIsDueComesAgainUntilItIsTaken(t *testing.T) {
 		case 2:
 			panic("a fault")
 		}
-		return dueInto(told)(ctx, datastoreID, datasourceID, at)
+		return dueInto(reported)(ctx, datastoreID, datasourceID, at)
 	}
 	ctx, cancel := context.WithCancel(testContext(t))
 	ended := make(chan error, 1)
@@ -231,7 +231,7 @@ func TestWhatIsDueComesAgainUntilItIsTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := receive(t, told, "what is due"); got.datasourceID != src || tries != 3 {
+	if got := receive(t, reported, "what is due"); got.datasourceID != src || tries != 3 {
 		t.Errorf("told %+v at try %d", got, tries)
 	}
 	cancel()
@@ -260,10 +260,10 @@ func TestSchedulesOutliveARestart(t *testing.T) {
 	<-down.C
 	o.Listen = strings.TrimPrefix(address, "nats://")
 	startServer(t, o)
-	told := make(chan dueMessage, 10)
-	due(t, b, dueInto(told))
-	first := receive(t, told, "what became due while the server was down")
-	second := receive(t, told, "what is due next")
+	reported := make(chan dueMessage, 10)
+	due(t, b, dueInto(reported))
+	first := receive(t, reported, "what became due while the server was down")
+	second := receive(t, reported, "what is due next")
 	if gap := second.at.Sub(first.at); first.datasourceID != src || gap < 500*time.Millisecond || gap > 4*time.Second {
 		t.Errorf("told of %s, and again %s later", first.datasourceID, gap)
 	}
@@ -274,13 +274,13 @@ func TestScheduledMessagesOutliveALostServer(t *testing.T) {
 	c := natstest.Start(t, 3)
 	b := openReplicated(t, c)
 	store, src := domain.NewID(), domain.NewID()
-	told := make(chan dueMessage, 100)
-	due(t, b, dueInto(told))
+	reported := make(chan dueMessage, 100)
+	due(t, b, dueInto(reported))
 	setSchedule(t, b, store, src, everySecond)
-	receive(t, told, "what is due")
+	receive(t, reported, "what is due")
 	leaderOf(t, b, c, StreamSchedules).Kill()
 	killed := time.Now()
-	for got := receive(t, told, "what is due without the server"); got.at.Before(killed); got = receive(t, told, "what is due without the server") {
+	for got := receive(t, reported, "what is due without the server"); got.at.Before(killed); got = receive(t, reported, "what is due without the server") {
 	}
 	t.Logf("due again %s after the server was killed", time.Since(killed).Round(time.Millisecond))
 }
@@ -289,11 +289,11 @@ func TestDueComesBackWithItsStream(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	ctx := testContext(t)
-	told := make(chan dueMessage, 10)
-	due(t, b, dueInto(told))
+	reported := make(chan dueMessage, 10)
+	due(t, b, dueInto(reported))
 	store, src := domain.NewID(), domain.NewID()
 	setSchedule(t, b, store, src, everySecond)
-	receive(t, told, "what is due")
+	receive(t, reported, "what is due")
 	if err := b.js.DeleteStream(ctx, StreamSchedules); err != nil {
 		t.Fatal(err)
 	}
@@ -309,22 +309,22 @@ func TestDueComesBackWithItsStream(t *testing.T) {
 	if left := schedules(t, b); len(left) > 0 {
 		t.Errorf("schedules: %v", left)
 	}
-	for len(told) > 0 {
-		<-told
+	for len(reported) > 0 {
+		<-reported
 	}
 	setSchedule(t, b, store, src, everySecond)
-	receive(t, told, "what is due after the repair")
+	receive(t, reported, "what is due after the repair")
 }
 
 func TestTwoProcessesShareWhatIsDue(t *testing.T) {
 	t.Parallel()
 	srv := startServer(t, natsd.Options{NoSync: true})
-	told := make(chan dueMessage, 1000)
+	reported := make(chan dueMessage, 1000)
 	const n = 300
 	var first *Broker
 	for range 2 {
 		first = openBroker(t, connect(t, srv), Options{})
-		due(t, first, dueInto(told))
+		due(t, first, dueInto(reported))
 	}
 	want := map[string]bool{}
 	for range n {
@@ -335,7 +335,7 @@ func TestTwoProcessesShareWhatIsDue(t *testing.T) {
 		}
 	}
 	for range n {
-		got := receive(t, told, "what is due")
+		got := receive(t, reported, "what is due")
 		if !want[got.datasourceID] {
 			t.Errorf("told twice, or of what is not due: %s", got.datasourceID)
 		}
@@ -369,10 +369,10 @@ func TestServersWithoutSchedulesAreNamed(t *testing.T) {
 		t.Error("something was stored")
 	}
 	upgraded := openBroker(t, b.conn, Options{}) // an api process that starts after the servers were upgraded
-	told := make(chan dueMessage, 10)
-	due(t, upgraded, dueInto(told))
+	reported := make(chan dueMessage, 10)
+	due(t, upgraded, dueInto(reported))
 	setSchedule(t, upgraded, domain.NewID(), domain.NewID(), everySecond)
-	receive(t, told, "what is due after the upgrade")
+	receive(t, reported, "what is due after the upgrade")
 }
 
 func BenchmarkSetSchedule(b *testing.B) {

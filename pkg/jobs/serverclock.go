@@ -41,11 +41,11 @@ func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	if known && age < clockEvery {
 		return now, nil
 	}
-	patience := c.patience
+	maxWait := c.patience
 	if known {
-		patience = min(patience, time.Second)
+		maxWait = min(maxWait, time.Second)
 	}
-	if err := c.ask(ctx, patience); err != nil && !known {
+	if err := c.ask(ctx, maxWait); err != nil && !known {
 		return time.Time{}, err
 	}
 	now, _, _ = c.estimate()
@@ -60,8 +60,8 @@ func (c *serverClock) estimate() (now time.Time, age time.Duration, known bool) 
 	return c.server.Add(age), age, !c.server.IsZero()
 }
 
-func (c *serverClock) ask(ctx context.Context, patience time.Duration) error {
-	return quorum.Retry(ctx, patience, func(ctx context.Context) error {
+func (c *serverClock) ask(ctx context.Context, maxWait time.Duration) error {
+	return quorum.Retry(ctx, maxWait, func(ctx context.Context) error {
 		began := c.local()
 		s, err := c.js.Stream(ctx, c.stream)
 		ended := c.local()

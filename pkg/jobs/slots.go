@@ -102,21 +102,21 @@ func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 	return t
 }
 
-// Reserve reserves the next slot at the host if it starts within the patience. It waits for the servers' answer, not
+// Reserve reserves the next slot at the host if it starts within maxWait. It waits for the servers' answer, not
 // for the slot to start. A refused slot says when to ask again. Release may be called after ctx has ended; it does not
 // block, so other crawlers may see the slot as taken for a moment longer. A pace without limits needs no request to the
 // servers if the host's state was read within the last second.
 //
 // It fails with ErrUnavailable if NATS does not answer within Options.Patience or before ctx ends. The caller must then
 // not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
-func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error) {
+func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	host = strings.ToLower(host)
 	if pace.Concurrency <= 0 && pace.Delay <= 0 {
-		if slot, known := t.free(host, patience); known {
+		if slot, known := t.free(host, maxWait); known {
 			return slot, nil
 		}
 	}
-	r := &slotRequest{kind: reserveSlot, id: nuid.Next(), pace: pace, patience: patience, answer: make(chan slotResult, 1)}
+	r := &slotRequest{kind: reserveSlot, id: nuid.Next(), pace: pace, patience: maxWait, answer: make(chan slotResult, 1)}
 	a, err := t.do(ctx, host, r)
 	if err != nil {
 		return domain.HostSlot{}, fmt.Errorf("reserving a slot at %s: %w", host, err)
@@ -161,7 +161,7 @@ func (t *HostSlots) Close() {
 }
 
 // free grants a slot for a pace without limits from a state that was read within the last second.
-func (t *HostSlots) free(host string, patience time.Duration) (domain.HostSlot, bool) {
+func (t *HostSlots) free(host string, maxWait time.Duration) (domain.HostSlot, bool) {
 	now, _, known := t.clock.estimate()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,7 +171,7 @@ func (t *HostSlots) free(host string, patience time.Duration) (domain.HostSlot, 
 	}
 	h.used = time.Now()
 	wait := max(h.held.Sub(now), 0)
-	if wait > patience {
+	if wait > maxWait {
 		return domain.HostSlot{Wait: wait}, true
 	}
 	return domain.HostSlot{Granted: true, Wait: wait, Release: func() {}}, true

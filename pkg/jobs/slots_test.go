@@ -40,9 +40,9 @@ func slotsOf(t testing.TB, n int) []*HostSlots {
 	return all
 }
 
-func reserve(t testing.TB, slots *HostSlots, pace domain.Pace, patience time.Duration) domain.HostSlot {
+func reserve(t testing.TB, slots *HostSlots, pace domain.Pace, maxWait time.Duration) domain.HostSlot {
 	t.Helper()
-	slot, err := slots.Reserve(testContext(t), host, pace, patience)
+	slot, err := slots.Reserve(testContext(t), host, pace, maxWait)
 	if err != nil {
 		t.Fatalf("reserving: %v", err)
 	}
@@ -53,9 +53,9 @@ func reserve(t testing.TB, slots *HostSlots, pace domain.Pace, patience time.Dur
 }
 
 // await asks for a slot, again whenever it is refused, until it is granted.
-func await(ctx context.Context, slots *HostSlots, pace domain.Pace, patience time.Duration) (domain.HostSlot, error) {
+func await(ctx context.Context, slots *HostSlots, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	for {
-		slot, err := slots.Reserve(ctx, host, pace, patience)
+		slot, err := slots.Reserve(ctx, host, pace, maxWait)
 		if slot.Granted || err != nil && !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
 			return slot, err
 		}
@@ -63,9 +63,9 @@ func await(ctx context.Context, slots *HostSlots, pace domain.Pace, patience tim
 	}
 }
 
-func awaited(t testing.TB, slots *HostSlots, pace domain.Pace, patience time.Duration) domain.HostSlot {
+func awaited(t testing.TB, slots *HostSlots, pace domain.Pace, maxWait time.Duration) domain.HostSlot {
 	t.Helper()
-	slot, err := await(testContext(t), slots, pace, patience)
+	slot, err := await(testContext(t), slots, pace, maxWait)
 	if err != nil {
 		t.Fatalf("waiting for a slot: %v", err)
 	}
@@ -141,8 +141,8 @@ func TestReserve(t *testing.T) {
 // promptSlots are HostSlots whose Release returns when every crawler sees it.
 type promptSlots struct{ *HostSlots }
 
-func (p promptSlots) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error) {
-	slot, err := p.HostSlots.Reserve(ctx, host, pace, patience)
+func (p promptSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
+	slot, err := p.HostSlots.Reserve(ctx, host, pace, maxWait)
 	if release := slot.Release; slot.Granted {
 		slot.Release = func() {
 			release()
@@ -187,8 +187,8 @@ type separateProcesses struct {
 	fleet string
 }
 
-func (a separateProcesses) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error) {
-	return a.HostSlots.Reserve(ctx, a.fleet+host, pace, patience)
+func (a separateProcesses) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
+	return a.HostSlots.Reserve(ctx, a.fleet+host, pace, maxWait)
 }
 
 func (a separateProcesses) Hold(ctx context.Context, host string, until time.Time) error {
@@ -221,7 +221,7 @@ func TestOneProcessObservesTheDelay(t *testing.T) {
 }
 
 // crowd asks for n slots with several goroutines for each of the crawlers, and returns when the requests started.
-func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, patience time.Duration) []time.Time {
+func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, maxWait time.Duration) []time.Time {
 	t.Helper()
 	ctx := testContext(t)
 	var mu sync.Mutex
@@ -233,7 +233,7 @@ func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, patienc
 		for range 4 {
 			asking.Go(func() {
 				for left.Add(-1) >= 0 {
-					slot, err := await(ctx, slots, pace, patience)
+					slot, err := await(ctx, slots, pace, maxWait)
 					if err != nil {
 						t.Errorf("waiting for a slot: %v", err)
 						return
@@ -257,8 +257,8 @@ func checkStarts(t testing.TB, starts []time.Time, delay, slack time.Duration) {
 	t.Helper()
 	for i := range starts {
 		for j := i + 1; j < len(starts); j++ {
-			if took, least := starts[j].Sub(starts[i]), time.Duration(j-i)*delay; took < least-slack {
-				t.Fatalf("requests %d to %d of %d started within %s, and the pace allows no less than %s", i, j, len(starts), took, least)
+			if took, minimum := starts[j].Sub(starts[i]), time.Duration(j-i)*delay; took < minimum-slack {
+				t.Fatalf("requests %d to %d of %d started within %s, and the pace allows no less than %s", i, j, len(starts), took, minimum)
 			}
 		}
 	}
@@ -306,7 +306,7 @@ func TestSlotsAreSharedByAllCrawlers(t *testing.T) {
 	const places, n = 3, 150
 	pace := domain.Pace{Concurrency: places, Lease: time.Minute}
 	ctx := testContext(t)
-	var inside, most, left atomic.Int64
+	var inside, limit, left atomic.Int64
 	left.Store(n)
 	var asking sync.WaitGroup
 	for _, slots := range crawlers {
@@ -319,7 +319,7 @@ func TestSlotsAreSharedByAllCrawlers(t *testing.T) {
 						return
 					}
 					now := inside.Add(1)
-					for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+					for m := limit.Load(); now > m && !limit.CompareAndSwap(m, now); m = limit.Load() {
 					}
 					wait(ctx, time.Millisecond)
 					inside.Add(-1)
@@ -329,7 +329,7 @@ func TestSlotsAreSharedByAllCrawlers(t *testing.T) {
 		}
 	}
 	asking.Wait()
-	if got := most.Load(); got > places || got < 2 {
+	if got := limit.Load(); got > places || got < 2 {
 		t.Errorf("%d requests at once, want up to %d", got, places)
 	}
 }

@@ -68,15 +68,15 @@ type reservation struct {
 	full    bool          // refused because all slots are taken, which may change at any time
 }
 
-// reserve reserves the next slot if it starts within the patience. The id becomes that of its lease.
-func (s *hostState) reserve(id string, pace domain.Pace, patience time.Duration, now time.Time) reservation {
+// reserve reserves the next slot if it starts within maxWait. The id becomes that of its lease.
+func (s *hostState) reserve(id string, pace domain.Pace, maxWait time.Duration, now time.Time) reservation {
 	start := now
 	for _, bound := range []time.Time{s.Next, s.Held} {
 		if bound.After(start) {
 			start = bound
 		}
 	}
-	if start.Sub(now) > patience {
+	if start.Sub(now) > maxWait {
 		return reservation{wait: start.Sub(now)}
 	}
 	v := reservation{granted: true, start: start}

@@ -20,8 +20,8 @@ func TestBackoff(t *testing.T) {
 			t.Errorf("delay after %d failures is %s, want %s", failures, got, want)
 		}
 	}
-	most := backoff{min: time.Second, max: 5 * time.Minute, rand: func() float64 { return 1 }}
-	if got, want := most.delay(2), 2500*time.Millisecond; got != want {
+	limit := backoff{min: time.Second, max: 5 * time.Minute, rand: func() float64 { return 1 }}
+	if got, want := limit.delay(2), 2500*time.Millisecond; got != want {
 		t.Errorf("longest delay after 2 failures is %s, want %s", got, want)
 	}
 }

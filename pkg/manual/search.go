@@ -205,7 +205,7 @@ func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []
 		}
 		return true
 	})
-	first, most := 0, 0
+	first, limit := 0, 0
 	for i := range spans {
 		different := map[string]bool{}
 		for _, other := range spans[i:] {
@@ -214,8 +214,8 @@ func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []
 			}
 			different[other.term] = true
 		}
-		if len(different) > most {
-			first, most = i, len(different)
+		if len(different) > limit {
+			first, limit = i, len(different)
 		}
 	}
 	from := 0

@@ -87,6 +87,6 @@ func oneType(schema *jsonschema.Schema) {
 }
 
 // text limits a string argument.
-func text(schema *jsonschema.Schema, most int) {
-	schema.MinLength, schema.MaxLength = new(1), &most
+func text(schema *jsonschema.Schema, limit int) {
+	schema.MinLength, schema.MaxLength = new(1), &limit
 }

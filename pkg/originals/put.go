@@ -74,11 +74,11 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 		// Prune removes the stored chunks. If the metadata was stored as well, nothing refers to the original.
 		return domain.Original{}, fmt.Errorf("storing original %s: %w: %w", key, quorum.ErrUnavailable, errBroken)
 	}
-	patience := cleanTimeout
+	timeout := cleanTimeout
 	if errors.Is(err, quorum.ErrUnavailable) { // the caller has already waited long enough
-		patience = unavailableTimeout
+		timeout = unavailableTimeout
 	}
-	sealed, clean := p.clean(ctx, patience)
+	sealed, clean := p.clean(ctx, timeout)
 	switch {
 	case sealed:
 		return original, nil
@@ -152,13 +152,13 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 		if err := ctx.Err(); err != nil {
 			return domain.Original{}, fmt.Errorf("storing original %s: %w", p.key, err)
 		}
-		room := buffer[:]
+		capacity := buffer[:]
 		if left := p.opts.MaxBytes - size; left < chunkSize {
-			room = buffer[:left+1] // one extra byte reveals that the content is too large
+			capacity = buffer[:left+1] // one extra byte reveals that the content is too large
 		}
 		var n int
 		var err error
-		if n, eof, err = fill(r, room); err != nil {
+		if n, eof, err = fill(r, capacity); err != nil {
 			return domain.Original{}, fmt.Errorf("reading the content of original %s: %w", p.key, err)
 		}
 		if size += int64(n); size > p.opts.MaxBytes {
@@ -193,10 +193,10 @@ func (p *put) store(ctx context.Context, subject string, data []byte, opts ...je
 
 // fill reads until the buffer is full or the content ends. Unlike io.ReadFull, it distinguishes the end from a broken
 // connection, which net/http reports as io.ErrUnexpectedEOF: a partial upload must not count as complete.
-func fill(r io.Reader, room []byte) (n int, eof bool, err error) {
+func fill(r io.Reader, capacity []byte) (n int, eof bool, err error) {
 	const maxEmpty = 100 // consecutive empty reads
-	for empty := 0; n < len(room); {
-		m, err := r.Read(room[n:])
+	for empty := 0; n < len(capacity); {
+		m, err := r.Read(capacity[n:])
 		n += m
 		switch {
 		case err == io.EOF: // io.Reader returns exactly this value
@@ -239,8 +239,8 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 
 // clean removes the chunks of the Put, unless the original was sealed and only the answer was lost, for example because
 // the server was killed. It then stays, because a Put of the same content may have found it and rely on it.
-func (p *put) clean(ctx context.Context, patience time.Duration) (sealed bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	info, err := p.lookUp(ctx, p.key)
 	if err == nil && info.NUID == p.id {

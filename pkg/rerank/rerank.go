@@ -191,12 +191,12 @@ func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []str
 }
 
 // truncate truncates a text to most bytes at a character boundary, and replaces invalid UTF-8.
-func truncate(text string, most int) string {
-	if len(text) > most {
-		for most > 0 && !utf8.RuneStart(text[most]) {
-			most--
+func truncate(text string, limit int) string {
+	if len(text) > limit {
+		for limit > 0 && !utf8.RuneStart(text[limit]) {
+			limit--
 		}
-		text = text[:most]
+		text = text[:limit]
 	}
 	return strings.ToValidUTF8(text, "\ufffd")
 }

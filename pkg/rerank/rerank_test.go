@@ -44,8 +44,8 @@ func TestEachWireForm(t *testing.T) {
 			if _, texts := last.body["texts"]; texts != (c.served == "/rerank") || !texts && last.body["model"] != "cross" {
 				t.Errorf("%+v", last)
 			}
-			if most := map[bool]int{true: 3, false: 2}[strings.HasPrefix(name, "Jina's without")]; len(s.requests) != most {
-				t.Errorf("%d requests, want %d: the form is learned once", len(s.requests), most)
+			if limit := map[bool]int{true: 3, false: 2}[strings.HasPrefix(name, "Jina's without")]; len(s.requests) != limit {
+				t.Errorf("%d requests, want %d: the form is learned once", len(s.requests), limit)
 			}
 		})
 	}

@@ -188,18 +188,18 @@ func TestFragmentsOfOneDatasourceAreBounded(t *testing.T) {
 	hits := []index.Hit{
 		hit("a", 0, 9, 0), hit("a", 2, 8.9, 0), hit("a", 4, 8.8, 0), hit("b", 0, 5, 0), hit("b", 2, 4.9, 0), hit("c", 0, 1, 0),
 	}
-	for most, want := range map[int][]string{
+	for limit, want := range map[int][]string{
 		0: {"a", "a", "a", "b", "b"},
 		1: {"a", "b", "c"},
 		2: {"a", "a", "b", "b", "c"},
 	} {
-		res := retrieved(t, newFixture(hits...), func(r *Request) { r.MaxPerDatasource = most })
+		res := retrieved(t, newFixture(hits...), func(r *Request) { r.MaxPerDatasource = limit })
 		if diff := cmp.Diff(want, ids(res.Fragments)); diff != "" {
-			t.Errorf("%d: %s", most, diff)
+			t.Errorf("%d: %s", limit, diff)
 		}
 		d := res.Explanation.Dropped
 		if d.OverMax+d.Below != len(hits)-len(want) || len(d.Chunks) != d.OverMax+d.Below {
-			t.Errorf("%d: the explanation tells of %+v", most, d)
+			t.Errorf("%d: the explanation tells of %+v", limit, d)
 		}
 	}
 	_, err := newFixture().retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.MaxPerDatasource = 101 }))

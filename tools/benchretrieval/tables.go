@@ -103,13 +103,13 @@ func writeBounds(out io.Writer, s settings, engine string, results []result) {
 	}
 	judged := slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.bm25 == 0 })
 	inEnglish, others := splitByLanguage(judged)
-	least := minGainBuiltIn
+	minimum := minGainBuiltIn
 	if s.model != "" {
-		least = minGainModel
+		minimum = minGainModel
 	}
 	if len(inEnglish) > 0 {
 		g := gain(inEnglish, w)
-		verdict(g >= least, "mean over the English collections at least %.3f above BM25 (%s)", least, signed(g))
+		verdict(g >= minimum, "mean over the English collections at least %.3f above BM25 (%s)", minimum, signed(g))
 	}
 	for _, group := range []struct {
 		name    string

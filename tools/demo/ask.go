@@ -35,8 +35,8 @@ func (l *library) ask(ctx context.Context) (answer string, err error) {
 }
 
 func (l *library) fragments(ctx context.Context, question string) error {
-	most := 3
-	fragments, err := l.QueryDatastore(ctx, l.storeID, client.DatastoreQuery{Query: question, TopK: &most})
+	limit := 3
+	fragments, err := l.QueryDatastore(ctx, l.storeID, client.DatastoreQuery{Query: question, TopK: &limit})
 	if err != nil {
 		return err
 	}

@@ -33,9 +33,9 @@ func lockOf(dir string) *flock.Flock { return flock.New(filepath.Join(dir, "lock
 func runEngines(ctx context.Context, dir string) error {
 	lock := lockOf(dir)
 	// Other commands hold the lock briefly when they check whether a keeper is running.
-	patience, cancel := context.WithTimeout(ctx, 2*time.Second)
+	timeout, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if _, err := lock.TryLockContext(patience, poll); err != nil {
+	if _, err := lock.TryLockContext(timeout, poll); err != nil {
 		return fmt.Errorf("locking %s, which another keeper may use: %w", dir, err)
 	}
 	defer func() { _ = lock.Unlock() }()

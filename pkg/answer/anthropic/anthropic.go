@@ -114,11 +114,11 @@ func textBlock(text string) []contentBlock { return []contentBlock{{"text", text
 // body returns the request for a prompt, without parameters that the model is known to reject.
 func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	known := p.limits.Of(prompt.Model)
-	asked, most := prompt.Params, p.options.MaxTokens
+	asked, limit := prompt.Params, p.options.MaxTokens
 	if asked.MaxTokens != nil {
-		most = *asked.MaxTokens
+		limit = *asked.MaxTokens
 	}
-	sent := remote.Parameters{maxTokens: known.MaxTokens(most)}
+	sent := remote.Parameters{maxTokens: known.MaxTokens(limit)}
 	body := request{Model: prompt.Model, MaxTokens: int64(sent[maxTokens]), Stream: true}
 	if v := asked.Temperature; v != nil && !known.Refuses(temperature) {
 		body.Temperature, sent[temperature] = v, *v

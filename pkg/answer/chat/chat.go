@@ -115,11 +115,11 @@ type Completion struct {
 func Transcript(history []Turn) string {
 	var out strings.Builder
 	for _, t := range history {
-		who := "User"
+		role := "User"
 		if t.Role == domain.RoleAssistant {
-			who = "Assistant"
+			role = "Assistant"
 		}
-		out.WriteString(who + ": " + t.Text + "\n")
+		out.WriteString(role + ": " + t.Text + "\n")
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }

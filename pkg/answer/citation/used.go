@@ -40,12 +40,12 @@ func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 			break
 		}
 		terms := analysis.Query(text[s.Start:min(s.End, s.Start+maxUsedBytes)], langs)
-		best, most := -1, float64(len(terms))
+		best, limit := -1, float64(len(terms))
 		switch {
 		case len(terms) == 0:
 			continue
 		case len(terms) >= usedTerms:
-			most *= usedShare
+			limit *= usedShare
 		}
 		for i := range fragments {
 			count := 0.0
@@ -54,8 +54,8 @@ func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 					count++
 				}
 			}
-			if count >= most && (best < 0 || count > most) {
-				best, most = i, count
+			if count >= limit && (best < 0 || count > limit) {
+				best, limit = i, count
 			}
 		}
 		if best >= 0 {

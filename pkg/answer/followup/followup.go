@@ -32,9 +32,9 @@ func searchQuery(question string, history []chat.Turn) string {
 		return question
 	}
 	topic := topicOf(history, question)
-	room := retrieve.MaxQueryCharacters - utf8.RuneCountInString(question) - 1
-	if runes := []rune(topic); len(runes) > room {
-		topic = string(runes[:max(room, 0)])
+	budget := retrieve.MaxQueryCharacters - utf8.RuneCountInString(question) - 1
+	if runes := []rune(topic); len(runes) > budget {
+		topic = string(runes[:max(budget, 0)])
 	}
 	return strings.TrimSpace(topic + " " + question)
 }

@@ -68,10 +68,10 @@ func rewrite(ctx context.Context, m chat.Model, question, modelName string, hist
 	for _, t := range history[max(0, len(history)-rewriteMessages):] {
 		shown.WriteString(chat.Transcript([]chat.Turn{{Role: t.Role, Text: cutText(t.Text, maxMessageTokens)}}) + "\n")
 	}
-	zero, most := 0.0, rewriteTokens
+	zero, limit := 0.0, rewriteTokens
 	p := chat.Prompt{
 		Model:    cmp.Or(m.Name, modelName),
-		Params:   chat.Params{Temperature: &zero, MaxTokens: &most},
+		Params:   chat.Params{Temperature: &zero, MaxTokens: &limit},
 		System:   rewriteInstructions,
 		Messages: []chat.Turn{{Role: domain.RoleUser, Text: "Conversation:\n" + shown.String() + "\nQuestion:\n" + question}},
 		Question: question,
@@ -191,9 +191,9 @@ func unitsOf(text string) []string {
 }
 
 // cutText truncates a text to a number of characters.
-func cutText(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
+func cutText(text string, limit int) string {
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
 	}
 	return text
 }

@@ -35,7 +35,7 @@ func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 		add(remote.SystemRole, &on)
 	}
 	if n := prompt.Params.MaxTokens; n != nil {
-		most := known.MaxTokens(*n)
+		limit := known.MaxTokens(*n)
 		name, other := maxTokens, maxCompletionTokens
 		if p.useMaxCompletionTokens {
 			name, other = other, name
@@ -43,7 +43,7 @@ func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 		if known.Refuses(name) {
 			name = other
 		}
-		add(name, &most)
+		add(name, &limit)
 	}
 	return out
 }

@@ -113,7 +113,7 @@ func TestAFailedWriteEndsTheCall(t *testing.T) {
 
 func TestAStalledStreamIsEndedDespiteKeepAlives(t *testing.T) {
 	t.Parallel()
-	const patience = 30 * time.Second
+	const timeout = 30 * time.Second
 	for name, c := range map[string]struct {
 		sign  func(*Reply)
 		bears bool
@@ -127,12 +127,12 @@ func TestAStalledStreamIsEndedDespiteKeepAlives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { // time passes when everybody waits
-				_, err := caller(Limits{NextToken: patience}).Complete(t.Context(), prompt, discard, func(ctx context.Context, r *Reply) error {
+				_, err := caller(Limits{NextToken: timeout}).Complete(t.Context(), prompt, discard, func(ctx context.Context, r *Reply) error {
 					if err := r.Pass("It opens"); err != nil {
 						return err
 					}
 					for range 10 {
-						if err := wait(ctx, patience-time.Second); err != nil {
+						if err := wait(ctx, timeout-time.Second); err != nil {
 							return err
 						}
 						c.sign(r)

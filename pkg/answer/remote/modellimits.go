@@ -82,11 +82,11 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	defer q.mu.Unlock()
 	known := q.byModel[model]
 	if found := maxTokensPattern.FindStringSubmatch(s.Message); found != nil && strings.HasPrefix(at, "max_") {
-		most, err := strconv.ParseFloat(found[1], 64)
-		if err != nil || most < 1 || most >= sent[at] {
+		limit, err := strconv.ParseFloat(found[1], 64)
+		if err != nil || limit < 1 || limit >= sent[at] {
 			return false
 		}
-		known.maxTokens = most
+		known.maxTokens = limit
 	} else {
 		refused := map[string]bool{at: true}
 		maps.Copy(refused, known.refused)

@@ -50,6 +50,6 @@ func isFile(body []byte) bool {
 
 // excerpt returns the beginning of a body for an error message.
 func excerpt(body []byte) string {
-	const most = 200 // bytes; Describe shortens the text further
-	return Describe(string(bytes.ToValidUTF8(body[:min(len(body), most)], []byte("\ufffd"))))
+	const limit = 200 // bytes; Describe shortens the text further
+	return Describe(string(bytes.ToValidUTF8(body[:min(len(body), limit)], []byte("\ufffd"))))
 }

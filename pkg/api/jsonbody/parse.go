@@ -144,11 +144,11 @@ func FieldName(path string) string {
 
 // Shorten bounds what of a caller's value is sent back.
 func Shorten(s string) string {
-	const most = 60
-	if len(s) <= most {
+	const limit = 60
+	if len(s) <= limit {
 		return s
 	}
-	cut := most
+	cut := limit
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}

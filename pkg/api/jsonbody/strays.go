@@ -149,17 +149,17 @@ func isTypo(a, b string) bool {
 		shortest, short, long = 4, 6, 9
 		ending                = 3
 	)
-	least, most := min(len(a), len(b)), max(len(a), len(b))
+	minimum, limit := min(len(a), len(b)), max(len(a), len(b))
 	switch {
-	case least == shortest-1 && most == shortest:
+	case minimum == shortest-1 && limit == shortest:
 		return editDistance(a, b) == 1
-	case least < shortest || most-least > ending:
+	case minimum < shortest || limit-minimum > ending:
 		return false
 	case strings.HasPrefix(a, b) || strings.HasPrefix(b, a):
 		return true
-	case least < short && len(a) == len(b):
+	case minimum < short && len(a) == len(b):
 		return editDistance(a, b) == 1 && slices.Equal(slices.Sorted(slices.Values([]byte(a))), slices.Sorted(slices.Values([]byte(b))))
-	case least < long:
+	case minimum < long:
 		return editDistance(a, b) == 1
 	}
 	return editDistance(a, b) <= 2

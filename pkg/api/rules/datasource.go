@@ -146,13 +146,13 @@ const maxPatternBytes = 108 << 10
 
 // patternFaults says whether a site has too much of patterns, none of which need be too long.
 func patternFaults(config map[string]any) []domain.FieldError {
-	var bytes, most int
+	var bytes, limit int
 	var longest string
 	for _, field := range []string{"include", "exclude"} {
 		if patterns, ok := config[field].([]any); ok {
 			encoded, _ := json.Marshal(patterns) // decoded JSON always encodes
-			if bytes += len(encoded); len(encoded) > most {
-				longest, most = field, len(encoded)
+			if bytes += len(encoded); len(encoded) > limit {
+				longest, limit = field, len(encoded)
 			}
 		}
 	}

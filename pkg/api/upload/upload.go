@@ -241,11 +241,11 @@ var pairPattern = regexp.MustCompile(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
 // pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. It returns "" for other
 // texts.
 func pairsAsJSON(text string) string {
-	const most = 20 // maximum number of pairs in the message
+	const limit = 20 // maximum number of pairs in the message
 	object := map[string]any{}
 	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("&,;\n", r) }) {
 		found := pairPattern.FindStringSubmatch(pair)
-		if found == nil || len(object) == most {
+		if found == nil || len(object) == limit {
 			return ""
 		}
 		object[found[1]] = jsonbody.Shorten(strings.TrimSpace(found[2]))

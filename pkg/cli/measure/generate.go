@@ -95,10 +95,10 @@ type asking struct{ model chat.Model }
 // Ask implements generate.Model.
 func (a asking) Ask(ctx context.Context, system, user string) (string, error) {
 	var text strings.Builder
-	cold, most := 0.0, 1000 // sufficient for models that reason first
+	cold, limit := 0.0, 1000 // sufficient for models that reason first
 	_, err := a.model.Provider.Complete(ctx, chat.Prompt{
 		Model: a.model.Name, System: system, Messages: []chat.Turn{{Role: domain.RoleUser, Text: user}},
-		Params: chat.Params{Temperature: &cold, MaxTokens: &most},
+		Params: chat.Params{Temperature: &cold, MaxTokens: &limit},
 	}, func(piece string) error { text.WriteString(piece); return nil })
 	return text.String(), err
 }

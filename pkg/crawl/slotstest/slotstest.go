@@ -79,9 +79,9 @@ type fleet struct {
 
 func (f *fleet) next() crawl.HostSlots { return f.slots[int(f.asked.Add(1))%len(f.slots)] }
 
-func (f *fleet) reserve(t *testing.T, host string, pace domain.Pace, patience time.Duration) domain.HostSlot {
+func (f *fleet) reserve(t *testing.T, host string, pace domain.Pace, maxWait time.Duration) domain.HostSlot {
 	t.Helper()
-	slot, err := f.next().Reserve(t.Context(), host, pace, patience)
+	slot, err := f.next().Reserve(t.Context(), host, pace, maxWait)
 	if err != nil {
 		t.Fatalf("reserving a slot at %.80q: %v", host, err)
 	}
@@ -100,9 +100,9 @@ func (f *fleet) granted(t *testing.T, pace domain.Pace, wait time.Duration) doma
 	return slot
 }
 
-func (f *fleet) refused(t *testing.T, pace domain.Pace, patience time.Duration) time.Duration {
+func (f *fleet) refused(t *testing.T, pace domain.Pace, maxWait time.Duration) time.Duration {
 	t.Helper()
-	slot := f.reserve(t, host, pace, patience)
+	slot := f.reserve(t, host, pace, maxWait)
 	if slot.Granted {
 		t.Fatalf("a slot in %s was granted", slot.Wait)
 	}
@@ -285,7 +285,7 @@ func progress(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: limit, Lease: time.Hour}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var out, most atomic.Int64
+	var out, peak atomic.Int64
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
@@ -300,7 +300,7 @@ func progress(t *testing.T, f *fleet) {
 					continue
 				}
 				n := out.Add(1)
-				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				for m := peak.Load(); n > m && !peak.CompareAndSwap(m, n); m = peak.Load() {
 				}
 				out.Add(-1)
 				slot.Release()
@@ -309,7 +309,7 @@ func progress(t *testing.T, f *fleet) {
 		})
 	}
 	wg.Wait()
-	if m := most.Load(); m > limit {
+	if m := peak.Load(); m > limit {
 		t.Errorf("%d slots were out at once, want at most %d", m, limit)
 	}
 }

@@ -79,9 +79,9 @@ func TestRetryDelaysGrow(t *testing.T) {
 		t.Fatalf("error %v after %d requests, want a transient one after 9", err, s.calls())
 	}
 	for i, wait := range waits.list {
-		most := min(firstPause<<i, maxPause)
-		if wait < most/2 || wait > most {
-			t.Errorf("wait %d is %v, want %v to %v", i+1, wait, most/2, most)
+		limit := min(firstPause<<i, maxPause)
+		if wait < limit/2 || wait > limit {
+			t.Errorf("wait %d is %v, want %v to %v", i+1, wait, limit/2, limit)
 		}
 	}
 }
@@ -121,9 +121,9 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 				defer cancel()
 			}
 			_, err := e.Embed(ctx, []string{"text"}, embed.Query)
-			var told *domain.Error
-			if !errors.As(err, &told) || told.Code != domain.CodeUnavailable || told.RetryAfter.String() != shown(c.after) {
-				t.Errorf("error %v (%+v), want unavailable for %s s", err, told, c.after)
+			var reported *domain.Error
+			if !errors.As(err, &reported) || reported.Code != domain.CodeUnavailable || reported.RetryAfter.String() != shown(c.after) {
+				t.Errorf("error %v (%+v), want unavailable for %s s", err, reported, c.after)
 			}
 			if len(waits.list) != 0 {
 				t.Errorf("waited %v", waits.list)

@@ -48,17 +48,17 @@ func TestQueuedPassagesAreDelayedToo(t *testing.T) {
 		return false
 	})
 	e, _ := newEmbedder(t, s, nil)
-	told, release := make(chan struct{}), make(chan struct{})
+	reported, release := make(chan struct{}), make(chan struct{})
 	var mu sync.Mutex
 	var waits []time.Duration
-	e.pause = func(context.Context, time.Duration) error { close(told); <-release; return nil }
+	e.pause = func(context.Context, time.Duration) error { close(reported); <-release; return nil }
 	var first sync.WaitGroup
 	first.Go(func() {
 		if _, err := e.Embed(t.Context(), []string{"first"}, embed.Passage); err != nil {
 			t.Error(err)
 		}
 	})
-	<-told
+	<-reported
 	e.pause = func(_ context.Context, d time.Duration) error {
 		mu.Lock()
 		defer mu.Unlock()

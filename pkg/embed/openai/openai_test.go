@@ -168,9 +168,9 @@ func TestLongTextsAreCutBetweenCharacters(t *testing.T) {
 
 func TestRequestsAtOnceAreBoundedAcrossCalls(t *testing.T) {
 	t.Parallel()
-	var now, most atomic.Int64
+	var now, limit atomic.Int64
 	s := newServer(t, func(_ int, _ http.ResponseWriter, _ *http.Request, _ wireRequest) bool {
-		most.Store(max(most.Load(), now.Add(1)))
+		limit.Store(max(limit.Load(), now.Add(1)))
 		defer now.Add(-1)
 		return false
 	})
@@ -187,8 +187,8 @@ func TestRequestsAtOnceAreBoundedAcrossCalls(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if most.Load() > 2 {
-		t.Errorf("%d requests at once, want 2 at most", most.Load())
+	if limit.Load() > 2 {
+		t.Errorf("%d requests at once, want 2 at most", limit.Load())
 	}
 }
 

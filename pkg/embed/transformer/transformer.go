@@ -106,8 +106,8 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	if e.tokenizer, err = d.readTokenizer(s); err != nil {
 		return nil, err
 	}
-	if least := e.tokenizer.special() + 1; e.maxTokens < least {
-		return nil, fmt.Errorf("texts of at most %d tokens would hold no word of their own; this model needs at least %d", e.maxTokens, least)
+	if minimum := e.tokenizer.special() + 1; e.maxTokens < minimum {
+		return nil, fmt.Errorf("texts of at most %d tokens would hold no word of their own; this model needs at least %d", e.maxTokens, minimum)
 	}
 	var digest string
 	if e.network, digest, err = d.readNetwork(s, kn); err != nil {

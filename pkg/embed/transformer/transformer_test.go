@@ -107,9 +107,9 @@ func TestTokensAreCountedBeyondTheModelsLength(t *testing.T) {
 	prefix := "cat mat "
 	for name, m := range tinyModels {
 		e := mustOpen(t, Config{MaxTokens: 10}, m, nil)
-		least, most := e.Tokens("cat"), e.Tokens(strings.Repeat("cat ", 100))
-		if e.Tokens("") != e.tokenizer.special() || least <= e.tokenizer.special() || most < 100*(least-e.tokenizer.special()) {
-			t.Errorf("%s: %d tokens of one word, %d of a hundred, %d of none", name, least, most, e.Tokens(""))
+		minimum, limit := e.Tokens("cat"), e.Tokens(strings.Repeat("cat ", 100))
+		if e.Tokens("") != e.tokenizer.special() || minimum <= e.tokenizer.special() || limit < 100*(minimum-e.tokenizer.special()) {
+			t.Errorf("%s: %d tokens of one word, %d of a hundred, %d of none", name, minimum, limit, e.Tokens(""))
 		}
 		prefixed := mustOpen(t, Config{PassagePrefix: &prefix}, m, nil)
 		if got, want := prefixed.Tokens("cat"), e.Tokens(prefix+"cat"); got != want {

@@ -140,8 +140,8 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 				break
 			}
 			// The rest of such a long word is truncated anyway, unless all its characters are unknown.
-			if most := (limit + 16) * u.longest; len(word) > most {
-				word = strings.ToValidUTF8(word[:most], "")
+			if maxLen := (limit + 16) * u.longest; len(word) > maxLen {
+				word = strings.ToValidUTF8(word[:maxLen], "")
 			}
 			tokens = u.spell(&v, tokens, word)
 		}

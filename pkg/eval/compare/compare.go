@@ -83,11 +83,11 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 	}
 	report := Report{K: o.K, Questions: len(cases)}
 	found := map[Mode][]rankings{}
-	var told sync.Mutex
+	var progress sync.Mutex
 	asked, total := 0, len(cases)*len(o.Modes)
 	step := func() {
-		told.Lock()
-		defer told.Unlock()
+		progress.Lock()
+		defer progress.Unlock()
 		if asked++; o.Progress != nil {
 			o.Progress(asked, total)
 		}

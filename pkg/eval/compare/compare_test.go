@@ -94,7 +94,7 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 			t.Errorf("%d questions are judged by %s", l.Questions, l.Name)
 		}
 		for _, m := range l.Modes {
-			if figure, told := want[l.Name+" "+string(m.Mode)]; told && math.Abs(m.NDCG.Mean-figure) > 1e-12 {
+			if figure, progress := want[l.Name+" "+string(m.Mode)]; progress && math.Abs(m.NDCG.Mean-figure) > 1e-12 {
 				t.Errorf("nDCG of %s by %s is %v, want %v", m.Mode, l.Name, m.NDCG.Mean, figure)
 			}
 		}

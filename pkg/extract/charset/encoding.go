@@ -126,12 +126,12 @@ func Wide(data []byte) (name string, skip int) {
 		}
 	}
 	quarter := len(sample) / 4
-	most := func(n int) bool { return n*10 >= quarter*7 }
+	limit := func(n int) bool { return n*10 >= quarter*7 }
 	few := func(n int) bool { return n*20 <= quarter }
 	switch {
-	case most(zeros[1]) && most(zeros[3]) && few(zeros[0]) && few(zeros[2]):
+	case limit(zeros[1]) && limit(zeros[3]) && few(zeros[0]) && few(zeros[2]):
 		return "utf-16le", 0
-	case most(zeros[0]) && most(zeros[2]) && few(zeros[1]) && few(zeros[3]):
+	case limit(zeros[0]) && limit(zeros[2]) && few(zeros[1]) && few(zeros[3]):
 		return "utf-16be", 0
 	}
 	return wideByScript(sample)
@@ -225,8 +225,8 @@ func (t *Evidence) high() bool { return len(t.sample) > 0 }
 
 // Add examines the next piece.
 func (t *Evidence) Add(piece []byte) {
-	if room := evidenceHead - len(t.head); room > 0 {
-		t.head = append(t.head, piece[:min(room, len(piece))]...)
+	if capacity := evidenceHead - len(t.head); capacity > 0 {
+		t.head = append(t.head, piece[:min(capacity, len(piece))]...)
 	}
 	t.Feeds = t.Feeds || bytes.IndexByte(piece, '\f') >= 0
 	const stretch = 4 << 10

@@ -106,9 +106,9 @@ type span struct{ start, end int }
 
 // findNumbers finds runs of at most ten digits, the first million of them.
 func findNumbers(data []byte) []span {
-	const most = 1_000_000
+	const limit = 1_000_000
 	var found []span
-	for i := 0; i < len(data) && len(found) < most; i++ {
+	for i := 0; i < len(data) && len(found) < limit; i++ {
 		start := i
 		for i < len(data) && data[i] >= '0' && data[i] <= '9' {
 			i++

@@ -86,13 +86,13 @@ func (p *reader) readable(page string, blocks []block, t *pageTree) []bool {
 // articleBody returns the single element with itemprop="articleBody", or nil.
 func (t *pageTree) articleBody(region *html.Node) *html.Node {
 	var found *html.Node
-	const most = 50
+	const limit = 50
 	marks := 0
 	for n := range region.Descendants() {
 		if n.Type != html.ElementNode || attr(n, "itemprop") != "articleBody" {
 			continue
 		}
-		if marks++; marks > most {
+		if marks++; marks > limit {
 			return nil
 		}
 		if found != nil && isWithin(n, found) || remark(n) {

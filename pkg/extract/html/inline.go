@@ -262,10 +262,10 @@ func hasClass(n *html.Node, name string) bool {
 
 // tabLabels returns the labels of the tabs in a tab list.
 func tabLabels(n *html.Node) []string {
-	const most = 20
+	const limit = 20
 	var labels []string
 	for c := range n.Descendants() {
-		if len(labels) < most && (attr(c, "role") == "tab" || c.DataAtom == atom.Label) {
+		if len(labels) < limit && (attr(c, "role") == "tab" || c.DataAtom == atom.Label) {
 			if text := nodeText(c); text != "" {
 				labels = append(labels, text)
 			}

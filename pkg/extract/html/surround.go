@@ -28,18 +28,18 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 	n := region
 	for {
 		var heavy *html.Node
-		most, all := 0, 0
+		limit, all := 0, 0
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			if c.Type != html.ElementNode || invisible(c) || isSurrounding(c) {
 				continue
 			}
 			p := t.weights[c].clear.prose()
 			all += p
-			if heavy == nil || p > most {
-				heavy, most = c, p
+			if heavy == nil || p > limit {
+				heavy, limit = c, p
 			}
 		}
-		if heavy == nil || most*10 < all*6 || !t.holdsHeadings(heavy, n) {
+		if heavy == nil || limit*10 < all*6 || !t.holdsHeadings(heavy, n) {
 			return n, beside
 		}
 		at := beforeContent
@@ -269,7 +269,7 @@ func (t *pageTree) isHeadingText(link string) bool {
 
 // dropLeadingLists drops lists of links before the first heading or paragraph.
 func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
-	most := s.t.weights[root].letters / 4
+	limit := s.t.weights[root].letters / 4
 	var walk func(n *html.Node) bool // false after the first content
 	walk = func(n *html.Node) bool {
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -287,7 +287,7 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 				s.drop[c] = true // a link that skips the navigation
 				continue
 			}
-			if w.links >= 3 && w.linkDensity() >= 60 && w.prose() < 40 && w.headings == 0 && w.letters < most && isBlockElement(c.DataAtom) {
+			if w.links >= 3 && w.linkDensity() >= 60 && w.prose() < 40 && w.headings == 0 && w.letters < limit && isBlockElement(c.DataAtom) {
 				s.drop[c] = true
 				continue
 			}

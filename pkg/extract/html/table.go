@@ -242,8 +242,8 @@ func mergeHeads(rows []gridRow) []gridRow {
 	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || spansInto(rows[heads-1], rows[heads]))) {
 		heads++
 	}
-	const most = 4
-	if heads < 2 || heads > most || heads == len(rows) {
+	const limit = 4
+	if heads < 2 || heads > limit || heads == len(rows) {
 		return rows
 	}
 	merged := gridRow{node: rows[0].node, thead: true}

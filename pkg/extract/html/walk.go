@@ -309,15 +309,15 @@ func (w *walker) imageDescription(img *html.Node) string {
 // startText returns the text of the first elements of a subtree. The bound keeps it cheap to call for every picture of
 // a large page.
 func startText(n *html.Node) string {
-	const mostNodes, mostBytes = 200, 8 << 10
+	const maxNodes, maxBytes = 200, 8 << 10
 	var b strings.Builder
 	seen := 0
 	for c := range n.Descendants() {
-		if seen++; seen > mostNodes || b.Len() > mostBytes {
+		if seen++; seen > maxNodes || b.Len() > maxBytes {
 			break
 		}
 		if c.Type == html.TextNode {
-			writeInline(&b, c.Data[:min(len(c.Data), mostBytes)])
+			writeInline(&b, c.Data[:min(len(c.Data), maxBytes)])
 		}
 	}
 	return b.String()

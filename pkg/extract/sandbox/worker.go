@@ -43,8 +43,8 @@ type headBuffer struct{ data []byte }
 
 func (b *headBuffer) Write(p []byte) (int, error) {
 	const keep = 4 << 10
-	if room := keep - len(b.data); room > 0 {
-		b.data = append(b.data, p[:min(room, len(p))]...)
+	if available := keep - len(b.data); available > 0 {
+		b.data = append(b.data, p[:min(available, len(p))]...)
 	}
 	return len(p), nil
 }

@@ -115,19 +115,19 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	if at < 0 || namesValues(rows[at][c.value]) {
 		return false
 	}
-	kinds, most, all := map[string]int{}, 0, 0
+	kinds, limit, all := map[string]int{}, 0, 0
 	for _, r := range rows[at+1:] {
 		if _, value := c.cells(r); value != "" {
 			kind := valueKind(value)
 			kinds[kind]++
-			most, all = max(most, kinds[kind]), all+1
+			limit, all = max(limit, kinds[kind]), all+1
 		}
 	}
 	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // names, numbers and dates
 		return kinds["figures"]*2 <= all
 	}
 	// Only two kinds occur in a column with remarks or with missing numbers.
-	return len(kinds) > 2 && most*3 <= all*2 && kinds["number"]*2 <= all
+	return len(kinds) > 2 && limit*3 <= all*2 && kinds["number"]*2 <= all
 }
 
 // namesValues reports whether a text is a usual name of a column of mixed values, such as "Value".
@@ -208,9 +208,9 @@ func isWord(s string) bool {
 
 // isLabel reports whether a text can name a property. Text that would be a row of its own cannot.
 func isLabel(s string) bool {
-	most := MaxLabel
+	limit := MaxLabel
 	if isQuestion(s) {
-		most = maxQuestion
+		limit = maxQuestion
 	}
-	return !strings.Contains(s, ": ") && !strings.Contains(s, "; ") && strings.ContainsFunc(s, unicode.IsLetter) && utf8.RuneCountInString(s) <= most && !LooksNumeric(s)
+	return !strings.Contains(s, ": ") && !strings.Contains(s, "; ") && strings.ContainsFunc(s, unicode.IsLetter) && utf8.RuneCountInString(s) <= limit && !LooksNumeric(s)
 }

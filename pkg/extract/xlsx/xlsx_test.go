@@ -266,7 +266,7 @@ func heapGrowth(t *testing.T, src format.Source, block int) int64 {
 // TestMemoryDoesNotGrowWithRows looks at the heap near the end of long documents. It does not run beside other tests,
 // whose memory would count.
 func TestMemoryDoesNotGrowWithRows(t *testing.T) {
-	const most = 8 << 20
+	const limit = 8 << 20
 	sheet := bytes.Buffer{}
 	z := zip.NewWriter(&sheet)
 	for name, body := range map[string]string{
@@ -296,8 +296,8 @@ func TestMemoryDoesNotGrowWithRows(t *testing.T) {
 	}
 	for name, src := range tests {
 		src.Name = name
-		if grown := heapGrowth(t, src, 90_000); grown > most {
-			t.Errorf("%s: the heap is larger by %d KiB at block 90,000, want at most %d", name, grown>>10, most>>10)
+		if grown := heapGrowth(t, src, 90_000); grown > limit {
+			t.Errorf("%s: the heap is larger by %d KiB at block 90,000, want at most %d", name, grown>>10, limit>>10)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 		q.begin(2 * time.Second)
 		defer q.end()
 		a, b := index.Space{DatastoreID: "a"}, index.Space{DatastoreID: "b"}
-		told := func() []index.Space {
+		reported := func() []index.Space {
 			select {
 			case <-q.due:
 				return q.take()
@@ -47,7 +47,7 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 		} {
 			time.Sleep(step.at - time.Since(began))
 			synctest.Wait()
-			if got := told(); !slices.Equal(got, step.want) {
+			if got := reported(); !slices.Equal(got, step.want) {
 				t.Errorf("after %v: %v, want %v", step.at, got, step.want)
 			}
 			for _, id := range step.write {

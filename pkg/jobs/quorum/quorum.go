@@ -39,8 +39,8 @@ const (
 // Retry calls f, each time with its own deadline, until it succeeds, fails with a permanent error, ctx ends, or timeout
 // has passed. In the last two cases the error is ErrUnavailable. f must be idempotent: if an answer is lost, the
 // request may have been performed.
-func Retry(ctx context.Context, patience time.Duration, f func(ctx context.Context) error) error {
-	whole, cancel := context.WithTimeout(ctx, patience)
+func Retry(ctx context.Context, timeout time.Duration, f func(ctx context.Context) error) error {
+	whole, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	limit, pause := minAttempt, minPause
 	for {

@@ -20,17 +20,17 @@ const stuckAfter = 10 * time.Second
 // stuckAfter. If the first message still appears, the stream has it twice. Store fails with ErrStreamLost if there is
 // no such stream, with ErrUnavailable once timeout (0: DefaultTimeout) has passed, and with the server's error if it
 // refuses the message.
-func Store(ctx context.Context, js jetstream.JetStream, patience time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
-	return store(ctx, js, patience, stuckAfter, stream, id, msg, opts...)
+func Store(ctx context.Context, js jetstream.JetStream, timeout time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	return store(ctx, js, timeout, stuckAfter, stream, id, msg, opts...)
 }
 
-func store(ctx context.Context, js jetstream.JetStream, patience, stuck time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (ack *jetstream.PubAck, err error) {
-	if patience <= 0 {
-		patience = DefaultTimeout
+func store(ctx context.Context, js jetstream.JetStream, timeout, stuck time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (ack *jetstream.PubAck, err error) {
+	if timeout <= 0 {
+		timeout = DefaultTimeout
 	}
 	opts = append(opts, jetstream.WithExpectStream(stream), jetstream.WithRetryAttempts(0))
 	var stuckSince time.Time
-	err = Retry(ctx, patience, func(ctx context.Context) error {
+	err = Retry(ctx, timeout, func(ctx context.Context) error {
 		ack, err = js.PublishMsg(ctx, msg, append(opts, jetstream.WithMsgID(id))...)
 		switch {
 		case !isDuplicateInFlight(err):

@@ -106,7 +106,7 @@ func TestNATSKeepsAStreamWhileEachServerIsKilledInTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const patience = 2 * time.Minute // for an election on a machine that is busy with other tests
+	const timeout = 2 * time.Minute // for an election on a machine that is busy with other tests
 	stream, _, err := quorum.Ensure(ctx, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -117,14 +117,14 @@ func TestNATSKeepsAStreamWhileEachServerIsKilledInTurn(t *testing.T) {
 		}
 		refuses(t, server.addr)
 		msg := &nats.Msg{Subject: "s", Data: []byte("x")}
-		if _, err := quorum.Store(ctx, js, patience, "S", server.name, msg); err != nil {
+		if _, err := quorum.Store(ctx, js, timeout, "S", server.name, msg); err != nil {
 			t.Fatalf("publishing without %s: %v", server.name, err)
 		}
 		if err := server.Restart(ctx); err != nil {
 			t.Fatal(err)
 		}
 		// The next kill would leave one server of three that has everything.
-		within(t, patience, server.name+" has caught up", func() bool {
+		within(t, timeout, server.name+" has caught up", func() bool {
 			asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
 			info, err := stream.Info(asked)

@@ -181,16 +181,16 @@ func (c *child) end(word string) error {
 
 // logTail returns the end of a log for an error message; "" if it is empty or missing.
 func logTail(path string) string {
-	const most = 2 << 10
+	const limit = 2 << 10
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
 	if size, err := f.Seek(0, io.SeekEnd); err == nil {
-		_, _ = f.Seek(max(0, size-most), io.SeekStart)
+		_, _ = f.Seek(max(0, size-limit), io.SeekStart)
 	}
-	tail, _ := io.ReadAll(io.LimitReader(f, most))
+	tail, _ := io.ReadAll(io.LimitReader(f, limit))
 	if text := strings.TrimSpace(string(tail)); text != "" {
 		return "; the end of " + path + ":\n" + text
 	}

@@ -170,7 +170,7 @@ func makeRoot(dir string) (*os.Root, error) {
 
 // unpackFile writes one file of at most the given number of bytes and returns its size. Files that are compressed once
 // more, as in Milvus's wheel, are decompressed.
-func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, most int64) (int64, error) {
+func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, limit int64) (int64, error) {
 	src, err := f.Open()
 	if err != nil {
 		return 0, err
@@ -187,9 +187,9 @@ func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, mo
 	defer dst.Close()
 	var n int64
 	if xz {
-		n, err = decompress(ctx, dst, src, most)
+		n, err = decompress(ctx, dst, src, limit)
 	} else {
-		n, err = copyAtMost(dst, src, most)
+		n, err = copyAtMost(dst, src, limit)
 	}
 	if err != nil {
 		return 0, err
@@ -199,7 +199,7 @@ func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, mo
 
 // decompress decompresses xz with Python's library, because Go's standard library has none; Python is installed if pip
 // is.
-func decompress(ctx context.Context, dst io.Writer, src io.Reader, most int64) (int64, error) {
+func decompress(ctx context.Context, dst io.Writer, src io.Reader, limit int64) (int64, error) {
 	cmd := exec.CommandContext(ctx, "python3", "-c", "import lzma,shutil,sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer, 1 << 20)")
 	cmd.Stdin = src
 	var fault strings.Builder
@@ -211,7 +211,7 @@ func decompress(ctx context.Context, dst io.Writer, src io.Reader, most int64) (
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("decompressing by python3: %w", err)
 	}
-	n, err := copyAtMost(dst, out, most)
+	n, err := copyAtMost(dst, out, limit)
 	_ = out.Close() // ends the program if it has more output
 	if waited := cmd.Wait(); err == nil && waited != nil {
 		err = fmt.Errorf("decompressing by python3: %w: %s", waited, strings.TrimSpace(fault.String()))
@@ -219,8 +219,8 @@ func decompress(ctx context.Context, dst io.Writer, src io.Reader, most int64) (
 	return n, err
 }
 
-func copyAtMost(dst io.Writer, src io.Reader, most int64) (int64, error) {
-	n, err := io.Copy(dst, bounded.NewReader(src, most))
+func copyAtMost(dst io.Writer, src io.Reader, limit int64) (int64, error) {
+	n, err := io.Copy(dst, bounded.NewReader(src, limit))
 	if errors.Is(err, bounded.ErrTooLarge) {
 		err = fmt.Errorf("the files unpack to more than %d bytes", int64(maxUnpacked))
 	}

@@ -77,11 +77,11 @@ func testRefreshes(t *testing.T, open world.Open) {
 		t.Parallel()
 		w := world.New(t, open)
 		site := w.CreateSite(domain.DatasourceConfig{MaxDepth: 2})
-		pagesAtMost, exclude, refresh := 7, []string{"/private/**"}, "0 3 * * *"
-		got, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &pagesAtMost, Exclude: &exclude, Refresh: &refresh})
+		maxPages, exclude, refresh := 7, []string{"/private/**"}, "0 3 * * *"
+		got, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &maxPages, Exclude: &exclude, Refresh: &refresh})
 		world.OK(t, err)
 		want := site.Config
-		want.MaxPages, want.Exclude, want.Refresh = pagesAtMost, exclude, refresh
+		want.MaxPages, want.Exclude, want.Refresh = maxPages, exclude, refresh
 		world.Equal(t, want, got.Config)
 		w.FetchAgain(got)
 		world.Equal(t, exclude, w.PublishAll()[0].Crawl.Site.Exclude)

@@ -163,9 +163,9 @@ func testSites(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
 		w.PublishAll()
 		w.Synch(a.ID)
-		mended := w.Get(site.ID)
-		world.Equal(t, domain.StatusSynched, mended.Status)
-		world.Equal(t, "", mended.Error)
+		repaired := w.Get(site.ID)
+		world.Equal(t, domain.StatusSynched, repaired.Status)
+		world.Equal(t, "", repaired.Error)
 	})
 	t.Run("a site whose discovery failed stays in error whatever its pages do", func(t *testing.T) {
 		t.Parallel()

@@ -8,9 +8,9 @@ import (
 // TestACacheIsBounded does with caches what is done with them, at random, and counts.
 func TestACacheIsBounded(t *testing.T) {
 	t.Parallel()
-	const most = 10_000
+	const limit = 10_000
 	r := rand.New(rand.NewPCG(1, 2))
-	c := New(most)
+	c := New(limit)
 	full := false
 	for range 20_000 {
 		key := Key{Space: r.Uint64N(3), Kind: Kind(r.UintN(4)), ID: r.Int64N(100)}
@@ -21,8 +21,8 @@ func TestACacheIsBounded(t *testing.T) {
 		case 1:
 			c.Replace(key, nil, size)
 		case 2:
-			c.Put(key, nil, most) // more than there may be, with what is needed to find it
-			if _, ok := c.Get(key); ok && c.items[key].Value.(*item).size >= most {
+			c.Put(key, nil, limit) // more than there may be, with what is needed to find it
+			if _, ok := c.Get(key); ok && c.items[key].Value.(*item).size >= limit {
 				t.Fatal("kept what is larger than all may be")
 			}
 		case 3:
@@ -38,10 +38,10 @@ func TestACacheIsBounded(t *testing.T) {
 		for e := c.order.Front(); e != nil; e = e.Next() {
 			held += e.Value.(*item).size
 		}
-		if held != c.size || held > most || len(c.items) != c.order.Len() {
-			t.Fatalf("%d items hold %d bytes, counted are %d of %d", len(c.items), held, c.size, most)
+		if held != c.size || held > limit || len(c.items) != c.order.Len() {
+			t.Fatalf("%d items hold %d bytes, counted are %d of %d", len(c.items), held, c.size, limit)
 		}
-		full = full || held > most-2000
+		full = full || held > limit-2000
 	}
 	if !full {
 		t.Error("it was never full")

@@ -167,16 +167,16 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 	}
 	var ps []Posting
 	for {
-		var least *cursor
+		var minimum *cursor
 		for _, c := range cursors {
-			if len(c.entries) > 0 && (least == nil || c.entries[0].term < least.entries[0].term) {
-				least = c
+			if len(c.entries) > 0 && (minimum == nil || c.entries[0].term < minimum.entries[0].term) {
+				minimum = c
 			}
 		}
-		if least == nil {
+		if minimum == nil {
 			return nil
 		}
-		term := least.entries[0].term
+		term := minimum.entries[0].term
 		ps = ps[:0]
 		for _, c := range cursors {
 			for len(c.entries) > 0 && c.entries[0].term == term {

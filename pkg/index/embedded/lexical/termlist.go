@@ -248,16 +248,16 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	at := 0
 	for block := range windows * windowBlocks {
 		t.blockStart[block] = uint32(at)
-		begin, most := uint32(block*blockSlots), float32(0)
+		begin, limit := uint32(block*blockSlots), float32(0)
 		for at < t.Postings && buf.slots[at]-begin < blockSlots {
 			t.lowBytes[at] = uint8(buf.slots[at])
-			if a := above[buf.numbers[at]]; a > most { // the built-in max is slower, as it handles NaN
-				most = a
+			if a := above[buf.numbers[at]]; a > limit { // the built-in max is slower, as it handles NaN
+				limit = a
 			}
 			at++
 		}
 		w := block / windowBlocks
-		t.windowMax[w] = max(t.windowMax[w], most)
+		t.windowMax[w] = max(t.windowMax[w], limit)
 	}
 	t.blockStart[windows*windowBlocks] = uint32(t.Postings)
 }

@@ -20,7 +20,7 @@ var (
 	approximateDims = flag.Int("approximate.dimensions", 384, "of the vectors that BenchmarkApproximate draws")
 )
 
-// BenchmarkApproximate makes cells of many vectors, and compares searches by them with scans of all codes, in turn:
+// BenchmarkApproximate builds the IVF of many vectors, and compares searches by it with scans of all codes, in turn:
 // what they cost, and how many of the nearest rows they find. Vectors and queries of -recall.vectors and
 // -recall.queries come beside drawn ones.
 func BenchmarkApproximate(b *testing.B) {
@@ -70,7 +70,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 	if !with.IVF.Usable() {
 		b.Skip("these vectors are better looked at all")
 	}
-	var bytes [2]int64 // of cells, and of all else
+	var bytes [2]int64 // of the IVF, and of all else
 	for i, paths := range [][]string{{s.ivf.centroids.Path, s.ivf.means.Path, s.ivf.codes.Path}, {s.Full.Path, s.codesPath(snap.Epoch), s.int8Path(snap.Epoch)}} {
 		for _, path := range paths {
 			info, err := os.Stat(path)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/topk"
 )
 
-// ivfOf makes cells of a set as a space does, with what has been measured of their reach.
+// ivfOf builds the IVF of a set as a space does, with its calibrated radius.
 func ivfOf(t testing.TB, s *Files, snap *Set) *Set {
 	t.Helper()
 	c, files, err := s.BuildIVF(t.Context(), snap, Rebuild, 0)
@@ -28,7 +28,7 @@ func ivfOf(t testing.TB, s *Files, snap *Set) *Set {
 	return &with
 }
 
-// ivfRecall is the share of the nearest rows that searches by cells find, and the share of all rows whose codes they
+// ivfRecall is the share of the nearest rows that IVF searches find, and the share of all rows whose codes they
 // compare.
 func ivfRecall(t testing.TB, s *Set, queries [][]float32, limit int) (o measured) {
 	t.Helper()

@@ -180,8 +180,8 @@ func (d *builder) storeCentroids(centres, means *slotfile.File, from []uint32) e
 }
 
 // withNumbers returns a copy of a centroid followed by the radius, the first row and the number of rows of its list.
-func withNumbers(centre []byte, radius float32, from, n uint32) []byte {
-	out := append(make([]byte, 0, len(centre)+centroidNumbers), centre...)
+func withNumbers(centroid []byte, radius float32, from, n uint32) []byte {
+	out := append(make([]byte, 0, len(centroid)+centroidNumbers), centroid...)
 	for _, x := range [...]uint32{math.Float32bits(radius), from, n} {
 		out = binary.LittleEndian.AppendUint32(out, x)
 	}

@@ -54,17 +54,17 @@ type calibrationQuery struct {
 
 // makeCalibrationQueries derives queries from held-out rows and finds their nearest rows by scanning all codes.
 func makeCalibrationQueries(ctx context.Context, s *Set, held []uint32, rng *rand.Rand) ([]calibrationQuery, error) {
-	most := calibratedLimits[1]
+	limit := calibratedLimits[1]
 	var out []calibrationQuery
 	for _, slot := range held {
 		for kind, noise := range queryNoise {
 			query := withNoise(Floats(s.Full.Record(slot)), noise, rng)
-			found, err := ScanCodes(ctx, s, nil, query, most+1, int(s.Rows))
+			found, err := ScanCodes(ctx, s, nil, query, limit+1, int(s.Rows))
 			if err != nil {
 				return nil, err
 			}
 			near := without(found.Best, slot)
-			out = append(out, calibrationQuery{kind, slot, query, near[:min(most, len(near))]})
+			out = append(out, calibrationQuery{kind, slot, query, near[:min(limit, len(near))]})
 		}
 	}
 	return out, nil
@@ -83,7 +83,7 @@ func without(found []topk.Scored, slot uint32) []topk.Scored {
 
 // neededRadius returns the factor with which targetRecall of the nearest rows are in probed lists. These are the lists
 // that are always probed, and those whose centroids are at most factor·radius below the score of the last wanted row.
-func (d *builder) neededRadius(questions []calibrationQuery, depth int) (most float32) {
+func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
 	first := topk.New(0)
@@ -98,21 +98,21 @@ func (d *builder) neededRadius(questions []calibrationQuery, depth int) (most fl
 		first.Compact()
 		near := q.nearest[:min(depth, len(q.nearest))]
 		for _, row := range near {
-			cell := d.list[row.Slot]
-			gap := (float32(near[len(near)-1].Score) - products[cell]) / max(d.radii[cell], math.SmallestNonzeroFloat32)
-			if last, full := first.Threshold(); !full || float64(products[cell]) >= last {
+			list := d.list[row.Slot]
+			gap := (float32(near[len(near)-1].Score) - products[list]) / max(d.radii[list], math.SmallestNonzeroFloat32)
+			if last, full := first.Threshold(); !full || float64(products[list]) >= last {
 				gap = 0
 			}
 			gaps[q.kind] = append(gaps[q.kind], gap)
 		}
 	}
-	most = minRadius
+	limit = minRadius
 	for _, of := range gaps {
 		if slices.Sort(of); len(of) > 0 {
-			most = max(most, of[min(int(targetRecall*float64(len(of))), len(of)-1)])
+			limit = max(limit, of[min(int(targetRecall*float64(len(of))), len(of)-1)])
 		}
 	}
-	return most
+	return limit
 }
 
 // withNoise returns v with noise of the given norm added in a random direction, normalised.

@@ -28,7 +28,7 @@ const (
 	roundFactor = 4
 )
 
-func minProbes(cells int) int { return min(cells, cells/minProbeShare+minProbeCount) }
+func minProbes(lists int) int { return min(lists, lists/minProbeShare+minProbeCount) }
 
 // probe is a list that may be probed.
 type probe struct {
@@ -117,9 +117,9 @@ func (c *listSearch) first() (rows int) {
 }
 
 // nearestFirst moves the n lists with the highest products to the front.
-func nearestFirst(cells []probe, n int) {
+func nearestFirst(lists []probe, n int) {
 	near := topk.New(n)
-	for i, b := range cells {
+	for i, b := range lists {
 		near.Offer(topk.Scored{Slot: uint32(i), Score: float64(b.product)})
 	}
 	at := make([]int, 0, n)
@@ -128,20 +128,20 @@ func nearestFirst(cells []probe, n int) {
 	}
 	slices.Sort(at)
 	for i, from := range at { // from ≥ i
-		cells[i], cells[from] = cells[from], cells[i]
+		lists[i], lists[from] = lists[from], lists[i]
 	}
 }
 
 // next chooses the lists with the highest bounds, with about most rows in total, and returns their number of rows. It
 // returns 0 if no bound reaches the threshold.
-func (c *listSearch) next(most int) (rows int) {
+func (c *listSearch) next(limit int) (rows int) {
 	threshold := c.all.threshold()
 	c.probes = slices.DeleteFunc(c.probes, func(b probe) bool { return b.bound < threshold })
 	slices.SortFunc(c.probes, func(a, b probe) int { return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(a.from, b.from)) })
 	clear(c.masks)
 	taken := 0
 	for _, b := range c.probes {
-		if rows >= most {
+		if rows >= limit {
 			break
 		}
 		c.add(b)

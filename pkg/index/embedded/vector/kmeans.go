@@ -70,10 +70,10 @@ type tree struct {
 func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*tree, error) {
 	tops := max(1, int(math.Sqrt(float64(n))))
 	some := slots
-	if most := tops * coarseSample; len(some) > most {
+	if limit := tops * coarseSample; len(some) > limit {
 		some = slices.Clone(slots)
 		rng.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
-		some = some[:most]
+		some = some[:limit]
 		slices.Sort(some)
 	}
 	t := &tree{lists: newMeans(s.Dimensions, 0)}

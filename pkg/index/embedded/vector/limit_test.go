@@ -29,12 +29,12 @@ func topics(dimensions, n int) drawn {
 		spreads[i] = math.Pow(1+float64(i)/20, -0.6)
 	}
 	spread := func(i int) float64 { return spreads[i] }
-	around := func(centre []float64, width float64) []float64 {
+	around := func(centroid []float64, width float64) []float64 {
 		v := make([]float64, dimensions)
 		for i := range v {
 			v[i] = width * spread(i) * rng.NormFloat64()
-			if centre != nil {
-				v[i] += centre[i]
+			if centroid != nil {
+				v[i] += centroid[i]
 			}
 		}
 		return v
@@ -103,12 +103,12 @@ func benchLimit(b *testing.B, s *Set, queries [][]float32) {
 		reading, searching = append(reading, read.Sub(began)), append(searching, time.Since(read))
 	}
 	median := func(d []time.Duration) float64 { slices.Sort(d); return d[len(d)/2].Seconds() }
-	least := func(d []time.Duration) float64 { return slices.Min(d).Seconds() }
+	minimum := func(d []time.Duration) float64 { return slices.Min(d).Seconds() }
 	b.ReportMetric(float64(len(buffer))*4/median(reading)/1e9, "GB/s")
 	b.ReportMetric(median(searching)*1e3, "ms/search")
 	b.ReportMetric(float64(cpu.Microseconds())/float64(b.N), "cpu-µs/search")
 	b.ReportMetric(median(searching)/median(reading), "of-limit")
-	b.ReportMetric(least(searching)/least(reading), "of-limit-least")
+	b.ReportMetric(minimum(searching)/minimum(reading), "of-limit-least")
 	b.ReportMetric(r.found, "recall")
 	b.ReportMetric(100*r.rescored, "%compared")
 }

@@ -41,9 +41,9 @@ func clusters(dimensions, n int, spread float64) drawn {
 		}
 	}
 	return drawn{dimensions, func(rng *rand.Rand, v []float64) {
-		centre := centres[rng.IntN(n)]
+		centroid := centres[rng.IntN(n)]
 		for i := range v {
-			v[i] = centre[i] + spread*rng.NormFloat64()
+			v[i] = centroid[i] + spread*rng.NormFloat64()
 		}
 	}}
 }
@@ -281,11 +281,11 @@ func TestAScanHasAThresholdOnceThereAreEnoughRows(t *testing.T) {
 		t.Errorf("of %d rows the floor is %v, %v", limit-1, c.threshold, err)
 	}
 	err := c.compare(slots[limit-1:])
-	least := math.Inf(1)
+	minimum := math.Inf(1)
 	for _, slot := range slots {
-		least = min(least, float64(quant.Dot(query, Floats(snap.Full.Record(slot)))))
+		minimum = min(minimum, float64(quant.Dot(query, Floats(snap.Full.Record(slot)))))
 	}
-	if err != nil || float64(c.threshold) > least || float64(c.threshold) < least-0.05 {
-		t.Errorf("of %d rows, the furthest with %v, the floor is %v, %v", limit, least, c.threshold, err)
+	if err != nil || float64(c.threshold) > minimum || float64(c.threshold) < minimum-0.05 {
+		t.Errorf("of %d rows, the furthest with %v, the floor is %v, %v", limit, minimum, c.threshold, err)
 	}
 }

@@ -82,11 +82,11 @@ func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 		if p == nil {
 			continue
 		}
-		least := threshold // minimum estimate
+		minimum := threshold // minimum estimate
 		if !likely {
-			least = float32(math.Inf(-1))
+			minimum = float32(math.Inf(-1))
 		}
-		slots, p.found = p.take(slots, threshold, least)
+		slots, p.found = p.take(slots, threshold, minimum)
 	}
 	slices.Sort(slots)
 	f.scratch = slots
@@ -223,8 +223,8 @@ func (c *rescorer) compare(slots []uint32) error {
 			return err
 		}
 		product, off := c.question.Int8(fine.Record(slot))
-		if most := product + off; most >= c.threshold {
-			c.candidates = append(c.candidates, candidate{slot, product, most})
+		if limit := product + off; limit >= c.threshold {
+			c.candidates = append(c.candidates, candidate{slot, product, limit})
 			c.lower.Offer(topk.Scored{Slot: slot, Score: float64(product - off)})
 		}
 	}
@@ -310,8 +310,8 @@ func (s *selector) group(w int, passing uint64) error {
 
 // offer adds a row unless its upper bound is below the threshold.
 func (s *selector) offer(slot uint32, score, spread float32) {
-	most := score + confidence*spread
-	if most < s.threshold {
+	limit := score + confidence*spread
+	if limit < s.threshold {
 		return
 	}
 	if last, full := s.estimates.Threshold(); !full || float64(score) > last {
@@ -321,7 +321,7 @@ func (s *selector) offer(slot uint32, score, spread float32) {
 			return
 		}
 	}
-	if s.found = append(s.found, candidate{slot, score, most}); len(s.found) >= s.compactAt {
+	if s.found = append(s.found, candidate{slot, score, limit}); len(s.found) >= s.compactAt {
 		s.compact()
 		s.compactAt = max(minScratch, 2*len(s.found))
 	}
@@ -337,11 +337,11 @@ func (s *selector) enqueue(slot uint32) {
 func (s *selector) compareLikely() error {
 	s.warmup = 0
 	s.estimates.Compact()
-	least := float32(math.Inf(-1))
+	minimum := float32(math.Inf(-1))
 	if last, full := s.estimates.Threshold(); full {
-		least = float32(last)
+		minimum = float32(last)
 	}
-	s.next, s.found = s.take(s.next, float32(math.Inf(-1)), least)
+	s.next, s.found = s.take(s.next, float32(math.Inf(-1)), minimum)
 	return s.compareNext()
 }
 
@@ -386,13 +386,13 @@ func (s *selector) compact() {
 
 // take appends to slots the candidates that may reach the threshold and whose estimates reach least. It drops
 // candidates below the threshold, and returns the others.
-func (s *selector) take(slots []uint32, threshold, least float32) (taken []uint32, left []candidate) {
+func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]
 	for _, e := range s.found {
 		s.found[n], slots[from] = e, e.slot
 		if e.upper >= threshold {
-			if e.score >= least {
+			if e.score >= minimum {
 				from++
 			} else {
 				n++

@@ -55,9 +55,9 @@ func TestARotationKeepsProducts(t *testing.T) {
 	for _, n := range lengths {
 		a, b := unit(r, n), unit(r, n)
 		want := product(a, b)
-		turn := newRotation(n)
-		turn.apply(a)
-		turn.apply(b)
+		rotation := newRotation(n)
+		rotation.apply(a)
+		rotation.apply(b)
 		if got := product(a, b); math.Abs(got-want) > 1e-5 {
 			t.Errorf("of %d dimensions: %v, want %v", n, got, want)
 		}
@@ -67,11 +67,11 @@ func TestARotationKeepsProducts(t *testing.T) {
 func TestARotationSpreadsEveryDimensionOverAll(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{100, 255, 384, 511, 768, 1000, 1024} {
-		turn := newRotation(n)
+		rotation := newRotation(n)
 		for i := range n {
 			v := make([]float32, n)
 			v[i] = 1
-			turn.apply(v)
+			rotation.apply(v)
 			for j, x := range v {
 				if math.Abs(float64(x)) > 8/math.Sqrt(float64(n)) {
 					t.Fatalf("of %d dimensions, %d gives %d %v", n, i, j, x)
@@ -103,14 +103,14 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 		t.Run(fmt.Sprint(dimensions), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(5, 6))
-			centre := make([]float32, dimensions)
+			centroid := make([]float32, dimensions)
 			const sample = 200
 			for range sample {
 				for i, x := range unit(r, dimensions) {
-					centre[i] += x / sample
+					centroid[i] += x / sample
 				}
 			}
-			c := NewCoder(centre)
+			c := NewCoder(centroid)
 			const rounds = 60
 			var bias, variance, beyond float64
 			for range rounds {
@@ -208,9 +208,9 @@ func TestEstimatesOfAllKernelsAreEqual(t *testing.T) {
 						if size := 1e-6 * (1 + math.Abs(float64(want.Product[i]))); math.Abs(float64(got.Product[i]-want.Product[i])) > size || math.Abs(float64(got.Spread[i]-want.Spread[i])) > 1e-6 {
 							t.Fatalf("%s, %d words, %s weights, code %d: %v ± %v, want %v ± %v", processor, words, name, i, got.Product[i], got.Spread[i], want.Product[i], want.Spread[i])
 						}
-						most := got.Product[i] + 2*got.Spread[i]
-						if math.Abs(float64(most-threshold)) > 1e-5 && (most >= threshold) != (found>>i&1 == 1) {
-							t.Errorf("%s, %d words, %s weights, code %d: at most %v, floor %v, above: %v", processor, words, name, i, most, threshold, found>>i&1 == 1)
+						limit := got.Product[i] + 2*got.Spread[i]
+						if math.Abs(float64(limit-threshold)) > 1e-5 && (limit >= threshold) != (found>>i&1 == 1) {
+							t.Errorf("%s, %d words, %s weights, code %d: at most %v, floor %v, above: %v", processor, words, name, i, limit, threshold, found>>i&1 == 1)
 						}
 					}
 				}
@@ -237,9 +237,9 @@ func TestSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 
 // invert undoes apply of a power of two of dimensions: each of its steps undoes itself.
 func (r *rotation) invert(v []float32) {
-	for turn := rotationPasses - 1; turn >= 0; turn-- {
+	for rotation := rotationPasses - 1; rotation >= 0; rotation-- {
 		hadamard(v)
-		for i, s := range r.signs[turn*len(v) : (turn+1)*len(v)] {
+		for i, s := range r.signs[rotation*len(v) : (rotation+1)*len(v)] {
 			v[i] *= s
 		}
 	}
@@ -248,11 +248,11 @@ func (r *rotation) invert(v []float32) {
 func TestTheCentroidIsEstimatedExactly(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
-	centre := unit(r, 100)
-	c := NewCoder(centre)
+	centroid := unit(r, 100)
+	c := NewCoder(centroid)
 	query := unit(r, 100)
-	e := estimates(c.Prepare(query), groupOf(c, centre))
-	if got, want := float64(e.Product[0]), product(query, centre); math.Abs(got-want) > float64(e.Spread[0]) {
+	e := estimates(c.Prepare(query), groupOf(c, centroid))
+	if got, want := float64(e.Product[0]), product(query, centroid); math.Abs(got-want) > float64(e.Spread[0]) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -304,11 +304,11 @@ func TestInt8CodesBoundTheProduct(t *testing.T) {
 	}
 	for _, dimensions := range append(lengths, 16_384) {
 		r := rand.New(rand.NewPCG(15, 16))
-		for name, centre := range map[string][]float32{
+		for name, centroid := range map[string][]float32{
 			"that is a mean":     unit(r, dimensions),
 			"that is the origin": make([]float32, dimensions),
 		} {
-			c := NewCoder(centre)
+			c := NewCoder(centroid)
 			var off float64
 			for range 20 {
 				v, query := unit(r, dimensions), unit(r, dimensions)
@@ -330,11 +330,11 @@ func TestInt8CodesBoundTheProduct(t *testing.T) {
 
 func TestTheInt8CodeOfTheCentroidIsExact(t *testing.T) {
 	t.Parallel()
-	centre := unit(rand.New(rand.NewPCG(17, 18)), 100)
-	c := NewCoder(centre)
+	centroid := unit(rand.New(rand.NewPCG(17, 18)), 100)
+	c := NewCoder(centroid)
 	code := make([]byte, Int8CodeBytes(100))
-	c.Encode(make([]byte, CodeBytes(100)), code, centre)
-	if got, within := c.Prepare(centre).Int8(code); math.Abs(float64(got)-1) > 2*rotationError || within > 2*rotationError {
+	c.Encode(make([]byte, CodeBytes(100)), code, centroid)
+	if got, within := c.Prepare(centroid).Int8(code); math.Abs(float64(got)-1) > 2*rotationError || within > 2*rotationError {
 		t.Errorf("%v within %v, want 1", got, within)
 	}
 }

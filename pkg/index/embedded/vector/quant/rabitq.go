@@ -36,8 +36,8 @@ type Coder struct {
 }
 
 // NewCoder returns a coder for vectors around a centroid, which it retains.
-func NewCoder(centre []float32) *Coder {
-	return &Coder{centroid: centre, rotation: rotationOf(len(centre)), residual: make([]float32, len(centre))}
+func NewCoder(centroid []float32) *Coder {
+	return &Coder{centroid: centroid, rotation: rotationOf(len(centroid)), residual: make([]float32, len(centroid))}
 }
 
 // storeResidual stores the rotated residual of a vector. It returns the residual's norm and its inner product with the
@@ -113,13 +113,13 @@ func (c *Coder) Prepare(query []float32) *Query {
 		base += float64(x) * float64(x)
 	}
 	q.int8 = newInt8Query(c.residual, length)
-	most := 0.0
+	limit := 0.0
 	for _, x := range c.residual {
-		most = max(most, math.Abs(float64(x)))
+		limit = max(limit, math.Abs(float64(x)))
 	}
 	step := 1.0
-	if most > 0 {
-		step = most / maxWeight
+	if limit > 0 {
+		step = limit / maxWeight
 		// The rounding error of a weight is uniformly distributed over a step, and enters the estimate multiplied by
 		// scale.
 		length = math.Sqrt(length*length + scaleToError*float64(len(query))*step*step/12)

@@ -44,13 +44,13 @@ func newRotation(dimensions int) *rotation {
 
 // apply rotates a vector in place.
 func (r *rotation) apply(v []float32) {
-	for turn := range rotationPasses {
-		for i, s := range r.signs[turn*len(v) : (turn+1)*len(v)] {
+	for rotation := range rotationPasses {
+		for i, s := range r.signs[rotation*len(v) : (rotation+1)*len(v)] {
 			v[i] *= s
 		}
 		for rest := v; len(rest) > 0; {
 			width := 1 << (bits.Len(uint(len(rest))) - 1)
-			if turn%2 == 0 {
+			if rotation%2 == 0 {
 				hadamard(rest[:width])
 				rest = rest[width:]
 			} else {

@@ -29,12 +29,12 @@ const (
 
 // encodeInt8 writes the int8 code of the residual. offset is its inner product with the centroid.
 func (c *Coder) encodeInt8(dst []byte, offset float64) {
-	most := 0.0
+	limit := 0.0
 	for _, r := range c.residual {
-		most = max(most, math.Abs(float64(r)))
+		limit = max(limit, math.Abs(float64(r)))
 	}
 	// Round the step first, so that the error is that of the stored code.
-	step := float64(float32(most / maxByte))
+	step := float64(float32(limit / maxByte))
 	var rest float64
 	for i, r := range c.residual {
 		b := 0.0
@@ -62,11 +62,11 @@ type int8Query struct {
 // newInt8Query prepares the residual of a query with the given norm.
 func newInt8Query(residue []float32, length float64) int8Query {
 	q := int8Query{weight: make([]int16, len(residue)), length: float32(length)}
-	var most, all, rest float64
+	var limit, all, rest float64
 	for _, r := range residue {
-		most, all = max(most, math.Abs(float64(r))), all+math.Abs(float64(r))
+		limit, all = max(limit, math.Abs(float64(r))), all+math.Abs(float64(r))
 	}
-	step := float64(float32(max(most/maxShort, all/maxShorts)))
+	step := float64(float32(max(limit/maxShort, all/maxShorts)))
 	for i, r := range residue {
 		w := 0.0
 		if step > 0 {

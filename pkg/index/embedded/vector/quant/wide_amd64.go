@@ -72,17 +72,17 @@ func (q *Query) prepareHalves() {
 }
 
 // fillHalf stores the sum of weights for each nibble, minus the smallest sum, which it returns.
-func fillHalf(table *[16]byte, weight []int8) (least int32) {
+func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	for _, w := range weight {
-		least += min(int32(w), 0)
+		minimum += min(int32(w), 0)
 	}
-	table[0] = byte(-least)
+	table[0] = byte(-minimum)
 	for bit, w := range weight {
 		for v := range 1 << bit {
 			table[v|1<<bit] = table[v] + byte(w)
 		}
 	}
-	return least
+	return minimum
 }
 
 // columns512 and columns256 add the weights selected by columns of Rows codes to the sums, minus their minimum, with
