@@ -50,6 +50,7 @@ pkg/extract/xlsx           FuzzXlsx
 pkg/extract/pdftext        FuzzContent FuzzOpen
 pkg/index                  FuzzFilters
 pkg/modelhttp              FuzzEvents
+pkg/question               FuzzParts
 '
 declare -A targets
 order=() n=0

@@ -18,6 +18,9 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		Terms:      e.Terms, Words: orEmpty(e.Words), Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
 		Model: renderModelExplanation(e.Model),
 	}
+	if len(e.Parts) > 0 {
+		out.Parts = &e.Parts
+	}
 	if withFragments {
 		all := renderAll(e.Fragments, renderFragmentExplanation)
 		out.Fragments = &all

@@ -1693,6 +1693,9 @@ type Explanation struct {
 	// Notes what the result lacks, in words
 	Notes []string `json:"notes"`
 
+	// Parts questions that the query consists of, each searched alone as well; absent if it is one question
+	Parts *[]string `json:"parts,omitempty"`
+
 	// Query that was searched for; an agent's also holds what the question refers back to
 	Query string `json:"query"`
 

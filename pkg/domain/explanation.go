@@ -3,7 +3,8 @@ package domain
 // Explanation explains how the fragments of a query were found. It contains ids, numbers, words of the query, and names
 // and headings of documents, but no other content.
 type Explanation struct {
-	Query            string // the searched text; for an agent it includes the context that a question refers to
+	Query            string   // the searched text; for an agent it includes the context that a question refers to
+	Parts            []string // questions that were searched alone as well; empty if Query is one question
 	Mode             SearchMode
 	TopK             int
 	MaxPerDatasource int // 0: any number

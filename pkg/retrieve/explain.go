@@ -52,7 +52,7 @@ func explain(req Request, found []datastoreResult, all []*candidate, s *selectio
 // explainQuery returns the part of the explanation that is known before the search.
 func explainQuery(req Request, selected *int) *domain.Explanation {
 	return &domain.Explanation{
-		Query: req.Query, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,
+		Query: req.Query, Parts: req.Parts, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,
 		Filters: domain.ExplainedFilters{Datasources: selected, Metadata: req.Filters.Metadata},
 		Terms:   map[string]float64{}, Words: map[string][]string{},
 	}

@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,27 +10,32 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// rank ranks the candidates of all spaces, with the reranker if there is one, and returns the best fragments.
-func (r *Retriever) rank(ctx context.Context, found []datastoreResult, req Request, selected *int) (Result, error) {
+// rank ranks the candidates of all legs, with the reranker if there is one, and returns the best fragments.
+func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, selected *int) (Result, error) {
 	res := Result{TermWeights: make(map[string]float64)}
-	for i := range found {
-		res.degrade(found[i].degraded)
-		for term, w := range found[i].termWeights {
-			res.TermWeights[term] = max(res.TermWeights[term], w)
+	for i := range legs {
+		for _, space := range legs[i].found {
+			res.degrade(space.degraded)
+			for term, w := range space.termWeights {
+				res.TermWeights[term] = max(res.TermWeights[term], w)
+			}
 		}
 	}
-	all := fused(found)
-	res.Candidates = len(all)
 	s := newSelection(req)
-	ranked, second, err := r.rerank(ctx, all, s, req)
+	second, err := r.rerankLegs(ctx, legs, s, req)
 	if err != nil {
 		return Result{}, err
 	}
 	if second.Error != "" {
 		res.degrade("the results were not reranked: " + second.Error)
 	}
+	ranked := share(legs)
+	res.Candidates = len(ranked)
 	if err := s.choose(ctx, ranked); err != nil {
 		return Result{}, err
+	}
+	if len(legs) > 1 {
+		slices.SortStableFunc(s.picks, func(a, b *mergedFragment) int { return cmp.Compare(b.displayScore, a.displayScore) })
 	}
 	for _, p := range s.picks {
 		res.Fragments = append(res.Fragments, p.fragment())
@@ -38,7 +44,7 @@ func (r *Retriever) rank(ctx context.Context, found []datastoreResult, req Reque
 		}
 	}
 	if req.Explain {
-		res.Explanation = explain(req, found, all, s, res, selected)
+		res.Explanation = explain(req, legs[0].found, ranked, s, res, selected)
 		res.Explanation.Rerank = second
 	}
 	return res, nil
@@ -51,14 +57,14 @@ func (res *Result) degrade(note string) {
 	}
 }
 
-// rerank returns the candidates in the reranker's order, followed by those that it did not see.
-func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, req Request) ([]*candidate, domain.ExplainedRerank, error) {
+// rerank returns the candidates in the reranker's order, followed by those that it did not see. At most n are reranked.
+func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, n int, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
 	if r.deps.Reranker == nil || req.Rerank != nil && !*req.Rerank || len(all) == 0 {
 		return all, second, nil
 	}
 	second.Model = r.deps.Reranker.Model()
-	best, err := s.distinct(ctx, all, MaxReranked)
+	best, err := s.distinct(ctx, all, n)
 	if err != nil {
 		return nil, second, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/question"
 )
 
 // Bounds of a request.
@@ -95,11 +96,16 @@ type Request struct {
 	WorkspaceID string // every datastore must belong to it
 	Datastores  []domain.Datastore
 	Query       string // 1 to MaxQueryCharacters characters
-	TopK        int    // 1 to MaxTopK; 0 means DefaultTopK
-	Filters     domain.Filters
-	Mode        domain.SearchMode // "" means hybrid
-	Rerank      *bool             // nil: rerank if there is a Reranker that answers; true: fail if it does not; false: do not rerank
-	Explain     bool              // fill Result.Explanation
+
+	// Parts are the questions that Query consists of, at most question.MaxParts. Each is searched too, and they share the
+	// TopK fragments. Nil: the parts that question.Parts finds; empty: Query is searched as one question.
+	Parts []string
+
+	TopK    int // 1 to MaxTopK; 0 means DefaultTopK
+	Filters domain.Filters
+	Mode    domain.SearchMode // "" means hybrid
+	Rerank  *bool             // nil: rerank if there is a Reranker that answers; true: fail if it does not; false: do not rerank
+	Explain bool              // fill Result.Explanation
 
 	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.
 	MaxPerDatasource int
@@ -194,16 +200,16 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		}
 		return res, nil
 	}
-	q := r.newQuery(ctx, req, filter)
+	if req.Parts == nil {
+		req.Parts = question.Parts(req.Query)
+	}
 	for tries := 1; ; tries++ {
-		found, err := q.search(ctx)
+		legs, err := r.searchLegs(ctx, req, filter)
 		if err != nil {
 			return Result{}, err
 		}
-		res, err := r.rank(ctx, found, req, selected)
-		for i := range found {
-			found[i].release()
-		}
+		res, err := r.rank(ctx, legs, req, selected)
+		release(legs)
 		if again := (errUnread{}); tries == maxPlaces || ctx.Err() != nil || !errors.As(err, &again) {
 			return res, err
 		}
@@ -242,6 +248,9 @@ func (r *Retriever) validate(req Request) (Request, error) {
 	}
 	if n := len(req.Datastores); n > MaxDatastores {
 		faults = append(faults, domain.FieldError{Field: "datastoreIds", Message: fmt.Sprintf("names %d datastores; the maximum is %d", n, MaxDatastores)})
+	}
+	if n := len(req.Parts); n > question.MaxParts {
+		faults = append(faults, domain.FieldError{Field: "parts", Message: fmt.Sprintf("has %d entries; the maximum is %d", n, question.MaxParts)})
 	}
 	if len(faults) > 0 {
 		return req, invalid(faults)

@@ -56,7 +56,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.List(&s.collections, "collections", "BENCH_COLLECTIONS", "", "the collections, parted by commas")
 	flags.List(&s.engines, "engines", "BENCH_ENGINES", "embedded,milvus", "the engines, of embedded and milvus", "embedded", "milvus")
 	flags.List(&s.modes, "modes", "BENCH_MODES", "hybrid,lexical,dense", "the modes, of hybrid, lexical and dense", "hybrid", "lexical", "dense")
-	flags.List(&s.parts, "parts", "", "collections,passages", "what is measured, of collections and passages", "collections", "passages")
+	flags.List(&s.parts, "parts", "", "collections,passages", "measurements: collections, passages, joined (questions of several parts)", "collections", "passages", "joined")
 	flags.Path(&s.model, "model", "BENCH_MODEL", "", "the folder of a sentence-transformer (SLUICE_EMBED_DIR); without it, the built-in model")
 	flags.Path(&s.keep, "keep", "BENCH_KEEP", "", "a data directory that stays, and is taken up where it is there: content is not taken in twice")
 	flags.Path(&s.runs, "runs", "", "", "a folder for what was found: a file of question, document and score for each collection, engine and mode")

@@ -65,6 +65,11 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 			return err
 		}
 	}
+	if slices.Contains(s.parts, "joined") {
+		if err := b.measureJoined(ctx, s, wanted, &text, errs); err != nil {
+			return err
+		}
+	}
 	return bench.Publish(out, s.write, "bench-retrieval", text.String())
 }
 

@@ -1,0 +1,317 @@
+// Package question splits a question into the questions that it consists of: "How long is the warranty, and who built
+// the pump?" asks for two things, which are rarely in one passage. It knows only syntax: it reads no documents and calls
+// no model. Packages retrieve and answer use it.
+package question
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+)
+
+// Limits of Parts.
+const (
+	// MaxParts is the maximum number of parts of a question.
+	MaxParts = 5
+	// Maximum length of a question that is split, in characters. Longer texts are letters or documents.
+	maxCharacters = 1000
+	// Minimum number of words with content in a part, or of characters in scripts without spaces.
+	minContent         = 1
+	minUnspacedContent = 3
+	// Number of words behind a conjunction among which an interrogative must be.
+	maxLead = 4
+)
+
+// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. Each can be searched
+// alone: a part that refers to an earlier one ("and how much does it weigh?") repeats the names of that part. It returns
+// nil if the text is one question, or none.
+func Parts(text string) []string {
+	if utf8.RuneCountInString(text) > maxCharacters {
+		return nil
+	}
+	var parts []string
+	context := "" // statements before the questions, which say what they are about
+	for _, s := range analysis.Sentences(text) {
+		sentence := text[s.Start:s.End]
+		questions := split(sentence)
+		if !asks(sentence) {
+			context = strings.TrimSpace(context + " " + sentence)
+			continue
+		}
+		for _, q := range questions {
+			last := len(parts) - 1
+			switch {
+			case last >= 0 && fragmentary(q): // "As of Feb. | 10, 2020?"
+				parts[last] += " " + q
+			case len(parts) == MaxParts:
+				parts[last] += " " + q
+			default:
+				parts = append(parts, strings.TrimSpace(context+" "+q))
+			}
+		}
+	}
+	if len(parts) < 2 {
+		return nil
+	}
+	for i := 1; i < len(parts); i++ {
+		parts[i] = completed(parts[i], parts[i-1])
+	}
+	return parts
+}
+
+// asks reports whether a sentence is a question or an order.
+func asks(sentence string) bool {
+	trimmed := strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"'”’»)`, r) })
+	last, _ := utf8.DecodeLastRuneInString(trimmed)
+	if strings.ContainsRune("?？؟;", last) {
+		return true
+	}
+	words := wordsOf(sentence)
+	return len(words) > 1 && (interrogatives[words[0].lower] || requests[words[0].lower])
+}
+
+// Minimum number of words of a question without an interrogative.
+const minWords = 4
+
+// fragmentary reports whether a text is too short for a question: a rest after an abbreviation, or an ellipsis.
+func fragmentary(text string) bool {
+	return !unspaced(text) && !interrogative(text) && len(wordsOf(text)) < minWords
+}
+
+// word is a word of a sentence.
+type word struct {
+	lower      string
+	start, end int // in bytes
+}
+
+// wordsOf returns the words of a sentence. Hyphens and apostrophes inside words belong to them.
+func wordsOf(sentence string) []word {
+	var out []word
+	start := -1
+	for i, r := range sentence {
+		inside := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || start >= 0 && strings.ContainsRune("-_./'’", r)
+		switch {
+		case inside && start < 0:
+			start = i
+		case !inside && start >= 0:
+			out = append(out, newWord(sentence, start, i))
+			start = -1
+		}
+	}
+	if start >= 0 {
+		out = append(out, newWord(sentence, start, len(sentence)))
+	}
+	return out
+}
+
+func newWord(sentence string, start, end int) word {
+	end = start + len(strings.TrimRight(sentence[start:end], "-_./'’"))
+	return word{lower: strings.ToLower(sentence[start:end]), start: start, end: end}
+}
+
+// split returns the questions of one sentence: it is cut before each conjunction behind which another question begins,
+// and, if there is such a conjunction, at commas of the same kind.
+func split(sentence string) []string {
+	if unspaced(sentence) {
+		return splitUnspaced(sentence)
+	}
+	words := wordsOf(sentence)
+	var cuts []cut
+	joined := false
+	for i := 1; i < len(words); i++ {
+		comma := strings.ContainsAny(sentence[words[i-1].end:words[i].start], ",;،、，")
+		next := i
+		conjunction := conjunctions[words[i].lower]
+		if conjunction {
+			next = i + 1
+		} else if rest, ok := strings.CutPrefix(words[i].lower, "و"); ok && inPlace[rest] { // Arabic "and" is a prefix
+			conjunction = true
+		}
+		marked := next < len(words) && strings.Contains(sentence[words[next-1].end:words[next].start], "¿")
+		if (conjunction || comma) && (marked || opens(words, next, conjunction)) {
+			cuts = append(cuts, cut{before: words[i-1].end, after: words[next].start, conjunction: conjunction})
+			joined = joined || conjunction
+		}
+	}
+	if !joined {
+		return []string{sentence}
+	}
+	var out []string
+	from := 0
+	for _, c := range cuts {
+		if c.before < from {
+			continue
+		}
+		left, right := sentence[from:c.before], sentence[c.after:]
+		if !interrogative(left) || !content(left) || !content(right) {
+			continue
+		}
+		out = append(out, left)
+		from = c.after
+	}
+	return append(out, sentence[from:])
+}
+
+// cut is a place between two questions of one sentence.
+type cut struct {
+	before, after int // end of the left and start of the right question, in bytes
+	conjunction   bool
+}
+
+// opens reports whether a question begins at words[i].
+func opens(words []word, i int, conjunction bool) bool {
+	for n := i; n < len(words) && n < i+maxLead; n++ {
+		w := words[n].lower
+		if interrogatives[w] || strings.HasPrefix(w, "و") && inPlace[strings.TrimPrefix(w, "و")] {
+			return true
+		}
+		if n == i && conjunction && auxiliaries[w] {
+			return n+1 < len(words) && subjects[words[n+1].lower]
+		}
+		if n == i && conjunction && requests[w] {
+			return true
+		}
+		if !prepositions[w] {
+			break
+		}
+	}
+	if !conjunction {
+		return false
+	}
+	for n := i; n < len(words); n++ { // it stands where the answer would stand
+		w := words[n].lower
+		if inPlace[w] || seldomRelative[w] || n == len(words)-1 && interrogatives[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// interrogative reports whether a text contains an interrogative, or begins like a yes-or-no question or an order.
+func interrogative(text string) bool {
+	words := wordsOf(text)
+	first := 0
+	for first < len(words)-1 && prepositions[words[first].lower] {
+		first++
+	}
+	for i, w := range words {
+		if i == first && openers[w.lower] || interrogatives[w.lower] || inPlace[w.lower] || inPlace[strings.TrimPrefix(w.lower, "و")] || i == 0 && (auxiliaries[w.lower] || requests[w.lower]) {
+			return true
+		}
+	}
+	return false
+}
+
+// content reports whether a text contains words that documents may be searched for.
+func content(text string) bool {
+	n := 0
+	for _, w := range wordsOf(text) {
+		if hasContent(w.lower) {
+			n++
+		}
+	}
+	return n >= minContent
+}
+
+func hasContent(lower string) bool {
+	if interrogatives[lower] || inPlace[lower] || conjunctions[lower] || prepositions[lower] || auxiliaries[lower] || requests[lower] || pointers[lower] {
+		return false
+	}
+	for _, lang := range []analysis.Language{"en", "de", "fr", "es", "it", "pt", "nl", "ru"} {
+		if analysis.IsFunctionWord(lower, lang) {
+			return false
+		}
+	}
+	return true
+}
+
+// completed returns a part with the names of the part before it, if it refers to that part or says too little alone.
+func completed(part, before string) string {
+	if unspaced(part) {
+		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {
+			return before + " " + part
+		}
+		return part
+	}
+	words := wordsOf(part)
+	refers := len(words) < minWordsAlone
+	for _, w := range words {
+		refers = refers || pointers[w.lower]
+	}
+	switch names := named(before); {
+	case !refers, named(part) != "":
+		return part
+	case names != "":
+		return names + " " + part
+	default:
+		return before + " " + part
+	}
+}
+
+// A part says too little alone if it is an ellipsis like "who starred?": it has fewer than minWordsAlone words, or in
+// scripts without spaces at most maxUnspacedRest characters.
+const (
+	minWordsAlone   = 3
+	maxUnspacedRest = 6
+)
+
+// named returns the names of a question: words with digits, and capitalised words inside it.
+func named(text string) string {
+	var names []string
+	for i, w := range wordsOf(text) {
+		first, _ := utf8.DecodeRuneInString(text[w.start:])
+		if strings.ContainsFunc(w.lower, unicode.IsDigit) || i > 0 && unicode.IsUpper(first) && hasContent(w.lower) {
+			names = append(names, text[w.start:w.end])
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// unspaced reports whether most letters of a text belong to scripts without spaces between words.
+func unspaced(text string) bool {
+	letters, han := 0, 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			letters++
+		}
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+			han++
+		}
+	}
+	return 2*han > letters
+}
+
+// splitUnspaced cuts at commas if both sides contain an interrogative.
+func splitUnspaced(sentence string) []string {
+	var out []string
+	from := 0
+	for i, r := range sentence {
+		if !strings.ContainsRune("，、,；;", r) || i <= from {
+			continue
+		}
+		next := i + utf8.RuneLen(r)
+		left := sentence[from:i]
+		if asksUnspaced(left) && asksUnspaced(sentence[next:]) && (!strings.ContainsFunc(left, isKana) || strings.HasSuffix(left, "か")) {
+			out = append(out, sentence[from:i])
+			from = next
+		}
+	}
+	return append(out, sentence[from:])
+}
+
+func asksUnspaced(text string) bool {
+	if utf8.RuneCountInString(text) < minUnspacedContent {
+		return false
+	}
+	return containsAny(text, unspacedInterrogatives)
+}
+
+func containsAny(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// isKana reports whether a character is Japanese. A Japanese question ends in "か", also before a comma.
+func isKana(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }

@@ -1,0 +1,124 @@
+package retrieve
+
+import (
+	"context"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// A question of several parts is rarely answered by one passage, and a search for the whole finds the passages of the
+// part with the rarest words only. So each part is searched alone, and the parts share the fragments.
+
+// leg is the search for a part of the query, or for the whole.
+type leg struct {
+	query  string
+	found  []datastoreResult
+	ranked []*candidate // best first
+}
+
+// searchLegs searches for the whole query, and for each part of it. The first leg is the whole.
+func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Filter) ([]leg, error) {
+	legs := make([]leg, 1, 1+len(req.Parts))
+	legs[0].query = req.Query
+	for _, part := range req.Parts {
+		if part = strings.TrimSpace(part); part != "" {
+			legs = append(legs, leg{query: part})
+		}
+	}
+	search := func(ctx context.Context, l *leg) error {
+		req := req
+		req.Query = l.query
+		var err error
+		l.found, err = r.newQuery(ctx, req, filter).search(ctx)
+		l.ranked = fused(l.found)
+		return err
+	}
+	if len(legs) == 1 {
+		return legs, search(ctx, &legs[0])
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range legs {
+		group.Go(func() error { return search(ctx, &legs[i]) })
+	}
+	return legs, group.Wait()
+}
+
+// release returns the memory of all candidates to the pool.
+func release(legs []leg) {
+	for i := range legs {
+		for j := range legs[i].found {
+			legs[i].found[j].release()
+		}
+	}
+}
+
+// rerankLegs reranks each leg by its own query. Together, the legs rerank hardly more candidates than one.
+// The selection is the one that will choose among the candidates.
+func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, req Request) (domain.ExplainedRerank, error) {
+	if len(legs) == 1 {
+		var second domain.ExplainedRerank
+		var err error
+		legs[0].ranked, second, err = r.rerank(ctx, legs[0].ranked, s, MaxReranked, req)
+		return second, err
+	}
+	seconds := make([]domain.ExplainedRerank, len(legs))
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range legs {
+		l, req := &legs[i], req
+		req.Query = l.query
+		group.Go(func() (err error) {
+			l.ranked, seconds[i], err = r.rerank(ctx, l.ranked, newSelection(req), MaxReranked/len(legs), req)
+			return err
+		})
+	}
+	err := group.Wait()
+	total := seconds[0]
+	for _, s := range seconds[1:] {
+		total.Candidates += s.Candidates
+		if total.Error == "" {
+			total.Error = s.Error
+		}
+	}
+	return total, err
+}
+
+// share returns the candidates of all legs, each once: the best one for the whole query, then those of the parts in
+// turn, then the rest. Their scores are the maximum over the legs.
+func share(legs []leg) []*candidate {
+	if len(legs) == 1 {
+		return legs[0].ranked
+	}
+	best := make(map[string]*candidate)
+	var out []*candidate
+	add := func(ranked []*candidate, i int) {
+		if i >= len(ranked) {
+			return
+		}
+		c := ranked[i]
+		if b := best[c.hit.Key]; b != nil {
+			b.displayScore, b.final = max(b.displayScore, c.displayScore), max(b.final, c.final)
+			return
+		}
+		c.compared = c.duplicateOf != nil // candidates of other legs are compared with it too
+		best[c.hit.Key], out = c, append(out, c)
+	}
+	whole, parts := legs[0].ranked, legs[1:]
+	longest := 0
+	for _, p := range parts {
+		longest = max(longest, len(p.ranked))
+	}
+	add(whole, 0)
+	for i := range longest {
+		for _, p := range parts {
+			add(p.ranked, i)
+		}
+	}
+	for i := range whole {
+		add(whole, i)
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package retrieve
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// searchBy has the world answer each query text with hits of its own, and returns the texts that were searched.
+func searchBy(w *fixture, byText map[string][]index.Hit) func() []string {
+	var mu sync.Mutex
+	var searched []string
+	w.search = func(_ context.Context, _ index.Space, q index.Query) (index.Result, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Contains(searched, q.Text) {
+			searched = append(searched, q.Text)
+		}
+		hits := slices.Clone(byText[q.Text])
+		for i := range hits {
+			hits[i].Generation, hits[i].Key = 1, domain.ChunkKey(hits[i].DatasourceID, 1, hits[i].Ordinal)
+			hits[i].Text = "the text of " + strings.Repeat(hits[i].DatasourceID, 5)
+		}
+		return index.Result{Hits: hits, MaxLexical: 10, TermWeights: map[string]float64{q.Text: 1}}, nil
+	}
+	return func() []string { slices.Sort(searched); return searched }
+}
+
+func TestThePartsOfAQuestionShareTheFragments(t *testing.T) {
+	t.Parallel()
+	const whole, first, second = "How long is the warranty and who built the pump?", "How long is the warranty", "who built the pump?"
+	warranty := []index.Hit{hit("w1", 0, 9, 0.9), hit("w2", 0, 8, 0.8), hit("w3", 0, 7, 0.7), hit("w4", 0, 6, 0.6)}
+	pump := []index.Hit{hit("p1", 0, 5, 0.5), hit("p2", 0, 4, 0.4), hit("w1", 0, 1, 0.1)}
+	w := newFixture(append(slices.Clone(warranty), pump[:2]...)...)
+	searched := searchBy(w, map[string][]index.Hit{whole: warranty, first: warranty, second: pump})
+	res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Query, r.TopK, r.Explain = whole, 4, true }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{first, whole, second}, searched()); diff != "" {
+		t.Error("searched:", diff)
+	}
+	got := ids(res.Fragments)
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"p1", "p2", "w1", "w2"}, got); diff != "" {
+		t.Error("fragments:", diff)
+	}
+	if !slices.IsSortedFunc(res.Fragments, func(a, b domain.Fragment) int { return int(1e9 * (b.Score - a.Score)) }) {
+		t.Errorf("scores do not fall: %v", res.Fragments)
+	}
+	if diff := cmp.Diff([]string{first, second}, res.Explanation.Parts); diff != "" {
+		t.Error("explained parts:", diff)
+	}
+	for _, term := range []string{whole, first, second} {
+		if res.TermWeights[term] != 1 {
+			t.Errorf("the terms of %q have no weight", term)
+		}
+	}
+}
+
+func TestPartsGivenByTheCallerReplaceThoseOfTheSyntax(t *testing.T) {
+	t.Parallel()
+	const question = "How long is the warranty and who built the pump?"
+	for name, test := range map[string]struct {
+		parts []string
+		want  []string
+	}{
+		"none":  {[]string{}, []string{question}},
+		"given": {[]string{"warranty period", " builder "}, []string{question, "builder", "warranty period"}},
+	} {
+		w := newFixture(hit("a", 0, 1, 1))
+		searched := searchBy(w, nil)
+		if _, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Query, r.Parts = question, test.parts })); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, searched()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	_, err := newFixture().retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Parts = make([]string, 6) }))
+	if domain.CodeOf(err) != domain.CodeInvalid {
+		t.Errorf("six parts: error is %v, want CodeInvalid", err)
+	}
+}
+
+// orderer is a reranker that prefers the passages that contain the query.
+type orderer struct {
+	mu   sync.Mutex
+	seen map[string]int // passages by query
+}
+
+func (o *orderer) Model() string { return "orderer" }
+func (o *orderer) Rerank(_ context.Context, query string, passages []string) ([]Reranked, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seen[query] = len(passages)
+	var out []Reranked
+	for i := range passages {
+		out = append(out, Reranked{Index: len(passages) - 1 - i, Score: 1 - float64(i)/100})
+	}
+	return out, nil
+}
+
+func TestEachPartIsRerankedByItself(t *testing.T) {
+	t.Parallel()
+	const whole, first, second = "How long is the warranty and who built the pump?", "How long is the warranty", "who built the pump?"
+	a := []index.Hit{hit("a1", 0, 9, 0.9), hit("a2", 0, 8, 0.8), hit("a3", 0, 7, 0.7)}
+	b := []index.Hit{hit("b1", 0, 9, 0.9), hit("b2", 0, 8, 0.8), hit("b3", 0, 7, 0.7)}
+	w := newFixture(append(slices.Clone(a), b...)...)
+	searchBy(w, map[string][]index.Hit{whole: a, first: a, second: b})
+	o := &orderer{seen: map[string]int{}}
+	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: o}, Options{})
+	res, err := r.Retrieve(t.Context(), ask(func(r *Request) { r.Query, r.TopK = whole, 2 }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ids(res.Fragments)
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"a3", "b3"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]int{whole: 3, first: 3, second: 3}, o.seen); diff != "" {
+		t.Error("passages by query:", diff)
+	}
+}
