@@ -63,13 +63,13 @@ check-console: ## the console in a Chromium: axe on every view, 10,000 datasourc
 
 .PHONY: bench
 bench: ## benchmarks of every stage
-	go test -run '^$$' -bench . -skip 'Filters|Recall|OfTheLimit|Growth|Approximate' -benchmem ./pkg/...
+	go test -run '^$$' -bench . -skip 'Filters|Recall|BenchmarkLimit$$|Growth|Approximate' -benchmem ./pkg/...
 
 .PHONY: bench-index
 bench-index: ## filters of 200,000 chunks proved against a full scan and timed, and recall of the dense leg, on every engine; VECTORS, QUERIES: files of real vectors
 	go test -v -run '^$$' -bench Filters -benchtime 20x -timeout 0 ./pkg/index/embedded
 	for package in embedded/vector milvus; do \
-		go test -v -run '^$$' -bench 'Filters|Recall|OfTheLimit' -benchtime 20x -timeout 0 ./pkg/index/$$package \
+		go test -v -run '^$$' -bench 'Filters|Recall|BenchmarkLimit$$' -benchtime 20x -timeout 0 ./pkg/index/$$package \
 			$(if $(VECTORS),-recall.vectors $(abspath $(VECTORS)) -recall.queries $(abspath $(QUERIES)) -recall.dimensions $(or $(DIMENSIONS),384)) || exit 1; \
 	done
 
