@@ -80,7 +80,7 @@ func TestAPromptIsPackedIntoTheModelsWindow(t *testing.T) {
 	}
 }
 
-func TestAPromptThatFitsNoWindowIsRefusedWithTheWayOut(t *testing.T) {
+func TestATooLargePromptIsRefusedWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	d := packable()
 	d.style.system = words(5000)

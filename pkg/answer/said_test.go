@@ -126,7 +126,7 @@ func TestInstructionsFollowTheSystemPrompt(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWasCutSaysSo(t *testing.T) {
+func TestATruncatedAnswerIsMarked(t *testing.T) {
 	t.Parallel()
 	w := newFixture(fragments()...)
 	w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {

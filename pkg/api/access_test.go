@@ -105,7 +105,7 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestANewKeyIsAnsweredAsItIsStored(t *testing.T) {
+func TestANewKeyIsReturnedAsStored(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.clock.advance(123 * time.Nanosecond) // finer than what is stored

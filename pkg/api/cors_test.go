@@ -83,7 +83,7 @@ func TestAPublicAgentIsQueriedFromItsOrigins(t *testing.T) {
 	}
 }
 
-func TestARefusedOriginIsToldTheRemedy(t *testing.T) {
+func TestARefusedOriginGetsTheRemedy(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent(object{"visibility": "public", "allowedOrigins": []string{"https://shop.example"}})

@@ -37,7 +37,7 @@ type server struct {
 	served    func() (document.Served, error) // the document as it is sent
 	log       *slog.Logger
 	keyring   access.Keyring
-	pages     access.CORS
+	cors      access.CORS
 	audit     *access.Audit
 	limits    *access.RateLimits
 	claims    idempotency.Responses
@@ -83,7 +83,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 			return document.Serve(openAPI, o.documented(), o.Engines, o.EmbeddingModels)
 		}),
 		keyring:   access.Keyring{Keys: d.KeyFinder, Now: d.Now, Log: d.Log},
-		pages:     access.CORS{Origins: o.CORSOrigins, RateLimits: limits, Agents: d.Agents},
+		cors:      access.CORS{Origins: o.CORSOrigins, RateLimits: limits, Agents: d.Agents},
 		audit:     access.NewAudit(d.Audit, d.Now),
 		limits:    limits,
 		claims:    idempotency.Responses{Store: d.Claims, Heartbeat: o.ClaimHeartbeat, Log: d.Log},
@@ -174,7 +174,7 @@ func (s *server) fail(c *gin.Context, err error) {
 
 // checkOrigin refuses browsers whose page may not call the service.
 func (s *server) checkOrigin(c *gin.Context) {
-	if err := s.pages.Check(c); err != nil {
+	if err := s.cors.Check(c); err != nil {
 		s.fail(c, err)
 	}
 }

@@ -58,7 +58,7 @@ func (b *backups) with(caller operator, next http.Handler) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		switch {
 		case !caller.sent(r):
-			b.tell(r, "refused", backup.Report{})
+			b.recordAudit(r, "refused", backup.Report{})
 			problem.Refuse(w, domain.CodeUnauthorized, "a backup needs the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY, or that of "+datadir.Operator+" in the data directory")
 		case r.Method != http.MethodPost:
 			w.Header().Set("Allow", http.MethodPost)
@@ -88,7 +88,7 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(b.stopped, cancel)()
 	b.hold.Store(true)
 	defer b.hold.Store(false)
-	b.tell(r, "begun", backup.Report{})
+	b.recordAudit(r, "begun", backup.Report{})
 	out := &archiveResponse{w: w, control: http.NewResponseController(w)}
 	began := time.Now()
 	report, err := b.content.Write(ctx, out, bound)
@@ -100,13 +100,13 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 		b.fail(w, r, out, report, err)
 		return
 	}
-	b.tell(r, "made", report)
+	b.recordAudit(r, "made", report)
 	b.log.Info("backup made", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
 }
 
 // fail reports an error to the caller if nothing has been sent; otherwise the archive itself records it.
 func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveResponse, report backup.Report, err error) {
-	b.tell(r, "failed", report)
+	b.recordAudit(r, "failed", report)
 	gone := r.Context().Err() != nil || b.stopped.Err() != nil
 	if !gone {
 		b.log.Error("backup failed", "error", err)
@@ -123,8 +123,8 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 	problem.Refuse(w, domain.CodeUnavailable, "the backup could not be begun: the service stops, or something that it needs is down")
 }
 
-// tell records in the audit log the request for a backup and its result.
-func (b *backups) tell(r *http.Request, result string, report backup.Report) {
+// recordAudit records in the audit log the request for a backup and its result.
+func (b *backups) recordAudit(r *http.Request, result string, report backup.Report) {
 	address := r.RemoteAddr
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		address = host

@@ -23,7 +23,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
 	s.auditor = &control.Auditor{
-		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
+		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.indexAlarm,
 		Holder: s.holder, Log: s.log, Now: s.now, Aged: s.guardedNow, Audited: s.rebuild.audited,
 	}
 	sites := control.SiteWorker{Sites: s.catalog, Hub: s.hub, Log: s.log}
@@ -110,7 +110,7 @@ func (s *Service) prune(ctx context.Context) {
 // requestAudit requests an early audit, because the embedded index has found damage.
 func (s *Service) requestAudit() {
 	s.rebuild.alarm(s.now())
-	notify(s.alarm)
+	notify(s.indexAlarm)
 }
 
 // reschedule requests an early comparison of the schedules with the catalog.
@@ -119,7 +119,7 @@ func (s *Service) reschedule() { notify(s.scheduled) }
 // build requests an early audit, because there is no embedded index and it must be rebuilt from the catalog.
 func (s *Service) build() {
 	s.rebuild.begin(s.now())
-	notify(s.alarm)
+	notify(s.indexAlarm)
 }
 
 func notify(signal chan struct{}) {

@@ -32,31 +32,31 @@ type Service struct {
 	now        func() time.Time
 	guardedNow func() time.Time // now, for deleting old objects; see guardedClock
 
-	dir       *datadir.Dir
-	catalog   *catalog.Catalog
-	broker    *jobs.Broker
-	nats      *natsd.Server // nil: the servers at NATS_URL
-	conn      *jobs.Conn
-	originals *originals.Store
-	engines   *engines
-	embedders *embedders
-	models    chat.Models
-	reranker  *instrument.Reranker // nil: not configured
-	crawler   *web                 // nil: other processes crawl
-	sealer    *seal.Sealer         // nil: no key shared with the crawlers
-	hub       *control.Hub
-	auditor   *control.Auditor
-	rescuer   *control.Rescuer
-	alarm     chan struct{}
-	scheduled chan struct{} // signals that the refresh times of web content have changed
-	backups   *backups
-	rebuild   rebuild
-	auditLog  *slog.Logger // of the use of keys
-	holder    string       // id of this process among those sharing the catalog
-	metrics   *prometheus.Registry
-	jobs      *instrument.JobMetrics
-	stages    *instrument.Stages
-	admission *admissionGates
+	dir        *datadir.Dir
+	catalog    *catalog.Catalog
+	broker     *jobs.Broker
+	nats       *natsd.Server // nil: the servers at NATS_URL
+	conn       *jobs.Conn
+	originals  *originals.Store
+	engines    *engines
+	embedders  *embedders
+	models     chat.Models
+	reranker   *instrument.Reranker // nil: not configured
+	crawler    *web                 // nil: other processes crawl
+	sealer     *seal.Sealer         // nil: no key shared with the crawlers
+	hub        *control.Hub
+	auditor    *control.Auditor
+	rescuer    *control.Rescuer
+	indexAlarm chan struct{}
+	scheduled  chan struct{} // signals that the refresh times of web content have changed
+	backups    *backups
+	rebuild    rebuild
+	auditLog   *slog.Logger // of the use of keys
+	holder     string       // id of this process among those sharing the catalog
+	metrics    *prometheus.Registry
+	jobs       *instrument.JobMetrics
+	stages     *instrument.Stages
+	admission  *admissionGates
 
 	listener net.Listener
 	server   *http.Server
@@ -72,7 +72,7 @@ func NewService(c config.Config, o Options) *Service {
 	now := o.hooks.clock()
 	s := &Service{
 		config: c, options: o, log: o.Log, now: now, guardedNow: newGuardedClock(now).now, failed: make(chan error, 1),
-		backups: &backups{}, auditLog: o.Log, engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
+		backups: &backups{}, auditLog: o.Log, engines: &engines{}, indexAlarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
 	s.jobs, s.stages = instrument.NewJobMetrics(s.metrics), instrument.NewStages(s.metrics)
 	s.admission = newAdmission(c, s.metrics)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestDiscover_says_whether_a_sitemap_lists_every_page(t *testing.T) {
+func TestDiscover_reports_whether_a_sitemap_is_complete(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")

@@ -147,7 +147,7 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 	})
 }
 
-func TestFetch_takes_no_more_of_a_header_than_is_of_use(t *testing.T) {
+func TestFetch_bounds_headers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, status(200, map[string]string{
 		"ETag": `"` + strings.Repeat("a", 5000) + `"`, "Last-Modified": strings.Repeat("b", 5000),
@@ -305,7 +305,7 @@ func TestFetch_decides_the_type(t *testing.T) {
 	})
 }
 
-func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
+func TestFetch_reads_the_metadata_of_a_page(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		head, tag         string

@@ -330,7 +330,7 @@ func TestDiscover_bounds_nesting_loops_and_pages(t *testing.T) {
 	}
 }
 
-func TestDiscover_hands_back_the_error_of_emit(t *testing.T) {
+func TestDiscover_returns_the_error_of_emit(t *testing.T) {
 	t.Parallel()
 	s := serve(t, site.Handler())
 	want := errors.New("stream is full")

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-func TestFetch_of_a_page_brings_body_type_title_validators_and_links(t *testing.T) {
+func TestFetch_returns_body_type_title_validators_and_links(t *testing.T) {
 	t.Parallel()
 	s := serve(t, site.Handler())
 	c := local(t)
@@ -58,7 +58,7 @@ func TestFetch_of_a_page_brings_body_type_title_validators_and_links(t *testing.
 	}
 }
 
-func TestFetch_with_validators_of_an_unchanged_page_brings_NotModified_and_no_body(t *testing.T) {
+func TestFetch_of_an_unchanged_page_returns_NotModified_without_a_body(t *testing.T) {
 	t.Parallel()
 	s := serve(t, site.Handler())
 	c := local(t)
@@ -267,7 +267,7 @@ func TestFetch_honours_Retry_After(t *testing.T) {
 	}
 }
 
-func TestFetch_of_a_dead_server_may_be_tried_again(t *testing.T) {
+func TestFetch_from_a_dead_server_can_be_retried(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
@@ -399,7 +399,7 @@ func TestFetch_refuses_a_page_that_left_its_site_permanently(t *testing.T) {
 	}
 }
 
-func TestFetch_of_a_root_that_has_moved_takes_links_where_it_went(t *testing.T) {
+func TestFetch_follows_a_moved_root(t *testing.T) {
 	t.Parallel()
 	other := routes(t, map[string]string{"/": `<a href="/next">next</a>`})
 	s := serve(t, http.RedirectHandler(other.URL+"/", http.StatusFound))

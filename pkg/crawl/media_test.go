@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestFetch_decides_by_the_type_of_content_whether_there_is_text(t *testing.T) {
+func TestFetch_rejects_content_types_without_text(t *testing.T) {
 	t.Parallel()
 	page := "<!DOCTYPE html><title>x</title><p>text"
 	elf := "\x7fELF\x02\x01\x01\x00" + strings.Repeat("\x00\x01", 3_000)

@@ -203,7 +203,7 @@ func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatAPageMayReachBehindAProxyIsDecidedByTheCheckedLookup(t *testing.T) {
+func TestAccessBehindAProxyDependsOnTheCheckedLookup(t *testing.T) {
 	t.Parallel()
 	m := newTestProxy(t, routes(t, map[string]string{"/a": shellPage, "/api": "inner text"}))
 	s := newSocks(t, m.to)

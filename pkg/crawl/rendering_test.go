@@ -74,7 +74,7 @@ func shop(t *testing.T) string {
 	})).URL
 }
 
-func TestFetch_of_a_page_that_needs_scripts_says_so_where_there_is_no_browser(t *testing.T) {
+func TestFetch_reports_pages_that_need_scripts_without_a_browser(t *testing.T) {
 	t.Parallel()
 	root := shop(t)
 	_, _, err := fetch(t, local(t), PageRequest{URL: root + "/a"})
@@ -88,7 +88,7 @@ func TestFetch_of_a_page_that_needs_scripts_says_so_where_there_is_no_browser(t 
 	}
 }
 
-func TestFetch_brings_what_scripts_have_made_of_a_page(t *testing.T) {
+func TestFetch_returns_the_rendered_page(t *testing.T) {
 	t.Parallel()
 	root := shop(t)
 	c := local(t, func(o *Options) {
@@ -203,7 +203,7 @@ func TestFetch_bounds_what_a_browser_asks_for(t *testing.T) {
 	}
 }
 
-func TestFetch_of_a_page_that_cannot_be_rendered(t *testing.T) {
+func TestFetch_reports_failed_rendering(t *testing.T) {
 	t.Parallel()
 	root := shop(t)
 	crash := errors.New("the browser has ended")
@@ -293,7 +293,7 @@ func (publicConn) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(93, 184, 216, 34), Port: 80}
 }
 
-func TestFetch_lets_scripts_of_the_public_web_reach_nothing_else(t *testing.T) {
+func TestScripts_of_public_pages_reach_no_private_address(t *testing.T) {
 	t.Parallel()
 	inner := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s has come through", r.Method, r.URL)

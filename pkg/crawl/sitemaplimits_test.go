@@ -39,7 +39,7 @@ func hugeSite(asked func()) http.Handler {
 	})
 }
 
-func TestDiscover_bounds_what_is_read_of_all_sitemaps_together(t *testing.T) {
+func TestDiscover_bounds_all_sitemaps_together(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		limits sitemap.Limits

@@ -80,7 +80,7 @@ func echoed(conn net.Conn, text string) error {
 	return nil
 }
 
-func TestWhatPassesArrivesWhole(t *testing.T) {
+func TestForwardedDataIsUnchanged(t *testing.T) {
 	t.Parallel()
 	p := newEcho(t)
 	conn := dial(t, p)
@@ -165,7 +165,7 @@ func TestSlowIsNoFasterThanItsLatencyAndRate(t *testing.T) {
 	}
 }
 
-func TestAConnectionIsCutAfterSoManyBytes(t *testing.T) {
+func TestAConnectionIsCutAfterABoundedNumberOfBytes(t *testing.T) {
 	t.Parallel()
 	p := newEcho(t)
 	p.Set(CutAfter(15)) // ten there, five back

@@ -58,7 +58,7 @@ func TestCrawlerKeepsAPageAndReportsIt(t *testing.T) {
 	}
 }
 
-func TestCrawlerReportsTheSamePageWhenAJobComesAgain(t *testing.T) {
+func TestCrawlerReportsTheSamePageForARedeliveredJob(t *testing.T) {
 	t.Parallel()
 	w := newWeb(crawl.Page{URL: "https://pumps.example/a", MIMEType: "text/html"})
 	if err := w.handle(t, crawlJob()); err != nil {

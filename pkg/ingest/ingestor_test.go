@@ -163,7 +163,7 @@ func TestIngestorYieldsBeforeAJobAndEachBatch(t *testing.T) {
 	}
 }
 
-func TestIngestorWritesTheSameRowsWhenAJobComesAgain(t *testing.T) {
+func TestIngestorWritesTheSameRowsForARedeliveredJob(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(batchRows + 1)
 	writes := 0

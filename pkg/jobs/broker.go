@@ -42,7 +42,7 @@ type Broker struct {
 // It fails with ErrReplicas if the cluster has too few servers, and with ErrForeign if the streams belong to another
 // catalog.
 func Open(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
-	b := unopened(conn, o)
+	b := newUnopenedBroker(conn, o)
 	if err := b.identify(ctx, o); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func Open(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	return b, b.lookUp(ctx)
 }
 
-func unopened(conn *Conn, o Options) *Broker {
+func newUnopenedBroker(conn *Conn, o Options) *Broker {
 	o = o.withDefaults()
 	return &Broker{conn: conn, js: conn.js, opts: o, attempts: newAttemptStore(conn.js, o.Patience), now: o.Now, log: o.Log}
 }
@@ -65,7 +65,7 @@ const attachInterval = 250 * time.Millisecond
 // Attach looks up the streams that Open creates, and waits for them until ctx ends. Of the options, only Patience, Now
 // and Log are used. It fails with ErrNewer if a newer version of the program created the streams.
 func Attach(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
-	b := unopened(conn, o)
+	b := newUnopenedBroker(conn, o)
 	for {
 		err := b.lookUp(ctx)
 		if err == nil {

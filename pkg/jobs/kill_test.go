@@ -98,7 +98,7 @@ func startChild(t *testing.T, dir, role string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
+func TestAcknowledgedMessagesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "nats")
 	acked := map[uint64]string{}

@@ -204,7 +204,7 @@ func refreshOrNot(text string) domain.Refresh {
 	return r
 }
 
-func TestWhatIsDueComesAgainUntilItIsTaken(t *testing.T) {
+func TestDueMessagesAreRedeliveredUntilAcknowledged(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	store, src := domain.NewID(), domain.NewID()

@@ -75,7 +75,7 @@ func TestAnOpenLoopDoesNotWaitForAnswers(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeSentIsCounted(t *testing.T) {
+func TestUnsentRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, err := Run(t.Context(), Load{Rate: 100, Clients: 1, For: 10 * time.Second, Grace: time.Minute}, lasting(1500*time.Millisecond))

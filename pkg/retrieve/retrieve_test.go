@@ -252,7 +252,7 @@ func TestRetrieveSearchesDeeperWhileInactiveRowsFillTheTop(t *testing.T) {
 	}
 }
 
-func TestRetrieveSearchesAgainWhenAGenerationBecameActiveMeanwhile(t *testing.T) {
+func TestRetrieveSearchesAgainIfAGenerationBecameActive(t *testing.T) {
 	t.Parallel()
 	w := newFixture(hit("manual", 0, 9, 0.9))
 	serve := w.search

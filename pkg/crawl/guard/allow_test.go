@@ -58,7 +58,7 @@ func TestParseAllow_opens_no_range_that_is_never_reached_by_naming_a_wider_one(t
 	}
 }
 
-func TestParseAllow_says_what_is_wrong(t *testing.T) {
+func TestParseAllow_reports_errors(t *testing.T) {
 	t.Parallel()
 	for entry, says := range map[string]string{
 		"169.254.169.254":          "cannot be allowed",

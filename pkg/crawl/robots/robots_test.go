@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseRobots_finds_the_rules_that_bind_us(t *testing.T) {
+func TestParseRobots_finds_the_rules_of_our_agent(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		text     string

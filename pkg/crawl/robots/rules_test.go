@@ -119,7 +119,7 @@ func TestRobotsRules_compare_addresses_as_they_are_sent(t *testing.T) {
 	}
 }
 
-func TestRobotsRules_of_which_the_most_specific_decides(t *testing.T) {
+func TestRobotsRules_apply_the_most_specific_rule(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		rules string

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestScope_says_what_belongs_to_a_site(t *testing.T) {
+func TestScope_decides_what_belongs_to_a_site(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		scope domain.SiteScope

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestTraps_are_told_by_the_address(t *testing.T) {
+func TestTraps_are_recognised_by_the_address(t *testing.T) {
 	t.Parallel()
 	sc, err := New(domain.SiteScope{Root: "https://e.com/"})
 	if err != nil {
@@ -48,7 +48,7 @@ func TestTraps_are_told_by_the_address(t *testing.T) {
 	}
 }
 
-func TestTraps_are_told_by_the_page_that_links_to_them(t *testing.T) {
+func TestTraps_are_recognised_by_the_linking_page(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		page, ref string

@@ -36,7 +36,7 @@ func entries(in []byte) ([]string, error) {
 	return got, err
 }
 
-func TestReadSitemap_takes_what_writers_of_sitemaps_make(t *testing.T) {
+func TestReadSitemap_accepts_common_deviations(t *testing.T) {
 	t.Parallel()
 	const one = `<urlset><url><loc>http://e.com/a</loc></url></urlset>`
 	for name, tc := range map[string]struct {

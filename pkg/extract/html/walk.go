@@ -30,7 +30,7 @@ type walker struct {
 	tabs        []string        // labels of tabs whose panels follow
 	inCode      bool            // the text is in inline code
 	entry       string          // anchor of the term that is being defined; "" outside definitions
-	around      string          // entry around the innermost definition list
+	entryTerm   string          // entry around the innermost definition list
 	facts       map[*html.Node]nodeFacts
 	err         error
 }
@@ -167,10 +167,10 @@ func (w *walker) node(n *html.Node) {
 	case atom.Li:
 		w.listItem(n)
 	case atom.Dl:
-		entry, around := w.entry, w.around
-		w.around = entry
+		entry, around := w.entry, w.entryTerm
+		w.entryTerm = entry
 		w.block(n)
-		w.entry, w.around = entry, around
+		w.entry, w.entryTerm = entry, around
 	case atom.Dt, atom.Summary:
 		w.flush()
 		w.enter(n)
@@ -264,7 +264,7 @@ func (w *walker) enter(n *html.Node) {
 	if id := w.p.anchors[n]; id != "" {
 		w.entry = id
 	} else if prev := previousElement(n); prev == nil || prev.DataAtom != atom.Dt {
-		w.entry = w.around
+		w.entry = w.entryTerm
 	}
 }
 

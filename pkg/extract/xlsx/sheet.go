@@ -41,7 +41,7 @@ type sheetReader struct {
 	above          map[int]mergedText     // by column: merged text that spans the following rows
 	rows           *table.Writer
 	row            int // number of the last row
-	lacking        bool
+	incomplete     bool
 	missingResults int // formulas without a result
 }
 
@@ -77,7 +77,7 @@ func (r *sheetReader) read() error {
 	case failed != nil:
 		out.Warn(fmt.Sprintf("sheet %q is damaged in row %d; only the rows before it were read", r.ref.name, r.row))
 	}
-	if r.lacking {
+	if r.incomplete {
 		out.Warn(fmt.Sprintf("cells of sheet %q refer to texts that are missing from the file; they were skipped", r.ref.name))
 	}
 	if r.missingResults > 0 {
@@ -247,7 +247,7 @@ func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link 
 			return "", link
 		}
 		s, ok := r.w.strings.at(i)
-		r.lacking = r.lacking || !ok
+		r.incomplete = r.incomplete || !ok
 		return s, link
 	case "inlineStr":
 		if inline == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
-func TestScore_is_BM25_of_the_row_whatever_average_was_assumed(t *testing.T) {
+func TestScore_is_BM25_for_any_assumed_average(t *testing.T) {
 	t.Parallel()
 	r := index.Row{Text: "The river crosses the valley, and the river ends.", Context: "River guide"}
 	var words analysis.Analyzer

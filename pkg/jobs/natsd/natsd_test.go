@@ -184,7 +184,7 @@ func TestStartIsQuickAndSmall(t *testing.T) {
 	}
 }
 
-func TestWritesAreSyncedUnlessToldOtherwise(t *testing.T) {
+func TestWritesAreSyncedByDefault(t *testing.T) {
 	t.Parallel()
 	for noSync, want := range map[bool]bool{false: true, true: false} {
 		opts, err := Options{Dir: "x", NoSync: noSync}.server()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAScriptTellsWhatItMeasuredInItsLastLine(t *testing.T) {
+func TestTheLastLineOfAScriptIsItsResult(t *testing.T) {
 	t.Parallel()
 	var told struct{ Name string }
 	state, err := RunPython(t.Context(), "python3", []byte("import sys\nprint('noise')\nprint('{\"Name\": \"%s\"}' % sys.argv[1])\n"), []string{"one"}, &told)

@@ -156,7 +156,7 @@ func recallOf(ctx context.Context, s *Set, queries [][]float32, limit int) (reca
 	return r, nil
 }
 
-func TestAStagedScanFindsTheNearestRowsWhateverTheVectors(t *testing.T) {
+func TestAStagedScanFindsTheNearestRows(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
