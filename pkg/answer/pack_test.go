@@ -34,7 +34,7 @@ func TestAPromptIsPackedIntoTheModelsWindow(t *testing.T) {
 	}
 	whole := all.Tokens()
 	tests := map[string]struct {
-		room      int // tokens that the prompt may have
+		budget    int // tokens that the prompt may have
 		fragments int
 		history   int
 	}{
@@ -52,8 +52,8 @@ func TestAPromptIsPackedIntoTheModelsWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const answer = 100
-			window := (test.room + answer) * 10 / 9
-			for window*9/10-answer < test.room {
+			window := (test.budget + answer) * 10 / 9
+			for window*9/10-answer < test.budget {
 				window++
 			}
 			d, n := packable(), answer
@@ -63,10 +63,10 @@ func TestAPromptIsPackedIntoTheModelsWindow(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(p.Fragments) != test.fragments || len(p.Messages) != test.history+1 {
-				t.Errorf("%d fragments and %d messages of history in %d tokens of %d", len(p.Fragments), len(p.Messages)-1, p.Tokens(), test.room)
+				t.Errorf("%d fragments and %d messages of history in %d tokens of %d", len(p.Fragments), len(p.Messages)-1, p.Tokens(), test.budget)
 			}
-			if p.Tokens() > test.room || *p.Params.MaxTokens != answer {
-				t.Errorf("%d tokens in a room of %d, %d for the answer", p.Tokens(), test.room, *p.Params.MaxTokens)
+			if p.Tokens() > test.budget || *p.Params.MaxTokens != answer {
+				t.Errorf("%d tokens in a room of %d, %d for the answer", p.Tokens(), test.budget, *p.Params.MaxTokens)
 			}
 			for i, f := range p.Fragments {
 				if f.ChunkID != fmt.Sprint(i) {

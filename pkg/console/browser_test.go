@@ -149,8 +149,8 @@ type tab struct {
 	pages   string      // of another web site, which the tab may be led to
 }
 
-// patience is for one step of a test, on a machine that is busy.
-const patience = 60 * time.Second
+// stepTimeout is for one step of a test, on a machine that is busy.
+const stepTimeout = 60 * time.Second
 
 func open(s *service) *tab {
 	s.Helper()
@@ -226,7 +226,7 @@ func openWithSite(s *service, pages string) *tab {
 
 func (t *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, stepTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		t.Fatalf("%s: %v\nthe page says: %.1500s", what, err, t.said())
@@ -350,7 +350,7 @@ func (t *tab) clearField(css string) {
 func (t *tab) chooseFiles(files []string) {
 	t.Helper()
 	t.eventually("choosing files", func() (bool, error) {
-		ctx, cancel := context.WithTimeout(t.ctx, patience)
+		ctx, cancel := context.WithTimeout(t.ctx, stepTimeout)
 		defer cancel()
 		target := chromedp.FromContext(ctx).Target
 		found, err := cdp.Call(ctx, target, runtime.Evaluate, runtime.EvaluateParams{Expression: `document.querySelector('input[type=file]')`})
@@ -366,7 +366,7 @@ func (t *tab) chooseFiles(files []string) {
 // another document during the step.
 func (t *tab) eventually(what string, step func() (bool, error)) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(stepTimeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -377,7 +377,7 @@ func (t *tab) eventually(what string, step func() (bool, error)) {
 		}
 		select {
 		case <-deadline.C:
-			t.Fatalf("%s: not done within %s: %v\nthe page says: %.1500s", what, patience, err, t.said())
+			t.Fatalf("%s: not done within %s: %v\nthe page says: %.1500s", what, stepTimeout, err, t.said())
 		case <-tick.C:
 		}
 	}
@@ -405,7 +405,7 @@ func value[T any](t *tab, expression string) T {
 }
 
 func evaluate[T any](t *tab, expression string) (T, error) {
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, stepTimeout)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }

@@ -88,7 +88,7 @@ func kettleAgent(s *service) string {
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Handbook"}, &store)
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Kettle",
 		"config": map[string]any{"text": "The kettle in the kitchen holds three litres. It was bought in May."}}, nil)
-	s.settled(store.ID, 1, patience)
+	s.settled(store.ID, 1, stepTimeout)
 	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
 	return agent.ID
 }

@@ -101,7 +101,7 @@ func embed(t *testing.T, body string, answers http.HandlerFunc) *embedded {
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Handbook"}, &store)
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Kettle <b>",
 		"config": map[string]any{"text": "The kettle in the kitchen holds three litres. It was bought in May."}}, nil)
-	s.settled(store.ID, 1, patience)
+	s.settled(store.ID, 1, stepTimeout)
 	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}, "visibility": "public", "allowedOrigins": []string{e.site}}, &agent)
 	e.agent = agent.ID
 	return e

@@ -69,7 +69,7 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 			ids = append(ids, made.ID)
 		}
 		n += len(names)
-		s.settled(store.ID, n, patience)
+		s.settled(store.ID, n, stepTimeout)
 		return ids
 	}
 	ids := add("first", "second", "third")

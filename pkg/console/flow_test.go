@@ -218,7 +218,7 @@ func TestADatasourceIsEdited(t *testing.T) {
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Notes"}, &store)
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Kettle", "metadata": map[string]any{"team": "kitchen"},
 		"config": map[string]any{"text": "The kettle holds three litres."}}, &source)
-	s.settled(store.ID, 1, patience)
+	s.settled(store.ID, 1, stepTimeout)
 	c := open(s)
 	c.signIn()
 	c.at("#/datasources/" + source.ID)
@@ -235,7 +235,7 @@ func TestADatasourceIsEdited(t *testing.T) {
 	c.until(`document.querySelector('h1').textContent === 'The kettle' && /canteen/.test(document.querySelector('.facts').innerText) && document.querySelector('.card .chip.synched')`)
 	edit(`text.value = 'The kettle holds five litres.'`)
 	c.until(`!document.querySelector('dialog')`)
-	s.settled(store.ID, 1, patience)
+	s.settled(store.ID, 1, stepTimeout)
 	c.do("reloading", chromedp.Reload())
 	c.until(`/five litres/.test(document.querySelector('.chunks')?.innerText)`)
 	var read struct {
@@ -257,7 +257,7 @@ func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	var reader, asker struct{ Key string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Notes"}, &store)
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Kettle", "config": map[string]any{"text": "The kettle in the kitchen holds three litres."}}, nil)
-	s.settled(store.ID, 1, patience)
+	s.settled(store.ID, 1, stepTimeout)
 	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
 	s.call(http.MethodPost, "/keys", map[string]any{"name": "r", "scopes": []string{"read"}}, &reader)
 	s.call(http.MethodPost, "/keys", map[string]any{"name": "q", "scopes": []string{"query"}, "agentId": agent.ID}, &asker)

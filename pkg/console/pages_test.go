@@ -39,7 +39,7 @@ func filledService(t *testing.T) (*service, map[string]view) {
 		"config": map[string]any{"text": "The kettle in the kitchen holds three litres.\n\nIt was bought in May."}}, &text)
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "web_page", "config": map[string]any{"source_url": pages.URL + "/nothing-here"}}, &broken)
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "web_site", "config": map[string]any{"source_url": pages.URL + "/", "max_pages": 3}}, &web)
-	s.settled(store.ID, 4, patience)
+	s.settled(store.ID, 4, stepTimeout)
 	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
 	s.call(http.MethodPost, "/agents/"+agent.ID+"/query", map[string]any{"query": "How much does the kettle hold?"}, &answer)
 	s.call(http.MethodPost, "/agents", map[string]any{"name": "Shop", "visibility": "public"}, &public)

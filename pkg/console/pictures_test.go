@@ -29,7 +29,7 @@ func TestThePicturesOfTheReadme(t *testing.T) {
 	c.waitVisible(".drop")
 	names := documents(t, "aurora-x2-manual.pdf", "employee-handbook.docx", "price-list.xlsx", "support.html", "installation.md")
 	c.chooseFiles(names)
-	s.settled(store.ID, len(names), patience)
+	s.settled(store.ID, len(names), stepTimeout)
 	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
 	s.call(http.MethodPost, "/agents/"+agent.ID+"/query", map[string]any{"query": "How long is the warranty of the Aurora X2 pump?"}, &answer)
 	c.at("#/agents/" + agent.ID + "/conversations/" + answer.ConversationID)

@@ -214,15 +214,15 @@ func TestAccessBehindAProxyDependsOnTheCheckedLookup(t *testing.T) {
 	// The answers of a hostile server: the page is checked by the first ones, and later ones must not count for it.
 	const public, private = "93.184.215.14", "10.0.0.7"
 	for name, test := range map[string]struct {
-		turns [][]string
-		inner bool // scripts of the page reach what configuration opens
-		named bool // only for a proxy that receives names, and may connect to any address
+		responses [][]string
+		inner     bool // scripts of the page reach what configuration opens
+		named     bool // only for a proxy that receives names, and may connect to any address
 	}{
-		"public":                {turns: [][]string{{public}}},
-		"public, then private":  {turns: [][]string{{public}, {public}, {private}}},
-		"public, then no names": {turns: [][]string{{public}, {public}, {"none.example."}}},
-		"both":                  {turns: [][]string{{public, private}}, named: true},
-		"private":               {turns: [][]string{{private}}, inner: true},
+		"public":                {responses: [][]string{{public}}},
+		"public, then private":  {responses: [][]string{{public}, {public}, {private}}},
+		"public, then no names": {responses: [][]string{{public}, {public}, {"none.example."}}},
+		"both":                  {responses: [][]string{{public, private}}, named: true},
+		"private":               {responses: [][]string{{private}}, inner: true},
 	} {
 		for _, proxy := range []string{m.URL, "socks5://" + s.addr} {
 			if test.named && proxy != m.URL {
@@ -231,7 +231,7 @@ func TestAccessBehindAProxyDependsOnTheCheckedLookup(t *testing.T) {
 			var reached error
 			c := proxied(t, proxy, func(o *Options) {
 				o.Allow = allow
-				o.Resolver = dnsServer(t, zone{"page.example.": test.turns, "inner.example.": {{private}}})
+				o.Resolver = dnsServer(t, zone{"page.example.": test.responses, "inner.example.": {{private}}})
 				o.Renderer = browserOf(func(_ context.Context, u string, get func(string) (int, string, error)) (Rendered, error) {
 					_, _, reached = get("http://inner.example/api")
 					return Rendered{Status: 200, URL: u, HTML: []byte("<p>text")}, nil

@@ -39,14 +39,14 @@ var errRevision = errors.New("jobs: written by another worker")
 // are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket, but the
 // client's Get is not used: any replica may answer it, and a lagging one would hide crashes.
 type attemptStore struct {
-	js       jetstream.JetStream
-	stream   jetstream.Stream
-	entries  quorum.Reader
-	patience time.Duration
+	js           jetstream.JetStream
+	stream       jetstream.Stream
+	entries      quorum.Reader
+	retryTimeout time.Duration
 }
 
 func newAttemptStore(js jetstream.JetStream, maxWait time.Duration) *attemptStore {
-	return &attemptStore{js: js, entries: quorum.Reader{JS: js, Stream: streamAttempts, Timeout: maxWait}, patience: maxWait}
+	return &attemptStore{js: js, entries: quorum.Reader{JS: js, Stream: streamAttempts, Timeout: maxWait}, retryTimeout: maxWait}
 }
 
 func attemptKey(generation uint64) string { return strconv.FormatUint(generation, 10) }
@@ -93,7 +93,7 @@ func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptC
 
 // forget purges the attempt counts of a finished job: a delete would leave a marker for each job.
 func (l *attemptStore) forget(ctx context.Context, generation uint64) error {
-	err := quorum.Retry(ctx, l.patience, func(ctx context.Context) error {
+	err := quorum.Retry(ctx, l.retryTimeout, func(ctx context.Context) error {
 		return l.stream.Purge(ctx, jetstream.WithPurgeSubject(prefixAttempts+attemptKey(generation)))
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func (l *attemptStore) put(ctx context.Context, key string, v any, opts ...jetst
 		return 0, err
 	}
 	msg := &nats.Msg{Subject: prefixAttempts + key, Data: data, Header: nats.Header{}}
-	ack, err := quorum.Store(ctx, l.js, l.patience, streamAttempts, nuid.Next(), msg, opts...)
+	ack, err := quorum.Store(ctx, l.js, l.retryTimeout, streamAttempts, nuid.Next(), msg, opts...)
 	if quorum.WrongSequence(err) {
 		return 0, fmt.Errorf("%w: %w", errRevision, err)
 	}

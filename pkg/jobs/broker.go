@@ -56,14 +56,14 @@ func Open(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 
 func newUnopenedBroker(conn *Conn, o Options) *Broker {
 	o = o.withDefaults()
-	return &Broker{conn: conn, js: conn.js, opts: o, attempts: newAttemptStore(conn.js, o.Patience), now: o.Now, log: o.Log}
+	return &Broker{conn: conn, js: conn.js, opts: o, attempts: newAttemptStore(conn.js, o.RetryTimeout), now: o.Now, log: o.Log}
 }
 
 // Interval at which Attach checks for missing streams.
 const attachInterval = 250 * time.Millisecond
 
-// Attach looks up the streams that Open creates, and waits for them until ctx ends. Of the options, only Patience, Now
-// and Log are used. It fails with ErrNewer if a newer version of the program created the streams.
+// Attach looks up the streams that Open creates, and waits for them until ctx ends. Of the options, only RetryTimeout,
+// Now and Log are used. It fails with ErrNewer if a newer version of the program created the streams.
 func Attach(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	b := newUnopenedBroker(conn, o)
 	for {
@@ -102,12 +102,12 @@ func (b *Broker) lookUp(ctx context.Context) error {
 
 // do retries a request while the cluster elects a leader.
 func (b *Broker) do(ctx context.Context, f func(ctx context.Context) error) error {
-	return quorum.Retry(ctx, b.opts.Patience, f)
+	return quorum.Retry(ctx, b.opts.RetryTimeout, f)
 }
 
 // leader returns a reader of single messages that asks the stream's leader, never a lagging replica.
 func (b *Broker) leader(stream string) quorum.Reader {
-	return quorum.Reader{JS: b.js, Stream: stream, Timeout: b.opts.Patience}
+	return quorum.Reader{JS: b.js, Stream: stream, Timeout: b.opts.RetryTimeout}
 }
 
 // Reset reports whether Open had to create or empty JOBS. The catalog's unfinished jobs are then missing from the
@@ -118,9 +118,9 @@ func (b *Broker) Reset() bool { return b.reset }
 // not stored again; Publish then returns the generation of the first. A stored job survives what the servers' storage
 // survives: power loss with an embedded server, the loss of fewer than half of the replicas with a cluster.
 //
-// Publish waits up to Options.Patience while the stream has no leader. It fails with ErrInvalid, ErrTooLarge, ErrFull,
-// ErrStreamLost, or a temporary error such as ErrUnavailable. After a temporary error, the job may have been stored;
-// publishing it again is safe and returns its generation.
+// Publish waits up to Options.RetryTimeout while the stream has no leader. It fails with ErrInvalid, ErrTooLarge,
+// ErrFull, ErrStreamLost, or a temporary error such as ErrUnavailable. After a temporary error, the job may have been
+// stored; publishing it again is safe and returns its generation.
 func (b *Broker) Publish(ctx context.Context, job domain.Job) (uint64, error) {
 	msg, err := jobMessage(job)
 	if err != nil {

@@ -38,7 +38,7 @@ func connectTo(t testing.TB, c *natstest.Cluster) *Conn {
 // openReplicated opens a broker with three replicas of each stream, which waits for elections.
 func openReplicated(t testing.TB, c *natstest.Cluster) *Broker {
 	t.Helper()
-	return openBroker(t, connectTo(t, c), Options{Replicas: 3, Patience: 2 * election})
+	return openBroker(t, connectTo(t, c), Options{Replicas: 3, RetryTimeout: 2 * election})
 }
 
 // leaderOf is the server that leads a stream.

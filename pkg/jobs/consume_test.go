@@ -307,7 +307,7 @@ func TestConsumeBatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doomed := openBroker(t, conn, Options{Patience: time.Second})
+		doomed := openBroker(t, conn, Options{RetryTimeout: time.Second})
 		const n = 3
 		for i := range n {
 			ev := event(newJob(domain.JobIngest), domain.EventProgress)

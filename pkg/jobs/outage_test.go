@@ -13,7 +13,7 @@ func TestWithoutAMajorityEverythingWaits(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, 3)
 	b := openReplicated(t, c)
-	hasty := openBroker(t, connectTo(t, c), Options{Replicas: 3, Patience: 500 * time.Millisecond})
+	hasty := openBroker(t, connectTo(t, c), Options{Replicas: 3, RetryTimeout: 500 * time.Millisecond})
 	f := startFlow(t, b, b)
 	stop := make(chan struct{})
 	published := f.publishUntil(stop)
@@ -70,7 +70,7 @@ func TestReplicas(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, 3)
 	conn := connectTo(t, c)
-	_, err := Open(testContext(t), conn, Options{Replicas: 5, Log: quiet, Patience: time.Second})
+	_, err := Open(testContext(t), conn, Options{Replicas: 5, Log: quiet, RetryTimeout: time.Second})
 	if !errors.Is(err, ErrReplicas) {
 		t.Errorf("five replicas on three servers: error is %v, want ErrReplicas", err)
 	}

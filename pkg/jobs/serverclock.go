@@ -18,10 +18,10 @@ const clockEvery = 30 * time.Second
 // use it for the times that they must agree on, since their own clocks may differ by any amount. Between two requests
 // it advances with the monotonic clock of this process.
 type serverClock struct {
-	js       jetstream.JetStream
-	stream   string // its leader is asked for the time
-	patience time.Duration
-	local    func() time.Time
+	js           jetstream.JetStream
+	stream       string // its leader is asked for the time
+	retryTimeout time.Duration
+	local        func() time.Time
 
 	asking sync.Mutex // held during a request
 	mu     sync.Mutex
@@ -41,7 +41,7 @@ func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	if known && age < clockEvery {
 		return now, nil
 	}
-	maxWait := c.patience
+	maxWait := c.retryTimeout
 	if known {
 		maxWait = min(maxWait, time.Second)
 	}

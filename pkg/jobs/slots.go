@@ -34,13 +34,13 @@ const (
 // may differ by any amount, but the servers' clocks must agree. If all servers restart at once, the state is lost, and
 // each host may be requested at once, at its pace. HostSlots is safe for concurrent use.
 type HostSlots struct {
-	stream   string
-	js       jetstream.JetStream
-	entries  quorum.Reader
-	patience time.Duration
-	clock    slotClock
-	local    func() time.Time // the clock of the callers' times
-	log      *slog.Logger
+	stream       string
+	js           jetstream.JetStream
+	entries      quorum.Reader
+	retryTimeout time.Duration
+	clock        slotClock
+	local        func() time.Time // the clock of the callers' times
+	log          *slog.Logger
 
 	life    context.Context // of the writing goroutines
 	end     context.CancelFunc
@@ -92,8 +92,8 @@ type slotHost struct {
 func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 	life, end := context.WithCancel(context.Background())
 	t := &HostSlots{
-		stream: streamSlots, js: b.js, entries: b.leader(streamSlots), patience: b.opts.Patience, local: b.now, log: b.log,
-		clock: &serverClock{js: b.js, stream: streamSlots, patience: b.opts.Patience, local: b.now},
+		stream: streamSlots, js: b.js, entries: b.leader(streamSlots), retryTimeout: b.opts.RetryTimeout, local: b.now, log: b.log,
+		clock: &serverClock{js: b.js, stream: streamSlots, retryTimeout: b.opts.RetryTimeout, local: b.now},
 		life:  life, end: end, hosts: map[string]*slotHost{}, swept: time.Now(),
 	}
 	if o.Now != nil {
@@ -107,8 +107,8 @@ func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 // block, so other crawlers may see the slot as taken for a moment longer. A pace without limits needs no request to the
 // servers if the host's state was read within the last second.
 //
-// It fails with ErrUnavailable if NATS does not answer within Options.Patience or before ctx ends. The caller must then
-// not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
+// It fails with ErrUnavailable if NATS does not answer within Options.RetryTimeout or before ctx ends. The caller must
+// then not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
 func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	host = strings.ToLower(host)
 	if pace.Concurrency <= 0 && pace.Delay <= 0 {
@@ -116,7 +116,7 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 			return slot, nil
 		}
 	}
-	r := &slotRequest{kind: reserveSlot, id: nuid.Next(), pace: pace, patience: maxWait, answer: make(chan slotResult, 1)}
+	r := &slotRequest{kind: reserveSlot, id: nuid.Next(), pace: pace, maxWait: maxWait, answer: make(chan slotResult, 1)}
 	a, err := t.do(ctx, host, r)
 	if err != nil {
 		return domain.HostSlot{}, fmt.Errorf("reserving a slot at %s: %w", host, err)

@@ -78,30 +78,30 @@ func TestReserve(t *testing.T) {
 	in := func(d time.Duration) time.Time { return now.Add(d) }
 	two := []slotLease{{"a", in(30 * time.Second)}, {"b", in(time.Minute)}}
 	for name, c := range map[string]struct {
-		state    hostState
-		pace     domain.Pace
-		patience time.Duration
-		want     reservation
-		after    hostState
+		state   hostState
+		pace    domain.Pace
+		maxWait time.Duration
+		want    reservation
+		after   hostState
 	}{
 		"a host that nobody asks is asked at once": {
 			pace: domain.Pace{Concurrency: 2, Delay: time.Second, Lease: time.Minute},
 			want: reservation{granted: true, start: now, until: in(time.Minute)}, after: hostState{Next: in(time.Second), Leases: []slotLease{{"x", in(time.Minute)}}},
 		},
 		"the next turn comes within patience": {
-			state: hostState{Next: in(3 * time.Second)}, pace: domain.Pace{Delay: time.Second}, patience: 3 * time.Second,
+			state: hostState{Next: in(3 * time.Second)}, pace: domain.Pace{Delay: time.Second}, maxWait: 3 * time.Second,
 			want: reservation{granted: true, start: in(3 * time.Second)}, after: hostState{Next: in(4 * time.Second)},
 		},
 		"the next slot is too far": {
-			state: hostState{Next: in(3 * time.Second)}, pace: domain.Pace{Delay: time.Second}, patience: 2 * time.Second,
+			state: hostState{Next: in(3 * time.Second)}, pace: domain.Pace{Delay: time.Second}, maxWait: 2 * time.Second,
 			want: reservation{wait: 3 * time.Second}, after: hostState{Next: in(3 * time.Second)},
 		},
 		"a hold comes before the turn": {
-			state: hostState{Next: in(time.Second), Held: in(time.Minute)}, patience: time.Second,
+			state: hostState{Next: in(time.Second), Held: in(time.Minute)}, maxWait: time.Second,
 			want: reservation{wait: time.Minute}, after: hostState{Next: in(time.Second), Held: in(time.Minute)},
 		},
 		"a slot after a hold": {
-			state: hostState{Held: in(time.Second)}, pace: domain.Pace{Concurrency: 1}, patience: time.Second,
+			state: hostState{Held: in(time.Second)}, pace: domain.Pace{Concurrency: 1}, maxWait: time.Second,
 			want:  reservation{granted: true, start: in(time.Second), until: in(time.Second + defaultSlotLease)},
 			after: hostState{Held: in(time.Second), Leases: []slotLease{{"x", in(time.Second + defaultSlotLease)}}},
 		},
@@ -114,7 +114,7 @@ func TestReserve(t *testing.T) {
 			want: reservation{wait: time.Millisecond, full: true}, after: hostState{Leases: []slotLease{{"a", in(time.Millisecond)}}},
 		},
 		"a place that becomes free before the turn": {
-			state: hostState{Leases: two, Next: in(40 * time.Second)}, pace: domain.Pace{Concurrency: 2, Lease: time.Second}, patience: time.Hour,
+			state: hostState{Leases: two, Next: in(40 * time.Second)}, pace: domain.Pace{Concurrency: 2, Lease: time.Second}, maxWait: time.Hour,
 			want:  reservation{granted: true, start: in(40 * time.Second), until: in(41 * time.Second)},
 			after: hostState{Next: in(40 * time.Second), Leases: append(slices.Clone(two), slotLease{"x", in(41 * time.Second)})},
 		},
@@ -127,7 +127,7 @@ func TestReserve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := c.state.clone()
-			got := s.reserve("x", c.pace, c.patience, now)
+			got := s.reserve("x", c.pace, c.maxWait, now)
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(reservation{})); diff != "" {
 				t.Errorf("verdict (-want +got):\n%s", diff)
 			}
@@ -444,7 +444,7 @@ func TestALateSlotIsReservedAgain(t *testing.T) {
 	slots := openSlots(t, b)
 	pace := domain.Pace{Concurrency: 1, Delay: time.Second}
 	h := &slotHost{name: host, subject: slotSubject(host)}
-	ask := &slotRequest{kind: reserveSlot, id: "late", pace: pace, patience: time.Minute, answer: make(chan slotResult, 1)}
+	ask := &slotRequest{kind: reserveSlot, id: "late", pace: pace, maxWait: time.Minute, answer: make(chan slotResult, 1)}
 	if _, err := slots.clock.now(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -481,7 +481,7 @@ func TestWithoutNATSThereAreNoSlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	b := openBroker(t, conn, Options{Patience: 300 * time.Millisecond})
+	b := openBroker(t, conn, Options{RetryTimeout: 300 * time.Millisecond})
 	slots := openSlots(t, b)
 	pace := domain.Pace{Concurrency: 1, Lease: time.Hour}
 	slot := reserve(t, slots, pace, 0)

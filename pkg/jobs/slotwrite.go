@@ -56,12 +56,12 @@ const (
 
 // slotRequest is a queued change of a host's state.
 type slotRequest struct {
-	kind     slotRequestKind
-	id       string // of the lease
-	pace     domain.Pace
-	patience time.Duration
-	until    time.Time // of releaseSlot: end of the lease, in the servers' time
-	held     time.Time // of holdHost: end of the hold, by the local clock
+	kind    slotRequestKind
+	id      string // of the lease
+	pace    domain.Pace
+	maxWait time.Duration
+	until   time.Time // of releaseSlot: end of the lease, in the servers' time
+	held    time.Time // of holdHost: end of the hold, by the local clock
 
 	answer    chan slotResult // buffered; nil: no caller waits
 	abandoned bool            // the caller has stopped waiting; guarded by HostSlots.mu
@@ -208,7 +208,7 @@ func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, an
 		case holdHost:
 			changed = next.hold(now.Add(r.held.Sub(t.local()))) || changed
 		case reserveSlot:
-			v := next.reserve(r.id, r.pace, r.patience, now)
+			v := next.reserve(r.id, r.pace, r.maxWait, now)
 			changed = changed || v.granted && (r.pace.Concurrency > 0 || r.pace.Delay > 0)
 			answers[i].reservation = v
 		}
@@ -325,7 +325,7 @@ func (t *HostSlots) store(h *slotHost, next hostState) error {
 	began := time.Now()
 	msg := &nats.Msg{Subject: h.subject, Data: data, Header: nats.Header{}}
 	lasts := (next.lasts(now) + entryMargin).Truncate(time.Second)
-	ack, err := quorum.Store(t.life, t.js, t.patience, t.stream, nuid.Next(), msg,
+	ack, err := quorum.Store(t.life, t.js, t.retryTimeout, t.stream, nuid.Next(), msg,
 		jetstream.WithExpectLastSequencePerSubject(h.revision), jetstream.WithMsgTTL(lasts))
 	if quorum.WrongSequence(err) {
 		return fmt.Errorf("%w: %w", errRevision, err)
@@ -348,7 +348,7 @@ func (o Options) slotsConfig() jetstream.StreamConfig {
 		MaxAge:            MaxHold + time.Hour,
 		MaxMsgsPerSubject: 1,
 		Discard:           jetstream.DiscardOld,
-		Duplicates:        max(2*o.Patience, time.Minute),
+		Duplicates:        max(2*o.RetryTimeout, time.Minute),
 		Replicas:          o.Replicas,
 		AllowMsgTTL:       true,
 		AllowDirect:       true,

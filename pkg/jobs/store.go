@@ -13,7 +13,7 @@ import (
 
 // store writes a message. The id makes retries idempotent.
 func (b *Broker) store(ctx context.Context, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
-	ack, err := quorum.Store(ctx, b.js, b.opts.Patience, stream, id, msg, opts...)
+	ack, err := quorum.Store(ctx, b.js, b.opts.RetryTimeout, stream, id, msg, opts...)
 	return ack, publishError(err)
 }
 

@@ -35,8 +35,8 @@ type Options struct {
 	JobsMaxBytes      int64         // 0, the default: no limit. When full, Publish fails with ErrFull
 	EventsMaxBytes    int64         // 0, the default: no limit. When full, the oldest events are dropped
 
-	// Patience is the time for which a request is retried while the servers elect a leader. Default 20 s.
-	Patience time.Duration
+	// RetryTimeout is the time for which a request is retried while the servers elect a leader. Default 20 s.
+	RetryTimeout time.Duration
 
 	Now func() time.Time // default time.Now
 	Log *slog.Logger     // default slog.Default
@@ -55,7 +55,7 @@ func (o Options) withDefaults() Options {
 	def(&o.EventsMaxAge, 7*24*time.Hour)
 	def(&o.DeadLettersMaxAge, 90*24*time.Hour)
 	def(&o.AttemptsTTL, 7*24*time.Hour)
-	def(&o.Patience, quorum.DefaultTimeout)
+	def(&o.RetryTimeout, quorum.DefaultTimeout)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -93,8 +93,9 @@ func checkCarried(t *testing.T, m *memberSite, with, without []string) {
 	}
 }
 
-// between returns a protected site and one of another origin. In their pages, SITE and OTHER are the addresses of the two.
-func between(t *testing.T, pages, others map[string]string) *memberSite {
+// newSites returns a protected site and one of another origin. In their pages, SITE and OTHER are the addresses of the
+// two.
+func newSites(t *testing.T, pages, others map[string]string) *memberSite {
 	t.Helper()
 	var m *memberSite
 	handlers := map[string]http.HandlerFunc{}
@@ -114,7 +115,7 @@ func between(t *testing.T, pages, others map[string]string) *memberSite {
 
 func TestFramesOfOtherOriginsDoNotReadAProtectedSite(t *testing.T) {
 	t.Parallel()
-	m := between(t, map[string]string{
+	m := newSites(t, map[string]string{
 		"/robots.txt": "", "/api": "", "/post": "", "/stolen": "", "/taken": "", "/sent": "", "/late": "", "/framed": "",
 		"/app": bare + asking + `<script>
 			const frame = u => { const f = document.createElement('iframe'); f.src = u; document.body.append(f) };
@@ -138,7 +139,7 @@ func TestFramesOfOtherOriginsDoNotReadAProtectedSite(t *testing.T) {
 
 func TestAPageThatHasLeftAProtectedSiteDoesNotReadIt(t *testing.T) {
 	t.Parallel()
-	m := between(t, map[string]string{
+	m := newSites(t, map[string]string{
 		"/robots.txt": "", "/stolen": "",
 		"/app":  bare + `<script>location = 'OTHER/away'</script>`,
 		"/back": bare + asking + `<script>ask('/stolen').then(() => root.append('Everything has come.'))</script>`,

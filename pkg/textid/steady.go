@@ -20,12 +20,12 @@ const (
 	exact    = `\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?[ap]\.?m\.?)?(?: ?\(?` + zone + `\b\)?){0,2}`
 	date     = `(?:` + weekdays + ` )?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}(?:st|nd|rd|th|\.)? (?:of )?` + months +
 		`(?:,? \d{4})?|` + months + ` +\d{1,2}(?:st|nd|rd|th)?(?:,? \d{4}\b)?)`
-	between = `(?:,? (?:at |um |à |- )?|t)`
-	epoch   = `1\d{9}(?:\d{3})?(?:\.\d+)?`
+	dateTimeSeparator = `(?:,? (?:at |um |à |- )?|t)`
+	epoch             = `1\d{9}(?:\d{3})?(?:\.\d+)?`
 	// second is a time that only a program states: with a date and a clock, or with seconds.
-	second = `(?:` + date + between + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
+	second = `(?:` + date + dateTimeSeparator + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
 	// instant is a time with seconds.
-	instant = `(?:` + date + between + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
+	instant = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
 	moment  = `(?:` + second + `|` + date + `|` + clock + `)`
 	ended   = `(?:\b|$)`
 	joined  = `(?: (?:on|at|am|um|le|el|à))*[:=]? *`

@@ -26,7 +26,7 @@ func Test(t *testing.T, open Open) {
 		"no more slots are out than may be at once":                concurrency,
 		"any number is out where there is no limit":                unlimited,
 		"the delay lies between two starts":                        delay,
-		"a slot beyond the caller's patience is not granted":       boundedPatience,
+		"a slot beyond the caller's patience is not granted":       boundedWait,
 		"nobody asks a host that is held":                          hold,
 		"a hold is never shortened":                                longestHold,
 		"a slot whose holder has died ends with its lease":         lease,
@@ -148,7 +148,7 @@ func delay(t *testing.T, f *fleet) {
 	f.granted(t, pace, pace.Delay)
 }
 
-func boundedPatience(t *testing.T, f *fleet) {
+func boundedWait(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: 10, Delay: 10 * time.Second, Lease: time.Minute}
 	f.granted(t, pace, 0)
 	for range 5 { // a refused slot uses no start

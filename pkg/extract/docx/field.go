@@ -53,7 +53,7 @@ func (w *walker) fieldChar(e xml.StartElement) {
 		return
 	case "separate":
 		if n > 0 {
-			w.turn(w.fields[n-1])
+			w.beginFieldResult(w.fields[n-1])
 		}
 	case "end":
 		if n > 0 {
@@ -65,8 +65,8 @@ func (w *walker) fieldChar(e xml.StartElement) {
 	w.sc.Skip()
 }
 
-// turn ends the field's code and begins its result.
-func (w *walker) turn(f *field) {
+// beginFieldResult ends the field's code and begins its result.
+func (w *walker) beginFieldResult(f *field) {
 	f.result, f.para = true, w.para
 	if w.para != nil {
 		f.start = w.para.text.Len()
@@ -96,7 +96,7 @@ func (w *walker) fieldCode(s string) {
 func (w *walker) simpleField(code string) {
 	f := &field{}
 	f.code.WriteString(format.Cut(code, maxFieldCode))
-	w.turn(f)
+	w.beginFieldResult(f)
 	w.fields = append(w.fields, f)
 	w.inlines()
 	if n := len(w.fields); n > 0 && w.fields[n-1] == f {

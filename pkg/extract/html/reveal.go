@@ -208,7 +208,7 @@ func (r *revealer) walk(n *html.Node) {
 
 // readButtons turns buttons into text if a heading has no other text.
 func readButtons(heading *html.Node) {
-	if textBesideButtons(heading) {
+	if textNextToButtons(heading) {
 		return
 	}
 	for c := range heading.Descendants() {
@@ -218,11 +218,11 @@ func readButtons(heading *html.Node) {
 	}
 }
 
-// textBesideButtons reports whether an element has visible text outside buttons.
-func textBesideButtons(n *html.Node) bool {
+// textNextToButtons reports whether an element has visible text outside buttons.
+func textNextToButtons(n *html.Node) bool {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.TextNode && strings.ContainsFunc(c.Data, charset.WordRune) ||
-			c.Type == html.ElementNode && c.DataAtom != atom.Button && !invisible(c) && textBesideButtons(c) {
+			c.Type == html.ElementNode && c.DataAtom != atom.Button && !invisible(c) && textNextToButtons(c) {
 			return true
 		}
 	}

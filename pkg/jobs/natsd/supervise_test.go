@@ -21,8 +21,8 @@ import (
 // fullVariable has the test run in a process of its own: the limit that stands for a full disk holds for all of it.
 const fullVariable = "NATSD_TEST_FULL"
 
-// patience guards against a hang.
-const patience = time.Minute
+// testTimeout guards against a hang.
+const testTimeout = time.Minute
 
 func TestAServerRecoversFromAFullDisk(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 // until waits for what comes by itself.
 func until(t *testing.T, otherwise string, ok func() bool) {
 	t.Helper()
-	for guard := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+	for guard := time.Now().Add(testTimeout); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(guard) {
 			t.Fatal(otherwise)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // Timeout for installing packages or running a peer.
-const peerPatience = 30 * time.Minute
+const peerTimeout = 30 * time.Minute
 
 // InstallPython returns the Python of the virtual environment in dir with the packages installed. It creates the
 // environment if necessary, and does not check an existing installation. It reports an installation on errs.
@@ -30,7 +30,7 @@ func InstallPython(ctx context.Context, dir string, packages []string, errs io.W
 	if _, err := os.Stat(filled); err == nil {
 		return program, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, peerPatience)
+	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
 	defer cancel()
 	fmt.Fprintf(errs, "installing %s in %s, once …\n", strings.Join(packages, ", "), dir)
 	steps := [][]string{append([]string{program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...)}
@@ -62,7 +62,7 @@ func RunPython(ctx context.Context, program string, script []byte, args []string
 // RunPeer runs a program and decodes the last line of its output as JSON. The returned state is nil if the program did
 // not start.
 func RunPeer(ctx context.Context, program string, args []string, into any) (*os.ProcessState, error) {
-	ctx, cancel := context.WithTimeout(ctx, peerPatience)
+	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.WaitDelay = 10 * time.Second

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	startPatience = 5 * time.Minute // until the service is ready; it may have to open a large index
-	stopPatience  = time.Minute
+	startTimeout = 5 * time.Minute // until the service is ready; it may have to open a large index
+	stopTimeout  = time.Minute
 )
 
 // Service is a service that runs as a separate process on loopback.
@@ -49,7 +49,7 @@ func Start(ctx context.Context, program, dir string, env ...string) (*Service, e
 	}
 	s.cmd = exec.CommandContext(ctx, program)
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
-	s.cmd.WaitDelay = stopPatience / 2
+	s.cmd.WaitDelay = stopTimeout / 2
 	s.cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(),
 		"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h", "SLUICE_LOG_LEVEL=warn",
@@ -93,7 +93,7 @@ func (s *Service) Used() time.Duration { return s.used }
 func (s *Service) PID() int { return s.cmd.Process.Pid }
 
 func (s *Service) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
@@ -138,7 +138,7 @@ func (s *Service) Close() error {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			faults = append(faults, fmt.Errorf("the service did not stop cleanly: %w", err))
 		}
-	case <-time.After(stopPatience):
+	case <-time.After(stopTimeout):
 		faults = append(faults, errors.New("the service did not stop within a minute"), s.cmd.Process.Kill())
 	}
 	s.cmd = nil

@@ -27,7 +27,7 @@ const (
 // ends. The test fails if there is no server.
 func PostgreSQLForTest(t testing.TB) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
 	defer cancel()
 	server := find(ctx, t, EnvPostgreSQL, askPostgreSQL, (*Set).postgresqlURL)
 	name := "test_" + strings.ToLower(rand.Text())
@@ -49,7 +49,7 @@ func PostgreSQLForTest(t testing.TB) string {
 // and drop them at the end. The test fails if there is no server.
 func MilvusForTest(t testing.TB) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
 	defer cancel()
 	return find(ctx, t, EnvMilvus, askMilvus, (*Set).milvusAddr)
 }
@@ -57,7 +57,7 @@ func MilvusForTest(t testing.TB) string {
 // MilvusLiteForTest is MilvusForTest for Milvus Lite.
 func MilvusLiteForTest(t testing.TB) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
 	defer cancel()
 	return find(ctx, t, EnvMilvusLite, askMilvusLite, (*Set).milvusLiteAddr)
 }
@@ -73,7 +73,7 @@ func ChromiumForTest(t testing.TB) string {
 		}
 		return path
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
 	defer cancel()
 	return find(ctx, t, EnvChromium, askChromium, (*Set).chromiumPath)
 }

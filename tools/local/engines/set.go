@@ -46,7 +46,7 @@ func NewSet(ctx context.Context) (*Set, error) {
 }
 
 // Timeout of a start, including downloads.
-const patience = downloadTimeout
+const engineStartTimeout = downloadTimeout
 
 // ErrStopped is returned for requests after Stop.
 var ErrStopped = errors.New("engines: the set is stopped")
@@ -100,7 +100,7 @@ func (s *Set) milvusLiteAddr() (string, error) {
 func (s *Set) chromiumPath() (string, error) {
 	c := &s.chromium
 	c.Do(func() {
-		ctx, cancel := context.WithTimeout(s.ctx, patience)
+		ctx, cancel := context.WithTimeout(s.ctx, engineStartTimeout)
 		defer cancel()
 		c.path, c.err = chromiumProgram(ctx)
 	})
@@ -118,7 +118,7 @@ func start[E interface{ Stop() error }](s *Set, o *once[E], start func(context.C
 		var none E
 		return none, ErrStopped
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	ctx, cancel := context.WithTimeout(s.ctx, engineStartTimeout)
 	defer cancel()
 	o.engine, o.err = start(ctx)
 	o.done = true
