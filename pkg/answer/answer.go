@@ -135,6 +135,9 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if err := req.check(); err != nil {
 		return Answer{}, err
 	}
+	if req.ResponseFormat != nil && !a.opts.Composes {
+		return Answer{}, domain.Invalid("response_format", "needs a chat model, and this service has none: leave it out, or have the operator set SLUICE_CHAT_MODEL")
+	}
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
 	defer cancel()
@@ -163,8 +166,11 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	}
 	var out outcome
 	if draft.declined {
-		out.delivery = citation.NewDelivery(chat.Prompt{}, emit)
+		out.delivery = citation.NewDelivery(draft.prompt, emit)
 		err = out.delivery.Write(language.PhrasesFor(req.Query, s.history, nil).NoAnswer)
+		if errors.Is(err, citation.ErrStopped) {
+			err = nil
+		}
 	} else {
 		out, err = a.complete(ctx, req.model(), draft, emit)
 	}

@@ -69,6 +69,9 @@ func (a *Answerer) callModel(ctx context.Context, m chat.Model, d promptDraft, p
 		d.ignored(modelParameters)
 	}
 	out.completion, err = m.Provider.Complete(ctx, p, out.delivery.Write)
+	if errors.Is(err, citation.ErrStopped) {
+		err = nil
+	}
 	c := &out.completion
 	c.Ignored = all(c.Ignored)
 	out.explained = domain.ExplainedModel{

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ const (
 	MaxPromptCharacters    = 32_000   // per prompt or template
 	MaxInstructionBytes    = 64 << 10 // of the caller's instructions
 	MaxAnswerTokens        = 128_000  // maximum of maxTokens
+	MaxStops               = 4        // stop sequences
+	MaxStopBytes           = 1000     // per stop sequence
 )
 
 // Request is one question to an agent. Nil overrides keep the agent's settings.
@@ -49,6 +52,8 @@ type Request struct {
 	PresencePenalty  *float64
 	FrequencyPenalty *float64
 	TopP             *float64
+	ResponseFormat   json.RawMessage // as in chat.Params; it needs a chat model
+	Stop             []string        // up to MaxStops sequences that end the answer
 	SystemPrompt     *string
 	UserPrompt       *string
 	PromptType       *domain.PromptType // deprecated
@@ -90,6 +95,14 @@ func (r Request) check() error {
 	between("topP", r.TopP, 0, 1)
 	if r.MaxTokens != nil && (*r.MaxTokens < 1 || *r.MaxTokens > MaxAnswerTokens) {
 		fault("maxTokens", "is %d, must be 1 to %d", *r.MaxTokens, MaxAnswerTokens)
+	}
+	if len(r.Stop) > MaxStops {
+		fault("stop", "has %d sequences, the most is %d", len(r.Stop), MaxStops)
+	}
+	for _, s := range r.Stop {
+		if s == "" || len(s) > MaxStopBytes {
+			fault("stop", "has a sequence of %d bytes; a sequence has 1 to %d", len(s), MaxStopBytes)
+		}
 	}
 	if r.ModelName != nil && !slices.Contains(domain.ModelNames, *r.ModelName) {
 		fault("modelName", "is %.40q, must be one of %s", *r.ModelName, strings.Join(domain.ModelNames, ", "))
@@ -143,6 +156,7 @@ func (r Request) reportIgnored(names []string) {
 	set := map[string]bool{
 		"temperature": r.Temperature != nil, "topP": r.TopP != nil, "maxTokens": r.MaxTokens != nil,
 		"presencePenalty": r.PresencePenalty != nil, "frequencyPenalty": r.FrequencyPenalty != nil,
+		"responseFormat": r.ResponseFormat != nil,
 	}
 	own := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !set[name] })
 	if len(own) > 0 && r.Ignored != nil {
@@ -160,6 +174,8 @@ func (r Request) params() chat.Params {
 		PresencePenalty:  r.PresencePenalty,
 		FrequencyPenalty: r.FrequencyPenalty,
 		MaxTokens:        r.MaxTokens,
+		ResponseFormat:   r.ResponseFormat,
+		Stop:             r.Stop,
 	}
 	if p.Temperature == nil && p.TopP == nil { // providers advise against setting both
 		p.Temperature = &r.Agent.Temperature

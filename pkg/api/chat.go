@@ -47,6 +47,10 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	}
 	kept := t.request.ConversationID != "" || orZero(r.Body.Store)
 	t.request.Instructions, t.request.Ephemeral = said.instructions, !kept
+	t.request.Stop = stopSequences(orZero(r.Body.Stop))
+	if t.request.ResponseFormat, err = responseFormat(orZero(r.Body.ResponseFormat)); err != nil {
+		return nil, err
+	}
 	if t.request.ConversationID == "" && len(said.before) > 0 {
 		t.request.History = said.before
 	}
@@ -125,6 +129,37 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 		q.MaxTokens = body.MaxTokens
 	}
 	return q
+}
+
+// stopSequences returns the sequences of a value that the schema has passed: a string, an array of strings, or nil.
+func stopSequences(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			out = append(out, v)
+		}
+	case []any:
+		for _, s := range v {
+			if text, ok := s.(string); ok {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// responseFormat returns the form of an answer as JSON, nil for text.
+func responseFormat(v any) (json.RawMessage, error) {
+	format, _ := v.(map[string]any)
+	if format == nil || format["type"] == "text" {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(format)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the response format: %w", err)
+	}
+	return encoded, nil
 }
 
 // maxModels bounds the list of models, which has no pages.

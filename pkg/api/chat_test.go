@@ -85,6 +85,14 @@ func TestAChatCompletionBecomesAQuestionToTheAgent(t *testing.T) {
 			object{"temperature": 1.7, "max_tokens": 9, "max_completion_tokens": 7},
 			answer.Request{Query: "How long?", Ephemeral: true, Temperature: new(1.0), MaxTokens: new(7)},
 		},
+		"a stop sequence and a form of the answer": {
+			object{"stop": "\nObservation:", "response_format": object{"type": "json_object"}},
+			answer.Request{Query: "How long?", Ephemeral: true, Stop: []string{"\nObservation:"}, ResponseFormat: []byte(`{"type":"json_object"}`)},
+		},
+		"several stop sequences": {
+			object{"stop": []string{"a", "b"}},
+			answer.Request{Query: "How long?", Ephemeral: true, Stop: []string{"a", "b"}},
+		},
 		"a conversation that is kept has its own history": {
 			object{"conversationId": conversation, "messages": []any{says("user", "a"), says("assistant", "b"), says("user", "c")}},
 			answer.Request{Query: "c", ConversationID: conversation},
@@ -195,8 +203,11 @@ func TestUnsupportedParametersAreRefused(t *testing.T) {
 		"tools":                        {object{"tools": []any{object{"type": "function"}}}, "tools", "calls no tools"},
 		"functions":                    {object{"functions": []any{object{"name": "f"}}}, "functions", "calls no tools"},
 		"a tool that must be called":   {object{"tool_choice": "required"}, "tool_choice", "calls no tools"},
-		"JSON":                         {object{"response_format": object{"type": "json_object"}}, "response_format", "text with citations"},
-		"stop sequences":               {object{"stop": []string{"\n"}}, "stop", "not supported"},
+		"a schema that is missing":     {object{"response_format": object{"type": "json_schema", "json_schema": object{"name": "a"}}}, "response_format.json_schema.schema", "is required"},
+		"an unknown form":              {object{"response_format": object{"type": "xml"}}, "response_format.type", "must be one of"},
+		"many stop sequences":          {object{"stop": []string{"a", "b", "c", "d", "e"}}, "stop", "at most 4"},
+		"an empty stop sequence":       {object{"stop": []string{""}}, "stop", "1 to 1,000"},
+		"a number as stop sequence":    {object{"stop": 7}, "stop", "it must be a string"},
 		"log probabilities":            {object{"logprobs": true}, "logprobs", "not supported"},
 		"biases":                       {object{"logit_bias": object{"1": 2}}, "logit_bias", "not supported"},
 		"audio":                        {object{"modalities": []string{"text", "audio"}}, "modalities", "is text"},

@@ -17,6 +17,8 @@ func openAINames(name string) string {
 		return "max_tokens"
 	case "presencePenalty":
 		return "presence_penalty"
+	case "responseFormat":
+		return "response_format"
 	case "frequencyPenalty":
 		return "frequency_penalty"
 	default:

@@ -1011,6 +1011,12 @@ type ChatRequest struct {
 	N               *int     `json:"n,omitempty"`
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
+	// ResponseFormat json_object, or json_schema with a schema, for models of servers with OpenAI's API; otherwise it is ignored and named in the header Sluice-Ignored-Parameters. Without a chat model only text is accepted. Citation marks in JSON are left as the model wrote them
+	ResponseFormat *any `json:"response_format,omitempty"`
+
+	// Stop the answer ends before the first of these sequences, with any model and without one
+	Stop *any `json:"stop,omitempty"`
+
 	// Store true stores question and answer as a new conversation, whose id the answer names
 	Store *bool `json:"store,omitempty"`
 

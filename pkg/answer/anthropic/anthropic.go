@@ -155,6 +155,7 @@ func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 		{"topP", asked.TopP != nil && !nucleus},
 		{"presencePenalty", asked.PresencePenalty != nil},
 		{"frequencyPenalty", asked.FrequencyPenalty != nil},
+		{"responseFormat", asked.ResponseFormat != nil},
 		{"maxTokens", asked.MaxTokens != nil && sent[maxTokens] != float64(*asked.MaxTokens)},
 	} {
 		if p.ignored {

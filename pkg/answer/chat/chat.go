@@ -4,6 +4,7 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -98,6 +99,13 @@ type Params struct {
 	PresencePenalty  *float64 // -2 to 2
 	FrequencyPenalty *float64 // -2 to 2
 	MaxTokens        *int     // of the answer; at least 1
+
+	// ResponseFormat is the form of the answer in OpenAI's API, as JSON: json_object, or json_schema with a schema. nil
+	// means text.
+	ResponseFormat json.RawMessage
+
+	// Stop are the sequences that end the answer. The caller cuts the answer, so providers may ignore them.
+	Stop []string
 }
 
 // Completion is the usage of an answer. A provider without a model reports no tokens.

@@ -4,6 +4,9 @@
 package citation
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/answer/chat"
@@ -16,7 +19,8 @@ const maxAnswerBytes = 1 << 20
 // Delivery emits an answer while it checks citations and then links, and collects the text.
 type Delivery struct {
 	fragments []domain.Fragment
-	cites     *citationFilter
+	stop      stopFilter         // of the provider's text, before all checks
+	cites     *citationFilter    // nil: the text is JSON, whose arrays look like citations
 	links     *linkFilter        // after the citations, because removing a mark may join text; nil: links are not checked
 	emit      func(string) error // nil: the text is only collected
 	Begun     bool               // the provider has sent text
@@ -28,9 +32,12 @@ type Delivery struct {
 // operator can have asked for a link, so links are not checked. Without documents in the prompt, earlier answers may
 // still contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
-	d := &Delivery{fragments: p.Fragments, cites: newCitationFilter(len(p.Fragments)), emit: emit}
-	for _, f := range p.Fragments {
-		d.cites.learnArrays(f.Text)
+	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
+	if p.Params.ResponseFormat == nil {
+		d.cites = newCitationFilter(len(p.Fragments))
+		for _, f := range p.Fragments {
+			d.cites.learnArrays(f.Text)
+		}
 	}
 	if !p.NoDatastores {
 		d.links = newLinkFilter(addressesOf(p))
@@ -38,22 +45,31 @@ func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	return d
 }
 
-// Write processes the next piece of the provider's text.
+// Write processes the next piece of the provider's text. It returns ErrStopped after a stop sequence.
 func (d *Delivery) Write(piece string) error {
 	d.Begun = true
 	if d.Text.Len()+len(piece) > maxAnswerBytes {
 		return domain.Errorf(domain.CodeUnavailable, "the model's answer is longer than %d bytes, the most that is taken; set maxTokens", maxAnswerBytes)
 	}
-	text := d.cites.write(piece)
+	text, stopped := d.stop.write(piece)
+	if d.cites != nil {
+		text = d.cites.write(text)
+	}
 	if d.links != nil {
 		text = d.links.write(text)
 	}
-	return d.pass(text)
+	if err := d.pass(text); err != nil || !stopped {
+		return err
+	}
+	return ErrStopped
 }
 
 // Finish emits the text that the checks still held back.
 func (d *Delivery) Finish() error {
-	text := d.cites.close()
+	text := d.stop.close()
+	if d.cites != nil {
+		text = d.cites.write(text) + d.cites.close()
+	}
 	if d.links != nil {
 		text = d.links.write(text) + d.links.close()
 	}
@@ -79,6 +95,9 @@ func (d *Delivery) pass(text string) error {
 // Sources returns the fragments cited so far, with the numbers shown. If none was cited, it returns the fragments that
 // the text is based on.
 func (d *Delivery) Sources() []domain.Fragment {
+	if d.cites == nil {
+		return usedFragments(jsonTexts(d.Text.String()), d.fragments)
+	}
 	cited := d.cites.cited()
 	if len(cited) == 0 {
 		return usedFragments(d.Text.String(), d.fragments)
@@ -89,4 +108,31 @@ func (d *Delivery) Sources() []domain.Fragment {
 		out[i].Citation = i + 1
 	}
 	return out
+}
+
+// jsonTexts returns the texts in a JSON value, one per paragraph, without the names of fields. An incomplete value is
+// returned as it is.
+func jsonTexts(text string) string {
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return text
+	}
+	var out strings.Builder
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			out.WriteString(v + "\n\n")
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				walk(v[name])
+			}
+		}
+	}
+	walk(value)
+	return out.String()
 }

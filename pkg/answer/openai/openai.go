@@ -117,7 +117,7 @@ func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) 
 		turns = append(turns, wireMessage{role, t.Text})
 	}
 	body := map[string]any{"model": prompt.Model, "messages": turns, "stream": true}
-	set(body, sent)
+	set(body, sent, prompt.Params)
 	return body, sent
 }
 

@@ -14,6 +14,7 @@ const (
 	maxTokens           = "max_tokens"
 	maxCompletionTokens = "max_completion_tokens" // replaces max_tokens for newer models; older servers do not know it
 	streamOptions       = "stream_options"
+	responseFormat      = "response_format"
 )
 
 // allowed returns the parameters of a prompt that its model is not known to reject.
@@ -31,6 +32,9 @@ func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 	add(presencePenalty, prompt.Params.PresencePenalty)
 	add(frequencyPenalty, prompt.Params.FrequencyPenalty)
 	add(streamOptions, &on)
+	if prompt.Params.ResponseFormat != nil {
+		add(responseFormat, &on)
+	}
 	if prompt.System != "" {
 		add(remote.SystemRole, &on)
 	}
@@ -49,12 +53,14 @@ func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 }
 
 // set adds the parameters to a request.
-func set(body map[string]any, sent remote.Parameters) {
+func set(body map[string]any, sent remote.Parameters, asked chat.Params) {
 	for name, v := range sent {
 		switch name {
 		case remote.SystemRole: // sent as a message
 		case maxTokens, maxCompletionTokens:
 			body[name] = int64(v)
+		case responseFormat:
+			body[name] = asked.ResponseFormat
 		case streamOptions:
 			body[name] = map[string]bool{"include_usage": true}
 		default:
@@ -75,6 +81,9 @@ func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	missing(topP, "topP", asked.TopP)
 	missing(presencePenalty, "presencePenalty", asked.PresencePenalty)
 	missing(frequencyPenalty, "frequencyPenalty", asked.FrequencyPenalty)
+	if _, ok := sent[responseFormat]; asked.ResponseFormat != nil && !ok {
+		out = append(out, "responseFormat")
+	}
 	if n := asked.MaxTokens; n != nil && max(sent[maxTokens], sent[maxCompletionTokens]) != float64(*n) {
 		out = append(out, "maxTokens")
 	}

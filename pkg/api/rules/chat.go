@@ -18,6 +18,11 @@ func chatRule(body map[string]any) []domain.FieldError {
 			faults = append(faults, domain.FieldError{Field: r.field, Message: "is not supported: " + why})
 		}
 	}
+	if format, _ := body["response_format"].(map[string]any); format["type"] == "json_schema" {
+		if schema, _ := format["json_schema"].(map[string]any); schema["schema"] == nil {
+			faults = append(faults, domain.FieldError{Field: "response_format.json_schema.schema", Message: "is required with the type json_schema; send a JSON schema, or the type json_object"})
+		}
+	}
 	messages, _ := body["messages"].([]any)
 	last := -1
 	for i, m := range messages {
@@ -57,16 +62,11 @@ var refusals = []struct {
 	{"functions", isSet, refuseTools},
 	{"tool_choice", func(v any) bool { return v != nil && v != "auto" && v != "none" }, refuseTools},
 	{"function_call", func(v any) bool { return v != nil && v != "auto" && v != "none" }, refuseTools},
-	{"response_format", func(v any) bool {
-		format, _ := v.(map[string]any)
-		return v != nil && format["type"] != "text"
-	}, "an answer is text with citations; leave it out, or ask for the type text"},
 	{"modalities", func(v any) bool {
 		list, _ := v.([]any)
 		return v != nil && (len(list) != 1 || list[0] != "text")
 	}, `an answer is text; leave it out, or send ["text"]`},
 	{"audio", isSet, "an answer is text; " + omitIt},
-	{"stop", isSet, "max_completion_tokens bounds an answer; " + omitIt},
 	{"logprobs", func(v any) bool { return v != nil && v != false }, omitIt},
 	{"top_logprobs", func(v any) bool { return v != nil && v != 0.0 }, omitIt},
 	{"logit_bias", isSet, omitIt},

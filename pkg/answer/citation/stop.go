@@ -1,0 +1,53 @@
+package citation
+
+import (
+	"errors"
+	"strings"
+)
+
+// ErrStopped is the error of Delivery.Write after a stop sequence. The answer is complete; the provider need not send
+// more.
+var ErrStopped = errors.New("the answer has reached a stop sequence")
+
+// stopFilter ends a text before the first stop sequence that is complete, wherever the pieces of the text are cut. It
+// holds back text only while it may be the beginning of a sequence.
+type stopFilter struct {
+	sequences []string
+	pending   string // the beginning of a sequence
+}
+
+// write processes the next piece. It returns the text that can be emitted, and whether a sequence ended it.
+func (s *stopFilter) write(piece string) (text string, stopped bool) {
+	text = s.pending + piece
+	begin, end := -1, len(text)+1
+	for _, sequence := range s.sequences {
+		i := strings.Index(text, sequence)
+		if i < 0 || sequence == "" {
+			continue
+		}
+		if e := i + len(sequence); e < end || e == end && i < begin {
+			begin, end = i, e
+		}
+	}
+	if begin >= 0 {
+		s.pending = ""
+		return text[:begin], true
+	}
+	held := 0
+	for _, sequence := range s.sequences {
+		for n := min(len(sequence)-1, len(text)); n > held; n-- {
+			if strings.HasSuffix(text, sequence[:n]) {
+				held = n
+			}
+		}
+	}
+	s.pending = text[len(text)-held:]
+	return text[:len(text)-held], false
+}
+
+// close returns the text held back.
+func (s *stopFilter) close() string {
+	text := s.pending
+	s.pending = ""
+	return text
+}
