@@ -47,7 +47,7 @@ pkg/extract/odt            FuzzODT
 pkg/extract/pptx           FuzzPptx
 pkg/extract/text           FuzzText
 pkg/extract/xlsx           FuzzXlsx
-pkg/extract/pdftext        FuzzContent FuzzOpen
+pkg/extract/pdf/pdftext    FuzzContent FuzzOpen
 pkg/index                  FuzzFilters
 pkg/modelhttp              FuzzEvents
 pkg/question               FuzzParts

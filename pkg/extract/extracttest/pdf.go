@@ -7,7 +7,10 @@ import (
 )
 
 // PDF is a file with the given objects, numbered from 1, and a catalogue as object 1.
-func PDF(objects ...string) []byte {
+func PDF(objects ...string) []byte { return PDFWith("", objects...) }
+
+// PDFWith is PDF with more entries in the trailer.
+func PDFWith(trailer string, objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")
 	var offsets []int
@@ -20,7 +23,7 @@ func PDF(objects ...string) []byte {
 	for _, o := range offsets {
 		fmt.Fprintf(&b, "%010d 00000 n \n", o)
 	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF", len(objects)+1, at)
+	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R %s>>\nstartxref\n%d\n%%%%EOF", len(objects)+1, trailer, at)
 	return b.Bytes()
 }
 

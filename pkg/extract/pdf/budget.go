@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // The use of PDFium is limited by the number of earlier calls and their results, never by time, so that a file has the

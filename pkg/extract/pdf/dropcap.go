@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/extract/format"
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // Bounds of drop caps, as multiples of the font size of the text next to them.

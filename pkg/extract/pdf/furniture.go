@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/sluice/sluice/pkg/extract/format"
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // content returns a page's lines without headers and footers that earlier pages have shown.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/extract/format"
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 func TestCellsThatNoRulePartsAreJoined(t *testing.T) {

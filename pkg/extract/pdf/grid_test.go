@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/extract/pdf"
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 func FuzzGrids(f *testing.F) {

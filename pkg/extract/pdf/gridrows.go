@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"github.com/sluice/sluice/pkg/extract/format"
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 

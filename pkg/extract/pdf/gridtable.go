@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unicode"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // gridText is the text of a grid by rows.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // farMark is the maximum distance between the start of a list marker and its item, as a multiple of the font size.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // readingOrder sorts the lines of a page into reading order. Nearly all programs write text in that order, including

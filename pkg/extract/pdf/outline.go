@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // outlineLevels are the levels of the headings in the document's outline, by page and title.

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/extract/format"
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // Format is the format of PDF files.

@@ -12,7 +12,7 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/structs"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // maxPDFiumChars is the maximum number of characters per page requested from PDFium.

@@ -3,7 +3,7 @@ package pdf
 import (
 	"slices"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // trimmed returns the grid without empty rows at its top and bottom, as next to a picture that touches a table, and

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // withColumns finds the columns of a table that has rules only between rows: the borders are vertical white space

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 const (

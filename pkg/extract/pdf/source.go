@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sluice/sluice/pkg/extract/format"
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // source reads the pages of a file with one of two readers. The first is package pdftext, which knows fonts, table

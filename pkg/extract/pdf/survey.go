@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sluice/sluice/pkg/extract/format"
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // surveyPages is the number of pages sampled for the survey. Documents with no more pages are read only once.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/extract/format"
-	"github.com/sluice/sluice/pkg/extract/pdftext"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 // unseenPages collects the pages with invisible text.

@@ -1,0 +1,266 @@
+package pdffont
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/pdf/pdffont/internal/adobe"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
+)
+
+// cmap maps character codes to text (ToUnicode) or to glyph numbers (the encoding of a composite font).
+type cmap struct {
+	lengths    [5]bool // code lengths in bytes that occur in code spaces
+	spaces     []adobe.Range
+	text       map[uint32]string
+	textRanges []textRange // in order of low
+	cids       []adobe.Range
+	base       *cmap // the CMap named by usecmap, or nil
+	vertical   bool
+}
+
+// textRange maps the codes low to top to text that counts up in its last character.
+type textRange struct {
+	low, top uint32
+	first    string
+}
+
+const (
+	maxMapped = 200_000 // entries of one map
+	maxSpaces = 100     // code spaces, all of which are compared with every code
+)
+
+// parseCMap parses a CMap. If it is damaged, the valid parts are used.
+func parseCMap(data []byte) *cmap {
+	m := &cmap{text: map[uint32]string{}}
+	t := pdfobject.NewScanner(data)
+	var args []pdfobject.Token
+	for {
+		tok := t.Next()
+		if tok.Kind == pdfobject.End {
+			break
+		}
+		if tok.Kind != pdfobject.Operator {
+			if args = append(args, tok); len(args) > 4*maxMapped {
+				break
+			}
+			continue
+		}
+		m.operator(tok.Str, args)
+		args = args[:0]
+	}
+	slices.SortStableFunc(m.cids, adobe.Compare)
+	slices.SortStableFunc(m.textRanges, func(a, b textRange) int { return cmp.Compare(a.low, b.low) })
+	return m
+}
+
+func (m *cmap) operator(op string, args []pdfobject.Token) {
+	switch op {
+	case "endcodespacerange":
+		m.codeSpaces(args)
+	case "endbfchar":
+		for i := 0; i+1 < len(args); i += 2 {
+			m.set(codeOf(args[i].Str), destination(args[i+1]))
+		}
+	case "endbfrange":
+		m.mapRanges(args)
+	case "endcidrange":
+		for i := 0; i+2 < len(args); i += 3 {
+			m.cidRange(args[i].Str, args[i+1].Str, args[i+2].Num)
+		}
+	case "endcidchar":
+		for i := 0; i+1 < len(args); i += 2 {
+			m.cidRange(args[i].Str, args[i].Str, args[i+1].Num)
+		}
+	case "usecmap":
+		if n := len(args); n > 0 && m.base == nil {
+			m.base = predefinedCMap(args[n-1].Str)
+		}
+	case "def":
+		if n := len(args); n >= 2 && args[n-2].Str == "WMode" {
+			m.vertical = args[n-1].Num == 1
+		}
+	}
+}
+
+func (m *cmap) codeSpaces(args []pdfobject.Token) {
+	for i := 0; i+1 < len(args); i += 2 {
+		n := len(args[i].Str)
+		if n < 1 || n > 4 || len(m.spaces) >= maxSpaces {
+			continue
+		}
+		m.lengths[n] = true
+		m.spaces = append(m.spaces, adobe.Range{Bytes: n, Low: codeOf(args[i].Str), Top: codeOf(args[i+1].Str)})
+	}
+}
+
+func (m *cmap) cidRange(low, top string, cid float64) {
+	r := adobe.Range{Bytes: len(low), Low: codeOf(low), Top: codeOf(top), CID: uint32(max(0, min(cid, 1<<24)))}
+	if r.Top >= r.Low && r.Bytes >= 1 && r.Bytes <= 4 && len(m.cids) < maxMapped {
+		m.cids = append(m.cids, r)
+	}
+}
+
+func (m *cmap) mapRanges(args []pdfobject.Token) {
+	for i := 0; i+2 < len(args); i += 3 {
+		low, top, dst := codeOf(args[i].Str), codeOf(args[i+1].Str), args[i+2]
+		if top < low {
+			top = low // an error of some programs; the first code is still valid
+		}
+		if dst.Kind == pdfobject.Array {
+			for j, item := range dst.Items {
+				if uint64(low)+uint64(j) > uint64(top) {
+					break
+				}
+				m.set(low+uint32(j), destination(item))
+			}
+			continue
+		}
+		text := destination(dst)
+		switch {
+		case text == "":
+		case top-low < 4:
+			for c := low; ; c++ {
+				m.set(c, counted(text, c-low))
+				if c == top {
+					break
+				}
+			}
+		case len(m.textRanges) < maxMapped:
+			m.textRanges = append(m.textRanges, textRange{low, min(top, low+0xffff), text})
+		}
+	}
+}
+
+func (m *cmap) set(code uint32, text string) {
+	if len(m.text) < maxMapped {
+		m.text[code] = text
+	}
+}
+
+// counted returns text with its last character increased by n.
+func counted(text string, n uint32) string {
+	if n == 0 {
+		return text
+	}
+	r, size := utf8.DecodeLastRuneInString(text)
+	if r += rune(n); r > utf8.MaxRune || utf16.IsSurrogate(r) {
+		return ""
+	}
+	return text[:len(text)-size] + string(r)
+}
+
+// lookup returns the text of a code, "" if the map has none.
+func (m *cmap) lookup(code uint32) string {
+	if s, ok := m.text[code]; ok {
+		return s
+	}
+	i, _ := slices.BinarySearchFunc(m.textRanges, code, func(r textRange, c uint32) int {
+		if r.low <= c {
+			return -1
+		}
+		return 1
+	})
+	for back := 1; back <= 8 && back <= i; back++ { // ranges may overlap
+		if r := m.textRanges[i-back]; code <= r.top {
+			return counted(r.first, code-r.low)
+		}
+	}
+	if m.base != nil {
+		return m.base.lookup(code)
+	}
+	return ""
+}
+
+// entries returns the approximate number of characters in the map.
+func (m *cmap) entries() int { return len(m.text) + len(m.textRanges) }
+
+// cid is the glyph number of a code of n bytes.
+func (m *cmap) cid(code uint32, n int) (uint32, bool) {
+	if r, ok := adobe.Find(m.cids, n, code); ok {
+		return r.CID + code - r.Low, true
+	}
+	if m.base != nil {
+		return m.base.cid(code, n)
+	}
+	return 0, false
+}
+
+// codeLength returns the length of the code at the start of s, in bytes.
+func (m *cmap) codeLength(s string) int {
+	if len(m.spaces) == 0 && m.base != nil {
+		return m.base.codeLength(s)
+	}
+	var code uint32
+	for n := 1; n <= 4 && n <= len(s); n++ {
+		code = code<<8 | uint32(s[n-1])
+		if !m.lengths[n] {
+			continue
+		}
+		for _, sp := range m.spaces {
+			if sp.Bytes == n && within(code, sp) {
+				return n
+			}
+		}
+	}
+	if m.base != nil {
+		return m.base.codeLength(s)
+	}
+	for n := 1; n <= 4; n++ {
+		if m.lengths[n] {
+			return min(n, len(s))
+		}
+	}
+	return 1
+}
+
+// within compares byte by byte, as code spaces are rectangles.
+func within(code uint32, sp adobe.Range) bool {
+	for i := range sp.Bytes {
+		shift := 8 * i
+		b := byte(code >> shift)
+		if b < byte(sp.Low>>shift) || b > byte(sp.Top>>shift) {
+			return false
+		}
+	}
+	return true
+}
+
+func codeOf(s string) uint32 {
+	var c uint32
+	for i := range min(len(s), 4) {
+		c = c<<8 | uint32(s[i])
+	}
+	return c
+}
+
+// destination is the text that an entry of a ToUnicode map gives: UTF-16, or the name of a glyph.
+func destination(t pdfobject.Token) string {
+	if t.Kind == pdfobject.Name {
+		return glyphName(t.Str)
+	}
+	return utf16Text(t.Str)
+}
+
+// utf16Text decodes big-endian UTF-16; a single byte, which some writers give, is Latin-1.
+func utf16Text(s string) string {
+	switch len(s) {
+	case 1:
+		return string(rune(s[0]))
+	case 2:
+		if r := rune(s[0])<<8 | rune(s[1]); !utf16.IsSurrogate(r) {
+			return string(r)
+		}
+		return "\uFFFD"
+	}
+	units := make([]uint16, 0, len(s)/2)
+	for i := 0; i+1 < len(s); i += 2 {
+		if i == 0 && s[0] == 0xfe && s[1] == 0xff {
+			continue // a byte order mark is no text
+		}
+		units = append(units, uint16(s[i])<<8|uint16(s[i+1]))
+	}
+	return string(utf16.Decode(units))
+}

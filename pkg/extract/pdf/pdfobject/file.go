@@ -1,0 +1,318 @@
+// Package pdfobject reads the objects of PDF files: cross references, streams with their filters, and encryption with an
+// empty password. It repairs files whose cross references are unusable, and has the scanner for content streams.
+//
+// It presents the objects as values of github.com/ledongthuc/pdf, whose own code for cross references, filters and
+// encryption loops or panics on imperfect files. Only packages pdffont and pdftext import this package.
+package pdfobject
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/ledongthuc/pdf"
+)
+
+// File is a PDF file as a set of objects. It is used by one goroutine at a time.
+//
+// The library reads it through ReadAt, as a valid file: each object at a fixed address, unencrypted, and listed in one
+// cross-reference table.
+//
+// The address of object n is n*stride. The cross-reference table and the end of the file follow the last object.
+type File struct {
+	data    []byte
+	entries map[uint32]entry
+	size    uint32 // higher than all object numbers
+	reader  *pdf.Reader
+	trailer Token
+	crypt   *crypt
+
+	scanned map[uint32]entry // objects found by a search through the whole file; nil before the first search
+	images  *cache[uint32, []byte]
+	packed  *cache[uint32, *objectStream]
+	loading map[uint32]bool // objects being loaded, to detect cycles
+	budget  int64           // bytes that may still be unpacked
+}
+
+// entry is the location of an object: an offset in the file, or an index in an object stream.
+type entry struct {
+	kind   byte   // 0 nowhere, 1 at an offset, 2 in a stream
+	at     uint32 // the offset, or the stream's number
+	number uint32 // the generation, or the index
+}
+
+const (
+	strideBits  = 26
+	stride      = 1 << strideBits
+	maxObject   = 2_000_000 // higher object numbers are treated as damage, because the library's table has an entry for each number
+	maxImages   = 8 << 20   // bytes of serialised objects in the cache
+	maxPacked   = 24 << 20  // bytes of unpacked object streams in the cache
+	maxUnpacked = 8 << 30   // bytes unpacked from all streams of one file
+	streamMark  = "pdftext.stream"
+	objectMark  = "pdftext.object"
+)
+
+// MaxStream is the maximum size of an unpacked stream, in bytes.
+const MaxStream = 64 << 20
+
+var errUnpacked = errors.New("the unpacked data exceed the limit")
+
+// Open finds the objects of a file: by its cross references, or with search by searching the whole file. It returns
+// ErrEncrypted if the file needs a password.
+func Open(data []byte, search bool) (f *File, err error) {
+	defer Recover(&err)
+	if f, err = find(data, search); err != nil {
+		return nil, err
+	}
+	return f, f.openReader()
+}
+
+// find is Open without the library.
+func find(data []byte, search bool) (*File, error) {
+	if int64(len(data)) >= 1<<32 {
+		return nil, errors.New("the file is too large")
+	}
+	f := &File{
+		data: data, entries: map[uint32]entry{}, loading: map[uint32]bool{}, budget: maxUnpacked,
+		images: newCache[uint32, []byte](maxImages), packed: newCache[uint32, *objectStream](maxPacked),
+	}
+	if search {
+		if err := f.search(); err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
+	if err := f.readXrefs(); err != nil {
+		return nil, fmt.Errorf("reading the cross references: %w", err)
+	}
+	return f, f.decrypt()
+}
+
+// openReader opens the file with the library.
+func (f *File) openReader() (err error) {
+	f.size = 1
+	for n := range f.entries {
+		f.size = max(f.size, n+1)
+	}
+	if f.reader, err = pdf.NewReader(f, int64(f.size+1)<<strideBits+int64(len(f.tail()))); err != nil {
+		return fmt.Errorf("opening: %w", err)
+	}
+	return nil
+}
+
+// Trailer returns the trailer of the file. The library panics on values that it does not expect: call Recover where
+// values are read.
+func (f *File) Trailer() pdf.Value { return f.reader.Trailer() }
+
+// Recover turns a panic of the library into an error. It must be deferred itself. Running out of memory cannot be
+// recovered from.
+func Recover(err *error) {
+	if x := recover(); x != nil {
+		*err = fmt.Errorf("malformed PDF: %v", x)
+	}
+}
+
+// ObjectNumber returns the object number of a dictionary or stream, 0 for a value inside another object.
+func ObjectNumber(v pdf.Value) uint32 { return uint32(v.Key(objectMark).Int64()) }
+
+// Stream unpacks a stream. If the stream is damaged, it returns the data before the damage.
+func (f *File) Stream(v pdf.Value) ([]byte, error) {
+	if v.Kind() != pdf.Stream {
+		return nil, errNoStream
+	}
+	o, err := f.load(ObjectNumber(v))
+	if err != nil {
+		return nil, err
+	}
+	return f.unpack(o)
+}
+
+// ListPages replaces the page tree by a list of the pages of the file, at most limit, in the order of their object
+// numbers. It is for files whose page tree has no pages.
+func (f *File) ListPages(limit int) error {
+	list := Token{Kind: Array}
+	for _, n := range slices.Sorted(maps.Keys(f.entries)) {
+		if o, err := f.load(n); err == nil && o.value.Key("Type").Str == "Page" && len(list.Items) < limit {
+			list.Items = append(list.Items, Token{Kind: Ref, Num: float64(n)})
+		}
+	}
+	dict := func(key string, value Token) Token {
+		return Token{Kind: Dict, Items: []Token{{Kind: Name, Str: key}, value}}
+	}
+	f.trailer = dict("Root", dict("Pages", dict("Kids", list)))
+	return f.openReader()
+}
+
+// HasObjects reports whether data contain an object outside object streams.
+func HasObjects(data []byte) bool {
+	f := &File{data: data}
+	f.scan()
+	return len(f.scanned) > 0
+}
+
+// tail is the end of the file for the library, which reads 100 bytes at once there.
+func (f *File) tail() []byte {
+	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
+}
+
+// ReadAt reads bytes of the file that the library sees.
+func (f *File) ReadAt(b []byte, off int64) (int, error) {
+	zone, at := uint32(off>>strideBits), int(off&(stride-1))
+	var image []byte
+	switch {
+	case zone == 0:
+		image = []byte("%PDF-1.7\n")
+	case zone < f.size:
+		image = f.image(zone)
+	case zone == f.size:
+		return f.readTable(b, at)
+	default:
+		image = f.tail()
+	}
+	if at >= len(image) {
+		return 0, io.EOF
+	}
+	n := copy(b, image[at:])
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// readTable is ReadAt for the cross-reference table: its dictionary, then six bytes for each object number.
+func (f *File) readTable(b []byte, at int) (int, error) {
+	head := fmt.Appendf(nil, "%d 0 obj\n<</Type/XRef/Size %d/W[0 6 0]/Length %d", f.size, f.size, 6*int64(f.size))
+	for _, key := range []string{"Root", "Info"} {
+		if v := f.trailer.Key(key); v.Kind == Ref || v.Kind == Dict {
+			head = append(append(head, '/'), key...)
+			head = f.write(append(head, ' '), v, nil)
+		}
+	}
+	head = append(head, ">>\nstream\n"...)
+	n := 0
+	for ; n < len(b); n++ {
+		i := at + n
+		switch {
+		case i < len(head):
+			b[n] = head[i]
+		case i < len(head)+6*int(f.size):
+			number := uint32(i-len(head)) / 6
+			where := int64(0)
+			if f.entries[number].kind != 0 && number > 0 {
+				where = int64(number) << strideBits
+			}
+			b[n] = byte(where >> (8 * (5 - (i-len(head))%6)))
+		default:
+			return n, io.EOF
+		}
+	}
+	return n, nil
+}
+
+// image returns an object as serialised for the library. An object that cannot be read is null.
+func (f *File) image(number uint32) []byte {
+	if b, ok := f.images.get(number); ok {
+		return b
+	}
+	head := fmt.Appendf(nil, "%d 0 obj\n", number)
+	b := head
+	o, err := f.load(number)
+	if err != nil {
+		b = append(b, "null"...)
+	} else {
+		mark := []Token{{Kind: Name, Str: objectMark}, {Kind: Number, Num: float64(number)}}
+		if o.stream {
+			mark = append(mark, Token{Kind: Name, Str: streamMark}, Token{Kind: Bool, Num: 1})
+		}
+		b = f.write(b, o.value, mark)
+		if o.stream {
+			b = append(b, "\nstream\n"...)
+		}
+	}
+	if b = append(b, "\nendobj\n"...); len(b) >= stride {
+		b = append(head, "null\nendobj\n"...)
+	}
+	f.images.put(number, b, len(b)+64)
+	return b
+}
+
+// write appends a value in the syntax of PDF; mark is added to it if it is a dictionary.
+func (f *File) write(b []byte, v Token, mark []Token) []byte {
+	switch v.Kind {
+	case Number:
+		if v.Num == float64(int64(v.Num)) {
+			return strconv.AppendInt(b, int64(v.Num), 10)
+		}
+		return strconv.AppendFloat(b, v.Num, 'f', -1, 64)
+	case String:
+		return fmt.Appendf(b, "<%x>", v.Str)
+	case Name:
+		return writeName(b, v.Str)
+	case Bool:
+		return strconv.AppendBool(b, v.Num == 1)
+	case Ref:
+		if v.Num < 1 || v.Num >= maxObject || f.entries[uint32(v.Num)].kind == 0 {
+			return append(b, "null"...)
+		}
+		return append(strconv.AppendInt(b, int64(v.Num), 10), " 0 R"...)
+	case Array:
+		b = append(b, '[')
+		for _, item := range v.Items {
+			b = append(f.write(b, item, nil), ' ')
+		}
+		return append(b, ']')
+	case Dict:
+		b = append(b, "<<"...)
+		for _, items := range [][]Token{mark, v.Items} {
+			for i := 0; i+1 < len(items); i += 2 {
+				if items[i].Kind == Name {
+					b = append(f.write(writeName(b, items[i].Str), items[i+1], nil), ' ')
+				}
+			}
+		}
+		return append(b, ">>"...)
+	}
+	return append(b, "null"...)
+}
+
+func writeName(b []byte, name string) []byte {
+	b = append(b, '/')
+	for i := range len(name) {
+		if c := name[i]; regular(c) && c > ' ' && c < 0x7f && c != '#' {
+			b = append(b, c)
+		} else {
+			b = fmt.Appendf(b, "#%02x", c)
+		}
+	}
+	return append(b, ' ')
+}
+
+// cache keeps recently used entries up to an approximate size. It has two generations: when the young one reaches half
+// the size, the old one is dropped.
+type cache[K comparable, V any] struct {
+	young, old  map[K]V
+	size, limit int
+}
+
+func newCache[K comparable, V any](limit int) *cache[K, V] {
+	return &cache[K, V]{young: map[K]V{}, limit: limit}
+}
+
+func (c *cache[K, V]) get(key K) (V, bool) {
+	v, ok := c.young[key]
+	if !ok {
+		v, ok = c.old[key]
+	}
+	return v, ok
+}
+
+func (c *cache[K, V]) put(key K, value V, size int) {
+	if c.size += size; c.size > c.limit/2 {
+		c.young, c.old, c.size = map[K]V{}, c.young, size
+	}
+	c.young[key] = value
+}

@@ -1,0 +1,113 @@
+package pdftext
+
+import (
+	"strings"
+
+	"github.com/ledongthuc/pdf"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
+)
+
+// FieldKind is the kind of a form field.
+type FieldKind byte
+
+// The kinds of fields whose values are read. Other fields are read as text of the page.
+const (
+	TextField   FieldKind = iota // text, or a choice from a list
+	CheckField                   // a box that is ticked or not
+	ChoiceField                  // one of several boxes of which one is ticked (radio buttons)
+)
+
+// Field is a field of a form on a page.
+type Field struct {
+	Kind  FieldKind
+	Name  string // the field's name for users; "" if it has none
+	Value string // of a text field
+	On    bool   // a box is ticked
+	Box   Box    // on the page as it is seen
+}
+
+const (
+	maxFieldText   = 64 << 10 // bytes of a value
+	maxFieldValues = 100      // chosen from a list
+)
+
+// field reads a widget's field. ok is false for buttons and signatures, which are read by their appearance.
+func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
+	const password, radio, button = 1 << 13, 1 << 15, 1 << 16
+	flags := inherited(a, "Ff").Int64()
+	r, hasBox := rectOf(a.Key("Rect"))
+	if !hasBox {
+		return Field{}, false
+	}
+	r = r.through(in.box.toPage)
+	f.Box = Box{r.x0, r.y0, r.x1, r.y1}
+	if in.box.width > 0 && (r.x1 < 0 || r.y1 < 0 || r.x0 > in.box.width || r.y0 > in.box.height) {
+		return f, true // outside the page
+	}
+	f.Name = fieldText(inherited(a, "TU"))
+	switch kind := inherited(a, "FT").Name(); {
+	case kind == "Tx" && flags&password != 0:
+		return f, true
+	case kind == "Tx", kind == "Ch":
+		f.Value = chosen(inherited(a, "V"), inherited(a, "Opt"))
+		if f.Value != "" {
+			in.count(f.Value)
+			in.budget -= len(f.Value)
+		}
+		return f, f.Value != ""
+	case kind == "Sig":
+		f.Value = fieldText(inherited(a, "V").Key("Name"))
+		return f, f.Value != "" && a.Key("AP").Kind() == pdf.Null
+	case kind != "Btn" || flags&button != 0:
+		return Field{}, false
+	case flags&radio != 0:
+		f.Kind = ChoiceField
+	default:
+		f.Kind = CheckField
+	}
+	state := a.Key("AS").Name()
+	if a.Key("AS").Kind() != pdf.Name {
+		state = inherited(a, "V").Name()
+		if shown := a.Key("AP").Key("N"); f.Kind == ChoiceField && shown.Kind() == pdf.Dict && shown.Key(state).Kind() == pdf.Null {
+			state = "" // another button of the group is chosen
+		}
+	}
+	f.On = state != "" && state != "Off"
+	return f, true
+}
+
+// fieldText is a text string of a field, bounded.
+func fieldText(v pdf.Value) string {
+	var s string
+	switch v.Kind() {
+	case pdf.String:
+		s = pdfobject.TextString(v.RawString())
+	case pdf.Name:
+		s = v.Name()
+	}
+	s = s[:min(len(s), maxFieldText)]
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+}
+
+// chosen returns the displayed value of a text field or a choice. The label of an option may differ from its value.
+func chosen(v, options pdf.Value) string {
+	if v.Kind() != pdf.Array {
+		return optionText(fieldText(v), options)
+	}
+	var all []string
+	for i := range min(v.Len(), maxFieldValues) {
+		if text := optionText(fieldText(v.Index(i)), options); text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func optionText(value string, options pdf.Value) string {
+	for i := range min(options.Len(), maxFieldValues) {
+		if o := options.Index(i); o.Kind() == pdf.Array && o.Len() == 2 && value != "" && fieldText(o.Index(0)) == value {
+			return fieldText(o.Index(1))
+		}
+	}
+	return value
+}

@@ -1,0 +1,275 @@
+package pdftext
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/pdf/pdffont"
+)
+
+// Line is a run of text on one baseline.
+type Line struct {
+	Cells []Cell  // separated by wide gaps; at least one
+	Size  float64 // of most of its glyphs, in points
+	Bold  bool    // most of its glyphs
+	Y     float64 // distance of the baseline along the page's upward direction, in points
+	Turn  int     // direction of writing: quarter turns from left-to-right
+	// Artifact is set if the file marks the line as an artifact, such as a running title or page number.
+	Artifact bool
+	// Filled is set if values of form fields were added to the line. This package leaves it unset.
+	Filled bool
+}
+
+// Text joins the cells with single tabs.
+func (l Line) Text() string {
+	parts := make([]string, len(l.Cells))
+	for i, c := range l.Cells {
+		parts[i] = c.Text
+	}
+	return strings.Join(parts, "\t")
+}
+
+// Movements of the pen that separate lines, as multiples of the font size.
+const (
+	backGap    = 0.6  // a pen this far back starts a new line
+	bracketGap = 0.5  // a blank this close to the left of a number leaves space for a bracket
+	shiftLine  = 0.45 // a baseline at this distance is another line; a closer one is a superscript or subscript
+)
+
+// lineBuilder builds lines from glyphs in the order of the file. Nearly all programs write in reading order, so columns
+// and tables need no guessing. Right-to-left text may be written in either direction; it becomes one line as long as it
+// stays on its baseline.
+type lineBuilder struct {
+	lines []Line
+
+	open     bool
+	dx, dy   float64 // direction of writing
+	base     float64 // of the line's first glyph: distance from the origin, across
+	end      float64 // position of the pen along the line
+	left     float64 // leftmost position of the line's glyphs along the line
+	pieces   []piece
+	cells    cellMaker
+	sizes    []sizeCount
+	common   float64 // size of most glyphs so far
+	most     int     // number of glyphs with that size
+	bold     int     // visible glyphs that are bold, and all of them
+	visible  int
+	rtl, ltr int // glyphs of either direction
+
+	artifact bool // the following glyphs belong to artifacts
+
+	last   [4]shown // last glyphs, to detect text that is repeated to look bold
+	lastAt int
+	seen   map[string][]place // lines so far, to detect repeated lines
+}
+
+// mostSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
+const mostSizes = 32
+
+// sizeCount is the number of visible glyphs of a line with a size.
+type sizeCount struct {
+	size   float64
+	glyphs int
+}
+
+// piece is a glyph of the open line.
+type piece struct {
+	text   string
+	x0, x1 float64 // along
+	base   float64 // across
+	size   float64
+	blank  bool // white space
+	bold   bool
+}
+
+// shown is a recently shown glyph.
+type shown struct {
+	text     string
+	from, to [2]float64
+}
+
+// place is the position of a line.
+type place struct {
+	x, y float64
+	turn int
+}
+
+// glyph adds one glyph, shown from one point to another.
+func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
+	if text == "" {
+		text = "\uFFFD"
+	}
+	for _, s := range b.last {
+		if s.text == text && text != " " && near(s.from, from, 0.15*size) && (s.from == s.to || !near(s.to, from, 0.01*size)) {
+			return // the same glyph again, slightly shifted: fake bold
+		}
+	}
+	b.last[b.lastAt%len(b.last)] = shown{text, from, to}
+	b.lastAt++
+
+	p := piece{text: text, size: size, blank: strings.TrimSpace(text) == "", bold: bold}
+	p.x0, p.base = from[0]*dx+from[1]*dy, -from[0]*dy+from[1]*dx
+	p.x1 = to[0]*dx + to[1]*dy
+	way := directionOf(text)
+	if b.open && (dx*b.dx+dy*b.dy < 0.98 || b.leaves(p, way)) {
+		b.breakLine()
+	}
+	if !b.open {
+		b.open = true
+		b.dx, b.dy, b.base, b.left = dx, dy, p.base, p.x0
+		b.sizes = b.sizes[:0]
+		b.bold, b.visible, b.common, b.most, b.rtl, b.ltr = 0, 0, 0, 0, 0, 0
+	}
+	b.pieces = append(b.pieces, p)
+	b.end, b.left = p.x1, min(b.left, p.x0)
+	if !p.blank {
+		b.tally(p, way)
+	}
+}
+
+func near(a, b [2]float64, d float64) bool {
+	return math.Abs(a[0]-b[0]) <= d && math.Abs(a[1]-b[1]) <= d
+}
+
+// leaves reports whether a glyph does not belong to the open line.
+func (b *lineBuilder) leaves(p piece, way direction) bool {
+	size := max(p.size, b.common)
+	if math.Abs(p.base-b.base) > shiftLine*size && !b.raises(p) {
+		return true
+	}
+	if p.x0-b.end >= -backGap*size {
+		return false
+	}
+	// The pen moves back. Right-to-left text continues on the left.
+	beside := p.x1 <= b.left+0.3*size
+	switch {
+	case way == rightToLeft && b.rtl >= b.ltr, way == neutral && b.rtl > b.ltr:
+		return !beside
+	case way == neutral && b.rtl+b.ltr == 0 && !latin(p.text):
+		return !beside || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size) // a bracket left of a number
+	}
+	return true
+}
+
+// raises reports whether a small glyph above or below the open line is a superscript or subscript: directly after the
+// last word of the line.
+func (b *lineBuilder) raises(p piece) bool {
+	const small, smallest, besideRaised, fewest = 0.8, 0.4, 0.3, 2 // times the size of the line; glyphs of that size
+	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
+		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < besideRaised*b.common
+}
+
+// setArtifact sets whether the following glyphs belong to artifacts, such as running titles and page numbers.
+func (b *lineBuilder) setArtifact(is bool) {
+	b.breakLine()
+	b.artifact = is
+}
+
+// extend moves the pen over glyphs whose text was replaced.
+func (b *lineBuilder) extend(x, y float64) {
+	if n := len(b.pieces); b.open && n > 0 {
+		b.end = x*b.dx + y*b.dy
+		b.pieces[n-1].x1 = b.end
+	}
+}
+
+// tally counts a visible glyph of the open line.
+func (b *lineBuilder) tally(p piece, way direction) {
+	b.tallySize(math.Round(p.size*2) / 2)
+	b.visible++
+	if p.bold {
+		b.bold++
+	}
+	switch way {
+	case rightToLeft:
+		b.rtl++
+	case leftToRight:
+		b.ltr++
+	}
+}
+
+func (b *lineBuilder) tallySize(size float64) {
+	at := slices.IndexFunc(b.sizes, func(s sizeCount) bool { return s.size == size })
+	if at < 0 {
+		if len(b.sizes) == mostSizes {
+			return
+		}
+		at = len(b.sizes)
+		b.sizes = append(b.sizes, sizeCount{size: size})
+	}
+	b.sizes[at].glyphs++
+	if n := b.sizes[at].glyphs; n > b.most || n == b.most && size > b.common {
+		b.common, b.most = size, n
+	}
+}
+
+func (b *lineBuilder) breakLine() {
+	if !b.open {
+		return
+	}
+	b.open = false
+	pieces := b.pieces
+	b.pieces = b.pieces[:0]
+	if b.visible == 0 {
+		return
+	}
+	line := Line{Artifact: b.artifact, Size: b.common, Bold: b.bold*2 > b.visible, Y: b.base}
+	line.Turn = int(math.Round(math.Atan2(b.dy, b.dx)/(math.Pi/2))+4) % 4
+	for _, p := range pieces { // the first glyph may be a superscript
+		if !p.blank && math.Abs(p.size-b.common) <= 0.25 {
+			line.Y = p.base
+			break
+		}
+	}
+	b.cells.base, b.cells.size = line.Y, b.common
+	line.Cells = b.cells.cellsOf(pieces, b.rtl > b.ltr)
+	if len(line.Cells) > 0 && !b.again(line) {
+		b.lines = append(b.lines, line)
+	}
+}
+
+// again reports whether the same line was shown before at the same position, as for shadows and outlines.
+func (b *lineBuilder) again(l Line) bool {
+	if b.seen == nil {
+		b.seen = map[string][]place{}
+	}
+	const most = 16 // of one text that are compared
+	text, at := l.Text(), place{l.Cells[0].X0, l.Y, l.Turn}
+	for _, p := range b.seen[text] {
+		if p.turn == at.turn && math.Abs(p.x-at.x) < 0.3*l.Size && math.Abs(p.y-at.y) < 0.3*l.Size {
+			return true
+		}
+	}
+	if len(b.seen[text]) < most {
+		b.seen[text] = append(b.seen[text], at)
+	}
+	return false
+}
+
+func (b *lineBuilder) finish() []Line {
+	b.breakLine()
+	return b.lines
+}
+
+// Builder builds lines from glyphs with positions from another reader. The zero value is ready to use.
+type Builder struct{ b lineBuilder }
+
+// Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner, in a direction
+// of writing of length 1. Text without a known character is "".
+func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
+	if shown := pdffont.Readable(text); shown != "" || text == "" { // otherwise a character without a visible form
+		b.b.glyph(shown, size, dx, dy, from, to, bold)
+	}
+}
+
+// Blank adds a space of zero width after the last glyph.
+func (b *Builder) Blank() {
+	if n := len(b.b.pieces); b.b.open && n > 0 && !b.b.pieces[n-1].blank {
+		last := b.b.pieces[n-1]
+		b.b.pieces = append(b.b.pieces, piece{text: " ", x0: last.x1, x1: last.x1, base: last.base, size: last.size, blank: true})
+	}
+}
+
+// Lines ends the page and returns its lines.
+func (b *Builder) Lines() []Line { return b.b.finish() }

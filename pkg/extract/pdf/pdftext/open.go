@@ -1,0 +1,233 @@
+// Package pdftext reads the text of PDF files as lines with positions.
+//
+// It walks the page tree, interprets content streams and builds words and lines from the positions of glyphs. Package
+// pdfobject finds, decrypts and unpacks the objects, and package pdffont decodes the fonts. The library for the object
+// model panics on unexpected input; this package recovers from its panics. The caller must contain fatal runtime
+// errors, such as running out of memory. Only package pdf imports this package.
+package pdftext
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+
+	"github.com/ledongthuc/pdf"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdffont"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
+)
+
+// ErrEncrypted means that the file needs a password.
+var ErrEncrypted = pdfobject.ErrEncrypted
+
+// Document is an open PDF file. It is used by one goroutine at a time.
+type Document struct {
+	file   *pdfobject.File
+	fonts  *pdffont.Cache
+	pages  []pageRef
+	layers map[uint32]bool // hidden groups of optional content, nil before the first look
+	// Stats counts what the pages read so far consisted of.
+	Stats Stats
+	// Rebuilt is set if the file's cross references were unusable and have been rebuilt from its objects.
+	Rebuilt bool
+	// CutShort is set if the end of a rebuilt file is missing, possibly with some pages.
+	CutShort bool
+}
+
+// Stats counts decoded and undecoded glyphs of a document.
+type Stats struct {
+	Glyphs    int // shown
+	Undecoded int // without a known character
+	Odd       int // decoded to control characters or private use
+}
+
+// endWindow is the number of bytes at the end of a file that contain its end marker (ISO 32000-1, section 7.5.5, note
+// on readers).
+const endWindow = 1024
+
+const (
+	maxPages = 100_000
+	maxDepth = 64 // of the page tree, the outline and the parents of a field
+)
+
+// Open opens a file with its cross references if they are valid, else by searching for its objects. It returns
+// ErrEncrypted for files that need a password.
+func Open(data []byte) (*Document, error) {
+	start := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
+	if start < 0 {
+		return nil, errors.New("the header is missing")
+	}
+	d, first := open(data[start:], false)
+	if first == nil || errors.Is(first, ErrEncrypted) {
+		return d, first
+	}
+	d, err := open(data[start:], true)
+	if err != nil {
+		return nil, errors.Join(first, err)
+	}
+	d.Rebuilt = true
+	d.CutShort = !bytes.Contains(data[max(0, len(data)-endWindow):], []byte("%%EOF"))
+	return d, nil
+}
+
+func open(data []byte, search bool) (d *Document, err error) {
+	defer pdfobject.Recover(&err)
+	f, err := pdfobject.Open(data, search)
+	if err != nil {
+		return nil, err
+	}
+	d = &Document{file: f, fonts: pdffont.NewCache(f)}
+	d.collectPages()
+	if len(d.pages) == 0 && search && f.ListPages(maxPages) == nil {
+		d.collectPages()
+	}
+	if len(d.pages) == 0 {
+		return nil, errors.New("the file has no pages")
+	}
+	return d, nil
+}
+
+// HasContent reports whether the bytes contain objects and streams. Streams hold all page content and all packed
+// objects, so without them no reader can find text or pictures.
+func HasContent(data []byte) bool {
+	return bytes.Contains(data, []byte("stream")) && pdfobject.HasObjects(data)
+}
+
+// pageRef is a page with its inherited attributes.
+type pageRef struct {
+	kids  pdf.Value // of its parent: the page itself is read when it is needed, and not kept
+	index int
+	above *heritage
+}
+
+// heritage is the inherited attributes of pages. Pages of one node share it, because a lookup through the parents would
+// read the node's long list of pages for each page.
+type heritage struct{ resources, mediaBox, cropBox, rotate pdf.Value }
+
+// under is the heritage of the pages under a node.
+func (h heritage) under(node pdf.Value) *heritage {
+	for key, to := range map[string]*pdf.Value{"Resources": &h.resources, "MediaBox": &h.mediaBox, "CropBox": &h.cropBox, "Rotate": &h.rotate} {
+		if own := node.Key(key); own.Kind() != pdf.Null {
+			*to = own
+		}
+	}
+	return &h
+}
+
+func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
+
+// collectPages walks the page tree with bounds on depth and number, whatever its counts say.
+func (d *Document) collectPages() {
+	budget := 4 * maxPages
+	open := map[uint32]bool{} // nodes visited so far: a node may occur only once
+	var walk func(node pdf.Value, above *heritage, depth int)
+	walk = func(node pdf.Value, above *heritage, depth int) {
+		above = above.under(node)
+		kids := node.Key("Kids")
+		for i := range kids.Len() {
+			if budget--; budget < 0 || depth > maxDepth || len(d.pages) >= maxPages {
+				return
+			}
+			func() {
+				var err error
+				defer pdfobject.Recover(&err) // a broken node only loses its branch
+				kid := kids.Index(i)
+				n := pdfobject.ObjectNumber(kid)
+				switch {
+				case kid.Kind() != pdf.Dict:
+				case kid.Key("Kids").Kind() != pdf.Array:
+					d.pages = append(d.pages, pageRef{kids, i, above})
+				case n == 0 || !open[n]:
+					open[n] = true
+					walk(kid, above, depth+1)
+				}
+			}()
+		}
+	}
+	walk(d.file.Trailer().Key("Root").Key("Pages"), &heritage{}, 0)
+}
+
+// pageResources are a page's own or inherited resources.
+func (d *Document) pageResources(p pageRef) pdf.Value {
+	if own := p.value().Key("Resources"); own.Kind() == pdf.Dict {
+		return own
+	}
+	return p.above.resources
+}
+
+// NumPages is the number of pages found.
+func (d *Document) NumPages() int { return len(d.pages) }
+
+// Page is the content of a page.
+type Page struct {
+	Lines  []Line // in the order in which they are shown
+	Drawn  Drawn
+	Fields []Field
+	Unseen Unseen
+}
+
+// Page reads page i, from 0. With an error it also returns the content read so far.
+func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
+	in := &interpreter{ctx: ctx, doc: d, out: &lineBuilder{}, budget: 2_000_000, before: d.Stats}
+	func() {
+		defer pdfobject.Recover(&err)
+		err = in.page(d.pages[i])
+	}()
+	in.judge()
+	return Page{in.out.finish(), in.drawn, in.fields, in.unseen}, err
+}
+
+// HasImage reports whether page i shows pictures, as the pages of a scan do.
+func (d *Document) HasImage(i int) (has bool) {
+	var err error
+	defer pdfobject.Recover(&err)
+	objects := d.pageResources(d.pages[i]).Key("XObject")
+	for _, name := range objects.Keys() {
+		if objects.Key(name).Key("Subtype").Name() == "Image" {
+			return true
+		}
+	}
+	return false
+}
+
+// matrix is a PDF transformation [a b c d e f].
+type matrix [6]float64
+
+var identity = matrix{1, 0, 0, 1, 0, 0}
+
+// mul is m applied before n.
+func (m matrix) mul(n matrix) matrix {
+	return matrix{
+		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
+		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
+		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
+	}
+}
+
+// farOff is beyond what a matrix of a page may move anything to.
+const farOff = 1e9
+
+// moved is m after a move by x and y.
+func (m matrix) moved(x, y float64) matrix {
+	m[4], m[5] = x*m[0]+y*m[2]+m[4], x*m[1]+y*m[3]+m[5]
+	return m
+}
+
+// inverse undoes a matrix that turns and moves.
+func (m matrix) inverse() matrix {
+	det := m[0]*m[3] - m[1]*m[2]
+	if det == 0 {
+		return identity
+	}
+	a, b, c, d := m[3]/det, -m[1]/det, -m[2]/det, m[0]/det
+	return matrix{a, b, c, d, -(m[4]*a + m[5]*c), -(m[4]*b + m[5]*d)}
+}
+
+func (m matrix) finite() bool {
+	for _, v := range m {
+		if !(math.Abs(v) <= farOff) { // the negation also catches NaN
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,69 @@
+package pdftext
+
+import (
+	"github.com/ledongthuc/pdf"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdffont"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
+)
+
+// resources are the named resources of a content stream. The library reads an object again on every access, so they are
+// cached while the page is read: operators may use one name many times.
+type resources struct {
+	doc   *Document
+	value pdf.Value
+	named map[resourceName]pdf.Value
+	fonts map[string]*pdffont.Font
+}
+
+// resourceName is a name of a kind of resources; without a name it is all of the kind.
+type resourceName struct{ kind, name string }
+
+// maxNamed bounds the names, the fonts and the resources of a page that are remembered.
+const maxNamed = 1_000
+
+func newResources(d *Document, v pdf.Value) *resources {
+	return &resources{doc: d, value: v, named: map[resourceName]pdf.Value{}, fonts: map[string]*pdffont.Font{}}
+}
+
+// get is the resource of a kind, "XObject" say, that has a name.
+func (r *resources) get(kind, name string) pdf.Value {
+	key := resourceName{kind, name}
+	v, ok := r.named[key]
+	if !ok {
+		all, known := r.named[resourceName{kind: kind}]
+		if !known {
+			all = r.value.Key(kind)
+			r.named[resourceName{kind: kind}] = all
+		}
+		v = all.Key(name)
+		if len(r.named) < maxNamed {
+			r.named[key] = v
+		}
+	}
+	return v
+}
+
+// font finds a font of the resources.
+func (r *resources) font(name string) *pdffont.Font {
+	f, ok := r.fonts[name]
+	if !ok {
+		f = r.doc.fonts.Load(r.get("Font", name))
+		if len(r.fonts) < maxNamed {
+			r.fonts[name] = f
+		}
+	}
+	return f
+}
+
+// resourcesOf are the resources that a dictionary lists. Forms that are shown again share theirs.
+func (in *interpreter) resourcesOf(v pdf.Value) *resources {
+	n := pdfobject.ObjectNumber(v)
+	if r := in.shared[n]; r != nil && n > 0 {
+		return r
+	}
+	r := newResources(in.doc, v)
+	if n > 0 && len(in.shared) < maxNamed {
+		in.shared[n] = r
+	}
+	return r
+}

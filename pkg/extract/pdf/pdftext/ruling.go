@@ -1,0 +1,249 @@
+package pdftext
+
+import (
+	"math"
+
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
+)
+
+// Box is an upright rectangle on a page, in points from the lower left corner of the page as it is seen.
+type Box struct{ X0, Y0, X1, Y1 float64 }
+
+// Drawn holds the drawings of a page that may separate the cells of tables, clipped to the visible part of the page.
+type Drawn struct {
+	Rules []Box // straight strokes and thin rectangles along the edges of the page, without width
+	Fills []Box // filled rectangles, as lie behind cells
+}
+
+const (
+	maxRules    = 20_000 // of one page; more is a drawing
+	maxSegments = 4_000  // of one path that are looked at
+	thinRule    = 2.5    // points that a filled rectangle is across, at most, to be a rule
+	thickStroke = 5      // points across from which a stroke is no rule
+	shortRule   = 3      // points along below which a rule parts nothing
+	slant       = 0.3    // points that the ends of a rule may be off each other
+	largeFill   = 0.5    // of the page, from which on a filled rectangle is a background of it
+	farthest    = 1e7    // maximum distance of a coordinate from the corner of the page, in points
+)
+
+// path is the path under construction, in the coordinates of the page.
+type path struct {
+	start, at [2]float64
+	subs      []subpath
+	segments  []Box // along an edge of the page
+	clips     bool  // it becomes the clip
+}
+
+// subpath holds the properties of a part of a path that decide whether it fills a rectangle.
+type subpath struct {
+	around  rect
+	lines   int  // straight segments
+	upright bool // all of them are along an edge of the page, and there is no curve
+}
+
+// pathOperator builds paths and paints them.
+func (in *interpreter) pathOperator(op string, args []pdfobject.Token) {
+	p, m := &in.path, in.state.ctm
+	switch op {
+	case "m":
+		p.move(m.place(num(args, 0), num(args, 1)))
+	case "l":
+		p.line(m.place(num(args, 0), num(args, 1)))
+	case "c":
+		p.curve(m.place(num(args, 4), num(args, 5)))
+	case "v", "y":
+		p.curve(m.place(num(args, 2), num(args, 3)))
+	case "h":
+		p.close()
+	case "re":
+		p.rectangle(m, rect{num(args, 0), num(args, 1), num(args, 0) + num(args, 2), num(args, 1) + num(args, 3)})
+	case "W", "W*":
+		p.clips = true
+	case "w":
+		in.state.width = num(args, 0)
+	case "s", "b", "b*":
+		p.close()
+		in.paint(true, op != "s")
+	case "S":
+		in.paint(true, false)
+	case "f", "F", "f*":
+		in.paint(false, true)
+	case "B", "B*":
+		in.paint(true, true)
+	case "n":
+		in.paint(false, false)
+	}
+}
+
+func (p *path) move(x, y float64) {
+	p.start, p.at = [2]float64{x, y}, [2]float64{x, y}
+	if len(p.subs) < maxSegments {
+		p.subs = append(p.subs, subpath{around: rect{x, y, x, y}, upright: true})
+	}
+}
+
+// reach makes the open subpath reach a point.
+func (p *path) reach(x, y float64) *subpath {
+	if len(p.subs) == 0 {
+		p.move(x, y)
+	}
+	s := &p.subs[len(p.subs)-1]
+	s.around = rect{min(s.around.x0, x), min(s.around.y0, y), max(s.around.x1, x), max(s.around.y1, y)}
+	return s
+}
+
+func (p *path) line(x, y float64) {
+	s := p.reach(x, y)
+	s.lines++
+	along := Box{min(p.at[0], x), min(p.at[1], y), max(p.at[0], x), max(p.at[1], y)}
+	p.at = [2]float64{x, y}
+	if min(along.X1-along.X0, along.Y1-along.Y0) > slant {
+		s.upright = false
+		return
+	}
+	if max(along.X1-along.X0, along.Y1-along.Y0) >= shortRule && len(p.segments) < maxSegments {
+		p.segments = append(p.segments, along)
+	}
+}
+
+func (p *path) curve(x, y float64) {
+	p.reach(x, y).upright = false
+	p.at = [2]float64{x, y}
+}
+
+func (p *path) close() {
+	if len(p.subs) > 0 && p.at != p.start {
+		p.line(p.start[0], p.start[1])
+	}
+}
+
+func (p *path) rectangle(m matrix, r rect) {
+	p.move(m.place(r.x0, r.y0))
+	p.line(m.place(r.x1, r.y0))
+	p.line(m.place(r.x1, r.y1))
+	p.line(m.place(r.x0, r.y1))
+	p.close()
+}
+
+// paint ends the path: it records its drawings, and makes it the clip if required.
+func (in *interpreter) paint(stroke, fill bool) {
+	p := &in.path
+	defer func() {
+		p.subs, p.segments, p.clips = p.subs[:0], p.segments[:0], false
+	}()
+	if in.off == 0 && stroke && in.state.width*in.state.ctm.scale() < thickStroke {
+		for _, s := range p.segments {
+			in.rule(s)
+		}
+	}
+	if in.off == 0 && fill {
+		for i, s := range p.subs {
+			in.fill(s)
+			in.filled(s, p.nested(i))
+		}
+	}
+	if thick := in.state.width * in.state.ctm.scale(); stroke && thick >= thickPaint && !in.state.strokeWhite {
+		for _, s := range p.subs {
+			in.painted(rect{s.around.x0 - thick/2, s.around.y0 - thick/2, s.around.x1 + thick/2, s.around.y1 + thick/2}, false)
+		}
+	}
+	if p.clips && len(p.subs) > 0 {
+		around := p.subs[0].around
+		for _, s := range p.subs[1:] {
+			around = rect{min(around.x0, s.around.x0), min(around.y0, s.around.y0), max(around.x1, s.around.x1), max(around.y1, s.around.y1)}
+		}
+		in.state.clip = in.state.clip.within(around)
+		in.state.shaped = in.state.shaped || len(p.subs) > 1 || !p.subs[0].isRectangle()
+	}
+}
+
+// nested reports whether a part of the path contains another part or is inside one, like the two rectangles of a frame.
+// It reports true for every part of a path that has many.
+func (p *path) nested(i int) bool {
+	const many = 16
+	if len(p.subs) > many {
+		return true
+	}
+	for j, o := range p.subs {
+		if j != i && (o.around.within(p.subs[i].around) == o.around || p.subs[i].around.within(o.around) == p.subs[i].around) {
+			return true
+		}
+	}
+	return false
+}
+
+// isRectangle reports whether a part of a path is an upright rectangle.
+func (s subpath) isRectangle() bool {
+	const corners = 4
+	return s.upright && s.lines >= corners-1 && s.lines <= corners+1
+}
+
+// fill keeps what a filled subpath shows, if it is a rectangle.
+func (in *interpreter) fill(s subpath) {
+	r := s.around
+	thin := min(r.x1-r.x0, r.y1-r.y0) <= thinRule
+	if thin {
+		in.rule(Box{r.x0, r.y0, r.x1, r.y1})
+		return
+	}
+	if !s.isRectangle() {
+		return
+	}
+	b, ok := in.seen(Box{r.x0, r.y0, r.x1, r.y1})
+	if ok && len(in.drawn.Fills)+len(in.drawn.Rules) < maxRules && (b.X1-b.X0)*(b.Y1-b.Y0) < largeFill*in.box.width*in.box.height {
+		in.drawn.Fills = append(in.drawn.Fills, b)
+	}
+}
+
+// rule keeps a thin box as the line in its middle.
+func (in *interpreter) rule(b Box) {
+	b, ok := in.seen(b)
+	if !ok || len(in.drawn.Fills)+len(in.drawn.Rules) >= maxRules {
+		return
+	}
+	if b.X1-b.X0 >= b.Y1-b.Y0 {
+		b.Y0 = (b.Y0 + b.Y1) / 2
+		b.Y1 = b.Y0
+	} else {
+		b.X0 = (b.X0 + b.X1) / 2
+		b.X1 = b.X0
+	}
+	if max(b.X1-b.X0, b.Y1-b.Y0) >= shortRule {
+		in.drawn.Rules = append(in.drawn.Rules, b)
+	}
+}
+
+// seen returns the part of a box inside the clip and the page.
+func (in *interpreter) seen(b Box) (Box, bool) {
+	const slack = 1 // point outside the clip at which a line may still be visible because of its width
+	c := in.state.clip
+	if in.box.width > 0 {
+		c = c.within(rect{0, 0, in.box.width, in.box.height})
+	}
+	b = Box{max(b.X0, c.x0-slack), max(b.Y0, c.y0-slack), min(b.X1, c.x1+slack), min(b.Y1, c.y1+slack)}
+	return b, b.X0 <= b.X1 && b.Y0 <= b.Y1
+}
+
+// everywhere is the clip of a page before it is set.
+var everywhere = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
+
+// within is the part of r inside another rectangle; it may be turned inside out, which holds nothing.
+func (r rect) within(o rect) rect {
+	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
+}
+
+// place is where a matrix puts a point of a path: what a file writes there may be beyond all numbers. A point that is
+// nowhere goes to the far corner.
+func (m matrix) place(x, y float64) (float64, float64) {
+	near := func(v float64) float64 {
+		if math.IsNaN(v) {
+			return farthest
+		}
+		return min(max(v, -farthest), farthest)
+	}
+	x, y = m.apply(x, y)
+	return near(x), near(y)
+}
+
+// scale returns the factor by which a matrix scales line widths.
+func (m matrix) scale() float64 { return math.Sqrt(math.Abs(m[0]*m[3] - m[1]*m[2])) }

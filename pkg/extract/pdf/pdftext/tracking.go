@@ -1,0 +1,242 @@
+package pdftext
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of letter-spaced (tracked) text, in parts of the font size or of the usual gap.
+const (
+	minTracking     = 0.1 // smaller gaps are kerning
+	maxTracking     = 1.2 // wider gaps part words or cells
+	unevenTracking  = 1.7 // times the median gap that a gap inside a word has at most
+	kernedTracking  = 0.05
+	fewestTracked   = 3 // gaps that show by themselves that a word is letter-spaced
+	fewestSpelled   = 4 // letters with typed blanks between them that make a word
+	longestIdeogram = 12
+)
+
+// trackedGap is a gap between two visible glyphs that no blank parts.
+type trackedGap struct {
+	at      int     // piece behind it
+	width   float64 // in points
+	size    float64 // of the larger glyph
+	letters bool    // there is a letter on either side
+}
+
+// joints says before which pieces no space stands although there is room for one, or a blank: inside words whose
+// letters stand apart. It is nil for a line without such words.
+func (c *cellMaker) joints(pieces []piece) []bool {
+	var joint []bool
+	mark := func(at int) {
+		if joint == nil {
+			joint = make([]bool, len(pieces))
+		}
+		joint[at] = true
+	}
+	markTracked(pieces, mark)
+	markSpelled(pieces, mark)
+	return joint
+}
+
+// markTracked marks the letters of letter-spaced words, on a line whose words are separated by blanks. Without blanks,
+// the widths of the gaps separate the words (wordGapOf).
+func markTracked(pieces []piece, mark func(int)) {
+	var runs [][]trackedGap // gaps between two blanks
+	var run []trackedGap
+	blanks := 0
+	for i, p := range pieces {
+		if p.blank {
+			blanks++
+			if len(run) > 0 {
+				runs, run = append(runs, run), nil
+			}
+			continue
+		}
+		if i == 0 || pieces[i-1].blank {
+			continue
+		}
+		a := pieces[i-1]
+		run = append(run, trackedGap{i, p.x0 - a.x1, max(a.size, p.size), startsLetter(a.text) && startsLetter(p.text)})
+	}
+	if len(run) > 0 {
+		runs = append(runs, run)
+	}
+	if blanks == 0 {
+		return
+	}
+	var usual []float64
+	for _, run := range runs {
+		if median, ok := evenGaps(run); ok {
+			usual = append(usual, median)
+		}
+	}
+	if len(usual) == 0 { // all words may be short
+		median, ok := evenGaps(slices.Concat(runs...))
+		if !ok {
+			return
+		}
+		usual = []float64{median}
+	}
+	slices.Sort(usual)
+	least, most := usual[0], usual[len(usual)-1]
+	for _, run := range runs {
+		limit := most
+		if median, ok := evenGaps(run); ok {
+			limit = median
+		} else if len(run) > fewestTracked && least < most {
+			limit = least
+		}
+		if slices.ContainsFunc(run, func(g trackedGap) bool { return g.width > unevenTracking*limit+kernedTracking*g.size }) {
+			continue // words without a blank between them
+		}
+		for _, g := range run {
+			mark(g.at)
+		}
+	}
+}
+
+// evenGaps is the median of gaps that are as wide and as even as those of letter-spaced text.
+func evenGaps(gaps []trackedGap) (median float64, ok bool) {
+	var widths []float64
+	size := 0.0
+	for _, g := range gaps {
+		if g.letters {
+			widths = append(widths, g.width)
+			size = max(size, g.size)
+		}
+	}
+	if len(widths) < fewestTracked {
+		return 0, false
+	}
+	slices.Sort(widths)
+	median = widths[len(widths)/2]
+	return median, median > minTracking*size && median < maxTracking*size &&
+		widths[len(widths)/4] > 0.6*median && widths[len(widths)-1] <= unevenTracking*median+kernedTracking*size
+}
+
+// markSpelled marks the letters of words that were typed with a blank behind each letter: "S U M M A R Y".
+func markSpelled(pieces []piece, mark func(int)) {
+	var alone []int // pieces that stand alone between blanks, in a row
+	all := true     // visible pieces of the line do
+	visible := 0
+	flush := func() {
+		spelled(pieces, alone, mark)
+		alone = alone[:0]
+	}
+	for i, p := range pieces {
+		if p.blank {
+			continue
+		}
+		visible++
+		if utf8.RuneCountInString(p.text) == 1 && (i == 0 || pieces[i-1].blank) && (i+1 == len(pieces) || pieces[i+1].blank) {
+			alone = append(alone, i)
+			continue
+		}
+		all = false
+		flush()
+	}
+	if all && visible >= 2 && visible <= longestIdeogram && ideograms(pieces, alone) {
+		for _, at := range alone[1:] {
+			mark(at)
+		}
+		return
+	}
+	flush()
+}
+
+// spelled marks the words in a row of letters that stand alone: a blank parts the letters, and wider room the words.
+func spelled(pieces []piece, alone []int, mark func(int)) {
+	if len(alone) < fewestSpelled {
+		return
+	}
+	gaps := make([]float64, len(alone)-1)
+	for k := range gaps {
+		gaps[k] = pieces[alone[k+1]].x0 - pieces[alone[k]].x1
+	}
+	sorted := slices.Clone(gaps)
+	slices.Sort(sorted)
+	usual := sorted[len(sorted)/2]
+	if usual <= 0 || usual > maxTracking*pieces[alone[0]].size {
+		return
+	}
+	var words, others [][]int // of letters, and of digits
+	for from := 0; from < len(alone); {
+		to := from + 1
+		for to < len(alone) && gaps[to-1] <= unevenTracking*usual {
+			to++
+		}
+		switch word := alone[from:to]; {
+		case lettersOnly(pieces, word):
+			words = append(words, word)
+		case !slices.ContainsFunc(word, func(i int) bool { return !isDigits(pieces[i].text) }):
+			others = append(others, word)
+		}
+		from = to
+	}
+	if len(words) == 1 && len(others) == 0 && !isSpelledWord(pieces, words[0]) {
+		return
+	}
+	if slices.ContainsFunc(words, func(w []int) bool { return len(w) >= fewestSpelled }) {
+		words = append(words, others...) // the year after a month
+	}
+	for _, word := range words {
+		for _, at := range word[1:] {
+			mark(at)
+		}
+	}
+}
+
+// lettersOnly reports whether pieces are letters, with punctuation around them perhaps.
+func lettersOnly(pieces []piece, at []int) bool {
+	const around = `.,:;!?()"'`
+	for len(at) > 0 && strings.Contains(around, pieces[at[0]].text) {
+		at = at[1:]
+	}
+	for len(at) > 0 && strings.Contains(around, pieces[at[len(at)-1]].text) {
+		at = at[:len(at)-1]
+	}
+	return len(at) > 0 && !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
+}
+
+// isSpelledWord reports whether letters look like those of a word rather than like a list of letters: they are not in
+// the order of the alphabet, of one case, and in Latin there is a vowel among them.
+func isSpelledWord(pieces []piece, at []int) bool {
+	ascending, upper, latin, vowel := true, 0, true, false
+	last := rune(0)
+	letters := 0
+	for _, i := range at {
+		shown, _ := utf8.DecodeRuneInString(pieces[i].text)
+		r := unicode.ToLower(shown)
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		letters++
+		ascending = ascending && r > last
+		last = r
+		if unicode.IsUpper(shown) {
+			upper++
+		}
+		latin = latin && unicode.Is(unicode.Latin, r)
+		vowel = vowel || strings.ContainsRune("aeiouäöüåæøéèêáàâíóôúı", r)
+	}
+	return !ascending && letters >= fewestSpelled && (upper == 0 || upper == letters) && (vowel || !latin)
+}
+
+// ideograms reports whether pieces are characters of a script that a heading sets apart: "目 录", "목 차".
+func ideograms(pieces []piece, at []int) bool {
+	least, most := maxTracking*4, 0.0
+	for k, i := range at {
+		r, _ := utf8.DecodeRuneInString(pieces[i].text)
+		if !unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) {
+			return false
+		}
+		if k > 0 {
+			gap := (pieces[i].x0 - pieces[at[k-1]].x1) / max(pieces[i].size, 1e-3)
+			least, most = min(least, gap), max(most, gap)
+		}
+	}
+	return most <= cellGap && most <= unevenTracking*max(least, 0)
+}

@@ -1,0 +1,322 @@
+package pdftext
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ledongthuc/pdf"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
+)
+
+// Unseen counts the invisible characters of a page. Characters in hidden layers and outside the page are not in the
+// lines.
+type Unseen struct {
+	Layers      []Box // positions of text in hidden layers, in the coordinates of the file
+	Hidden      int   // in layers that are off
+	Beside      int   // outside the page
+	White       int   // in white on the bare page
+	Tiny        int   // too small to be read
+	Transparent int   // without opacity, or in the invisible mode with no picture below
+	Ground      int   // in the colour of the ground
+	Covered     int   // under a region that was painted later
+	Clipped     int   // outside the region that is shown
+}
+
+const (
+	maxPaints     = 5_000  // painted regions of a page that are tracked
+	maxSuspects   = 50_000 // strings of a page
+	maxCovers     = 200    // regions of a page that may cover text
+	maxUnseen     = 5_000  // boxes of text in hidden layers
+	tinyText      = 1.0    // points up to which text is too small to be read
+	tinyShare     = 400    // of the height of a page is larger than tiny text
+	nearWhite     = 0.97   // of full brightness from which a colour is white
+	opaque        = 0.05   // below this share, paint is not seen
+	coveredShare  = 0.3    // of a string that must lie on paint to be seen
+	mostOf        = 0.9    // of a covered string that is inside the region, at least
+	invisibleMode = 3
+	clipMode      = 7
+	thickPaint    = 4 // points from which a stroke is a background
+)
+
+// paintBox is a region that a page paints in another colour than white.
+type paintBox struct {
+	rect
+	picture bool // an image, a shading, a frame or a shape with curves, and not just a ground
+	fill    colour
+	white   bool
+}
+
+// suspect is a shown string. It may not be seen.
+type suspect struct {
+	why    suspicion
+	at     rect
+	glyphs int
+	paints int // regions painted before it
+	fill   colour
+}
+
+// colour is a colour in steps of red, green and blue.
+type colour struct {
+	red, green, blue uint8
+	known            bool
+}
+
+var black = colour{known: true}
+
+// colourOf returns the colour that an operator sets. It is unknown for a pattern.
+func colourOf(args []pdfobject.Token) colour {
+	const steps = 64
+	const most = 4
+	if len(args) > most {
+		return colour{}
+	}
+	n := make([]float64, 0, most)
+	for _, a := range args {
+		if a.Kind != pdfobject.Number {
+			return colour{}
+		}
+		n = append(n, min(max(a.Num, 0), 1))
+	}
+	step := func(v float64) uint8 { return uint8(math.Round(v * steps)) }
+	switch len(args) {
+	case 1:
+		return colour{step(n[0]), step(n[0]), step(n[0]), true}
+	case 3:
+		return colour{step(n[0]), step(n[1]), step(n[2]), true}
+	case 4:
+		light := 1 - n[3]
+		return colour{step((1 - n[0]) * light), step((1 - n[1]) * light), step((1 - n[2]) * light), true}
+	}
+	return colour{}
+}
+
+// cover is an opaque rectangle that is painted after some of the strings.
+type cover struct {
+	rect
+	suspects int // strings shown before it
+}
+
+type suspicion byte
+
+const (
+	plain suspicion = iota
+	isInvisible
+	isWhite
+	isTiny
+	isTransparent
+	isClipped
+)
+
+// suspicionOf returns why the glyphs of a string may be invisible.
+func (in *interpreter) suspicionOf(l look) suspicion {
+	s := &in.state
+	type3 := s.font != nil && s.font.Type3
+	switch {
+	case s.mode == invisibleMode:
+		return isInvisible
+	case s.mode == clipMode || type3:
+		return plain
+	case s.alpha < opaque:
+		return isTransparent
+	case l.size <= tinyText && l.size*tinyShare < in.box.height:
+		return isTiny
+	}
+	fills, strokes := s.mode%4 != 1, s.mode%4 == 1 || s.mode%4 == 2
+	if (!fills || s.white) && (!strokes || s.strokeWhite) {
+		return isWhite
+	}
+	return plain
+}
+
+// suspectRun records a string.
+func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
+	if glyphs == 0 || len(in.suspects) >= maxSuspects {
+		return
+	}
+	const slack = 1 // point
+	if c := in.state.clip; why == plain && (at.x1 < c.x0-slack || at.x0 > c.x1+slack || at.y1 < c.y0-slack || at.y0 > c.y1+slack) {
+		why = isClipped
+	}
+	s := suspect{why: why, at: at, glyphs: glyphs, paints: len(in.paints)}
+	if in.state.mode%4 == 0 && in.grounds[in.state.fill] {
+		s.fill = in.state.fill // else no region has its colour
+	}
+	in.suspects = append(in.suspects, s)
+}
+
+// painted records that a region is painted in a colour other than white.
+func (in *interpreter) painted(r rect, picture bool) {
+	in.paintedBox(paintBox{rect: r, picture: picture})
+}
+
+// filled notes that a part of a path is filled. A nested part is no ground and covers nothing, because it may be empty
+// inside.
+func (in *interpreter) filled(s subpath, nested bool) {
+	g := &in.state
+	if in.off > 0 || g.alpha < opaque {
+		return
+	}
+	in.paintedBox(paintBox{rect: s.around, picture: !s.upright || nested, fill: g.fill, white: g.white})
+	r := s.around.within(g.clip)
+	if in.covering && !nested && g.alpha > 1-opaque && !g.blend && !g.shaped && g.fill.known && s.isRectangle() && len(in.suspects) > 0 &&
+		len(in.covers) < maxCovers && min(r.x1-r.x0, r.y1-r.y0) >= thickPaint {
+		in.covers = append(in.covers, cover{r, len(in.suspects)})
+	}
+}
+
+func (in *interpreter) paintedBox(p paintBox) {
+	if in.off > 0 {
+		return
+	}
+	p.rect = p.within(in.state.clip)
+	if p.x1 < p.x0 || p.y1 < p.y0 {
+		return
+	}
+	if len(in.paints) >= maxPaints {
+		in.paints[maxPaints-1] = paintBox{rect: everywhere, picture: true} // too many regions: treat everything as painted
+		return
+	}
+	if in.paints = append(in.paints, p); p.fill.known && !p.white {
+		if in.grounds == nil {
+			in.grounds = map[colour]bool{}
+		}
+		in.grounds[p.fill] = true
+	}
+}
+
+// judge counts the invisible text at the end of the page, because a picture may be painted after the text that makes it
+// searchable.
+func (in *interpreter) judge() {
+	u := &in.unseen
+	for i, s := range in.suspects {
+		paints := in.paints[:min(s.paints, len(in.paints))]
+		switch {
+		case s.why == isTiny:
+			u.Tiny += s.glyphs
+		case s.why == isTransparent:
+			u.Transparent += s.glyphs
+		case s.why == isInvisible && !covered(s.at, in.paints, true):
+			u.Transparent += s.glyphs
+		case s.why == isWhite && !covered(s.at, paints, false):
+			u.White += s.glyphs
+		case s.why == isClipped:
+			u.Clipped += s.glyphs
+		case s.why == plain && s.fill.known && onGround(s, paints):
+			u.Ground += s.glyphs
+		case s.why == plain && slices.ContainsFunc(in.covers, func(c cover) bool { return c.suspects > i && shareIn(s.at, c.rect) > mostOf }):
+			u.Covered += s.glyphs
+		}
+	}
+	if all := in.doc.Stats.Glyphs - in.before.Glyphs; u.Tiny*2 > all {
+		u.Tiny = 0 // the page is drawn in another unit
+	}
+}
+
+// shareIn returns the fraction of a text that is inside a region.
+func shareIn(at, region rect) float64 {
+	both := at.within(region)
+	if both.x1 < both.x0 || both.y1 < both.y0 {
+		return 0
+	}
+	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
+}
+
+// covered reports whether paint in another colour than white is under most of a text. With pictures, only pictures
+// count.
+func covered(at rect, paints []paintBox, pictures bool) bool {
+	return slices.ContainsFunc(paints, func(p paintBox) bool {
+		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
+	})
+}
+
+// onGround reports whether a string has the colour of the region that was painted last below it.
+func onGround(s suspect, paints []paintBox) bool {
+	for _, p := range slices.Backward(paints) {
+		if share := shareIn(s.at, p.rect); share > mostOf {
+			return !p.picture && p.fill == s.fill
+		} else if share > 0 {
+			return false
+		}
+	}
+	return false
+}
+
+// leaveOut records the position of a string in a hidden layer.
+func (in *interpreter) leaveOut(at rect) {
+	if len(in.unseen.Layers) < maxUnseen {
+		at = at.through(in.box.toPage.inverse())
+		in.unseen.Layers = append(in.unseen.Layers, Box{at.x0, at.y0, at.x1, at.y1})
+	}
+}
+
+// colour takes an operator that sets a colour. It reports whether there is one.
+func (in *interpreter) colour(op string, args []pdfobject.Token) bool {
+	s := &in.state
+	switch op {
+	case "g", "rg", "k":
+		s.white, s.fill = whiteOf(args), colourOf(args)
+	case "G", "RG", "K":
+		s.strokeWhite = whiteOf(args)
+	case "cs":
+		s.space, s.white, s.fill = in.components(str(args, 0)), false, colour{}
+	case "CS":
+		s.strokeSpace, s.strokeWhite = in.components(str(args, 0)), false
+	case "sc", "scn":
+		if s.white, s.fill = false, (colour{}); len(args) == s.space {
+			s.white, s.fill = whiteOf(args), colourOf(args)
+		}
+	case "SC", "SCN":
+		s.strokeWhite = len(args) == s.strokeSpace && whiteOf(args)
+	default:
+		return false
+	}
+	return true
+}
+
+// whiteOf reports whether the components of an additive or subtractive colour are those of white.
+func whiteOf(args []pdfobject.Token) bool {
+	for _, a := range args {
+		switch {
+		case a.Kind != pdfobject.Number:
+			return false
+		case len(args) == 4 && a.Num > 1-nearWhite:
+			return false
+		case len(args) != 4 && a.Num < nearWhite:
+			return false
+		}
+	}
+	return len(args) == 1 || len(args) == 3 || len(args) == 4
+}
+
+// components returns the number of components of a colour space, or -1 if white is not defined in it.
+func (in *interpreter) components(name string) int {
+	switch name {
+	case "DeviceGray", "G", "CalGray":
+		return 1
+	case "DeviceRGB", "RGB", "CalRGB":
+		return 3
+	case "DeviceCMYK", "CMYK":
+		return 4
+	}
+	v := in.res.get("ColorSpace", name)
+	switch v.Kind() {
+	case pdf.Name:
+		if strings.HasPrefix(v.Name(), "Device") && v.Name() != name {
+			return in.components(v.Name())
+		}
+	case pdf.Array:
+		switch v.Index(0).Name() {
+		case "ICCBased":
+			return int(v.Index(1).Key("N").Int64())
+		case "CalGray":
+			return 1
+		case "CalRGB":
+			return 3
+		}
+	}
+	return -1
+}
+
+// unitSquare is where an image is painted, before its matrix.
+var unitSquare = rect{0, 0, 1, 1}
