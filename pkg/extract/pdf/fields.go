@@ -63,7 +63,7 @@ func (f *fieldPlacer) inTables(grids []grid) []bool {
 		}
 		filled := make([]bool, g.rows()*g.columns())
 		for _, line := range f.lines {
-			if !g.beside(line) {
+			if !g.atHeight(line) {
 				continue
 			}
 			r := g.rowAt(line)
@@ -113,7 +113,7 @@ func (f *fieldPlacer) insertCell(field pdftext.Field) {
 	}
 	f.insert(field, pdftext.Placed(text, field.Box.X0, field.Box.X1))
 	for i := range f.lines {
-		f.lines[i].Filled = f.lines[i].Filled && !beside(f.lines[i], field.Box)
+		f.lines[i].Filled = f.lines[i].Filled && !atHeight(f.lines[i], field.Box)
 	}
 }
 
@@ -197,7 +197,7 @@ func (f *fieldPlacer) placeBox(field pdftext.Field) {
 	}
 	at, cellAt, least := -1, -1, float64(labelRight)
 	for i, line := range f.lines {
-		if !beside(line, field.Box) {
+		if !atHeight(line, field.Box) {
 			continue
 		}
 		for k, c := range line.Cells {
@@ -243,7 +243,7 @@ func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
 		boxes++
 		before, after, label := math.Inf(1), math.Inf(1), ""
 		for _, line := range f.lines {
-			if !beside(line, o.Box) {
+			if !atHeight(line, o.Box) {
 				continue
 			}
 			for _, c := range line.Cells {
@@ -269,8 +269,8 @@ func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
 
 func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
 
-// beside reports whether a line is at the height of a box. For a tall box, the line must be at its top.
-func beside(line pdftext.Line, b pdftext.Box) bool {
+// atHeight reports whether a line is at the height of a box. For a tall box, the line must be at its top.
+func atHeight(line pdftext.Line, b pdftext.Box) bool {
 	middle := line.Y + middleHeight*line.Size
 	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1
 }
@@ -286,7 +286,7 @@ func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
 func (f *fieldPlacer) labelBeside(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {
-		if !beside(line, field.Box) {
+		if !atHeight(line, field.Box) {
 			continue
 		}
 		for k, c := range line.Cells {

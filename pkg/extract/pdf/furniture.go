@@ -29,7 +29,7 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 		if !heads && (before.page == 0 && format.CountLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers})) {
 			drop[standingOf(e)] = true
 		}
-		if _, known := l.shown[masked]; known || len(l.shown) < mostShown {
+		if _, known := l.shown[masked]; known || len(l.shown) < maxRepeated {
 			l.shown[masked] = numberedLine{l.number, numbers}
 		}
 	}
@@ -44,7 +44,7 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 // only a few lines, and those marked as artifacts in the file.
 func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	var found []pdftext.Line
-	if len(lines) > fewLines {
+	if len(lines) > maxPlainLines {
 		found = edgeLines(lines)
 	}
 	edges := map[standing]bool{}
@@ -79,8 +79,8 @@ func (l *layout) running(masked string, y float64) bool {
 	return n >= 2 && isFurniture(masked)
 }
 
-// mostShown is the maximum number of repeated lines that are stored.
-const mostShown = 10_000
+// maxRepeated is the maximum number of repeated lines that are stored.
+const maxRepeated = 10_000
 
 // numberedLine is a repeated line with its numbers and page.
 type numberedLine struct {

@@ -46,7 +46,7 @@ const maxReaching = 20
 
 // takeGrid replaces the lines inside a grid with a table, if they form one.
 func (l *layout) takeGrid(g *grid, items []placed) []placed {
-	if !slices.ContainsFunc(items, func(i placed) bool { return i.table == nil && g.beside(i.line) }) {
+	if !slices.ContainsFunc(items, func(i placed) bool { return i.table == nil && g.atHeight(i.line) }) {
 		return items
 	}
 	if g.parts == nil {
@@ -117,22 +117,22 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 // framesPage reports whether a few horizontal rules enclose most lines of a page with many lines, like the rules below
 // a running title and above a footer.
 func (g *grid) framesPage(inside, all int) bool {
-	const fewRules, manyLines = 4, 20
-	return g.parts == nil && len(g.ys) <= fewRules && inside > manyLines && inside*5 > all*3
+	const maxRules, manyLines = 4, 20
+	return g.parts == nil && len(g.ys) <= maxRules && inside > manyLines && inside*5 > all*3
 }
 
 // middleHeight is the height of the middle of a line above its baseline, as a multiple of its size.
 const middleHeight = 0.3
 
-// beside reports whether a line is at the height of the grid and has its direction.
-func (g *grid) beside(line pdftext.Line) bool {
+// atHeight reports whether a line is at the height of the grid and has its direction.
+func (g *grid) atHeight(line pdftext.Line) bool {
 	y := line.Y + middleHeight*line.Size
 	return line.Turn == g.turn && y <= g.top() && y >= g.bottom()
 }
 
 // divide splits a line into the parts inside and outside the grid.
 func (g *grid) divide(line pdftext.Line) (in, out pdftext.Line) {
-	if !g.beside(line) {
+	if !g.atHeight(line) {
 		return pdftext.Line{}, line
 	}
 	in, out = line, line

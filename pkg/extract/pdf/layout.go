@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	largerThanBody   = 1.15 // minimum size of a heading, as a multiple of the body text
-	mostHeadingLines = 5
+	largerThanBody  = 1.15 // minimum size of a heading, as a multiple of the body text
+	maxHeadingLines = 5
 )
 
 // layout converts the lines of PDF pages to blocks. It recognises headings by size, tables by cells, lists by their
@@ -159,7 +159,7 @@ func (l *layout) continues(line pdftext.Line, kind domain.BlockKind, leading flo
 	}
 	if l.kind == domain.BlockHeading {
 		gap := (last.Y - line.Y) / max(line.Size, 1)
-		return gap > -0.2 && gap < 1.8 && len(l.para) < mostHeadingLines
+		return gap > -0.2 && gap < 1.8 && len(l.para) < maxHeadingLines
 	}
 	gap := (last.Y - line.Y) / max(line.Size, last.Size, 1)
 	if startsApart(l.para, line, gap > leading*widerLeading) {
@@ -217,7 +217,7 @@ func (l *layout) flush() error {
 	block := domain.Block{Kind: l.kind, Text: text, Page: l.number, Links: linksOf(l.links, gathered...)}
 	level := l.outline.levelOf(l.number, text, gathered)
 	switch {
-	case level > 0 && n <= mostHeadingLines:
+	case level > 0 && n <= maxHeadingLines:
 		block.Kind, block.Level = domain.BlockHeading, level
 	case l.kind == domain.BlockHeading:
 		block.Level = l.level(first.Size)

@@ -170,7 +170,7 @@ func (c *pdfiumWords) word(units []rune, n int) {
 	if len(units) <= maxUnevenWord && differ(first, raised) && c.parts(units, n, first) {
 		return
 	}
-	if c.beside(first, last) || inBoxes(c.hidden, float64(min(first.Left, last.Left)+max(first.Right, last.Right))/2, float64(min(first.Bottom, last.Bottom)+max(first.Top, last.Top))/2) {
+	if c.outside(first, last) || inBoxes(c.hidden, float64(min(first.Left, last.Left)+max(first.Right, last.Right))/2, float64(min(first.Bottom, last.Bottom)+max(first.Top, last.Top))/2) {
 		return
 	}
 	if (!c.open || c.dy != 0 || first.Top != c.top || first.Bottom != c.bottom) && !c.startRun(n, first) {
@@ -222,8 +222,8 @@ func (c *pdfiumWords) box(n int) (structs.FPDF_FS_RECTF, bool) {
 	return b.Rect, true
 }
 
-// beside reports whether a word is outside the page, where it is invisible.
-func (c *pdfiumWords) beside(first, last structs.FPDF_FS_RECTF) bool {
+// outside reports whether a word is outside the page, where it is invisible.
+func (c *pdfiumWords) outside(first, last structs.FPDF_FS_RECTF) bool {
 	if c.page.Right <= c.page.Left || c.page.Top <= c.page.Bottom {
 		return false
 	}

@@ -136,7 +136,7 @@ func (s *source) settle(i int, page page, d doubt) (page, error) {
 	if why := s.budget.next(other.calls, s.own != nil); why != wasAsked {
 		return page.without(why, d), nil
 	}
-	if page.unseen.Hidden+page.unseen.Beside > 0 && (d.why == "sparse" || d.why == "empty") {
+	if page.unseen.Hidden+page.unseen.Outside > 0 && (d.why == "sparse" || d.why == "empty") {
 		return page, nil // PDFium would add only invisible text
 	}
 	read, err := other.page(s.p.Ctx, i, page.unseen.Layers)

@@ -16,7 +16,7 @@ const surveyPages = 64
 type survey struct {
 	weight   map[float64]int  // bytes of text by font size
 	edges    map[string]tally // lines at the top or bottom of pages, digits masked
-	pages    int              // sampled pages with more than fewLines lines
+	pages    int              // sampled pages with more than maxPlainLines lines
 	body     float64          // size of body text, in points
 	levels   []float64        // sizes of headings, largest first
 	repeated map[string]bool  // headers and footers, digits masked
@@ -86,8 +86,8 @@ func samplePages(n int) []int {
 	return sample
 }
 
-// fewLines is the number of lines up to which a page has no headers and footers.
-const fewLines = 6
+// maxPlainLines is the number of lines up to which a page has no headers and footers.
+const maxPlainLines = 6
 
 func (v *survey) add(lines []pdftext.Line) {
 	const most = 1000 // maximum number of distinct sizes
@@ -99,7 +99,7 @@ func (v *survey) add(lines []pdftext.Line) {
 			v.weight[line.Size] += len(line.Text())
 		}
 	}
-	if len(lines) <= fewLines {
+	if len(lines) <= maxPlainLines {
 		return
 	}
 	v.pages++

@@ -9,15 +9,15 @@ import (
 
 // unseenPages collects the pages with invisible text.
 type unseenPages struct {
-	hidden, beside, read []int // page numbers, from 1: with hidden layers, with text outside the page, with other invisible text
-	sum                  pdftext.Unseen
+	hidden, outside, read []int // page numbers, from 1: with hidden layers, with text outside the page, with other invisible text
+	sum                   pdftext.Unseen
 }
 
 func (u *unseenPages) add(number int, page pdftext.Unseen) {
 	for _, c := range []struct {
 		n     int
 		pages *[]int
-	}{{page.Hidden, &u.hidden}, {page.Beside, &u.beside}, {page.White + page.Tiny + page.Transparent + page.Ground + page.Covered + page.Clipped, &u.read}} {
+	}{{page.Hidden, &u.hidden}, {page.Outside, &u.outside}, {page.White + page.Tiny + page.Transparent + page.Ground + page.Covered + page.Clipped, &u.read}} {
 		if c.n > 0 {
 			*c.pages = append(*c.pages, number)
 		}
@@ -35,8 +35,8 @@ func (u *unseenPages) warn(out *format.Sink) {
 	if len(u.hidden) > 0 {
 		out.Warn(pageNumbers(u.hidden) + ": text of hidden layers was left out")
 	}
-	if len(u.beside) > 0 {
-		out.Warn(pageNumbers(u.beside) + ": text that is not visible, outside the page, was left out")
+	if len(u.outside) > 0 {
+		out.Warn(pageNumbers(u.outside) + ": text that is not visible, outside the page, was left out")
 	}
 	if len(u.read) == 0 {
 		return

@@ -121,7 +121,7 @@ func codeName(name string, code int) string {
 // presentation forms by letters, special spaces by plain ones.
 func Readable(text string) string { return readable(text, "") }
 
-// readable is Readable for the text of a font, whose name can tell the meaning of private-use characters.
+// readable is like Readable, for text of a font. The name of the font may determine the meaning of private-use characters.
 func readable(text, fontName string) string {
 	plain := true
 	for i := range len(text) {

@@ -360,7 +360,7 @@ func (in *interpreter) show(s string) {
 			}
 		case in.box.outside(before, end, look.size):
 			if visible {
-				in.unseen.Beside++
+				in.unseen.Outside++
 			}
 		case in.hidden > 0 && in.actual == "":
 			in.out.extend(end[0], end[1])

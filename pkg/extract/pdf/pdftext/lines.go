@@ -64,8 +64,8 @@ type lineBuilder struct {
 	seen   map[string][]place // lines so far, to detect repeated lines
 }
 
-// mostSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
-const mostSizes = 32
+// maxSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
+const maxSizes = 32
 
 // sizeCount is the number of visible glyphs of a line with a size.
 type sizeCount struct {
@@ -192,7 +192,7 @@ func (b *lineBuilder) tally(p piece, way direction) {
 func (b *lineBuilder) tallySize(size float64) {
 	at := slices.IndexFunc(b.sizes, func(s sizeCount) bool { return s.size == size })
 	if at < 0 {
-		if len(b.sizes) == mostSizes {
+		if len(b.sizes) == maxSizes {
 			return
 		}
 		at = len(b.sizes)

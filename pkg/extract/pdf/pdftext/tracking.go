@@ -9,13 +9,13 @@ import (
 
 // Bounds of letter-spaced (tracked) text, in parts of the font size or of the usual gap.
 const (
-	minTracking     = 0.1 // smaller gaps are kerning
-	maxTracking     = 1.2 // wider gaps part words or cells
-	unevenTracking  = 1.7 // times the median gap that a gap inside a word has at most
-	kernedTracking  = 0.05
-	fewestTracked   = 3 // gaps that show by themselves that a word is letter-spaced
-	fewestSpelled   = 4 // letters with typed blanks between them that make a word
-	longestIdeogram = 12
+	minTracking    = 0.1 // smaller gaps are kerning
+	maxTracking    = 1.2 // wider gaps part words or cells
+	unevenTracking = 1.7 // times the median gap that a gap inside a word has at most
+	kernedTracking = 0.05
+	minTrackedGaps = 3 // gaps that show by themselves that a word is letter-spaced
+	minSpelled     = 4 // letters with typed blanks between them that make a word
+	maxIdeograms   = 12
 )
 
 // trackedGap is a gap between two visible glyphs that no blank parts.
@@ -86,7 +86,7 @@ func markTracked(pieces []piece, mark func(int)) {
 		limit := most
 		if median, ok := evenGaps(run); ok {
 			limit = median
-		} else if len(run) > fewestTracked && least < most {
+		} else if len(run) > minTrackedGaps && least < most {
 			limit = least
 		}
 		if slices.ContainsFunc(run, func(g trackedGap) bool { return g.width > unevenTracking*limit+kernedTracking*g.size }) {
@@ -108,7 +108,7 @@ func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 			size = max(size, g.size)
 		}
 	}
-	if len(widths) < fewestTracked {
+	if len(widths) < minTrackedGaps {
 		return 0, false
 	}
 	slices.Sort(widths)
@@ -138,7 +138,7 @@ func markSpelled(pieces []piece, mark func(int)) {
 		all = false
 		flush()
 	}
-	if all && visible >= 2 && visible <= longestIdeogram && ideograms(pieces, alone) {
+	if all && visible >= 2 && visible <= maxIdeograms && ideograms(pieces, alone) {
 		for _, at := range alone[1:] {
 			mark(at)
 		}
@@ -149,7 +149,7 @@ func markSpelled(pieces []piece, mark func(int)) {
 
 // spelled marks the words in a row of letters that stand alone: a blank parts the letters, and wider room the words.
 func spelled(pieces []piece, alone []int, mark func(int)) {
-	if len(alone) < fewestSpelled {
+	if len(alone) < minSpelled {
 		return
 	}
 	gaps := make([]float64, len(alone)-1)
@@ -179,7 +179,7 @@ func spelled(pieces []piece, alone []int, mark func(int)) {
 	if len(words) == 1 && len(others) == 0 && !isSpelledWord(pieces, words[0]) {
 		return
 	}
-	if slices.ContainsFunc(words, func(w []int) bool { return len(w) >= fewestSpelled }) {
+	if slices.ContainsFunc(words, func(w []int) bool { return len(w) >= minSpelled }) {
 		words = append(words, others...) // the year after a month
 	}
 	for _, word := range words {
@@ -222,7 +222,7 @@ func isSpelledWord(pieces []piece, at []int) bool {
 		latin = latin && unicode.Is(unicode.Latin, r)
 		vowel = vowel || strings.ContainsRune("aeiouäöüåæøéèêáàâíóôúı", r)
 	}
-	return !ascending && letters >= fewestSpelled && (upper == 0 || upper == letters) && (vowel || !latin)
+	return !ascending && letters >= minSpelled && (upper == 0 || upper == letters) && (vowel || !latin)
 }
 
 // ideograms reports whether pieces are characters of a script that a heading sets apart: "目 录", "목 차".

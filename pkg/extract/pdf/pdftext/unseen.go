@@ -14,7 +14,7 @@ import (
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the coordinates of the file
 	Hidden      int   // in layers that are off
-	Beside      int   // outside the page
+	Outside     int   // outside the page
 	White       int   // in white on the bare page
 	Tiny        int   // too small to be read
 	Transparent int   // without opacity, or in the invisible mode with no picture below
@@ -33,7 +33,7 @@ const (
 	nearWhite     = 0.97   // of full brightness from which a colour is white
 	opaque        = 0.05   // below this share, paint is not seen
 	coveredShare  = 0.3    // of a string that must lie on paint to be seen
-	mostOf        = 0.9    // of a covered string that is inside the region, at least
+	insideShare   = 0.9    // of a covered string that is inside the region, at least
 	invisibleMode = 3
 	clipMode      = 7
 	thickPaint    = 4 // points from which a stroke is a background
@@ -204,7 +204,7 @@ func (in *interpreter) judge() {
 			u.Clipped += s.glyphs
 		case s.why == plain && s.fill.known && onGround(s, paints):
 			u.Ground += s.glyphs
-		case s.why == plain && slices.ContainsFunc(in.covers, func(c cover) bool { return c.suspects > i && shareIn(s.at, c.rect) > mostOf }):
+		case s.why == plain && slices.ContainsFunc(in.covers, func(c cover) bool { return c.suspects > i && shareIn(s.at, c.rect) > insideShare }):
 			u.Covered += s.glyphs
 		}
 	}
@@ -233,7 +233,7 @@ func covered(at rect, paints []paintBox, pictures bool) bool {
 // onGround reports whether a string has the colour of the region that was painted last below it.
 func onGround(s suspect, paints []paintBox) bool {
 	for _, p := range slices.Backward(paints) {
-		if share := shareIn(s.at, p.rect); share > mostOf {
+		if share := shareIn(s.at, p.rect); share > insideShare {
 			return !p.picture && p.fill == s.fill
 		} else if share > 0 {
 			return false
