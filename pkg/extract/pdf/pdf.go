@@ -75,16 +75,16 @@ func (s *source) finish() error {
 		p.Out.Warn(fmt.Sprintf("%s: no text, only images; OCR would be needed to read %s", pageNumbers(s.scans), format.Plural(len(s.scans), "it", "them")))
 	}
 	if s.own != nil && s.own.CutShort {
-		p.Out.Warn("the file ends before its end: it was read as far as it goes; send it again if parts are missing")
+		p.Out.Warn("the end of the file is missing; upload the complete file if text is missing")
 	}
 	if len(s.broken) > 0 {
 		p.Out.Warn(pageNumbers(s.broken) + ": parts are damaged and could not be read")
 	}
 	if len(s.noHelp) > 0 {
-		p.Out.Warn("text is missing where neither the first reader nor PDFium, the second, knows the characters; read without PDFium: " + pageNumbers(s.noHelp))
+		p.Out.Warn(pageNumbers(s.noHelp) + ": text may be missing, because some characters are unknown; PDFium, the second reader, did not know them on other pages and was not tried here")
 	}
 	if len(s.spent) > 0 {
-		p.Out.Warn("text may be missing: PDFium, the second reader, had read as much of the file as it may; read without it: " + pageNumbers(s.spent))
+		p.Out.Warn(pageNumbers(s.spent) + ": text may be missing; PDFium, the second reader, had reached its limit for one file")
 	}
 	return nil
 }
@@ -116,15 +116,15 @@ func (s *source) noText() error {
 	case !pdftext.HasContent(s.data):
 		return format.Errorf(format.NoText, "the file has no text: %s empty", pagesAre(s.pages))
 	case len(s.unseen.hidden) > 0 && len(s.scans) == 0:
-		return format.Errorf(format.NoText, "the file has no text that is visible: all of it is in hidden layers; switch them on and save the file again")
+		return format.Errorf(format.NoText, "the file has no visible text: all text is in hidden layers; show the layers, save the file and upload it again")
 	case len(s.garbled.unmapped) > 0:
-		return format.Errorf(format.NoText, "the file has no text that can be read: its fonts do not say which characters they show; send the document in another format, or as pages that were put through OCR")
+		return format.Errorf(format.NoText, "the file has no readable text: its fonts do not say which characters they show; run OCR on it, or upload the document in another format")
 	case s.own != nil && len(s.scans) == 0:
-		return format.Errorf(format.NoText, "the file has no text: %s empty, or drawn without characters; send the document in another format", pagesAre(s.pages))
+		return format.Errorf(format.NoText, "the file has no text: %s empty, or drawn without characters; upload the document in another format", pagesAre(s.pages))
 	case s.own == nil || len(s.scans) < s.pages:
-		return format.Errorf(format.NoText, "the file has no text: %s images or empty; it needs OCR before what the images show can be read", pagesAre(s.pages))
+		return format.Errorf(format.NoText, "the file has no text: %s images or empty; it needs OCR: add a text layer and upload it again", pagesAre(s.pages))
 	}
-	return format.Errorf(format.NoText, "the file has no text: %s images, as a scanner makes them; it needs OCR before it can be read", pagesAre(s.pages))
+	return format.Errorf(format.NoText, "the file has no text: %s scanned; it needs OCR: add a text layer and upload it again", pagesAre(s.pages))
 }
 
 func pagesAre(n int) string {
@@ -136,7 +136,7 @@ func pagesAre(n int) string {
 
 // damagedPDF returns the error for a damaged file, with one line for users. The readers' error is the cause, for logs.
 func damagedPDF(what string, cause error) *format.Error {
-	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; make it anew, or send the document in another format"}
+	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; export it again, or upload the document in another format"}
 }
 
 // refusedPDF returns the error for a file that neither reader can open.
@@ -145,7 +145,7 @@ func refusedPDF(own, other error) error {
 	case format.KindOf(other) == format.Encrypted, format.KindOf(other) == format.TooLarge:
 		return other
 	case errors.Is(own, pdftext.ErrEncrypted):
-		return format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and send it again")
+		return format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and upload it again")
 	}
 	return damagedPDF("its structure cannot be read", errors.Join(own, other))
 }

@@ -18,7 +18,7 @@ func TestAPDFThatIsCutShortSaysSo(t *testing.T) {
 	}{
 		"a whole file":                 {whole, ""},
 		"one whose references are off": {append([]byte(strings.Replace(string(whole[:end]), "\n", "\n\n", 3)), whole[end:]...), ""},
-		"one without its end":          {whole[:end], "ends before its end"},
+		"one without its end":          {whole[:end], "the end of the file is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -69,7 +69,7 @@ func openPDF(p *format.Parser, data []byte) (*source, error) {
 	}
 	if s.pages > p.Lim.MaxPages {
 		s.close()
-		return nil, format.Errorf(format.TooLarge, "the file has %d pages, more than the %d that are read", s.pages, p.Lim.MaxPages)
+		return nil, format.Errorf(format.TooLarge, "the file has %d pages, more than the limit of %d", s.pages, p.Lim.MaxPages)
 	}
 	return s, nil
 }

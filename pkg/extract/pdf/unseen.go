@@ -33,10 +33,10 @@ func (u *unseenPages) add(number int, page pdftext.Unseen) {
 // warn adds warnings about pages with invisible text, and whether it was read.
 func (u *unseenPages) warn(out *format.Sink) {
 	if len(u.hidden) > 0 {
-		out.Warn(pageNumbers(u.hidden) + ": text of hidden layers was left out")
+		out.Warn(pageNumbers(u.hidden) + ": text in hidden layers was skipped")
 	}
 	if len(u.outside) > 0 {
-		out.Warn(pageNumbers(u.outside) + ": text that is not visible, outside the page, was left out")
+		out.Warn(pageNumbers(u.outside) + ": text that is not visible, outside the page, was skipped")
 	}
 	if len(u.read) == 0 {
 		return
@@ -51,7 +51,7 @@ func (u *unseenPages) warn(out *format.Sink) {
 			causes = append(causes, c.text)
 		}
 	}
-	out.Warn(pageNumbers(u.read) + ": text that is not visible (" + strings.Join(causes, "; ") + ") was read all the same")
+	out.Warn(pageNumbers(u.read) + ": text that is not visible (" + strings.Join(causes, "; ") + ") was read as well")
 }
 
 // inBoxes reports whether a point is in one of the boxes.
