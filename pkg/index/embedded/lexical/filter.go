@@ -10,7 +10,7 @@ import (
 )
 
 // Filter terms are indexed like words. Each starts with a control character, which no analysed text contains, and the
-// letter of its field. A filter is therefore resolved like a word, and is exact.
+// letter of its field. A filter is therefore looked up like a word, and is exact.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -18,7 +18,7 @@ const (
 	metadataFacet   = facetMark + "m"
 )
 
-// Maximum length of a value in a filter term in bytes. A longer value is replaced by its SHA-256.
+// Maximum length in bytes of a value in a filter term. A longer value is replaced by its SHA-256.
 const maxFacetBytes = 120
 
 func facet(kind, value string) string {
@@ -49,7 +49,7 @@ func metadataTerm(key, value string) string {
 	return facet(metadataFacet, strconv.Itoa(len(key))+":"+key+value)
 }
 
-// alternatives returns the filter terms of a metadata field: those of a value, or of each value of a list.
+// alternatives returns the filter terms for the value of a metadata field or, if it is a list, for each of its values.
 func alternatives(key string, value any) ([]string, error) {
 	terms, err := index.Alternatives(key, value)
 	for i, v := range terms {
@@ -85,7 +85,8 @@ func FilterTerms(f index.Filter) ([][]string, error) {
 	return fields, nil
 }
 
-// Filter returns the slots that pass a filter from FilterTerms, including dead ones, or nil if there is no filter.
+// Filter returns the live and dead slots that pass a filter, given as the result of FilterTerms. Without a filter it
+// returns nil.
 func (v Reader) Filter(ctx context.Context, fields [][]string) (bitmap.Set, error) {
 	var all bitmap.Set
 	var buf []Posting

@@ -12,11 +12,12 @@ import (
 // Document contains the terms of a row.
 type Document struct {
 	Length uint32               // number of terms of text and context, weighted
-	Terms  []analysis.TermCount // of the vocabulary
+	Terms  []analysis.TermCount // terms of the vocabulary and their counts
 	Facets []uint32             // filter terms, by number; duplicates are allowed
 }
 
-// Inverted is a batch of rows by term. Its postings contain row numbers instead of slots, which are not yet chosen.
+// Inverted contains the postings of a batch of rows, by term. They contain row numbers, because slots are not yet
+// chosen.
 type Inverted struct {
 	terms    []string  // without duplicates
 	lists    []span    // range of postings of each term
@@ -39,11 +40,11 @@ func startOf(term string) uint64 {
 	return binary.BigEndian.Uint64(start[:])
 }
 
-// Invert returns the postings of documents by term. words numbers the terms.
+// Invert returns the postings of documents by term. words is the vocabulary that numbers the terms.
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}
-	for _, p := range documents { // first the length of each list; a facet may count twice
+	for _, p := range documents { // first count the postings of each list; a duplicate facet counts twice
 		for _, t := range p.Terms {
 			out.lists[t.Term].to++
 		}

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// boundSlack keeps a sum of bounds above a sum of scores that was rounded in another order.
+	// boundSlack keeps a sum of bounds above the sum of the scores, which may be added and rounded in another order.
 	boundSlack = 1 + 1e-9
-	// Maximum number of postings of a window for reading back only their slots, not all.
+	// Maximum number of postings in a window that are marked as touched, so that only their slots are read back.
 	sparsePostings = windowSlots / 4
-	// Maximum number of filtered slots of a window for looking them up in the lists one by one.
+	// Maximum number of filtered slots in a window that are looked up in the lists one by one.
 	sparseFiltered = windowSlots / 64
-	// Cost of looking up a row in a list, in postings read.
+	// Cost of looking up a row in a list, relative to reading one posting.
 	lookupCost = 5
 )
 
 // maxScore finds the best rows window by window. A window whose bound does not exceed the threshold θ is skipped. In
-// the other windows, the lists with the lowest bounds whose sum stays below θ are non-essential: alone they cannot
-// bring a row among the best, so they are looked up only for rows that the essential lists bring close to θ. (MaxScore:
-// Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information Processing & Management 31(6), 1995.
-// Windows provide block-max bounds.)
+// the other windows, the lists with the lowest bounds are non-essential as long as the sum of their bounds stays below
+// θ: on their own they cannot lift a row above θ, so they are read only for rows that the essential lists bring close
+// to it. (MaxScore: Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information Processing &
+// Management 31(6), 1995. Windows provide block-max bounds.)
 type maxScore struct {
 	*scratch
 	lists  []*TermList
@@ -33,7 +33,7 @@ type maxScore struct {
 	top    *topk.TopK
 
 	// Per list, in the current window:
-	from         []int     // first posting; while rows are looked up in a sparse list, the next candidate
+	from         []int     // first posting, or the next candidate while rows are looked up in a sparse list
 	next         []int     // first posting after the window
 	bounds       []float64 // largest impact; 0 without postings
 	nonEssential []bool
@@ -49,7 +49,8 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns the limit best live slots by BM25 that pass a filter, unordered.
+// Top returns the live slots with the best BM25 scores among those that pass the filter. They are at most limit, and
+// unordered.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil
@@ -117,7 +118,7 @@ func (s *maxScore) setBounds(w int) (total float64) {
 	return total * boundSlack
 }
 
-// score accumulates the essential lists, and offers the rows that may be among the best.
+// score adds up the impacts of the essential lists, and offers the rows that may be among the best.
 func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set) {
 	otherBound, required := 0.0, 0.0 // bound of the non-essential lists, and score that the essential ones must exceed
 	if full {
@@ -202,7 +203,8 @@ func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	return otherBound
 }
 
-// offer looks a row up in all lists. Slots must be ascending from call to call.
+// offer computes the score of a row by looking it up in all lists, and offers the row to top. Slots must ascend from
+// call to call.
 func (s *maxScore) offer(w, i int) {
 	slot := uint32(w*windowSlots + i)
 	score := 0.0

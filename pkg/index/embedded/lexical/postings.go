@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Posting is an occurrence of a term in the row of a slot: tf times among length terms.
+// Posting says that a term occurs tf times in the row of a slot, which has length terms.
 type Posting struct {
 	Slot   uint32
 	tf     uint32
@@ -81,7 +81,7 @@ func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
 	return dst, nil
 }
 
-// uvarint reads a number of up to 35 bits and returns the rest.
+// uvarint reads a number of up to 35 bits, and returns it and the rest of s.
 func uvarint(s string) (uint64, string, bool) {
 	if len(s) > 0 && s[0] < 0x80 {
 		return uint64(s[0]), s[1:], true
@@ -116,7 +116,7 @@ func entries(block string, yield func(entry) bool) error {
 	return nil
 }
 
-// firstEntry reads the first entry of a block and returns the rest.
+// firstEntry returns the first entry of a block and the rest of the block.
 func firstEntry(block string) (e entry, rest string, ok bool) {
 	n, rest, ok := uvarint(block)
 	if !ok || n > uint64(len(rest)) {
@@ -144,7 +144,7 @@ type markedBlock struct {
 // Number of entries between marks.
 const markEvery = 16
 
-// mark reads all entries of a block. It fails with errBlock if the block is invalid.
+// mark validates a block and records the offsets for binary search. It fails with errBlock if the block is invalid.
 func mark(block string) (markedBlock, error) {
 	m, n := markedBlock{block: block}, 0
 	for rest := block; len(rest) > 0; n++ {
@@ -222,7 +222,7 @@ func (b *BlockBuilder) Close() error {
 	return err
 }
 
-// EncodeDirectory returns the stored form of the directory of a segment: the first terms of its blocks, sealed.
+// EncodeDirectory returns the stored form of the directory of a segment: the first terms of its blocks and a checksum.
 func EncodeDirectory(id int64, firsts []string) []byte {
 	var out []byte
 	for _, f := range firsts {

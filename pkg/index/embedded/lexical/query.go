@@ -22,8 +22,8 @@ type Query struct {
 	Max     float64            // upper bound of scores: see index.Result
 }
 
-// Query reads the lists of terms; the rarest ones if there are more than bm25.MaxTerms. Document frequencies and
-// lengths are those of all live rows, so a filter does not change scores.
+// Query reads the lists of terms. If there are more than bm25.MaxTerms, it keeps the rarest. Document frequencies and
+// lengths cover all live rows, so a filter does not change scores.
 func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, error) {
 	l := &Query{Weights: make(map[string]float64, len(terms))}
 	for _, t := range terms {
@@ -56,13 +56,13 @@ func (l *Query) keepRarest(n int) {
 	l.lists, l.names = lists, names
 }
 
-// Fill sets Lexical, Terms and Counts of hits. slots are the slots of the hits, ascending.
+// Fill sets the fields Lexical, Terms and Counts of hits. slots are the slots of the hits, ascending.
 func (l *Query) Fill(hits []index.Hit, slots []uint32) {
-	var all []int                     // of all hits, consecutively
+	var all []int                     // counts of all hits, consecutively
 	from := make([]int, len(l.lists)) // per list: start of the search for the next slot
 	terms := make(map[uint64][]string)
 	for i, slot := range slots {
-		var having uint64 // one bit per list; bm25.MaxTerms fit
+		var having uint64 // one bit per list, of which there are at most bm25.MaxTerms
 		if cap(all)-len(all) < len(l.lists) {
 			all = make([]int, 0, max(len(l.lists), 2*(len(slots)-i))) // hits retain parts of the previous buffers
 		}

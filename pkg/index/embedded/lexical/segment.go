@@ -50,7 +50,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 		dst, err = decodePostings(dst, e.data, e.count)
 		return err == nil
 	}
-	// The first entry of the term may be in the block before the first block that starts with it.
+	// The first entry of the term may be in the block before the first one that starts with the term.
 	i := max(sort.SearchStrings(firsts, term)-1, 0)
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
@@ -70,7 +70,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 			return nil, err
 		}
 	}
-	// The checksums are verified, but a slot out of range would panic later.
+	// Verified checksums do not rule out a slot that is out of range, which would cause a panic later.
 	for _, p := range dst[from:] {
 		if p.Slot >= v.Slots {
 			return nil, errBlock
@@ -132,7 +132,7 @@ type cursor struct {
 	seg     Segment
 	block   int64
 	entries []entry
-	buf     []entry // the buffer of entries
+	buf     []entry // memory of entries, for reuse
 }
 
 // advance reads the next block if entries is empty.
@@ -198,12 +198,12 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 }
 
 const (
-	// MergeFactor is the number of segments of a tier that are merged into one segment of the next tier, which is eight
-	// times as large.
+	// MergeFactor is the number of segments of a tier that are merged into one segment of the next tier. Segments there
+	// are eight times as large.
 	MergeFactor = 8
 	// Maximum number of rows of a segment in the lowest tier.
 	smallestTier = 512
-	// MaxIdleSegments is a number of segments that a search reads about as fast as one.
+	// MaxIdleSegments is the number of segments that an idle space may keep. A search reads them about as fast as one.
 	MaxIdleSegments = 3
 )
 
@@ -217,7 +217,7 @@ type Segment struct {
 
 func (s Segment) tier() int { return (bits.Len64(uint64(s.Rows)/smallestTier) + 2) / 3 }
 
-// SegmentsToMerge returns the segments of the lowest tier that has MergeFactor of them, or nil.
+// SegmentsToMerge returns the segments of the lowest tier that has at least MergeFactor segments, or nil.
 func SegmentsToMerge(segments []Segment) []Segment {
 	tiers := make(map[int][]Segment)
 	for _, seg := range segments {

@@ -16,7 +16,7 @@ import (
 // TermList contains the postings of the live rows for a word in all its forms, with their impacts on the score. It is
 // immutable. A cached list is current while the version of the rows is unchanged.
 //
-// The impact of a posting depends only on its kind, the pair of term frequency and document length. There are few
+// The impact of a posting depends only on its kind: the pair of term frequency and document length. There are few
 // different kinds, so a posting stores the number of its kind in one, two or four bytes. A dense list stores the lowest
 // byte of each slot, and the first posting of each block of 256 slots.
 type TermList struct {
@@ -25,21 +25,21 @@ type TermList struct {
 	Postings  int     // number of postings
 	maxImpact float64 // largest impact
 
-	slots      []uint32  // ascending; nil in a dense list, which has the following
+	slots      []uint32  // ascending; nil in a dense list, which has the next three fields instead
 	lowBytes   []uint8   // lowest byte of each slot
 	blockStart []uint32  // first posting of each block of slots, and the number of postings at the end
 	windowMax  []float32 // upper bound of the impacts in each window
 
-	kinds       kindColumn // of each posting: the index into the following
+	kinds       kindColumn // kind of each posting: an index into impacts and frequencies
 	impacts     []float64  // weight · saturated frequency
 	frequencies []uint32   // term frequency
 }
 
 const (
-	// Number of slots per window. Its scores fit into the L1 cache.
+	// Number of slots per window. The scores of a window fit into the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
-	// Number of slots that one byte distinguishes.
+	// Number of slots per block, as many as one byte distinguishes.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
 	// A list is dense if it has at least densePostings postings and at least 1/denseShare of all slots.
@@ -47,7 +47,7 @@ const (
 	denseShare    = 100
 )
 
-// windowsOf returns the number of windows of the given number of slots.
+// windowsOf returns the number of windows that cover the given number of slots.
 func windowsOf(slots uint32) int { return (int(slots) + windowSlots - 1) / windowSlots }
 
 func (t *TermList) bytes() int64 {
@@ -63,7 +63,7 @@ type kindColumn struct {
 	large  []uint32
 }
 
-// set stores numbers, which must be less than kinds.
+// set stores kind numbers, each of which must be less than kinds.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
 	case kinds <= math.MaxUint8+1:
@@ -95,8 +95,8 @@ func (k *kindColumn) of(i int) uint32 {
 	return k.large[i]
 }
 
-// find returns the index of the posting of a slot. In a sparse list the search starts at from, which must not be after
-// it.
+// find returns the index of the posting of a slot. In a sparse list, the search starts at index from, which must not
+// lie after the posting.
 func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	if !t.dense() {
 		return seek(t.slots, from, slot)
@@ -107,8 +107,8 @@ func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	return int(begin) + n, n >= 0
 }
 
-// seek returns the index of the first slot, at or after from, that is at least slot, and whether it is equal. It uses
-// galloping search.
+// seek searches slots from index from on. It returns the index of the first element that is at least slot, and whether
+// the two are equal. It uses galloping search.
 func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	step := 1
 	for from+step < len(slots) && slots[from+step] < slot {
@@ -119,8 +119,8 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	return from + at, ok
 }
 
-// rangeOf returns the postings with begin ≤ slot < end in a sparse list. at is an index that is not after the first of
-// them.
+// rangeOf returns the range of postings in a sparse list whose slots are in [begin, end). The search starts at index
+// at, which must not lie after the first of them.
 func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)
@@ -132,8 +132,8 @@ func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	return at, to
 }
 
-// addWindow adds the impacts of the postings from ≤ i < end of a window to its scores, and marks their slots as
-// touched; in a dense list only if mark is set.
+// addWindow adds the impacts of postings [from, end) to the scores of their window, and marks their slots as touched.
+// In a dense list, it marks them only if mark is set.
 func (t *TermList) addWindow(buf *scratch, window, from, end int, mark bool) {
 	switch {
 	case t.kinds.small != nil:
@@ -201,7 +201,7 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	return list, nil
 }
 
-// listOf builds a list from postings whose parts are in order of slots. Dead slots are dropped.
+// listOf builds a list from consecutive parts of postings in order of slots. It drops dead slots.
 func (v Reader) listOf(parts ...[]Posting) *TermList {
 	buf := listPool.Get().(*listBuilder)
 	defer listPool.Put(buf)
@@ -268,7 +268,7 @@ type listBuilder struct {
 	numbers []uint32 // kinds of the slots
 	kinds   []kind   // by number
 
-	common [commonFrequencies * commonLengths]uint32 // by frequency and length: number + 1 of small kinds
+	common [commonFrequencies * commonLengths]uint32 // number + 1 of each small kind, by frequency and length
 	rare   map[kind]uint32                           // numbers of other kinds
 }
 
@@ -283,7 +283,7 @@ const (
 
 var listPool = sync.Pool{New: func() any { return &listBuilder{rare: make(map[kind]uint32)} }}
 
-// kindOf returns the number of a kind.
+// kindOf returns the number of a kind, and numbers a new kind.
 func (r *listBuilder) kindOf(times, length uint32) uint32 {
 	if times < commonFrequencies && length < commonLengths {
 		known := &r.common[times*commonLengths+length]
@@ -313,7 +313,7 @@ func (r *listBuilder) reset() {
 	clear(r.rare)
 }
 
-// postingsMerger collects the postings of a word.
+// postingsMerger collects the postings of a word, from all its forms and all segments.
 type postingsMerger struct {
 	postings []Posting
 	runs     []run // each in order of slots
@@ -322,17 +322,17 @@ type postingsMerger struct {
 
 type run struct{ from, to int }
 
-// add records that the postings from an index on are a run.
+// add records the postings from the given index to the end as a run.
 func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})
 	}
 }
 
-// parts returns the postings in order of slots, in consecutive parts. Postings of the same slot, from several forms of
-// a word, are added.
+// parts returns the postings in order of slots, in consecutive parts. It adds up postings of the same slot, which come
+// from several forms of the word.
 func (g *postingsMerger) parts() [][]Posting {
-	// Usually each segment has a separate range of slots.
+	// Usually the segments have separate ranges of slots, so the runs need not be merged.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	parts := make([][]Posting, 0, len(g.runs))
 	for i, r := range g.runs {
@@ -375,7 +375,7 @@ func (g *postingsMerger) mergePairs() {
 	g.postings, g.spare, g.runs = out, g.postings, runs
 }
 
-// mergeEqualSlots adds postings of the same slot, which are adjacent.
+// mergeEqualSlots adds up adjacent postings of the same slot.
 func mergeEqualSlots(ps []Posting) []Posting {
 	out := ps[:0]
 	for _, p := range ps {
