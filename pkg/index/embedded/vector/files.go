@@ -17,7 +17,7 @@ import (
 const (
 	// Minimum number of slots for codes. Smaller spaces are searched exactly.
 	codesFrom = 16_384
-	// RecentreFactor is the growth at which the centroid and all codes are computed again.
+	// RecentreFactor is the growth factor of a space at which the centroid and all codes are recomputed.
 	RecentreFactor = 4
 	// Number of vectors whose mean is the centroid.
 	centroidSample = 16_384
@@ -41,7 +41,7 @@ func (s *Set) needsCodesSoon() bool {
 	return s.HasCodes() && 10*uint64(s.Slots) >= tenths*RecentreFactor*uint64(s.CodedAt)
 }
 
-// writeCodes writes the codes of the live slots in the groups from ≤ w < to.
+// writeCodes writes the codes of the live slots in groups [from, to).
 func (s *Set) writeCodes(coder *quant.Coder, from, to int, file, fine *slotfile.File) error {
 	var slots []uint32
 	var codes, bytes [][]byte
@@ -68,7 +68,7 @@ func bitsLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions), quant.Columns(dimensions))
 }
 
-// Encoder returns a function that quantises unit vectors around the set's centroid. It is for one goroutine.
+// Encoder returns a function that quantises unit vectors around the set's centroid. The function is for one goroutine.
 func (s *Set) Encoder() func(v []float32) (code, fine []byte) {
 	coder := quant.NewCoder(s.Centroid)
 	return func(v []float32) (code, fine []byte) { return codesOf(coder, v) }
@@ -104,8 +104,8 @@ func centroidOf(s *Set) ([]float32, error) {
 // FileName is the name of the vector file in the directory of a space.
 const FileName = "vectors.f32"
 
-// Files are the open vector files of a space. They belong to its writer: callers of all methods must hold the write
-// lock. Only BuildIVF may run concurrently, once at a time.
+// Files are the open vector files of a space. They belong to the space's writer: callers of all methods except BuildIVF
+// must hold the write lock. BuildIVF may run concurrently with the other methods, but only once at a time.
 type Files struct {
 	Dir          string
 	Full         *slotfile.File   // nil without vectors
@@ -119,7 +119,7 @@ type Files struct {
 }
 
 // Open opens the files of a set, and removes codes and IVF files that do not belong to it. It fails with
-// index.ErrCorrupt if files are missing or too short, except those of the IVF, which is then dropped.
+// index.ErrCorrupt if files are missing or too short. If these are files of the IVF, it drops the IVF instead.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (f *Files) Close() error {
 	return errors.Join(errs...)
 }
 
-// Publish sets the current views of the files in a set.
+// Publish gives a set the current views of the files.
 func (f *Files) Publish(next *Set) {
 	if f.Full != nil {
 		next.Full = f.Full.View
@@ -169,8 +169,8 @@ func (f *Files) Publish(next *Set) {
 }
 
 // RenewCodes recomputes the centroid and all codes in new files, if NeedsCodes. This takes about ten seconds of
-// processor time per million vectors, on several goroutines, once per fourfold growth. The caller commits next, and
-// then calls AdoptCodes.
+// processor time per million vectors, spread over several goroutines, and is needed once per fourfold growth. The
+// caller commits next, and then calls AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil

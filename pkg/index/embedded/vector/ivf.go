@@ -14,19 +14,19 @@ import (
 
 // A large space has an inverted file (IVF): k-means divides the vectors into lists, each around a centroid. The 1-bit
 // codes of a list are contiguous, so that a search reads only the lists near the query. An IVF is built in the
-// background from vectors and codes, during searches and writes. It is dropped and rebuilt if it is damaged or missing,
-// or if the space has outgrown it. Rows written since the last build are unassigned: each search scans their codes.
+// background, while searches and writes continue. It is dropped and rebuilt if it is damaged or missing, or if the
+// space has outgrown it. Rows written since the last build are unassigned: each search scans their codes.
 
 const (
 	// Minimum number of rows for an IVF. In smaller spaces, a scan of all codes is nearly as fast and more accurate.
 	ivfFrom = 1_000_000
-	// Growth or shrinkage at which the centroids are trained again.
+	// Factor of growth or shrinkage at which the centroids are trained again.
 	rebuildFactor = RecentreFactor
-	// Rows are reassigned once more than 1/reassignShare of them are unassigned.
+	// Unassigned rows are assigned once they are more than 1/reassignShare of all rows.
 	reassignShare = 32
 	// The IVF is not used while more than 1/maxUnassignedShare of the rows are unassigned.
 	maxUnassignedShare = 4
-	// Rows are reassigned once more than 1/deadRowShare of the listed rows are dead.
+	// The lists are written anew once more than 1/deadRowShare of their rows are dead.
 	deadRowShare = 4
 	// Length in bytes of the slot number after each code of a list.
 	listSlotBytes = 4
@@ -36,18 +36,19 @@ const (
 	centroidAlign = 4
 )
 
-// IVFState is the part of an IVF in the committed state. Programs without IVF support do not write it.
+// IVFState is the part of an IVF that is in the committed state. Versions of the program without IVF support do not
+// write it.
 type IVFState struct {
 	Epoch      int     `json:"epoch"`            // names the files
 	Coded      int     `json:"coded"`            // epoch of the codes in the lists
-	Rows       uint32  `json:"rows"`             // in all lists, including dead ones
+	Rows       uint32  `json:"rows"`             // number of rows in all lists, including dead ones
 	Lists      int     `json:"leaves"`           // number of lists
 	Coarse     int     `json:"tops"`             // number of coarse centroids, for training and assignment
 	Radius     Radius  `json:"reach"`            // for lists that are not always probed
 	BuiltAt    int64   `json:"cut_at"`           // number of rows when the centroids were trained
 	Imbalance  float64 `json:"uneven"`           // at that time: see builder.imbalance
 	Skewed     bool    `json:"skewed,omitempty"` // the lists have become far less balanced, so train again
-	Unassigned int64   `json:"tail"`             // Written of the set; set by State
+	Unassigned int64   `json:"tail"`             // Set.Written, filled in by State
 }
 
 // IVF is the inverted file of a set. It is immutable, except that a search may mark it as broken.
@@ -60,7 +61,7 @@ type IVF struct {
 }
 
 // State returns the committed part of the IVF, or nil if there is no IVF. written is the number of rows written since
-// it was built.
+// the IVF was built.
 func (c *IVF) State(written int64) *IVFState {
 	if c == nil {
 		return nil
@@ -79,13 +80,13 @@ func (c *IVF) Usable() bool { return c != nil && c.Radius.Known() && !c.Broken.L
 // errIVF means that the IVF is damaged. No data is lost: the IVF is rebuilt.
 var errIVF = errors.New("the IVF of a space is damaged")
 
-// damaged marks the IVF as broken.
+// damaged marks the IVF as broken, and returns errIVF with the cause.
 func (c *IVF) damaged(what string, err error) error {
 	c.Broken.Store(true)
 	return fmt.Errorf("%w: %s: %v", errIVF, what, err) //nolint:errorlint // it does not count as damage of the space
 }
 
-// wordOf returns the bits of the items among 64w to 64w+63 that are less than n.
+// wordOf returns a word in which bit i is set if 64w+i is less than n.
 func wordOf(w, n int) uint64 {
 	if rest := n - w*64; rest < 64 {
 		return 1<<max(rest, 0) - 1
@@ -154,8 +155,8 @@ func listLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions)+listSlotBytes, quant.Columns(dimensions))
 }
 
-// SkipsIVF reports whether searches should scan all codes: there is no usable IVF, the space is small, or too many rows
-// are unassigned.
+// SkipsIVF reports whether searches should scan all codes, because there is no usable IVF, the space is small, or too
+// many rows are unassigned.
 func (s *Set) SkipsIVF() bool {
 	return !s.IVF.Usable() || s.Rows < int64(s.Thresholds.ivfFrom()) || s.Written > s.Rows/maxUnassignedShare
 }
@@ -192,7 +193,7 @@ func (s *Set) IVFWork(idle bool) Work {
 // unassigned returns the live slots among 64w to 64w+63 that are in no list.
 func (s *Set) unassigned(w int) uint64 { return s.Live.Word(w) &^ s.Assigned.Word(w) }
 
-// AssignedAmong returns the slots that are in lists.
+// AssignedAmong returns those of the given slots that are in lists.
 func (s *Set) AssignedAmong(slots []uint32) (in []uint32) {
 	for _, slot := range slots {
 		if s.Assigned.Has(slot) {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// Number of lists per row of the square root of all rows.
+	// Number of lists, divided by the square root of the number of rows.
 	listsPerRoot = 8
 	// Number of training vectors per list.
 	samplesPerList = 32
 	// noList marks a slot that is in no list.
 	noList = math.MaxUint32
-	// Growth of the imbalance at which centroids are trained again.
+	// Growth factor of the imbalance at which centroids are trained again.
 	skewFactor = 2
 )
 
@@ -30,7 +30,7 @@ const (
 type builder struct {
 	set   *Set
 	tree  *tree
-	list  []uint32 // by slot: its list, or noList
+	list  []uint32 // list of each slot, or noList
 	sizes []uint32 // of the lists
 	radii []float32
 }
@@ -43,8 +43,8 @@ func newBuilder(s *Set, t *tree) *builder {
 	return d
 }
 
-// sample draws at most n live slots at random, in ascending order, and up to more other slots, which are held out from
-// training.
+// sample draws live slots at random: at most n for training, in ascending order, and others that are held out from
+// training. The parameter more is the maximum number of the latter.
 func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.Rows)/2)
 	more = min(more, int(s.Rows)/4)
@@ -113,7 +113,7 @@ func (d *builder) assign(ctx context.Context) error {
 	return err
 }
 
-// imbalance returns the expected size of the list of a random row, relative to that of equal lists.
+// imbalance returns the expected size of the list that contains a random row, relative to lists of equal size.
 func (d *builder) imbalance() float64 {
 	var rows, squares float64
 	for _, n := range d.sizes {
@@ -228,7 +228,7 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 	return nil
 }
 
-// builderOf returns a builder with the lists of a set. Rows that were written later are unassigned.
+// builderOf returns a builder with the lists of a set. Rows written since the lists were built are unassigned.
 func builderOf(s *Set) (*builder, error) {
 	c := s.IVF
 	t := &tree{coarse: newMeans(s.Dimensions, c.Coarse), lists: newMeans(s.Dimensions, c.Lists)}

@@ -17,27 +17,29 @@ const (
 	targetRecall = 0.995
 	// Maximum share of all rows that searches may scan. Above it, a scan of all codes is cheaper.
 	maxScanned = 0.33
-	// Number of attempts per limit, and growth of the factor if the first attempt finds too little.
+	// Number of attempts per limit, and growth of the factor if the first attempt finds too few rows.
 	radiusTries, radiusStep = 5, 1.1
 	// Smallest factor that counts as known.
 	minRadius = 1e-3
 )
 
-// calibratedLimits are the limits for which the factor is calibrated: displayed hits, and candidates of a query.
+// calibratedLimits are the search limits for which the factor is calibrated: the usual number of displayed hits, and
+// that of candidates of a query.
 var calibratedLimits = [2]int{10, 200}
 
 // queryNoise are the norms of random noise added to row vectors to imitate queries, which are farther from rows than
 // rows are from one another.
 var queryNoise = []float32{0, 0.5, 1}
 
-// Radius is the factor of a list's radius in the bound of ScanLists, per calibrated limit. 0 means that scanning all
-// codes is better.
+// Radius contains the factor for each calibrated limit. ScanLists multiplies the radius of a list by it to get the
+// list's bound. 0 means that scanning all codes is better.
 type Radius [len(calibratedLimits)]float32
 
 // Known reports whether the factors are calibrated.
 func (r Radius) Known() bool { return r[0] > 0 && r[1] > 0 }
 
-// at interpolates the factor for a limit. It falls as the limit grows, because low ranks are densely populated.
+// at interpolates the factor for a limit. The factor falls as the limit grows, because lower ranks are more densely
+// populated.
 func (r Radius) at(limit int) float32 {
 	from, to := math.Log(float64(calibratedLimits[0])), math.Log(float64(calibratedLimits[1]))
 	part := (math.Log(float64(limit)) - from) / (to - from)
@@ -47,7 +49,7 @@ func (r Radius) at(limit int) float32 {
 // calibrationQuery is a query with its true nearest rows.
 type calibrationQuery struct {
 	kind    int    // index into queryNoise
-	slot    uint32 // of the row that the query is derived from, which is ignored
+	slot    uint32 // slot of the row that the query is derived from; that row is ignored as a hit
 	query   []float32
 	nearest []topk.Scored // best first, up to the larger limit
 }
@@ -81,8 +83,9 @@ func without(found []topk.Scored, slot uint32) []topk.Scored {
 	return top.Best(len(found))
 }
 
-// neededRadius returns the factor with which targetRecall of the nearest rows are in probed lists. These are the lists
-// that are always probed, and those whose centroids are at most factor·radius below the score of the last wanted row.
+// neededRadius returns the smallest factor for which the probed lists contain the share targetRecall of the nearest
+// rows. Apart from the lists that are always probed, a list is probed if the score of its centroid is at most
+// factor·radius below the score of the last wanted row.
 func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
@@ -139,7 +142,7 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 // rows.
 type measured struct{ recall, scanned float64 }
 
-// measure searches a set by its lists.
+// measure runs the calibration queries as searches by lists.
 func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth int) (o measured, err error) {
 	found, wanted := make([]float64, len(queryNoise)), make([]float64, len(queryNoise))
 	for _, q := range questions {
@@ -165,8 +168,8 @@ func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth in
 	return o, nil
 }
 
-// calibrate sets the smallest factor that reaches targetRecall, by bisection. It sets none if that factor scans more
-// than maxScanned.
+// calibrate sets the smallest factor that reaches targetRecall, by bisection. It sets none if searches with that factor
+// scan more than maxScanned of the rows.
 func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *rand.Rand) error {
 	if d.set.Thresholds.Radius.Known() {
 		c.Radius = d.set.Thresholds.Radius

@@ -30,7 +30,7 @@ func (f *IVFFiles) close() error {
 	return errors.Join(f.centroids.Close(), f.means.Close(), f.codes.Close())
 }
 
-// unlink removes the names of the files. If the system does not allow that for open files, the next Open removes them.
+// unlink deletes the files while they are open. If the system does not allow that, the next Open deletes them.
 func (f *IVFFiles) unlink() {
 	for _, file := range f.each() {
 		if file != nil {
@@ -109,9 +109,9 @@ func (f *Files) removeOtherIVF() error {
 	return nil
 }
 
-// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. work selects whether
-// centroids are trained. If scanning all codes is better for these vectors, it returns no files and an IVF that records
-// this. The caller commits the IVF, and then calls ReplaceIVF.
+// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. work says whether to train
+// new centroids. If scanning all codes is better for these vectors, it returns no files and an IVF that records this.
+// The caller commits the IVF, and then calls ReplaceIVF.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(snap.Rows)))
 	var d *builder
@@ -150,7 +150,8 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes files, or nil, those of the current IVF, after its commit with a version.
+// ReplaceIVF makes files, which may be nil, the files of the current IVF. It is called after the commit of that IVF,
+// whose version is given.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
 		f.ivf.unlink()

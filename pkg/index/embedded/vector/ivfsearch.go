@@ -16,13 +16,13 @@ import (
 // ScanLists probes lists in rounds. The first round takes a fixed share of the lists, those whose centroids have the
 // highest inner products with the query. The limit-th best score so far is the threshold θ. A list is probed if its
 // bound, product + factor·radius, reaches θ. The factor is calibrated for the space and depends on the limit. Rows of
-// the probed lists go through the same stages as in ScanCodes. θ of a round depends only on earlier rounds, so the
+// the probed lists go through the same stages as in ScanCodes. The θ of a round depends only on earlier rounds, so the
 // result does not depend on the timing of goroutines.
 
 const (
 	// The first round always probes 1/minProbeShare of the lists and minProbeCount more.
 	minProbeShare, minProbeCount = 32, 4
-	// Minimum number of rows of the first round per row of the limit.
+	// Minimum number of rows in the first round, as a multiple of the limit.
 	firstRoundRows = 4
 	// Growth factor of the number of rows from round to round.
 	roundFactor = 4
@@ -37,7 +37,7 @@ type probe struct {
 	from, n uint32
 }
 
-// listSearch is the state of one ScanLists.
+// listSearch is the state of one call of ScanLists.
 type listSearch struct {
 	s               *Set
 	question        *quant.Query
@@ -101,7 +101,8 @@ func (c *listSearch) setBounds() error {
 	return nil
 }
 
-// first chooses the lists of the first round, more if they have few rows, and returns their number of rows.
+// first chooses the lists of the first round, and returns their total number of rows. If that is small, it adds more
+// lists.
 func (c *listSearch) first() (rows int) {
 	for n := minProbes(c.s.IVF.Lists); len(c.probes) > 0 && rows < firstRoundRows*c.limit; n *= roundFactor {
 		n = min(n, len(c.probes))
@@ -132,7 +133,7 @@ func nearestFirst(lists []probe, n int) {
 	}
 }
 
-// next chooses the lists with the highest bounds, with about most rows in total, and returns their number of rows. It
+// next chooses lists with the highest bounds until they have at least limit rows in total, and returns that total. It
 // returns 0 if no bound reaches the threshold.
 func (c *listSearch) next(limit int) (rows int) {
 	threshold := c.all.threshold()
@@ -205,7 +206,7 @@ func (c *listSearch) tail(ctx context.Context) error {
 	})
 }
 
-// scan visits n items with about the given number of rows, and rescores the candidates.
+// scan visits n items, which have about the given number of rows in total, and rescores the candidates.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
 	threshold := c.all.threshold()
 	c.sharedThreshold.Store(math.Float32bits(threshold))
@@ -222,7 +223,7 @@ func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *sele
 	return c.all.rescore(ctx, c.s, c.question, c.parts[:])
 }
 
-// list estimates the marked rows among 64w to 64w+63 of the lists.
+// list estimates the scores of the rows among 64w to 64w+63 of the lists whose bits are set in of.
 func (s *selector) list(snap *Set, w int, of uint64) error {
 	c := snap.IVF
 	records, err := c.group(w)
@@ -237,7 +238,7 @@ func (s *selector) list(snap *Set, w int, of uint64) error {
 		if slot >= snap.Slots {
 			return c.damaged("a list", errors.New("a row lies beyond all slots"))
 		}
-		// A slot that is no longer assigned belongs to another row.
+		// A slot that is no longer assigned now belongs to another row.
 		if snap.Live.Has(slot) && snap.Assigned.Has(slot) {
 			s.offer(slot, s.e.Product[i], s.e.Spread[i])
 		}

@@ -15,7 +15,7 @@ const (
 	lloydRounds = 6
 	// Number of training vectors per coarse centroid.
 	coarseSample = 256
-	// Number of coarse centroids whose lists are searched for the nearest one.
+	// Number of coarse centroids whose lists are searched for the list nearest to a vector.
 	coarseProbes = 3
 	// Number of vectors between checks of the context.
 	checkEvery = 256
@@ -46,8 +46,8 @@ func (m *means) add(other *means) {
 	m.points, m.halves = append(m.points, other.points...), append(m.halves, other.halves...)
 }
 
-// nearest returns the centroid in from ≤ i < to that is nearest to v, and its score v·m - |m|²/2, which is highest for
-// the nearest.
+// nearest returns the centroid m in [from, to) that is nearest to v, and its score v·m - |m|²/2, which is highest for
+// the nearest one.
 func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	best, score = from, float32(math.Inf(-1))
 	for i := from; i < to; i++ {
@@ -59,7 +59,7 @@ func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 }
 
 // tree is a two-level k-means: lists are grouped by coarse centroids, so that the nearest list is found without
-// comparing all.
+// comparing all of them.
 type tree struct {
 	coarse *means
 	lists  *means
@@ -146,8 +146,8 @@ type finder struct {
 	near topk.TopK
 }
 
-// leaf returns the nearest list under the nearest coarse centroids, and the squared distance of a unit vector from its
-// centroid.
+// leaf returns the list nearest to v, a unit vector, among those of the nearest coarse centroids. It also returns the
+// squared distance between v and the list's centroid.
 func (f *finder) leaf(v []float32) (best int, distance float32) {
 	f.near.Reset(min(coarseProbes, f.coarse.len()))
 	for i := range f.coarse.len() {

@@ -23,7 +23,7 @@ const (
 	ParallelRows = 4096
 	// Maximum number of goroutines per scan.
 	maxScanners = 4
-	// Number of items, groups of 64 slots or single slots, between checks of the context.
+	// Maximum number of items between checks of the context. An item is a group of 64 slots or a single slot.
 	scanPause = 256
 	// Minimum number of ranges per goroutine, so that fast goroutines can take over work.
 	rangesPerScanner = 8
@@ -32,8 +32,8 @@ const (
 // Groups returns the number of groups of 64 slots.
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
-// eachGroup calls f with the groups from ≤ w < to that contain live slots passing the filter, and these slots as bits,
-// after verifying the checksums of their records.
+// eachGroup calls f with each group in [from, to) that contains live slots that pass the filter, and with these slots
+// as bits. It verifies the checksums of the group first.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)
@@ -51,7 +51,7 @@ func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, 
 	return nil
 }
 
-// each calls f with each live slot in ascending order, until f fails. It verifies records like eachGroup.
+// each calls f with each live slot in ascending order, until f fails. It verifies records as eachGroup does.
 func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	return s.eachGroup(nil, records, 0, s.Groups(), func(w int, live uint64) error {
 		for ; live != 0; live &= live - 1 {
@@ -66,9 +66,9 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 // Running is the number of searches in the process, including waiting ones. They share the processors.
 var Running atomic.Int32
 
-// parallel splits n items into ranges and calls visit once with each range. begin returns the visit function of a
-// goroutine. There are several goroutines if there are at least ParallelRows rows and the processors are not busy with
-// other searches; faster goroutines take more ranges. It returns early if ctx ends.
+// parallel splits n items into ranges and calls visit once with each range. It calls begin once per goroutine to get
+// the goroutine's visit function. There are several goroutines if there are at least ParallelRows rows and the
+// processors are not busy with other searches; faster goroutines take more ranges. parallel returns early if ctx ends.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
 	if rows >= ParallelRows {
@@ -110,8 +110,8 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 	return others.Wait()
 }
 
-// compare returns the best slots that visit passes to its compare function, for ranges of n items with about the given
-// number of rows. visit must verify the records.
+// compare returns the best of the slots that visit passes to its argument compare. It calls visit with ranges of n
+// items, which have about the given number of rows in total. visit must verify the records.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
@@ -137,11 +137,11 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 	return best, nil
 }
 
-// Number of rows up to which all vectors are compared in full precision.
+// Maximum number of rows whose vectors are all compared in full precision.
 const exactUpTo = 20_000
 
-// Search returns the best slots by inner product with the query, a unit vector, among the live slots that pass the
-// filter, unordered. It is exact up to 20,000 rows, and finds more than 99 % of the nearest rows in larger spaces. It
+// Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector.
+// They are unordered. It is exact up to 20,000 rows, and finds more than 99 % of the nearest rows in larger spaces. It
 // fails with index.ErrCorrupt if data is damaged.
 func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit int) ([]topk.Scored, error) {
 	rows := int(s.Rows)

@@ -1,8 +1,8 @@
 // Package vector searches the vectors of a space: exactly, by quantised codes, and by an inverted file (IVF) over the
 // codes.
 //
-// A Set belongs to one snapshot; Files are the open files of the space's writer. The package does not depend on rows or
-// the database: rows are slots, and the caller commits. See docs/embedded-index.md.
+// A Set belongs to one snapshot; Files are the open files of the space's writer. The package depends neither on rows
+// nor on the database: it sees rows as slots, and its callers commit. See docs/embedded-index.md.
 package vector
 
 import (
@@ -36,7 +36,7 @@ type Set struct {
 	Int8 slotfile.View // int8 codes (SQ8)
 }
 
-// Products calls f with i and the inner product of the query and the vector in slots[i], for each i in which. The slots
+// Products calls f for each index i in which, with the inner product of the query and the vector in slots[i]. The slots
 // must be live and ascending. It fails with index.ErrCorrupt if a checksum differs.
 func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i int, product float32)) error {
 	for n, i := range which {

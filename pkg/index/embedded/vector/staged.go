@@ -17,8 +17,8 @@ import (
 //
 //  1. Estimate all scores from 1-bit codes, a twentieth of the data. RaBitQ provides the standard deviation σ of each
 //     estimate.
-//  2. Rescore with int8 codes, a quarter of the data, the rows whose upper bound, estimate + confidence·σ, reaches the
-//     threshold θ. An int8 code gives strict bounds of a score.
+//  2. Rescore the rows whose upper bound, estimate + confidence·σ, reaches the threshold θ. This reads their int8 codes, a
+//     quarter of the data. An int8 code gives strict bounds of a score.
 //  3. Read the full vectors of the rows whose upper bound reaches the limit-th best lower bound.
 //
 // θ is the limit-th best lower bound so far. To raise it early, stage 2 starts with the best estimates of a first part
@@ -74,8 +74,8 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	return Found{found.Items(), all.compared, len(slots)}, nil
 }
 
-// remaining removes the candidates of selectors that may reach the threshold, or, with likely, those whose estimate
-// reaches it. The returned slots are ascending, and valid until the next call.
+// remaining removes candidates from selectors and returns their slots: those that may reach the threshold or, with
+// likely, those whose estimates reach it. The slots are ascending, and valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
@@ -244,14 +244,14 @@ type selector struct {
 	estimates       topk.TopK      // the best estimates
 	next            []uint32       // slots to rescore next, prefetched
 	found           []candidate    // waiting candidates; some may be below the current threshold
-	compactAt       int            // number of waiting candidates at which they are sifted again
+	compactAt       int            // number of waiting candidates at which they are compacted again
 	e               quant.Estimates
 }
 
 const (
 	// 1/warmupShare of the rows are estimated before any is rescored.
 	warmupShare = 16
-	// Minimum number of candidates to sift, and the largest buffers that are kept for reuse.
+	// Minimum number of candidates that are compacted, and maximum capacity of buffers that are kept for reuse.
 	minScratch, maxScratch = 8192, 1 << 18
 	// Number of rows that are rescored together.
 	rescoreBatch = 16
@@ -287,7 +287,7 @@ func (s *selector) release() {
 	selectorPool.Put(s)
 }
 
-// group estimates the passing slots among 64w to 64w+63.
+// group estimates the scores of the passing slots among 64w to 64w+63.
 func (s *selector) group(w int, passing uint64) error {
 	s.threshold = max(s.threshold, math.Float32frombits(s.sharedThreshold.Load()))
 	seen := bits.OnesCount64(passing)
@@ -333,7 +333,7 @@ func (s *selector) enqueue(slot uint32) {
 	s.next = append(s.next, slot)
 }
 
-// compareLikely rescores the best estimates so far.
+// compareLikely rescores the rows with the best estimates so far.
 func (s *selector) compareLikely() error {
 	s.warmup = 0
 	s.estimates.Compact()
@@ -384,8 +384,8 @@ func (s *selector) compact() {
 	s.found = s.found[:n]
 }
 
-// take appends to slots the candidates that may reach the threshold and whose estimates reach least. It drops
-// candidates below the threshold, and returns the others.
+// take appends to slots the candidates that may reach the threshold and whose estimates reach minimum. It drops those
+// that cannot reach the threshold, and returns the others.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

@@ -53,7 +53,8 @@ func (c *Coder) storeResidual(v []float32) (length, offset float64) {
 	return math.Sqrt(length), offset
 }
 
-// Encode writes the 1-bit code of a unit vector to dst, of CodeBytes, and its int8 code to fine, of Int8CodeBytes.
+// Encode writes the 1-bit code of a unit vector to dst and its int8 code to fine. dst must be CodeBytes long, and fine
+// Int8CodeBytes.
 func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	length, offset := c.storeResidual(v)
 	c.encodeInt8(fine, offset)
@@ -66,8 +67,8 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 			words[i/8] |= 1 << (i % 8)
 		}
 	}
-	// The projection of scale times the signs, as ±1, onto the residual has the residual's length. The remainder is
-	// orthogonal to the residual; its norm per dimension is the error.
+	// scale is such that scale·signs, with signs of ±1, projected onto the residual is the residual itself. The
+	// remainder is orthogonal to the residual, and its norm per dimension is the error.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -144,8 +145,8 @@ type Estimates struct {
 	sums    [Rows]int32
 }
 
-// Above compares the query with Rows transposed codes. It returns as bits the codes whose estimate plus times standard
-// deviations is at least threshold.
+// Above compares the query with Rows transposed codes. It returns, as bits, the codes whose estimate + times·σ is at
+// least threshold, where σ is the estimate's standard deviation.
 func (q *Query) Above(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	if found, ok := q.above(e, codes, times, threshold); ok {
 		return found
@@ -177,7 +178,8 @@ func (q *Query) abovePortable(e *Estimates, codes []byte, times, threshold float
 	return found
 }
 
-// tables returns, for each byte of a code and each of its values, the sum of the weights of the value's bits.
+// tables returns, for each byte of a code and each of its values, the sum of the weights of the bits that are set in
+// it.
 func tables(weight []int8) [][256]int16 {
 	out := make([][256]int16, len(weight)/8)
 	for i := range out {

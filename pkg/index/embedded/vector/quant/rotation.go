@@ -16,7 +16,7 @@ type rotation struct {
 	signs []float32 // 1 or -1, per pass and dimension
 }
 
-// rotations caches rotations by dimensions. A process uses few.
+// rotations caches rotations by number of dimensions. A process uses few different numbers.
 var rotations sync.Map
 
 // rotationOf returns the cached rotation, which must not be modified.
@@ -28,7 +28,8 @@ func rotationOf(dimensions int) *rotation {
 	return r.(*rotation)
 }
 
-// newRotation must never change, because codes on disk depend on it.
+// newRotation returns the rotation for a number of dimensions. It must never change, because codes on disk depend on
+// it.
 func newRotation(dimensions int) *rotation {
 	r := &rotation{signs: make([]float32, rotationPasses*dimensions)}
 	state := uint64(dimensions)

@@ -27,7 +27,7 @@ const (
 	rotationError = 1e-5
 )
 
-// encodeInt8 writes the int8 code of the residual. offset is its inner product with the centroid.
+// encodeInt8 writes the int8 code of the residual. offset is the inner product of residual and centroid.
 func (c *Coder) encodeInt8(dst []byte, offset float64) {
 	limit := 0.0
 	for _, r := range c.residual {
@@ -56,10 +56,10 @@ type int8Query struct {
 	weight []int16
 	step   float32
 	length float32 // of the residual
-	rest   float32 // norm of the query's quantisation error, multiplied by the longest residual
+	rest   float32 // norm of the query's quantisation error
 }
 
-// newInt8Query prepares the residual of a query with the given norm.
+// newInt8Query prepares the residual of a query. length is the residual's norm.
 func newInt8Query(residue []float32, length float64) int8Query {
 	q := int8Query{weight: make([]int16, len(residue)), length: float32(length)}
 	var limit, all, rest float64
@@ -80,7 +80,8 @@ func newInt8Query(residue []float32, length float64) int8Query {
 	return q
 }
 
-// Int8 compares the query with an int8 code. The inner product differs from product by at most off.
+// Int8 estimates the inner product of the query and the vector of an int8 code. The exact inner product differs from
+// product by at most off.
 func (q *Query) Int8(code []byte) (product, off float32) {
 	n := len(q.int8.weight)
 	numbers := code[n : n+int8Numbers : n+int8Numbers]
@@ -91,7 +92,7 @@ func (q *Query) Int8(code []byte) (product, off float32) {
 	return product, rest*q.int8.length + q.int8.rest*(longest+rest) + rotationError
 }
 
-// dotBytes returns the inner product of the weights and as many signed bytes.
+// dotBytes returns the inner product of the weights and the bytes of code, as signed numbers.
 func dotBytes(weight []int16, code []byte) int32 {
 	code = code[:len(weight)]
 	whole := len(weight) &^ (bytesWidth - 1)

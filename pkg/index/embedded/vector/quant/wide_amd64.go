@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	// wide reports whether AVX2 is used, wider whether AVX-512 is used. The detection includes whether the operating
-	// system saves the registers.
+	// wide reports whether AVX2 is used, and wider whether AVX-512 is used. Both are false if the operating system does
+	// not save the registers.
 	wide  = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	wider = wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 )
@@ -54,9 +54,9 @@ func (q *Query) aboveWide(e *Estimates, codes []byte, times, threshold float32, 
 }
 
 const (
-	// Number of bytes of the two tables of a column.
+	// Size in bytes of the two lookup tables of a column.
 	halfTables = 2 * 16
-	// Number of columns whose sums, minus their minimum, fit into 16 bits; a multiple of 8.
+	// Maximum number of columns whose sums, minus their minimum, fit into 16 bits; a multiple of 8.
 	maxColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
@@ -71,7 +71,8 @@ func (q *Query) prepareHalves() {
 	}
 }
 
-// fillHalf stores the sum of weights for each nibble, minus the smallest sum, which it returns.
+// fillHalf stores, for each nibble, the sum of the weights of its set bits minus the smallest such sum, which it
+// returns.
 func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	for _, w := range weight {
 		minimum += min(int32(w), 0)
@@ -85,9 +86,8 @@ func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	return minimum
 }
 
-// columns512 and columns256 add the weights selected by columns of Rows codes to the sums, minus their minimum, with
-// the tables of prepareHalves. The number of columns must be a multiple of 4, at most maxColumns. There are no bounds
-// checks.
+// columns512 and columns256 look up columns of Rows codes in the tables of prepareHalves, and add the results to the
+// sums of the codes. The number of columns must be a multiple of 4 and at most maxColumns. There are no bounds checks.
 //
 //go:noescape
 func columns512(sums *int32, codes, halves *byte, columns int)
@@ -96,7 +96,7 @@ func columns512(sums *int32, codes, halves *byte, columns int)
 func columns256(sums *int32, codes, halves *byte, columns int)
 
 // above512 and above256 compute the estimates of Rows codes from their sums and the numbers after their columns, and
-// return which of them reach the threshold. There are no bounds checks.
+// return, as bits, the codes that reach the threshold. There are no bounds checks.
 //
 //go:noescape
 func above512(e *Estimates, numbers *byte, s *kernelArgs) uint64
@@ -104,17 +104,17 @@ func above512(e *Estimates, numbers *byte, s *kernelArgs) uint64
 //go:noescape
 func above256(e *Estimates, numbers *byte, s *kernelArgs) uint64
 
-// prefetchWide prefetches n bytes, n above 0, into the processor's cache.
+// prefetchWide prefetches n bytes into the processor's cache. n must be positive.
 //
 //go:noescape
 func prefetchWide(p *byte, n int)
 
-// dotWide returns the inner product of n numbers, n a positive multiple of dotWidth.
+// dotWide returns the inner product of two vectors of n numbers. n must be a positive multiple of dotWidth.
 //
 //go:noescape
 func dotWide(a, b *float32, n int) float32
 
-// dotBytesWide returns the inner product of n weights and bytes, n a positive multiple of bytesWidth.
+// dotBytesWide returns the inner product of n weights and n bytes. n must be a positive multiple of bytesWidth.
 //
 //go:noescape
 func dotBytesWide(weight *int16, code *byte, n int) int32
