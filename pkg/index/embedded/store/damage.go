@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Check verifies all checksums of the space and counts the rows. It fails with index.ErrCorrupt if one differs. Damage
-// of the IVF is only recorded, and repaired in the background.
+// Check verifies all checksums of the space and its number of rows. It fails with index.ErrCorrupt if one is wrong. It
+// only records damage of the IVF, which is repaired in the background.
 func (v View) Check(ctx context.Context) error {
 	var verdict string
 	if err := v.reading.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -95,9 +95,8 @@ func (v View) checkRows(ctx context.Context) error {
 	return nil
 }
 
-// corrupt wraps SQLite errors that mean damage in index.ErrCorrupt, and returns others unchanged. Statements are
-// constant and select rows that must exist. A statement that does not compile or finds no row therefore also means
-// damage.
+// corrupt wraps SQLite errors that mean damage in index.ErrCorrupt, and returns other errors unchanged. All statements
+// are constant and select rows that must exist, so one that does not compile or finds no row also means damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {
 		return err
@@ -158,7 +157,7 @@ func hasVectors(dir string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// MarkForReopen marks the space to be reopened before its next use. It reports whether it was not yet marked.
+// MarkForReopen marks the space to be reopened before its next use. It returns false if the space was already marked.
 func (s *Space) MarkForReopen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +169,7 @@ func (s *Space) MarkForReopen() bool {
 // Present reports whether a directory contains a space or a part of one.
 func Present(dir string) bool { return Exists(filepath.Join(dir, databaseName)) || hasVectors(dir) }
 
-// Exists reports whether a file exists or may exist.
+// Exists reports whether a file exists. It also returns true if this cannot be determined.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// freeSlots are the slots that neither rows nor segments use. They belong to the writer.
+// freeSlots are the slots that neither rows nor segments use. They are owned by the writer.
 type freeSlots struct {
 	ready   *roaring.Bitmap
 	waiting []freed
@@ -26,7 +26,7 @@ type freed struct {
 	slots   *roaring.Bitmap
 }
 
-// add adds slots that are free since a version.
+// add adds slots that became free at a version.
 func (f *freeSlots) add(version int64, slots *roaring.Bitmap) {
 	if !slots.IsEmpty() {
 		f.waiting = append(f.waiting, freed{version, slots})
@@ -34,7 +34,7 @@ func (f *freeSlots) add(version int64, slots *roaring.Bitmap) {
 }
 
 // choose returns n slots, ascending: free ones first, then new ones starting at end. oldest is the oldest version in
-// use. The slots stay free until take.
+// use. The slots stay free until take removes them.
 func (f *freeSlots) choose(n int, end uint32, oldest int64) []uint32 {
 	for len(f.waiting) > 0 && f.waiting[0].version <= oldest {
 		f.ready.Or(f.waiting[0].slots)

@@ -57,8 +57,8 @@ func (g *group) leave() {
 	g.waiting = slices.Delete(g.waiting, 0, 1)
 }
 
-// take removes the first batches from the queue, up to the size of a group. A batch with a key of an earlier one waits
-// for the next group, so that the last row of a key is stored.
+// take removes the batches of the next group from the queue and returns them. A batch that shares a key with an earlier
+// one waits for a later group, so that the last row of each key is stored.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -80,8 +80,8 @@ func (b *Batch) hasAny(keys map[string]bool) bool {
 	return slices.ContainsFunc(b.Rows, func(p *Prepared) bool { return keys[p.row.Key] })
 }
 
-// Write commits a batch, together with other waiting batches. When it returns nil, the rows are durable and visible. If
-// another caller is writing the batch, the batch is written even if ctx ends.
+// Write commits a batch, together with other waiting batches. When it returns nil, the rows are durable and visible.
+// Once another caller has taken the batch from the queue, it is written even if ctx ends.
 func (s *Space) Write(ctx context.Context, b *Batch) error {
 	makeCodesOf(b.Rows, &s.Snapshot().Set) // outside the write lock
 	own := &waitingBatch{Batch: b, called: make(chan struct{}, 1)}
@@ -111,7 +111,7 @@ func (s *Space) writeGroup(ctx context.Context, own *waitingBatch, waiting []*wa
 			}
 		}
 	}()
-	others := context.WithoutCancel(ctx) // the other batches outlive this caller
+	others := context.WithoutCancel(ctx) // the other batches do not depend on this caller's context
 	if len(waiting) > 1 {
 		batches := make([]*Batch, len(waiting))
 		for i, b := range waiting {

@@ -11,20 +11,21 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// identityFile identifies the space of a directory, whose name is a hash, even if the database is damaged.
+// identityFile names the space that a directory contains, even if the database is damaged. The directory's own name is
+// only a hash.
 const identityFile = "space.json"
 
 // Maximum size of an identity file in bytes.
 const maxIdentityBytes = 64 << 10
 
-// identity is the content of the file.
+// identity is the content of the identity file.
 type identity struct {
 	Model      string `json:"model"`
 	Dimensions int    `json:"dimensions"`
 }
 
-// Identify returns the space in a directory of a datastore. It reads the identity file or, if right rejects its
-// content, the database. It fails with ErrNotFound if there is no space.
+// Identify returns the space in a directory of a datastore. It reads the identity file. If that fails or the function
+// right rejects the content, it reads the database. It fails with ErrNotFound if there is no space.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {
 		id := index.Space{DatastoreID: datastoreID, Model: name.Model, Dimensions: name.Dimensions}
@@ -66,7 +67,8 @@ func readIdentity(dir string) (name identity, err error) {
 	return name, json.Unmarshal(data, &name)
 }
 
-// writeIdentity writes the file unless it is already right. It becomes durable with the next sync of the directory.
+// writeIdentity writes the identity file unless it is already correct. It becomes durable with the next sync of the
+// directory.
 func writeIdentity(dir string, id index.Space) error {
 	want := identity{id.Model, id.Dimensions}
 	if got, err := readIdentity(dir); err == nil && got == want {

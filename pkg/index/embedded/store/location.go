@@ -34,7 +34,7 @@ const (
 	unlocated = 255
 )
 
-// location is the content of a record.
+// location is the content of a location record.
 type location struct {
 	datasource string
 	generation uint64
@@ -63,8 +63,8 @@ func (p location) encode(key string) []byte {
 	return out
 }
 
-// readLocation sets the numbers of a hit and appends its key to keys; the first n bytes of the key are the id of the
-// datasource. It returns false for a row whose location does not fit.
+// readLocation sets Generation, Ordinal and Length of a hit, and appends the hit's key to keys. The first n bytes of
+// the key are the datasource's id. It returns false if the row's location did not fit into the record.
 func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
 	if n = int(record[locationIDAt-1]); n > maxLocatedID {
 		return keys, 0, false
@@ -86,8 +86,8 @@ type keyScratch struct {
 
 var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 
-// Locate sets Place, Key, DatasourceID, Generation, Ordinal and Length of the hits in slots, which must be ascending.
-// It fails with index.ErrCorrupt if a checksum differs.
+// Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length of hits. slots are the slots of the hits,
+// ascending. It fails with index.ErrCorrupt if a checksum differs.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // hits without location, whose rows must be read
 	// The keys of all hits are substrings of one string.
@@ -148,7 +148,7 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 
 func (s *Space) locationsPath() string { return filepath.Join(s.dir, locationsName) }
 
-// openLocations opens the locations of a snapshot, or creates the file of an empty space.
+// openLocations opens the location file of a snapshot. For a space without slots, it creates the file.
 func (s *Space) openLocations(snap *Snapshot) (err error) {
 	if snap.Slots == 0 {
 		snap.HasLocations = true
@@ -167,7 +167,8 @@ func (p *Prepared) location() []byte {
 	return location{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.terms.Length)}.encode(p.row.Key)
 }
 
-// makeLocations creates the locations of a space written by an earlier version, and reports whether it did.
+// makeLocations creates the location file if an earlier version of the program wrote the space without one. It reports
+// whether it did.
 func (s *Space) makeLocations(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()

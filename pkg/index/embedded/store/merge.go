@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// Segments with dead slots are rewritten if more than minDead slots and more than 1/deadShare of all are dead.
+	// Segments with dead slots are rewritten if more than minDead slots and more than 1/deadShare of all slots are
+	// dead.
 	minDead   = 512
 	deadShare = 4
 	// Number of blocks that a merge stores per transaction. Writers can take the lock in between.
@@ -31,7 +32,7 @@ func (s *Snapshot) needsSweep() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose returns the segments to merge: those returned by pick, or those with many dead slots.
+// choose returns the segments to merge: those returned by pick or, if it returns none, those with many dead slots.
 func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) ([]lexical.Segment, error) {
 	if group := pick(v.Segments); len(group) > 0 {
 		return group, nil
@@ -62,9 +63,9 @@ func (v View) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// Merge computes missing codes or locations, or merges the segments returned by pick, or segments with many dead slots.
-// It reports whether there was work to do. Readers and writers can continue: the new segment is stored in small
-// transactions, and the last one replaces the merged segments.
+// Merge does one piece of work and reports whether there was any. It computes missing codes or locations, or it merges
+// the segments returned by pick or those with many dead slots. Readers and writers can continue: the new segment is
+// stored in small transactions, and the last one replaces the merged segments.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()
@@ -126,7 +127,7 @@ func (s *Space) mergeGroup(ctx context.Context, v View, group []lexical.Segment)
 	return s.swap(ctx, group, out, slots, dead, builder.FirstTerms)
 }
 
-// reserve reserves the ids of a segment and its blocks.
+// reserve reserves ids for a segment and its blocks.
 func (s *Space) reserve(ctx context.Context, blocks int64) (lexical.Segment, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -216,8 +217,8 @@ func (s *Space) Snapshot() *Snapshot {
 	return s.current
 }
 
-// pinCurrent returns the current snapshot and whether the space is idle. Its slots are not reused until unpin, but
-// later snapshots are not kept for it.
+// pinCurrent returns the current snapshot and whether the space is idle. The snapshot's slots are not reused until
+// unpin. Unlike a reader, a pin does not keep later snapshots.
 func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,7 +232,8 @@ func (s *Space) unpin() {
 	s.pinned = nil
 }
 
-// oldestUse returns the version before which slots may be reused. The caller must hold mu.
+// oldestUse returns the oldest version that is read or pinned. Slots that became free up to this version may be reused.
+// The caller must hold mu.
 func (s *Space) oldestUse() int64 {
 	if s.pinned != nil {
 		return min(s.pinned.Version, s.oldestReader())
@@ -266,7 +268,7 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	err := s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {
 		next.IVF, next.Assigned, next.Written = c, bitmap.Bitmap{}, next.Written-from.Written
 		if files != nil {
-			// All rows that were live then are in the lists. Their slots have not been reused.
+			// All rows that were live when the build began are in the lists. Their slots have not been reused.
 			next.Assigned = from.Live
 		}
 		return storeListed(ctx, tx, next.Assigned)
@@ -282,7 +284,7 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	return s.vectors.CloseRetired(oldest)
 }
 
-// writeMissingCodes computes codes that an earlier version did not write, and reports whether it did.
+// writeMissingCodes computes the codes if they are missing or the space has outgrown them. It reports whether it did.
 func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -299,15 +301,15 @@ func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// The table listed contains the slots in IVF lists, as live contains the live ones. Without an IVF in the state it has
-// no meaning.
+// The table listed contains the slots that are in IVF lists, in the same format as the table live. It has no meaning if
+// the state contains no IVF.
 
 const listedTable = `CREATE TABLE IF NOT EXISTS listed (
 	chunk INTEGER PRIMARY KEY, -- 65,536 slots
 	bits  BLOB NOT NULL
 )`
 
-// storeListed replaces the table.
+// storeListed replaces the content of the table listed.
 func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	for _, statement := range []string{listedTable, `DELETE FROM listed`} {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
@@ -317,7 +319,7 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// removeFromIVF removes slots that are reused.
+// removeFromIVF removes slots that are being reused from the IVF lists, and counts their new rows as written.
 func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
 	in := s.AssignedAmong(slots)
@@ -332,7 +334,7 @@ func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32
 	return storeChunks(ctx, tx, "listed", e)
 }
 
-// makeCodesOf computes the codes of rows, unless they have those of the current epoch.
+// makeCodesOf computes the codes of the rows that have no codes of the current epoch.
 func makeCodesOf(rows []*Prepared, of *vector.Set) {
 	if !of.HasCodes() {
 		return

@@ -19,7 +19,7 @@ type Prepared struct {
 	row      *index.Row
 	metadata []byte
 	lang     analysis.Language
-	terms    lexical.Document // its terms are removed once the batch is inverted
+	terms    lexical.Document // Terms and Facets are nil once the batch is inverted
 
 	bits, int8 []byte // codes of the vector; nil if there are none
 	epoch      int    // of the codes
@@ -27,11 +27,11 @@ type Prepared struct {
 
 // Batch contains the rows of one call, prepared as far as possible without slots.
 type Batch struct {
-	Rows  []*Prepared // of different keys
+	Rows  []*Prepared // with different keys
 	terms lexical.Inverted
 }
 
-// NewBatch returns a batch of rows with different keys, prepared by a Preparer with these words.
+// NewBatch returns a batch of rows with different keys, prepared by a Preparer with this vocabulary.
 func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	documents := make([]lexical.Document, len(rows))
 	for i, p := range rows {
@@ -95,7 +95,7 @@ type storedRow struct {
 	sum      int64
 }
 
-// rowColumns are the columns in the order of storedRow.fields.
+// rowColumns lists the columns in the same order as storedRow.fields.
 const rowColumns = `slot, key, datasource, generation, ordinal, length, lang, sum, page, start, custom_id, heading, context, metadata, text`
 
 // fields returns pointers for scanning rowColumns.

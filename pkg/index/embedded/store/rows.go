@@ -12,7 +12,7 @@ import (
 )
 
 // Rows are immutable: a replacement gets another slot. A cached row is valid until its slot is reused, which happens
-// only when no reader can see it.
+// only when no reader can see the row.
 
 func (s *Space) rowKey(slot uint32) cache.Key {
 	return cache.Key{Space: s.number, Kind: cache.Row, ID: int64(slot)}
@@ -36,8 +36,8 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	}
 	missing := missingRows(slots, out)
 	if len(missing) > 0 && v.reading.tx == nil {
-		// Without a transaction, the database may be newer. But slots of this view are not reused while it is in use,
-		// so a row is either right or, if it was deleted, missing.
+		// Without a transaction, the database may be newer than the view. But the slots of the view are not reused
+		// while it is in use, so each row is either correct or, if it was deleted, missing.
 		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
 			return nil, err
 		}
@@ -105,7 +105,8 @@ func (s *storedRow) bytes() int64 {
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
 }
 
-// RowsOf returns up to limit rows of a generation, starting at an ordinal, in order, with vectors and metadata.
+// RowsOf returns at most limit rows of a generation, with vectors and metadata, in order of ordinals from fromOrdinal
+// on.
 func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
 		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
@@ -165,7 +166,8 @@ func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	return rows.Err()
 }
 
-// Fill completes hits by their slots. It leaves hits unchanged whose rows were removed or replaced in the meantime.
+// Fill completes the wanted hits, which are given by slot. A hit stays unchanged if its row was removed or replaced in
+// the meantime.
 func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	slots := make([]uint32, 0, len(wanted))
 	for slot := range wanted {

@@ -16,7 +16,7 @@ const (
 	// formatVersion is the format version of all files of a space.
 	formatVersion = 3
 	// Earlier formats: sign bits instead of codes, and codes that were not transposed. Both can be read; their codes
-	// are computed again.
+	// are recomputed.
 	signsFormat, rowsFormat = 1, 2
 )
 
@@ -80,8 +80,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 		query["_pragma"] = append(query["_pragma"], "query_only(1)")
 	}
 	if runtime.GOOS != "windows" { // Windows lacks this VFS
-		// Only one process uses the index, so the connections share the state of the WAL in memory, not in a mapped
-		// file. A page fault on a hanging disk would block the garbage collector, and with it the process.
+		// Only one process uses the index, so the connections can share the state of the WAL in memory instead of a
+		// mapped file. In a mapped file, a page fault on a hanging disk would block the garbage collector, and with it
+		// the process.
 		query.Set("vfs", "unix-excl")
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())
@@ -93,9 +94,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
-// begin begins a transaction and returns a function that ends it unless it was committed. The transaction does not end
-// with ctx, but waiting for the connection does: when a transaction's context ends, database/sql rolls back in a
-// goroutine that cannot be waited for, and that would keep a closed database open.
+// begin begins a transaction and returns a function that ends it unless it was committed. ctx ends only the wait for a
+// connection, not the transaction: when a transaction's context ends, database/sql rolls back in a goroutine that
+// cannot be waited for and that would keep a closed database open.
 func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -20,8 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Snapshot is the in-memory state of a space at one version of its database. It is immutable once published. Other
-// packages use the exported fields.
+// Snapshot is the in-memory state of a space at one version of its database. It is immutable once published.
 type Snapshot struct {
 	vector.Set
 	Version      int64
@@ -36,7 +35,7 @@ type Snapshot struct {
 	locations    slotfile.View
 }
 
-// stateBody is the JSON of the table state.
+// stateBody is the content of the table state, as JSON.
 type stateBody struct {
 	Format      int                         `json:"format"`
 	Model       string                      `json:"model"`
@@ -51,13 +50,13 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centroid    []byte                      `json:"centre,omitempty"`
-	// HasInt8 reports whether there are int8 codes of the same epoch. Earlier versions do not write it and do not
-	// update the codes.
+	// HasInt8 reports whether there are int8 codes of the same epoch. Earlier versions of the program neither write
+	// this field nor update the codes.
 	HasInt8 bool `json:"fine,omitempty"`
-	// HasLocations reports whether there are locations. Earlier versions do not write it and do not update the
-	// locations.
+	// HasLocations reports whether there is a location file. Earlier versions of the program neither write this field
+	// nor update the file.
 	HasLocations bool `json:"placed,omitempty"`
-	// IVF describes the IVF.
+	// IVF is the committed part of the IVF; nil if there is none.
 	IVF *vector.IVFState `json:"cells,omitempty"`
 }
 
@@ -159,7 +158,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	return s, nil
 }
 
-// loadChunks reads the bitmap in a table, live or listed. It fails with index.ErrCorrupt if it is damaged.
+// loadChunks reads the bitmap in the table live or listed. It fails with index.ErrCorrupt if the bitmap is damaged.
 func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, error) {
 	var chunks [][]uint64
 	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)
@@ -191,7 +190,7 @@ func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, e
 	return bitmap.FromChunks(chunks), rows.Err()
 }
 
-// storeChunks stores the changed chunks of a bitmap in a table, live or listed.
+// storeChunks stores the changed chunks of a bitmap in the table live or listed.
 func storeChunks(ctx context.Context, tx *sql.Tx, table string, e *bitmap.Edit) error {
 	for chunk, words := range e.Changed() {
 		data := make([]byte, 0, bitmap.ChunkWords*8+4)

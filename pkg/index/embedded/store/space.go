@@ -26,8 +26,8 @@ const (
 	readConnections = 4
 )
 
-// Space is an open space. Its methods are safe for concurrent use. The owner counts the uses: Close must be called
-// last.
+// Space is an open space. Its methods are safe for concurrent use. The owner must count its uses and call Close only
+// after the last one.
 type Space struct {
 	dir    string
 	files  []file // must not be replaced: see IsLost
@@ -60,9 +60,8 @@ type Space struct {
 // ErrNotFound means that the space was never written.
 var ErrNotFound = errors.New("no such space")
 
-// Open opens the space in a directory. If there is none, it creates one if create is set; otherwise it fails with
-// ErrNotFound. It fails with index.ErrCorrupt if files are damaged or incomplete. number identifies the opening in the
-// caches.
+// Open opens the space in a directory. With create, it creates a missing space; without, it fails with ErrNotFound. It
+// fails with index.ErrCorrupt if files are damaged or incomplete. number identifies this opening in the caches.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -248,8 +247,8 @@ func (s *Space) IsBroken() bool {
 // IsEmpty reports whether the space has no rows.
 func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 
-// NeedsSettling reports whether there is work for idle times: merging small segments, or building an IVF that waits for
-// that.
+// NeedsSettling reports whether there is work to do once the space is idle: merging small segments, or building an IVF
+// whose build was postponed until then.
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,8 +283,8 @@ func (s *Space) IVFBroken() bool {
 	return ivf != nil && ivf.Broken.Load()
 }
 
-// ReleaseMemory closes all idle connections except one, whose cached pages it drops. That connection can still read
-// data from the system's cache while the disk hangs and no connection can be opened.
+// ReleaseMemory closes all idle connections except one, and drops that one's cached pages. While a disk hangs, no
+// connection can be opened, but this one can still read data from the system's cache.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)

@@ -27,7 +27,7 @@ type reading struct {
 // errOutdatedView means that a write was committed before the view's transaction began.
 var errOutdatedView = errors.New("the space has changed since the search began")
 
-// Read calls f with a view of the last commit whose transaction is open.
+// Read calls f with a view of the last commit. The view's transaction is already open.
 func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	defer s.removeReader(s.addReader().Version)
 	r := &reading{}
@@ -45,8 +45,8 @@ func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	return corrupt(f(View{snap, s, r}))
 }
 
-// ReadLazy calls f with a view whose transaction begins when it is first needed: memory and mapped files are read
-// without one. If a write was committed in the meantime, it calls f again with a new view.
+// ReadLazy calls f with a view whose transaction begins only when it is needed: reading memory and mapped files needs
+// none. If a write was committed in the meantime, it calls f again with a new view.
 func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	snap := s.addReader()
 	defer s.removeReader(snap.Version)
@@ -59,7 +59,8 @@ func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	return corrupt(err)
 }
 
-// transaction returns the transaction of the view.
+// transaction returns the view's transaction, and begins it if necessary. It fails with errOutdatedView if that is too
+// late.
 func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 	if v.reading.tx != nil {
 		return v.reading.tx, nil
@@ -93,7 +94,7 @@ func (r *reading) end() {
 	}
 }
 
-// addReader counts a reader of the current snapshot. Its slots are not reused before leave.
+// addReader counts a reader of the current snapshot. The snapshot's slots are not reused before removeReader.
 func (s *Space) addReader() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()

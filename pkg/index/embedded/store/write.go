@@ -85,8 +85,8 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	return nil
 }
 
-// writeFiles writes and syncs the slot files, each in a goroutine, in slots that no reader sees. The goroutines own the
-// files until the caller has waited for them.
+// writeFiles writes the rows to the slot files and syncs them, with one goroutine per file. No reader sees these slots.
+// The goroutines own the files until the caller has waited for them.
 func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
 	files := new(errgroup.Group)
 	write := func(f *slotfile.File, payload func(*Prepared) []byte) {
@@ -108,7 +108,7 @@ func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgr
 	return files
 }
 
-// setViews sets the current views of all files in a snapshot.
+// setViews gives a snapshot the current views of all files.
 func (s *Space) setViews(next *Snapshot) {
 	s.vectors.Publish(&next.Set)
 	if s.locations != nil {
@@ -137,7 +137,8 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether a key exists already. Usually none does, and then one statement suffices.
+// hasKeys reports whether any key of the batch exists already. Usually none does, and then no further statement is
+// needed.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := make([]string, len(batch))
 	for i, p := range batch {
@@ -272,8 +273,8 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 // Number of deleted rows after which a deletion commits, so that writers do not wait long.
 const rowsPerDeletion = 10_000
 
-// DeleteGenerations deletes generations, each with From < Below, in one or more commits. On an error, some may have
-// been deleted.
+// DeleteGenerations deletes generations, each with From < Below, in one or more commits. On an error, some rows may
+// already have been deleted.
 func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations) error {
 	var rest []deletion
 	for _, g := range which {
@@ -288,7 +289,8 @@ func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations
 	return nil
 }
 
-// deletion selects the rows of a datasource, or of all if it is empty, with stored generations from first to last.
+// deletion selects the rows of a datasource with stored generations from first to last. If datasource is empty, it
+// selects rows of all datasources.
 type deletion struct {
 	datasource  string
 	first, last int64
