@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// queue is a queue of spaces without duplicates. If it is full, a space is queued again by its next write.
+// queue is a queue of spaces without duplicates. A full queue drops new spaces; the next write to such a space adds it
+// again.
 type queue struct {
 	spaces  chan index.Space
 	waiting sync.Map // index.Space → struct{}
@@ -29,7 +30,7 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// queueMerge queues a space that was opened or written for the background work that it needs.
+// queueMerge queues a space for the background work that it needs. It is called after a space was opened or written.
 func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {
@@ -40,7 +41,7 @@ func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	}
 }
 
-// queueIVF queues a space whose IVF is due.
+// queueIVF queues a space if its IVF has to be built or extended.
 func (x *Index) queueIVF(s *store.Space, id index.Space) {
 	if s.NeedsIVF() {
 		x.ivfs.add(id)
@@ -64,7 +65,7 @@ func (x *Index) runMerges(ctx context.Context) {
 	}
 }
 
-// mergeAndLog logs errors, because it has no caller.
+// mergeAndLog runs a merge and logs its error, because no caller could receive it.
 func (x *Index) mergeAndLog(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
 	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, index.ErrClosed) {
 		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
@@ -75,7 +76,7 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 	return x.mergeWhile(ctx, id, lexical.SegmentsToMerge)
 }
 
-// settle merges an idle space down to its final segment count, and then allows the build of its IVF.
+// settle merges an idle space down to its final segment count, and then allows its IVF to be built.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
 	if err := x.mergeWhile(ctx, id, lexical.SegmentsToSettle); err != nil {
 		return err
@@ -100,7 +101,7 @@ func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]le
 	return nil
 }
 
-// repairIVF queues a space whose IVF was found damaged by a search.
+// repairIVF queues a space if a search found its IVF damaged.
 func (x *Index) repairIVF(s *store.Space, id index.Space) {
 	if s.IVFBroken() {
 		x.queueIVF(s, id)
@@ -116,7 +117,7 @@ func (x *Index) runIVF(ctx context.Context) {
 		case id := <-x.ivfs.spaces:
 			x.ivfs.waiting.Delete(id)
 			err := x.building.with(ctx, x, id, (*store.Space).MaintainIVF)
-			// Damage of vectors or codes was recorded by use.
+			// Index.use has already recorded damage of vectors or codes.
 			known := errors.Is(err, store.ErrNotFound) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
 			if err != nil && ctx.Err() == nil && !known {
 				x.log.Error("building the IVF", "datastore", id.DatastoreID, "error", err)
@@ -131,7 +132,7 @@ type ivfBuilds struct {
 	stops map[*index.Space]context.CancelFunc
 }
 
-// with runs do on a space. If its datastore is dropped during do, the context of do ends and with returns nil.
+// with calls do on a space. If the datastore is dropped meanwhile, it cancels the call's context and returns nil.
 func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -167,7 +168,7 @@ func (c *ivfBuilds) cancel(datastore string) {
 // Time without writes after which a space is settled.
 const idleTime = 2 * time.Second
 
-// idleSpaces finds the spaces that were not written for a while.
+// idleSpaces finds the spaces that had no writes for a while.
 type idleSpaces struct {
 	due chan struct{} // signalled when take has something to return
 
@@ -206,7 +207,7 @@ func (q *idleSpaces) run(after time.Duration) {
 	}
 }
 
-// take returns each space once after it has become quiet.
+// take returns the spaces that have become idle since the last call.
 func (q *idleSpaces) take() []index.Space {
 	q.mu.Lock()
 	defer q.mu.Unlock()

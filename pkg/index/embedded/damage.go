@@ -13,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// corruptSuffix is the suffix of directories of damaged spaces that were set aside.
+// corruptSuffix is the suffix of the directory that a damaged space is moved to.
 const corruptSuffix = ".corrupt"
 
-// reportDamage records a damaged space and raises the alarm once.
+// reportDamage records the space as damaged if err is index.ErrCorrupt, and raises the alarm the first time.
 func (x *Index) reportDamage(ctx context.Context, id index.Space, err error) {
 	if !errors.Is(err, index.ErrCorrupt) || ctx.Err() != nil {
 		return
@@ -45,12 +45,12 @@ func (x *Index) Damaged() []index.Space {
 	return out
 }
 
-// Discard sets a damaged space aside, so that a replay can rebuild it, and reports whether it did. For inspection, the
-// files are kept next to it in a directory with the suffix ".corrupt", until the next Discard or until the space loses
-// its last row.
+// Discard sets a damaged space aside, so that a replay can rebuild it, and reports whether it did. The files stay
+// available for inspection in a directory with the suffix ".corrupt", until the next Discard of the space or until it
+// loses its last row.
 //
-// The space must be listed by Damaged. Discard reads it completely, and discards it only if damage is found. So
-// repeated calls, or calls after a temporary fault, lose no data. Other calls on the datastore wait.
+// Discard does nothing unless Damaged lists the space. It reads the whole space and sets it aside only if it finds
+// damage, so repeated calls and calls after a temporary fault lose no data. Other calls on the datastore wait.
 func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -87,7 +87,8 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	return damaged, nil
 }
 
-// setAside renames the directory of a space, replacing an earlier one that was set aside.
+// setAside appends corruptSuffix to the name of a space's directory. It replaces the directory that an earlier call set
+// aside.
 func setAside(dir string) error {
 	if err := os.RemoveAll(dir + corruptSuffix); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (x *Index) Check(ctx context.Context, id index.Space) error {
 	return nil
 }
 
-// check reads a space that is not open.
+// check opens a space that is not open, verifies all checksums and closes the space.
 func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	x.mu.Lock()
 	x.opened++
@@ -160,7 +161,7 @@ func (x *Index) remove(dir string) error {
 	return errors.Join(err, os.RemoveAll(bin))
 }
 
-// beginDrop prevents other calls from opening the datastore. It waits for a drop in progress.
+// beginDrop waits for a drop in progress, and then prevents other calls from opening the datastore.
 func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
 	for {
 		x.mu.Lock()
@@ -191,7 +192,7 @@ func (x *Index) endDrop(datastoreID string) {
 	x.broadcast()
 }
 
-// removeFiles removes the files of an unused space without rows. The caller must hold mu, which vacate releases.
+// removeFiles removes the files of an unused space without rows. The caller must hold mu, which removeFiles releases.
 func (x *Index) removeFiles(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
@@ -211,6 +212,6 @@ func (x *Index) removeFiles(h *handle) error {
 			return err
 		}
 	}
-	_ = os.Remove(filepath.Dir(dir)) // fails unless it is empty; no space can be created in it now
+	_ = os.Remove(filepath.Dir(dir)) // fails unless the directory is empty; mu keeps others from creating a space in it
 	return err
 }

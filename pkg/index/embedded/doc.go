@@ -1,5 +1,6 @@
-// Package embedded implements the index engine that needs no server. It opens spaces, each in a directory within that
-// of its datastore; limits the number of open spaces; and searches, merges and repairs them:
+// Package embedded implements the index engine that needs no server. Each space has a directory within that of its
+// datastore. The engine opens spaces, limits the number of open ones, and searches, merges and repairs them. Its
+// packages are:
 //
 //	embedded   the index.Index: open spaces, both legs of a search, background work, drops
 //	store      a space: database, slot files, snapshots, group commit, merges, damage
@@ -9,5 +10,5 @@
 // Packages lexical and vector do not depend on store or SQL. docs/embedded-index.md explains structures, files and
 // limits with an example.
 //
-// Only one process at a time may open the directory. The caller must hold its lock.
+// Only one process at a time may use the index directory. The caller must ensure this.
 package embedded

@@ -21,15 +21,15 @@ import (
 
 // Options configures an Index. Zero values select the defaults.
 type Options struct {
-	// MaxOpenSpaces is the maximum number of open spaces. Each takes up to 24 file handles, and 100 KB if it is not
-	// searched. Default 32.
+	// MaxOpenSpaces is the maximum number of open spaces. Each takes up to 24 file handles and, while it is not
+	// searched, 100 KB of memory. Default 32.
 	MaxOpenSpaces int
 	// CacheBytes is the memory for cached postings of all spaces, in bytes. Default 32 MiB.
 	CacheBytes int64
 	// RowCacheBytes is the memory for recently read rows of all spaces, in bytes. Default 32 MiB.
 	RowCacheBytes int64
-	// Alarm, if not nil, is called when a space is found damaged or without its files, so that an audit can run. It
-	// must not wait for the index.
+	// Alarm, if not nil, is called when the files of a space are found damaged or missing, so that an audit can start.
+	// It must not wait for the index.
 	Alarm func()
 	// Set by tests.
 	sizes    vector.Thresholds
@@ -42,7 +42,7 @@ const (
 	defaultOpenSpaces = 32
 	defaultCacheBytes = 32 << 20
 	defaultRowBytes   = 32 << 20
-	// Number of spaces that may wait for a merge, or for an IVF build.
+	// Maximum number of spaces that wait for a merge, and maximum number that wait for an IVF build.
 	mergeQueue = 1024
 	// droppedPrefix is the prefix of directories that are being deleted.
 	droppedPrefix = ".dropped-"
@@ -84,9 +84,10 @@ type Index struct {
 
 var _ index.Index = (*Index)(nil)
 
-// maxSearches returns the number of concurrent searches; others wait in order of arrival. With more searches than
-// processors, a search could lose its processor until the scheduler preempts another one after 10 ms, the time of
-// several searches. It is at least two, so that a search that waits for the disk does not block all others.
+// maxSearches returns the maximum number of concurrent searches; further ones wait in order of arrival. With more
+// searches than processors, a search could lose its processor and wait 10 ms, as long as several searches take, until
+// the scheduler preempts another one. The number is at least two, so that a search that waits for the disk does not
+// block all others.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
 // Open opens the index in a directory, creating it if necessary. It does not open spaces. The caller must make sure
@@ -125,7 +126,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	return x, nil
 }
 
-// Ready implements index.Index. A deleted directory is created again, to be filled by a replay.
+// Ready implements index.Index. It recreates a deleted directory, which a replay then fills.
 func (x *Index) Ready(context.Context) error {
 	if x.isClosed() {
 		return index.ErrClosed
@@ -159,8 +160,8 @@ func (x *Index) Close() error {
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
 }
 
-// ClearIdleCaches drops caches, idle connections and the analysers' caches, unless a search began since the last
-// ClearIdleCaches. Callers should call it periodically. It returns the approximate number of bytes dropped.
+// ClearIdleCaches drops the analysers' caches. Unless a search has begun since the last call, it also drops the other
+// caches and idle connections. It should be called periodically. It returns the approximate number of bytes dropped.
 func (x *Index) ClearIdleCaches() (bytes int64) {
 	x.analyzers.clear()
 	if now := x.searches.Load(); x.searchesAtClear.Swap(now) != now {

@@ -138,8 +138,8 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	return nil
 }
 
-// analyzers is a pool with one analyser per processor. An analyser caches the words of earlier batches; a nil one has
-// to be created.
+// analyzers is a pool with one analyser per processor. An analyser caches the words of earlier batches. A nil entry is
+// an analyser that is created when it is needed.
 type analyzers chan *analysis.Analyzer
 
 func newAnalyzers(n int) analyzers {
@@ -150,7 +150,7 @@ func newAnalyzers(n int) analyzers {
 	return free
 }
 
-// get waits for an analyser. The caller must return it.
+// get waits for an analyser. The caller must return it with put.
 func (free analyzers) get(ctx context.Context) (*analysis.Analyzer, error) {
 	select {
 	case a := <-free:

@@ -145,7 +145,8 @@ func emptyResult(text string) index.Result {
 }
 
 // legs runs both legs, concurrently if a processor is idle and no filter has to be resolved first, otherwise one after
-// the other. Starting a goroutine takes at least 0.1 ms, during which the lexical leg runs.
+// the other. The vector leg gets a new goroutine. Starting it takes at least 0.1 ms, and meanwhile the lexical leg
+// already runs.
 func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
@@ -193,8 +194,8 @@ func searchView(ctx context.Context, v store.View, q index.Query, fields [][]str
 	return found, nil
 }
 
-// describe sets the fields of the hits in slots, with exact scores. near are the hits of the vector leg. Both are
-// sorted by slot.
+// describe sets the fields of hits, with exact scores. slots are the slots of the hits, and near is the result of the
+// vector leg. Both are sorted by slot.
 func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
 	if err := v.Locate(ctx, slots, hits); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// spaceKey is the directory of a space within that of its datastore.
+// spaceKey identifies a space by the directory of its datastore and its own directory within that.
 type spaceKey struct {
 	datastore string
 	name      string
@@ -30,7 +30,7 @@ type handle struct {
 	state handleState
 	space *store.Space // when open
 	refs  int          // number of uses in progress
-	used  uint64       // tick of the last use
+	used  uint64       // value of useCount at the last use
 }
 
 type handleState uint8
@@ -41,7 +41,8 @@ const (
 	closing
 )
 
-// keyOf returns the directory of a space. It fails with index.ErrInvalid if the datastore's id cannot name a directory.
+// keyOf returns the key of a space. It fails with index.ErrInvalid if the datastore's id cannot name a directory or the
+// dimensions are out of range.
 func keyOf(id index.Space) (spaceKey, error) {
 	if err := checkDatastore(id.DatastoreID); err != nil {
 		return spaceKey{}, err
@@ -68,8 +69,8 @@ func checkDatastore(id string) error {
 
 func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
 
-// use calls f with the open space, opening it if necessary. A space that does not exist is created if create is set;
-// otherwise use fails with store.ErrNotFound.
+// use calls f with the open space, opening it if necessary. With create, it creates a missing space; without, it fails
+// with store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -167,14 +168,14 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	return h, nil
 }
 
-// count counts a use. The caller must hold mu.
+// count records that a use begins. The caller must hold mu.
 func (x *Index) count(h *handle) {
 	h.refs++
 	x.useCount++
 	h.used = x.useCount
 }
 
-// release ends a use.
+// release ends a use. After the last one, it closes a broken space and removes an empty one.
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--
@@ -191,7 +192,7 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logError logs the error of closing a space, which has no caller.
+// logError logs an error from closing a space, because no caller could receive it.
 func (x *Index) logError(err error) {
 	if err != nil {
 		x.log.Error("closing an unused space", "error", err)
@@ -209,7 +210,7 @@ func (x *Index) lruHandle() *handle {
 	return oldest
 }
 
-// closeSpace closes an unused space. The caller must hold mu, which shut releases.
+// closeSpace closes an unused space. The caller must hold mu, which closeSpace releases.
 func (x *Index) closeSpace(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
@@ -313,7 +314,7 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory contains a space that was not set aside.
+// isSpaceName reports whether a directory has the name of a space, and not of one that was set aside.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

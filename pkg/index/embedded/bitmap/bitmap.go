@@ -11,7 +11,7 @@ import (
 const MaxSlots = 1 << 30
 
 const (
-	// ChunkWords is the number of words per chunk, for 65,536 slots in 8 KiB.
+	// ChunkWords is the number of words per chunk. A chunk thus has 65,536 slots in 8 KiB.
 	ChunkWords = 1024
 	chunkSlots = ChunkWords * 64
 )
@@ -19,10 +19,10 @@ const (
 // Bitmap is an immutable set of slots. An Edit copies only the chunks that change.
 type Bitmap struct{ chunks [][]uint64 }
 
-// FromChunks returns a bitmap of chunks with ChunkWords words each. Empty chunks are nil.
+// FromChunks returns a bitmap with the given chunks of ChunkWords words each. A chunk without slots may be nil.
 func FromChunks(chunks [][]uint64) Bitmap { return Bitmap{chunks} }
 
-// Word returns the slots 64w to 64w+63; 0 after the last chunk.
+// Word returns the slots 64w to 64w+63 as bits. After the last chunk it returns 0.
 func (b Bitmap) Word(w int) uint64 {
 	if c := w / ChunkWords; c < len(b.chunks) && b.chunks[c] != nil {
 		return b.chunks[c][w%ChunkWords]
@@ -33,7 +33,7 @@ func (b Bitmap) Word(w int) uint64 {
 // Has reports whether a slot is in the set.
 func (b Bitmap) Has(slot uint32) bool { return b.Word(int(slot/64))&(1<<(slot%64)) != 0 }
 
-// Count returns the number of members in the words that contain the first n slots.
+// Count returns the number of members among the first n slots. n is rounded up to a multiple of 64.
 func (b Bitmap) Count(n uint32) int64 { return int64(Set(nil).CountIn(b, n)) }
 
 // Rewrite starts an edit in which all chunks count as changed.
@@ -47,7 +47,7 @@ func (b Bitmap) Rewrite() *Edit {
 	return e
 }
 
-// Edit starts an edit of a copy.
+// Edit starts an edit of a copy of b, which does not change.
 func (b Bitmap) Edit() *Edit {
 	return &Edit{chunks: append([][]uint64(nil), b.chunks...), changedChunks: make(map[int]bool)}
 }
@@ -95,7 +95,7 @@ func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	}
 }
 
-// Set is the set of slots that pass the filter of one search, as words. In a nil Set, all slots pass.
+// Set contains the slots that pass the filter of a search, as words. If it is nil, all slots pass.
 type Set []uint64
 
 // NewSet returns an empty set for slots less than n.
@@ -104,7 +104,7 @@ func NewSet(n uint32) Set { return make(Set, (int(n)+63)/64) }
 // Add adds a slot, which must be less than NewSet's n.
 func (s Set) Add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
 
-// Word returns the slots 64w to 64w+63.
+// Word returns the passing slots among 64w to 64w+63 as bits.
 func (s Set) Word(w int) uint64 {
 	if s == nil {
 		return ^uint64(0)
@@ -123,7 +123,7 @@ func (s Set) Intersect(other Set) {
 	}
 }
 
-// Len returns the number of slots in a set, which must not be nil.
+// Len returns the number of slots. The set must not be nil.
 func (s Set) Len() (n int) {
 	for _, word := range s {
 		n += bits.OnesCount64(word)
@@ -131,7 +131,7 @@ func (s Set) Len() (n int) {
 	return n
 }
 
-// Each calls f with each slot of a set, which must not be nil, in ascending order.
+// Each calls f with each slot in ascending order. The set must not be nil.
 func (s Set) Each(f func(i int)) {
 	for w, word := range s {
 		for ; word != 0; word &= word - 1 {
@@ -140,7 +140,7 @@ func (s Set) Each(f func(i int)) {
 	}
 }
 
-// CountIn returns the number of members of b that pass, in the words that contain the first n slots.
+// CountIn returns the number of members of b among the first n slots that pass. n is rounded up to a multiple of 64.
 func (s Set) CountIn(b Bitmap, n uint32) int {
 	count := 0
 	for w := range (int(n) + 63) / 64 {

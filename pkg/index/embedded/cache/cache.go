@@ -1,4 +1,4 @@
-// Package cache keeps postings and rows from disk in memory, up to a number of bytes.
+// Package cache caches postings and rows in memory, up to a limit in bytes.
 package cache
 
 import (
@@ -8,9 +8,9 @@ import (
 
 // Key identifies a cached value.
 type Key struct {
-	Space uint64 // number of the opening of the space; never reused
+	Space uint64 // number of this opening of the space; never reused
 	Kind  Kind
-	ID    int64  // id of a block or a segment, or a slot
+	ID    int64  // id of a block or segment, or slot of a row
 	Term  string // the forms of a word, for lists
 }
 
@@ -19,17 +19,17 @@ type Kind uint8
 
 // Types of cached values.
 const (
-	Block     Kind = iota // of postings, by its id
-	Directory             // of a segment, by its id
-	List                  // of a word, by its term
-	Row                   // by its slot
+	Block     Kind = iota // block of postings; the key's ID is its id
+	Directory             // directory of a segment; the key's ID is the segment's id
+	List                  // postings of a word; the key has its Term
+	Row                   // row; the key's ID is its slot
 )
 
 // Caches are shared by all spaces of an index. Lists contains term lists and directories. Blocks of postings have a
 // separate cache, because they are larger than most lists and are needed only to build lists.
 type Caches struct{ Lists, Blocks, Rows *Cache }
 
-// Inverse of the blocks' share of the postings cache.
+// Blocks get 1/blockShare of the memory for postings.
 const blockShare = 4
 
 // NewCaches returns caches with the given capacities in bytes.
@@ -63,7 +63,7 @@ type item struct {
 	size  int64
 }
 
-// New returns a cache with a capacity in bytes.
+// New returns a cache with the given capacity in bytes.
 func New(maxBytes int64) *Cache {
 	return &Cache{max: maxBytes, items: make(map[Key]*list.Element), order: list.New()}
 }

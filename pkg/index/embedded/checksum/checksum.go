@@ -1,5 +1,5 @@
-// Package checksum adds a CRC-32C to stored data. The checksum covers the content and the number under which it is
-// stored, so that an intact block in the wrong place is detected, too.
+// Package checksum adds a CRC-32C to stored data. The checksum covers the content and the number it is stored under, so
+// it also detects an intact block in the wrong place.
 package checksum
 
 import (
@@ -13,7 +13,7 @@ import (
 // Table is the CRC-32C table.
 var Table = crc32.MakeTable(crc32.Castagnoli)
 
-// Of returns the checksum of data and the number under which it is stored, such as a slot or a key.
+// Of returns the checksum of data and the number it is stored under, such as a slot.
 func Of(number int64, data []byte) uint32 {
 	var p [8]byte
 	binary.LittleEndian.PutUint64(p[:], uint64(number))
@@ -25,8 +25,8 @@ func Seal(number int64, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(data, Of(number, data))
 }
 
-// Unseal verifies and removes the checksum that Seal appended. On failure it returns index.ErrCorrupt with the
-// description what.
+// Unseal verifies and removes the checksum that Seal appended. If the checksum does not match, it returns
+// index.ErrCorrupt; what describes the data in the message.
 func Unseal(number int64, data []byte, what string) ([]byte, error) {
 	n := len(data) - 4
 	if n < 0 || Of(number, data[:n]) != binary.LittleEndian.Uint32(data[n:]) {

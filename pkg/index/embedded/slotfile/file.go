@@ -21,15 +21,15 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so maps start at a page for any
-// record length.
+// ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so maps start at a page
+// boundary for any record length.
 const ExtentSlots = 4096
 
 // extent is one memory-mapped part of a slot file.
 type extent struct {
 	data mmap.MMap
-	// verified has a bit per 64 slots. It is set once their checksums have been verified since the file was opened.
-	// Records written later by this process need no check.
+	// verified has one bit per group of 64 slots. The bit is set once the checksums of the group have been verified.
+	// Records that this process writes later need no check.
 	verified atomic.Uint64
 }
 
@@ -37,8 +37,9 @@ type extent struct {
 type Layout struct {
 	Payload int // bytes of a record without its checksum
 	stride  int // bytes of a record
-	// Columns is the number of leading bytes that are transposed, in groups of 64 records. The remaining bytes follow,
-	// transposed in units of four, the checksums last. 0: records are contiguous.
+	// Columns is the number of leading bytes that are transposed one by one, in groups of 64 records. The remaining
+	// bytes follow, transposed in units of four, and the checksums come last. If Columns is 0, each record is
+	// contiguous.
 	Columns int
 }
 
@@ -47,7 +48,8 @@ func Records(payload, align int) Layout {
 	return Layout{Payload: payload, stride: (payload + 4 + align - 1) / align * align}
 }
 
-// Columns returns a layout with the given payload in bytes, of which the first columns bytes are transposed.
+// Columns returns a columnar layout with a payload of the given length in bytes. The parameter columns is the number of
+// leading bytes that are transposed one by one.
 func Columns(payload, columns int) Layout {
 	s := Records(payload, columnsAlign)
 	s.Columns = columns
@@ -57,7 +59,7 @@ func Columns(payload, columns int) Layout {
 const (
 	// Number of records that are transposed together.
 	groupRows = 64
-	// Alignment of transposed records in bytes, with which extents end at a page boundary.
+	// Alignment in bytes of transposed records. It makes extents end at a page boundary.
 	columnsAlign = 8
 )
 
@@ -73,8 +75,8 @@ func (v View) Group(w int) []byte {
 	return v.extents[w*64/ExtentSlots].data[at : at+64*v.stride : at+64*v.stride]
 }
 
-// Uint32 returns the four bytes at offset in the i-th record of a transposed group. The offset is a multiple of four
-// after the columns.
+// Uint32 returns the four bytes at offset in the i-th record of a transposed group. offset must be a multiple of four
+// and lie after the columns.
 func (v View) Uint32(group []byte, i, offset int) uint32 {
 	return binary.LittleEndian.Uint32(group[64*offset+4*i:])
 }
@@ -86,7 +88,7 @@ func (v View) Record(slot uint32) []byte {
 }
 
 // Check verifies the checksums of the live slots among 64w to 64w+63, once per opening of the file. It fails with
-// index.ErrCorrupt.
+// index.ErrCorrupt if one differs.
 func (v View) Check(w int, live uint64) error {
 	e := v.extents[w*64/ExtentSlots]
 	bit := uint64(1) << (w % (ExtentSlots / 64))
@@ -121,8 +123,9 @@ type File struct {
 	file *os.File
 }
 
-// Open opens a file with the records of committed slots. It truncates later records, which were never committed. It
-// fails with index.ErrCorrupt if the file is missing or too short. If slots is 0, it creates a missing file.
+// Open opens the file of a space with the given number of committed slots. It removes later records, which were never
+// committed. It fails with index.ErrCorrupt if the file is missing or too short. If slots is 0, it creates a missing
+// file.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR
@@ -176,7 +179,7 @@ func (f *File) mapNext() error {
 	if err != nil {
 		return fmt.Errorf("mapping vector file: %w", err)
 	}
-	// Appending does not change the views of snapshots, because each has its own length.
+	// Appending does not change the views of snapshots, because each view has its own length.
 	f.View.extents = append(f.View.extents, &extent{data: data})
 	return nil
 }
@@ -241,7 +244,7 @@ func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// Append extends the file to end slots, writes records like Write, and syncs the file.
+// Append extends the file to the given number of slots, writes records as Write does, and syncs the file.
 func (f *File) Append(slots []uint32, payloads [][]byte, end uint32) error {
 	if err := f.Grow(end); err != nil {
 		return err
@@ -273,8 +276,9 @@ func (f *File) Close() error {
 	return errors.Join(append(errs, f.file.Close())...)
 }
 
-// Put stores the i-th of 64 records in a transposed group: each of its first columns bytes, then each of its four-byte
-// units, next to those of the other records. len(record)-columns must be a multiple of four.
+// Put stores the i-th of 64 records in a transposed group. It stores the leading bytes, whose number is columns, one by
+// one, and the rest in units of four bytes, each next to those of the other records. The length of the rest must be a
+// multiple of four.
 func Put(group []byte, columns, i int, record []byte) {
 	for c, b := range record[:columns] {
 		group[c*groupRows+i] = b
@@ -284,7 +288,7 @@ func Put(group []byte, columns, i int, record []byte) {
 	}
 }
 
-// Take reads the first len(record) bytes of the i-th record of a transposed group into record.
+// Take fills record with the leading bytes of the i-th record of a transposed group.
 func Take(record, group []byte, columns, i int) {
 	for c := range record[:columns] {
 		record[c] = group[c*groupRows+i]

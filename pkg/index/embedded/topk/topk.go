@@ -18,8 +18,8 @@ func (a Scored) ranksAbove(b Scored) bool {
 // Minimum number of items that a TopK buffers beyond k before it selects.
 const minSpare = 64
 
-// TopK keeps the K best of the offered items. It is an unordered buffer: when it contains k and a quarter more items,
-// quickselect drops all but the k best. This takes constant amortised time per item; a heap takes log k.
+// TopK keeps the K best of the offered items. It is an unordered buffer: when it contains about a quarter more than K
+// items, quickselect drops all but the K best. This takes constant amortised time per item; a heap would take log K.
 type TopK struct {
 	K        int
 	capacity int
@@ -28,7 +28,7 @@ type TopK struct {
 	full     bool
 }
 
-// New returns a TopK for the k best.
+// New returns a TopK that keeps the k best items.
 func New(k int) *TopK {
 	t := &TopK{items: make([]Scored, 0, min(k+max(minSpare, k/4), 1024))}
 	t.Reset(k)
@@ -86,7 +86,7 @@ func (t *TopK) Items() []Scored {
 	return t.items
 }
 
-// Best returns the n best, best first; n is at most K. The TopK owns the slice.
+// Best returns the n best items, best first. n must not exceed K. The TopK owns the slice.
 func (t *TopK) Best(n int) []Scored {
 	kept := t.Items()
 	slices.SortFunc(kept, func(a, b Scored) int {
